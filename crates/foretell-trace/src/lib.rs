@@ -1,0 +1,25 @@
+//! What happened: the trace of one execution of a multi-threaded program.
+//!
+//! A [`Trace`] is a finite sequence of events in the total order in which they were observed. Each
+//! event has a thread, an [`Op`], the object it works on, and optionally a value, a place in the
+//! source and a symbolic expression. The meaning of every operation is given by the table on
+//! [`Op`].
+//!
+//! Traces are built with a [`TraceBuilder`] and read back either one decoded [`Event`] at a time
+//! or, where speed matters, column by column ([`Trace::op`], [`Trace::thread`], …).
+
+mod event;
+pub mod expr;
+mod ids;
+mod names;
+mod trace;
+mod value;
+
+pub use event::{Event, EventKind, ObjectKind, Op};
+pub use ids::{
+    BarrierId, CondId, EventId, ExprId, LabelId, LockId, RegId, SemId, SiteId, ThreadId, ValueId,
+    VarId,
+};
+pub use names::Names;
+pub use trace::{Register, Site, Trace, TraceBuilder};
+pub use value::{Value, Values};
