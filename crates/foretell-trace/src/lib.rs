@@ -11,6 +11,7 @@
 mod event;
 pub mod expr;
 mod ids;
+mod model;
 mod names;
 mod trace;
 mod value;
@@ -20,6 +21,7 @@ pub use ids::{
     BarrierId, CondId, EventId, ExprId, LabelId, LockId, RegId, SemId, SiteId, ThreadId, ValueId,
     VarId,
 };
+pub use model::Model;
 pub use names::Names;
 pub use trace::{Register, Site, Trace, TraceBuilder};
 pub use value::{Value, Values};
