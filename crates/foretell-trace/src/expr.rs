@@ -3,12 +3,34 @@
 //! Expressions of a trace live in one table and are shared: equal expressions have equal
 //! identifiers, and arguments always have smaller identifiers than what uses them, so a pass over
 //! the table in order is a pass from the leaves up.
+//!
+//! [`parse`] reads the prefix form and checks sorts, [`print()`] writes it, [`eval`] computes it
+//! (semantics section 6, "Symbolic model"). None of the three recurses, and [`parse`] bounds the depth of
+//! what it accepts by [`MAX_DEPTH`], so that whoever walks an expression that was read may recurse.
+//!
+//! Departures from SMT-LIB: integers are 64-bit and wrap; a negative integer may be written `-5` as well
+//! as `(- 5)`; there is no `let`, no `=>` and no `xor`.
+
+mod eval;
+mod parse;
+mod print;
+mod sort;
 
 use rustc_hash::FxHashMap;
+
+pub use eval::{Answer, Evaluator, eval};
+pub use parse::{MAX_DEPTH, parse, parse_guard, parse_value};
+pub use print::{print, print_with};
+pub use sort::{Sort, sorts};
 
 use crate::{ExprId, RegId, Value};
 
 /// An operator of an expression.
+///
+/// `Add`, `Mul`, `And`, `Or` take one argument or more, `Sub` too (with one it negates); `Eq` and the integer
+/// comparisons `Lt` … `Ge` take two or more and hold between all neighbours; `Distinct` takes two or more and
+/// holds between all pairs. Every other operator has the arity of its SMT-LIB definition; where SMT-LIB lets
+/// one chain (`(bvadd a b c)`, `(div a b c)`), parsing nests two-argument applications to the left.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[allow(missing_docs)] // Named after the SMT-LIB operators they are.
 pub enum ExprOp {
@@ -101,6 +123,11 @@ impl Exprs {
         self.nodes.get(id.index())
     }
 
+    /// All nodes in the order of their identifiers: arguments before what uses them.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (ExprId, &Expr)> + '_ {
+        self.nodes.iter().enumerate().map(|(i, node)| (ExprId::from_index(i), node))
+    }
+
     /// How many nodes there are.
     pub fn len(&self) -> usize {
         self.nodes.len()
@@ -111,3 +138,6 @@ impl Exprs {
         self.nodes.is_empty()
     }
 }
+
+#[cfg(test)]
+mod tests;

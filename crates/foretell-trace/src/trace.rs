@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::expr::Exprs;
+use crate::expr::{Exprs, Sort};
 use crate::{
     BarrierId, CondId, Event, EventId, EventKind, ExprId, LabelId, LockId, Names, Op, RegId, SemId,
     SiteId, ThreadId, ValueId, Values, VarId,
@@ -52,6 +52,8 @@ struct Tables {
     registers: Vec<Register>,
     register_names: Names,
     register_index: FxHashMap<Register, RegId>,
+    /// The sort of the value first put in each register; integer where absent.
+    register_sorts: FxHashMap<RegId, Sort>,
     values: Values,
     exprs: Exprs,
     /// Declared initial values of variables.
@@ -270,6 +272,11 @@ impl Trace {
         self.tables.register_names.get(self.register(r).name).unwrap_or("?")
     }
 
+    /// The sort of a register: that of the value first put in it, or integer if that is not known.
+    pub fn register_sort(&self, r: RegId) -> Sort {
+        self.tables.register_sorts.get(&r).copied().unwrap_or(Sort::Int)
+    }
+
     /// The values of this trace.
     pub fn values(&self) -> &Values {
         &self.tables.values
@@ -393,6 +400,15 @@ impl TraceBuilder {
         })
     }
 
+    /// Notes that a value goes to a register; the first one fixes the register's sort.
+    ///
+    /// Pushing an event does this by itself. A reader calls it before it parses the expression of
+    /// the very update that fills the register.
+    pub fn note_register(&mut self, r: RegId, value: Option<ValueId>) {
+        let sort = value.and_then(|v| self.trace.tables.values.get(v)).map_or(Sort::Int, Sort::of);
+        self.trace.tables.register_sorts.entry(r).or_insert(sort);
+    }
+
     /// The value table, to intern values in.
     pub fn values(&mut self) -> &mut Values {
         &mut self.trace.tables.values
@@ -432,11 +448,17 @@ impl TraceBuilder {
     pub fn push(&mut self, thread: ThreadId, kind: EventKind, site: Option<SiteId>) -> EventId {
         let id = EventId::from_index(self.trace.len());
         let (object, extra, value) = match kind {
-            EventKind::Read { var, value, register, .. } => (var.0, register.map(|r| r.0), value),
+            EventKind::Read { var, value, register, .. } => {
+                if let Some(r) = register {
+                    self.note_register(r, value);
+                }
+                (var.0, register.map(|r| r.0), value)
+            }
             EventKind::Write { var, value, expr, .. } => (var.0, expr.map(|e| e.0), value),
             EventKind::Update { var, old, new, register, expr } => {
                 if register.is_some() || expr.is_some() {
                     self.trace.symbolic_updates.insert(id, (register, expr));
+                    register.into_iter().for_each(|r| self.note_register(r, old));
                 }
                 (var.0, new.map(|v| v.0), old)
             }
