@@ -11,6 +11,7 @@
 mod event;
 pub mod expr;
 mod ids;
+pub mod legality;
 mod model;
 mod names;
 mod trace;

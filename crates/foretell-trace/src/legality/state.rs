@@ -1,0 +1,392 @@
+//! The state of an execution: who holds what, who waits where, what was last written.
+
+use super::outlook::{Ending, Outlook};
+use super::rule::Rule;
+use crate::{
+    BarrierId, CondId, Event, EventId, EventKind, LockId, SemId, ThreadId, Trace, ValueId, VarId,
+};
+
+/// The state after some events. [`State::step`] either takes an event that is enabled or
+/// changes nothing and says which rule forbids it.
+pub(super) struct State {
+    threads: Vec<Thread>,
+    locks: Vec<Lock>,
+    variables: Vec<Variable>,
+    conditions: Vec<Condition>,
+    semaphores: Vec<u64>,
+    barriers: Vec<Barrier>,
+}
+
+#[derive(Clone, Default)]
+struct Thread {
+    started: bool,
+    /// Open atomic blocks.
+    blocks: u32,
+    fork: Option<EventId>,
+    waiting: Option<Waiting>,
+}
+
+/// The wait that a thread is in.
+#[derive(Clone, Copy)]
+struct Waiting {
+    cond: CondId,
+    lock: LockId,
+    /// How often the lock was owned.
+    depth: u32,
+    wait: EventId,
+    /// The notify that woke it, if one did.
+    notify: Option<EventId>,
+}
+
+#[derive(Clone, Default)]
+struct Lock {
+    /// The writer, and the event at which it took the free lock.
+    owner: Option<(ThreadId, EventId)>,
+    /// How often the owner holds it.
+    depth: u32,
+    /// The readers, each with how often it holds the lock and since when.
+    readers: Vec<(ThreadId, u32, EventId)>,
+}
+
+#[derive(Clone, Copy)]
+struct Variable {
+    opaque: bool,
+    /// The value of the last write, or the initial value, if known.
+    value: Option<ValueId>,
+    writer: Option<EventId>,
+}
+
+#[derive(Clone, Default)]
+struct Condition {
+    /// The wait set: its threads, with how each one's wait will end.
+    waiters: Vec<(ThreadId, Ending)>,
+    last_notify: Option<EventId>,
+}
+
+#[derive(Clone, Default)]
+struct Barrier {
+    parties: Option<u32>,
+    arrivals: u64,
+    /// For each thread (grown on demand) the number of the arrival that it has not yet left.
+    arrived: Vec<Option<u64>>,
+}
+
+impl State {
+    pub(super) fn new(trace: &Trace) -> State {
+        let variable = |i| {
+            let v = VarId::from_index(i);
+            Variable {
+                opaque: trace.is_opaque(v),
+                value: trace.declared_initial_value(v),
+                writer: None,
+            }
+        };
+        let barrier =
+            |i| Barrier { parties: trace.parties(BarrierId::from_index(i)), ..Barrier::default() };
+        State {
+            threads: vec![Thread::default(); trace.thread_count()],
+            locks: vec![Lock::default(); trace.lock_count()],
+            variables: (0..trace.variable_count()).map(variable).collect(),
+            conditions: vec![Condition::default(); trace.condition_count()],
+            semaphores: (0..trace.semaphore_count())
+                .map(|i| trace.initial_count(SemId::from_index(i)))
+                .collect(),
+            barriers: (0..trace.barrier_count()).map(barrier).collect(),
+        }
+    }
+
+    #[inline]
+    pub(super) fn has_started(&self, t: ThreadId) -> bool {
+        self.threads[t.index()].started
+    }
+
+    /// Runs one event, if it is enabled.
+    #[inline]
+    pub(super) fn step(&mut self, event: &Event, outlook: &Outlook) -> Result<(), Rule> {
+        let (e, t) = (event.id, event.thread);
+        if let Some(w) = self.threads[t.index()].waiting {
+            self.end_wait(event, w)?;
+            return Ok(());
+        }
+        match event.kind {
+            EventKind::Read { var, value, .. } => self.read(var, value)?,
+            EventKind::Write { var, value, .. } => self.write(e, var, value),
+            EventKind::Update { var, old, new, .. } => {
+                self.read(var, old)?;
+                self.write(e, var, new);
+            }
+            EventKind::Acquire { lock } => self.acquire(e, t, lock)?,
+            EventKind::Release { lock } => self.release(t, lock)?,
+            EventKind::AcquireShared { lock } => self.acquire_shared(e, t, lock)?,
+            EventKind::ReleaseShared { lock } => self.release_shared(t, lock)?,
+            EventKind::Wait { cond, lock } => self.wait(e, t, cond, lock, outlook.ending_of(e))?,
+            EventKind::Woken { cond, .. } | EventKind::TimedOut { cond, .. } => {
+                return Err(Rule::NotWaiting { cond });
+            }
+            EventKind::Notify { cond } => self.notify(e, cond),
+            EventKind::NotifyAll { cond } => self.notify_all(e, cond),
+            EventKind::Post { sem } => {
+                let count = &mut self.semaphores[sem.index()];
+                *count = count.saturating_add(1);
+            }
+            EventKind::Down { sem } => {
+                let count = &mut self.semaphores[sem.index()];
+                *count = count.checked_sub(1).ok_or(Rule::SemaphoreEmpty)?;
+            }
+            EventKind::Arrive { barrier } => self.arrive(t, barrier)?,
+            EventKind::Leave { barrier } => self.leave(t, barrier)?,
+            EventKind::Fork { thread } => self.fork(e, t, thread)?,
+            EventKind::Join { thread } => Self::join(event, thread, outlook)?,
+            EventKind::Begin { .. } => self.threads[t.index()].blocks += 1,
+            EventKind::End { .. } => {
+                let blocks = &mut self.threads[t.index()].blocks;
+                *blocks = blocks.checked_sub(1).ok_or(Rule::EndWithoutBegin)?;
+            }
+            EventKind::TryFailed { .. } | EventKind::Guard { .. } => {}
+        }
+        self.threads[t.index()].started = true;
+        Ok(())
+    }
+
+    #[inline]
+    fn read(&mut self, var: VarId, seen: Option<ValueId>) -> Result<(), Rule> {
+        let Some(seen) = seen else { return Ok(()) };
+        let x = &mut self.variables[var.index()];
+        match x.value {
+            _ if x.opaque => Ok(()),
+            Some(expected) if expected != seen => {
+                Err(Rule::WrongValue { var, seen, expected, writer: x.writer })
+            }
+            // The first known read before every write tells the initial value.
+            None if x.writer.is_none() => {
+                x.value = Some(seen);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    #[inline]
+    fn write(&mut self, e: EventId, var: VarId, value: Option<ValueId>) {
+        let x = &mut self.variables[var.index()];
+        x.value = value;
+        x.writer = Some(e);
+    }
+
+    /// From here on nothing is expected of the values of `var`.
+    pub(super) fn make_opaque(&mut self, var: VarId) {
+        self.variables[var.index()].opaque = true;
+    }
+
+    /// The holder that keeps `t` from taking `lock` as a writer, if there is one.
+    #[inline]
+    fn free_for(&self, t: ThreadId, lock: LockId) -> Result<(), Rule> {
+        let l = &self.locks[lock.index()];
+        if let Some((by, since)) = l.owner
+            && by != t
+        {
+            return Err(Rule::LockHeld { lock, by, since, shared: false });
+        }
+        // Another reader if there is one: it makes for a better message than the thread itself.
+        match l.readers.iter().find(|r| r.0 != t).or(l.readers.first()) {
+            Some(&(by, _, since)) => Err(Rule::LockHeld { lock, by, since, shared: true }),
+            None => Ok(()),
+        }
+    }
+
+    #[inline]
+    fn acquire(&mut self, e: EventId, t: ThreadId, lock: LockId) -> Result<(), Rule> {
+        self.free_for(t, lock)?;
+        let l = &mut self.locks[lock.index()];
+        if l.owner.is_none() {
+            l.owner = Some((t, e));
+        }
+        l.depth += 1;
+        Ok(())
+    }
+
+    #[inline]
+    fn owned_by(&mut self, t: ThreadId, lock: LockId) -> Result<&mut Lock, Rule> {
+        let l = &mut self.locks[lock.index()];
+        match l.owner {
+            Some((owner, _)) if owner == t => Ok(l),
+            owner => Err(Rule::NotOwner { lock, owner }),
+        }
+    }
+
+    #[inline]
+    fn release(&mut self, t: ThreadId, lock: LockId) -> Result<(), Rule> {
+        let l = self.owned_by(t, lock)?;
+        l.depth -= 1;
+        if l.depth == 0 {
+            l.owner = None;
+        }
+        Ok(())
+    }
+
+    fn acquire_shared(&mut self, e: EventId, t: ThreadId, lock: LockId) -> Result<(), Rule> {
+        let l = &mut self.locks[lock.index()];
+        if let Some((by, since)) = l.owner {
+            return Err(Rule::LockHeld { lock, by, since, shared: false });
+        }
+        match l.readers.iter_mut().find(|r| r.0 == t) {
+            Some(reader) => reader.1 += 1,
+            None => l.readers.push((t, 1, e)),
+        }
+        Ok(())
+    }
+
+    fn release_shared(&mut self, t: ThreadId, lock: LockId) -> Result<(), Rule> {
+        let readers = &mut self.locks[lock.index()].readers;
+        let place = readers.iter().position(|r| r.0 == t).ok_or(Rule::NotShared { lock })?;
+        readers[place].1 -= 1;
+        if readers[place].1 == 0 {
+            readers.swap_remove(place);
+        }
+        Ok(())
+    }
+
+    fn wait(
+        &mut self,
+        e: EventId,
+        t: ThreadId,
+        cond: CondId,
+        lock: LockId,
+        ending: Ending,
+    ) -> Result<(), Rule> {
+        let l = self.owned_by(t, lock)?;
+        let waiting = Waiting { cond, lock, depth: l.depth, wait: e, notify: None };
+        l.owner = None;
+        l.depth = 0;
+        self.conditions[cond.index()].waiters.push((t, ending));
+        self.threads[t.index()].waiting = Some(waiting);
+        Ok(())
+    }
+
+    /// The event of a thread that is in the wait `w`: it must be the end of that wait.
+    fn end_wait(&mut self, event: &Event, w: Waiting) -> Result<(), Rule> {
+        let (cond, wait) = (w.cond, w.wait);
+        match event.kind {
+            EventKind::Woken { cond: c, lock: l } if (c, l) == (cond, w.lock) => {
+                if w.notify.is_none() {
+                    let passed_over = self.conditions[cond.index()].last_notify > Some(wait);
+                    return Err(Rule::NotNotified { cond, wait, passed_over });
+                }
+            }
+            EventKind::TimedOut { cond: c, lock: l } if (c, l) == (cond, w.lock) => {
+                if let Some(notify) = w.notify {
+                    return Err(Rule::Notified { cond, wait, notify });
+                }
+            }
+            _ => return Err(Rule::InsideWait { cond, lock: w.lock, wait }),
+        }
+        self.free_for(event.thread, w.lock)?;
+        self.abandon_wait(event.thread);
+        let l = &mut self.locks[w.lock.index()];
+        l.owner = Some((event.thread, event.id));
+        l.depth = w.depth;
+        Ok(())
+    }
+
+    /// Takes `t` out of its wait without giving its lock back.
+    pub(super) fn abandon_wait(&mut self, t: ThreadId) {
+        if let Some(w) = self.threads[t.index()].waiting.take() {
+            self.conditions[w.cond.index()].waiters.retain(|&(u, _)| u != t);
+        }
+    }
+
+    /// The wait that `t` is in, if it is in one.
+    pub(super) fn wait_of(&self, t: ThreadId) -> Option<EventId> {
+        self.threads[t.index()].waiting.map(|w| w.wait)
+    }
+
+    /// Wakes the waiter whose `woken` comes first; see the module's documentation.
+    fn notify(&mut self, e: EventId, cond: CondId) {
+        let c = &mut self.conditions[cond.index()];
+        c.last_notify = Some(e);
+        let urgency = |&(_, &(_, ending)): &(usize, &(ThreadId, Ending))| match ending {
+            Ending::Woken(end) => (0, end.0),
+            Ending::Never | Ending::Wrong => (1, 0),
+            // None of these may be woken. If one must, the latest goes wrong last.
+            Ending::TimedOut(end) => (2, u32::MAX - end.0),
+        };
+        if let Some((place, _)) = c.waiters.iter().enumerate().min_by_key(urgency) {
+            let (t, _) = c.waiters.swap_remove(place);
+            self.wake(e, t);
+        }
+    }
+
+    fn notify_all(&mut self, e: EventId, cond: CondId) {
+        let c = &mut self.conditions[cond.index()];
+        c.last_notify = Some(e);
+        for (t, _) in std::mem::take(&mut c.waiters) {
+            self.wake(e, t);
+        }
+    }
+
+    fn wake(&mut self, notify: EventId, t: ThreadId) {
+        if let Some(w) = &mut self.threads[t.index()].waiting {
+            w.notify = Some(notify);
+        }
+    }
+
+    fn arrive(&mut self, t: ThreadId, barrier: BarrierId) -> Result<(), Rule> {
+        let b = &mut self.barriers[barrier.index()];
+        b.parties()?;
+        if b.arrived.len() <= t.index() {
+            b.arrived.resize(t.index() + 1, None);
+        }
+        b.arrived[t.index()] = Some(b.arrivals);
+        b.arrivals += 1;
+        Ok(())
+    }
+
+    fn leave(&mut self, t: ThreadId, barrier: BarrierId) -> Result<(), Rule> {
+        let b = &mut self.barriers[barrier.index()];
+        let parties = b.parties()?;
+        let arrival = b.arrived.get_mut(t.index()).ok_or(Rule::NotArrived)?;
+        let start = match *arrival {
+            Some(k) => k - k % u64::from(parties),
+            None => return Err(Rule::NotArrived),
+        };
+        let of_generation = b.arrivals - start;
+        if of_generation < u64::from(parties) {
+            return Err(Rule::BarrierNotFull { arrived: of_generation, parties });
+        }
+        *arrival = None;
+        Ok(())
+    }
+
+    fn fork(&mut self, e: EventId, t: ThreadId, child: ThreadId) -> Result<(), Rule> {
+        let u = &mut self.threads[child.index()];
+        if child == t {
+            return Err(Rule::ForksItself);
+        }
+        if let Some(fork) = u.fork {
+            return Err(Rule::ForkedTwice { fork });
+        }
+        if u.started {
+            return Err(Rule::ForkedLate);
+        }
+        u.fork = Some(e);
+        Ok(())
+    }
+
+    fn join(event: &Event, child: ThreadId, outlook: &Outlook) -> Result<(), Rule> {
+        match outlook.last_of(child) {
+            _ if child == event.thread => Err(Rule::JoinsItself),
+            Some(last) if last > event.id => Err(Rule::RunsOn { last }),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Barrier {
+    fn parties(&self) -> Result<u32, Rule> {
+        match self.parties {
+            Some(0) => Err(Rule::NoParties { declared: true }),
+            Some(n) => Ok(n),
+            None => Err(Rule::NoParties { declared: false }),
+        }
+    }
+}
