@@ -1,0 +1,28 @@
+//! The traces of the race-prediction literature, with the numbers that are known for each.
+
+mod common;
+
+use std::path::Path;
+
+use foretell_brute::races_and_deadlocks;
+use foretell_trace::Model;
+
+#[test]
+fn races_and_deadlocks_of_the_literature_traces_are_the_known_ones() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/literature");
+    let table = std::fs::read_to_string(folder.join("EXPECTED.tsv")).expect("the table");
+    let mut lines = table.lines().map(|line| line.split('\t').collect::<Vec<_>>());
+    let header = lines.next().expect("a header");
+    let column = |name| header.iter().position(|&h| h == name).expect("the column");
+    let (races, deadlocks) = (column("brute_race_pairs"), column("brute_deadlocks"));
+    let mut checked = 0;
+    for row in lines {
+        let text = std::fs::read_to_string(folder.join(row[0])).expect("the trace");
+        let trace = common::trace(&text);
+        let found = races_and_deadlocks(&trace, Model::View, 2_000_000).expect("few states");
+        assert_eq!(found.races.len().to_string(), row[races], "races of {}", row[0]);
+        assert_eq!(found.deadlocks.len().to_string(), row[deadlocks], "deadlocks of {}", row[0]);
+        checked += 1;
+    }
+    assert_eq!(checked, 33);
+}
