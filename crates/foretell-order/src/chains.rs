@@ -1,0 +1,284 @@
+//! Chains, the nodes on them, and who reaches whom.
+//!
+//! A chain is a totally ordered line of positions. Nodes stand on it sparsely: only positions that somebody asked for. For every
+//! node and every chain the closure keeps the first position of that chain the node reaches, by chain
+//! order and inserted edges. Since a chain is ordered, everything behind that position is reached as well, so
+//!
+//! - `a` reaches `b` is one comparison;
+//! - rows hold positions, not indices of nodes, so that a node put into the middle of a chain changes no row but its own, which is a
+//!   copy of that of the next node of its chain;
+//! - an edge `x → y` changes the rows of those that reach `x` and did not reach `y`. They are found backwards from `x`, along
+//!   chains and edges, stopping at the first node of each way that reaches `y`: its predecessors do, too.
+//!
+//! Old values go to a trail, except at level 0, which is never undone. A node that is born at a higher level has no
+//! history to go back to: after backtracking, its row is copied from its next node again.
+//!
+//! The closure is that of Deagle and Zord turned from events × events to events × threads (the vector clocks of
+//! happens-before analyses, kept backwards). Memory is 4 bytes for each node and chain.
+
+/// A totally ordered line of positions.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Chain(pub(crate) u32);
+
+/// A point of the order: a position of a chain.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Node(pub(crate) u32);
+
+impl Chain {
+    /// Chains are numbered from 0 in the order of their creation.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl Node {
+    /// Nodes are numbered from 0 in the order of their creation.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// In a row: no position of that chain is reached.
+const NEVER: u32 = u32::MAX;
+
+/// Where a node stands, and its neighbours on the chain.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    pub(crate) chain: Chain,
+    pub(crate) position: u32,
+    pub(crate) next: Option<Node>,
+    pub(crate) previous: Option<Node>,
+}
+
+/// A number of an edge: edges are numbered in the order they were inserted.
+pub(crate) type EdgeId = u32;
+
+/// An inserted edge and what it stands for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Edge<L> {
+    pub(crate) from: Node,
+    pub(crate) to: Node,
+    pub(crate) label: L,
+}
+
+/// A cell of a row that changed: the old value.
+struct Undo {
+    node: Node,
+    chain: Chain,
+    old: u32,
+}
+
+/// What a decision level began with.
+struct Level {
+    undo: usize,
+    edges: usize,
+}
+
+/// The chains and their closure under the inserted edges. `L` labels edges.
+pub(crate) struct Chains<L> {
+    places: Vec<Place>,
+    /// The nodes of each chain by position.
+    members: Vec<Vec<Node>>,
+    /// Row-major: the first position of each chain that a node reaches. Its own position for its own chain.
+    rows: Vec<u32>,
+    /// Cells of a row, at least the number of chains.
+    stride: usize,
+    edges: Vec<Edge<L>>,
+    /// By node: the edges that leave it and that enter it, oldest first.
+    outgoing: Vec<Vec<EdgeId>>,
+    incoming: Vec<Vec<EdgeId>>,
+    undo: Vec<Undo>,
+    levels: Vec<Level>,
+    /// Nodes without a history, with the level above which they have one.
+    newborn: Vec<(Node, usize)>,
+    work: Vec<Node>,
+}
+
+impl<L: Copy> Chains<L> {
+    pub(crate) fn new() -> Self {
+        Chains {
+            places: Vec::new(),
+            members: Vec::new(),
+            rows: Vec::new(),
+            stride: 4,
+            edges: Vec::new(),
+            outgoing: Vec::new(),
+            incoming: Vec::new(),
+            undo: Vec::new(),
+            levels: Vec::new(),
+            newborn: Vec::new(),
+            work: Vec::new(),
+        }
+    }
+
+    pub(crate) fn add_chain(&mut self) -> Chain {
+        let chain = Chain(self.members.len() as u32);
+        self.members.push(Vec::new());
+        if self.members.len() > self.stride {
+            self.widen();
+        }
+        chain
+    }
+
+    /// Doubles the length of all rows.
+    fn widen(&mut self) {
+        let old = self.stride;
+        self.stride *= 2;
+        let mut rows = vec![NEVER; self.places.len() * self.stride];
+        for (to, from) in rows.chunks_exact_mut(self.stride).zip(self.rows.chunks_exact(old)) {
+            to[..old].copy_from_slice(from);
+        }
+        self.rows = rows;
+    }
+
+    /// The node at that position, and whether it is new.
+    pub(crate) fn node(&mut self, chain: Chain, position: u32) -> (Node, bool) {
+        let members = &self.members[chain.index()];
+        let found = members.binary_search_by_key(&position, |&n| self.places[n.index()].position);
+        let at = match found {
+            Ok(at) => return (members[at], false),
+            Err(at) => at,
+        };
+        let node = Node(self.places.len() as u32);
+        let next = members.get(at).copied();
+        let previous = at.checked_sub(1).map(|at| members[at]);
+        self.members[chain.index()].insert(at, node);
+        self.places.push(Place { chain, position, next, previous });
+        if let Some(next) = next {
+            self.places[next.index()].previous = Some(node);
+        }
+        if let Some(previous) = previous {
+            self.places[previous.index()].next = Some(node);
+        }
+        self.outgoing.push(Vec::new());
+        self.incoming.push(Vec::new());
+        self.rows.resize(self.rows.len() + self.stride, NEVER);
+        self.copy_row_of_next(node);
+        if !self.levels.is_empty() {
+            self.newborn.push((node, self.levels.len()));
+        }
+        (node, true)
+    }
+
+    fn copy_row_of_next(&mut self, node: Node) {
+        let start = node.index() * self.stride;
+        let place = self.places[node.index()];
+        if let Some(next) = place.next {
+            let from = next.index() * self.stride;
+            self.rows.copy_within(from..from + self.stride, start);
+        } else {
+            self.rows[start..start + self.stride].fill(NEVER);
+        }
+        self.rows[start + place.chain.index()] = place.position;
+    }
+
+    pub(crate) fn place(&self, node: Node) -> Place {
+        self.places[node.index()]
+    }
+
+    pub(crate) fn chain_count(&self) -> usize {
+        self.members.len()
+    }
+
+    /// The nodes of each chain by position.
+    pub(crate) fn members(&self) -> &[Vec<Node>] {
+        &self.members
+    }
+
+    pub(crate) fn edges(&self) -> &[Edge<L>] {
+        &self.edges
+    }
+
+    pub(crate) fn outgoing(&self, node: Node) -> &[EdgeId] {
+        &self.outgoing[node.index()]
+    }
+
+    /// The number of edges that are never taken back.
+    pub(crate) fn lasting_edges(&self) -> usize {
+        self.levels.first().map_or(self.edges.len(), |level| level.edges)
+    }
+
+    /// Is there a way from `a` to `b`? Every node reaches itself.
+    pub(crate) fn reaches(&self, a: Node, b: Node) -> bool {
+        let to = self.places[b.index()];
+        self.rows[a.index() * self.stride + to.chain.index()] <= to.position
+    }
+
+    /// Inserts an edge; `to` must not reach `from`. Tells `reached` of each node and chain whose first reached position
+    /// changed, with the new and the old one.
+    pub(crate) fn insert(
+        &mut self,
+        from: Node,
+        to: Node,
+        label: L,
+        mut reached: impl FnMut(Node, Chain, u32, u32),
+    ) {
+        let id = self.edges.len() as EdgeId;
+        self.edges.push(Edge { from, to, label });
+        self.outgoing[from.index()].push(id);
+        self.incoming[to.index()].push(id);
+        let mut work = std::mem::take(&mut self.work);
+        work.push(from);
+        while let Some(node) = work.pop() {
+            if self.reaches(node, to) {
+                continue;
+            }
+            self.lower_row(node, to, &mut reached);
+            work.extend(self.places[node.index()].previous);
+            work.extend(self.incoming[node.index()].iter().map(|&e| self.edges[e as usize].from));
+        }
+        self.work = work;
+    }
+
+    /// `node` reaches all that `to` reaches.
+    fn lower_row(&mut self, node: Node, to: Node, reached: &mut impl FnMut(Node, Chain, u32, u32)) {
+        let undoable = !self.levels.is_empty();
+        let (start, from) = (node.index() * self.stride, to.index() * self.stride);
+        for c in 0..self.members.len() {
+            let (old, new) = (self.rows[start + c], self.rows[from + c]);
+            if new < old {
+                let chain = Chain(c as u32);
+                if undoable {
+                    self.undo.push(Undo { node, chain, old });
+                }
+                self.rows[start + c] = new;
+                reached(node, chain, new, old);
+            }
+        }
+    }
+
+    pub(crate) fn new_level(&mut self) {
+        self.levels.push(Level { undo: self.undo.len(), edges: self.edges.len() });
+    }
+
+    /// Takes back all but the first `level` levels.
+    pub(crate) fn backtrack(&mut self, level: usize) {
+        if level >= self.levels.len() {
+            return;
+        }
+        let Level { undo, edges } = self.levels[level];
+        for Undo { node, chain, old } in self.undo.drain(undo..).rev() {
+            self.rows[node.index() * self.stride + chain.index()] = old;
+        }
+        for edge in self.edges.drain(edges..).rev() {
+            self.outgoing[edge.from.index()].pop();
+            self.incoming[edge.to.index()].pop();
+        }
+        self.levels.truncate(level);
+        self.recopy_newborn(level);
+    }
+
+    /// Nodes born above this level get the row they would have, had they been born here.
+    fn recopy_newborn(&mut self, level: usize) {
+        let old = self.newborn.partition_point(|&(_, born)| born <= level);
+        let mut again: Vec<Node> = self.newborn.drain(old..).map(|(node, _)| node).collect();
+        // Each row is copied from that of the next node: last positions first.
+        again.sort_unstable_by_key(|&node| std::cmp::Reverse(self.places[node.index()].position));
+        for &node in &again {
+            self.copy_row_of_next(node);
+        }
+        if level > 0 {
+            self.newborn.extend(again.into_iter().map(|node| (node, level)));
+        }
+    }
+}
