@@ -1,0 +1,264 @@
+//! One finding, and one query that stayed open.
+
+use std::cmp::Ordering;
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde_json::{Map, Value};
+
+/// What was predicted, with the schedule that proves it.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Finding {
+    /// Its name in this file: the kind and a number.
+    pub id: String,
+    /// What kind of bug.
+    pub kind: Kind,
+    /// The events of the pattern, in the order that `docs/cli.md` gives for the kind.
+    pub events: Vec<u32>,
+    /// The variables or locks it is about, by name.
+    pub objects: Vec<String>,
+    /// Where each of `events` is in the source; null where that is not known.
+    pub locations: Vec<Option<String>>,
+    /// The atomic block it is about, for the kinds that are about one.
+    pub block: Option<Block>,
+    /// Nondeterminism: the write that the read saw in the trace, or the last write in the trace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub writer: Option<Source>,
+    /// Nondeterminism: what it can see instead, or what can be the last write instead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub challenger: Option<Source>,
+    /// Nondeterminism: how the challenger comes in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub form: Option<Form>,
+    /// The proof.
+    pub witness: Witness,
+    /// Whether the independent checker accepted the witness.
+    pub verified: bool,
+    /// The engine that found the witness.
+    pub engine: String,
+    /// What happened when the real program was driven along the witness; null if it was not.
+    pub replay: Option<Value>,
+    /// Fields of later versions.
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
+}
+
+/// The kinds of findings, in the order that reports list them.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// Two conflicting accesses at the same time.
+    Race,
+    /// An access between two of one atomic block.
+    Atomicity,
+    /// A path of conflicts out of an atomic block and back into it.
+    Serializability,
+    /// A cycle of conflicts between atomic blocks.
+    Transactions,
+    /// A read, or a final value, that depends on the schedule.
+    Nondeterminism,
+    /// Threads that wait for each other for ever.
+    Deadlock,
+}
+
+impl Kind {
+    /// Every kind.
+    pub const ALL: [Kind; 6] = [
+        Kind::Race,
+        Kind::Atomicity,
+        Kind::Serializability,
+        Kind::Transactions,
+        Kind::Nondeterminism,
+        Kind::Deadlock,
+    ];
+
+    /// The word for it on the command line and in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Race => "race",
+            Kind::Atomicity => "atomicity",
+            Kind::Serializability => "serializability",
+            Kind::Transactions => "transactions",
+            Kind::Nondeterminism => "nondeterminism",
+            Kind::Deadlock => "deadlock",
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// An atomic block: `[begin, end]`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(from = "(u32, Option<u32>)", into = "(u32, Option<u32>)")]
+pub struct Block {
+    /// The event that opens it.
+    pub begin: u32,
+    /// The event that closes it; none where the trace ends inside it.
+    pub end: Option<u32>,
+}
+
+impl From<(u32, Option<u32>)> for Block {
+    fn from((begin, end): (u32, Option<u32>)) -> Self {
+        Block { begin, end }
+    }
+}
+
+impl From<Block> for (u32, Option<u32>) {
+    fn from(block: Block) -> Self {
+        (block.begin, block.end)
+    }
+}
+
+/// Where a value comes from: a write, or the initial value.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Source {
+    /// The value the variable had at the start; written `"initial"`.
+    Initial,
+    /// This write; written as its index.
+    Event(u32),
+}
+
+impl Source {
+    /// The write, if it is one.
+    pub fn event(self) -> Option<u32> {
+        match self {
+            Source::Initial => None,
+            Source::Event(event) => Some(event),
+        }
+    }
+}
+
+impl Serialize for Source {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match *self {
+            Source::Initial => serializer.serialize_str("initial"),
+            Source::Event(event) => serializer.serialize_u32(event),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Source {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+
+        impl de::Visitor<'_> for Visitor {
+            type Value = Source;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an event index or \"initial\"")
+            }
+
+            fn visit_u64<E: de::Error>(self, index: u64) -> Result<Source, E> {
+                u32::try_from(index)
+                    .map(Source::Event)
+                    .map_err(|_| E::invalid_value(de::Unexpected::Unsigned(index), &self))
+            }
+
+            fn visit_str<E: de::Error>(self, word: &str) -> Result<Source, E> {
+                match word {
+                    "initial" => Ok(Source::Initial),
+                    _ => Err(E::invalid_value(de::Unexpected::Str(word), &self)),
+                }
+            }
+        }
+
+        deserializer.deserialize_any(Visitor)
+    }
+}
+
+/// How a read can come to see a challenger c instead of its writer w.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Form {
+    /// c → r → w: the read comes before its writer.
+    BeforeWriter,
+    /// w → c → r: the challenger comes between the writer and the read.
+    AfterWriter,
+    /// c → r, and w does not run at all.
+    WriterAbsent,
+    /// Not a read: the last write of a variable can be another one.
+    FinalValue,
+}
+
+/// The schedule that shows a finding.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Witness {
+    /// The whole feasible interleaving by event index, the finding's own events last.
+    pub schedule: Vec<u32>,
+    /// Fields of later versions.
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
+}
+
+/// A query that a limit cut short: neither a witness nor a proof that there is none.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Undecided {
+    /// What was asked for.
+    pub kind: Kind,
+    /// About which events.
+    pub events: Vec<u32>,
+    /// About which atomic block, for the kinds that are about one.
+    #[serde(default)]
+    pub block: Option<Block>,
+    /// Which limit, in words.
+    pub reason: String,
+    /// Fields of later versions.
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
+}
+
+/// What makes two findings the same one, and the order in which files list them: blocks where
+/// the block is what is asked about, variables for final values, events for the rest.
+#[derive(PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Unit<'a> {
+    Events(Kind, &'a [u32]),
+    Block(Kind, Option<Block>),
+    FinalValue(Kind, &'a [String]),
+}
+
+impl Unit<'_> {
+    fn kind(&self) -> Kind {
+        match *self {
+            Unit::Events(kind, _) | Unit::Block(kind, _) | Unit::FinalValue(kind, _) => kind,
+        }
+    }
+
+    /// Kinds first, then the order of the units.
+    pub(super) fn order(&self, other: &Self) -> Ordering {
+        self.kind().cmp(&other.kind()).then_with(|| self.cmp(other))
+    }
+}
+
+fn unit(kind: Kind, events: &[u32], block: Option<Block>) -> Unit<'_> {
+    match kind {
+        Kind::Serializability | Kind::Transactions => Unit::Block(kind, block),
+        _ => Unit::Events(kind, events),
+    }
+}
+
+impl Finding {
+    pub(super) fn unit(&self) -> Unit<'_> {
+        match self.form {
+            Some(Form::FinalValue) => Unit::FinalValue(self.kind, &self.objects),
+            _ => unit(self.kind, &self.events, self.block),
+        }
+    }
+
+    /// Every event index that the finding names.
+    pub fn named_events(&self) -> impl Iterator<Item = u32> + '_ {
+        let block = self.block.into_iter().flat_map(|b| [Some(b.begin), b.end]);
+        let sources = [self.writer, self.challenger].map(|s| s.and_then(Source::event));
+        let rest = block.chain(sources).flatten();
+        self.events.iter().chain(&self.witness.schedule).copied().chain(rest)
+    }
+}
+
+impl Undecided {
+    pub(super) fn unit(&self) -> Unit<'_> {
+        unit(self.kind, &self.events, self.block)
+    }
+}
