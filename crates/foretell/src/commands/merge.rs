@@ -1,0 +1,38 @@
+//! `foretell merge`: the parts of one analysis put together.
+
+use std::path::PathBuf;
+
+use foretell_report::json;
+
+use crate::failure::{Failure, Status};
+use crate::input;
+use crate::output::Destination;
+use crate::terminal::Terminal;
+
+/// Put the parts of one analysis together
+///
+/// The parts are findings files of one trace, usually made with `predict --shard I/N`. Findings are
+/// numbered anew; the result does not depend on the order of the parts.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Merge {
+    /// The parts
+    #[arg(required = true, value_name = "FINDINGS.json")]
+    parts: Vec<PathBuf>,
+
+    /// Where to write the result instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+impl Merge {
+    pub(crate) fn run(self, terminal: &mut Terminal) -> Result<Status, Failure> {
+        let parts = self
+            .parts
+            .iter()
+            .map(|path| Ok((path.display().to_string(), input::findings(path)?)))
+            .collect::<Result<Vec<_>, Failure>>()?;
+        let whole = json::merge(parts).map_err(|error| Failure::Input(error.to_string()))?;
+        Destination::new(self.output).write(terminal, |mut out| whole.write(&mut out))?;
+        Ok(if whole.findings.is_empty() { Status::Clean } else { Status::Found })
+    }
+}

@@ -1,0 +1,62 @@
+//! What ends a command early, and the status of one that ran to its end.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::{fmt, io};
+
+/// How a command that did its job ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Status {
+    /// Nothing was predicted, nothing refused.
+    Clean,
+    /// Something was.
+    Found,
+}
+
+impl From<Status> for ExitCode {
+    fn from(status: Status) -> ExitCode {
+        match status {
+            Status::Clean => ExitCode::SUCCESS,
+            Status::Found => ExitCode::from(1),
+        }
+    }
+}
+
+/// Why a command could not do its job: one line that starts with the file, where there is one.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    /// A file cannot be read or written.
+    #[error("{}: {error}", path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        error: io::Error,
+    },
+    /// Standard output cannot be written, for another reason than that nobody reads it.
+    #[error("standard output: {0}")]
+    Output(#[source] io::Error),
+    /// The input is wrong; the message names it.
+    #[error("{0}")]
+    Input(String),
+}
+
+impl Failure {
+    /// For `map_err` on what is done to a file.
+    pub(crate) fn file(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Failure {
+        let path = path.into();
+        |error| Failure::File { path, error }
+    }
+
+    /// What is wrong with a file's contents.
+    pub(crate) fn input(path: &std::path::Path, message: impl fmt::Display) -> Failure {
+        Failure::Input(format!("{}: {message}", path.display()))
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Failure::Output(error)
+    }
+}

@@ -1,0 +1,89 @@
+//! Where output goes, and what the terminal there can show.
+
+use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
+
+use foretell_report::text::Look;
+
+use crate::failure::Failure;
+
+/// The width of output that goes to no terminal.
+const DEFAULT_WIDTH: usize = 100;
+
+/// When to colour.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub(crate) enum ColorChoice {
+    /// On a terminal, unless NO_COLOR is set
+    Auto,
+    Always,
+    Never,
+}
+
+/// Standard output. Once nobody reads it any more (`foretell … | head`), what is written is
+/// dropped: the command goes on to its end and its exit status is what it would have been.
+pub(crate) struct Terminal {
+    out: BufWriter<StdoutLock<'static>>,
+    closed: bool,
+    color: bool,
+    width: usize,
+}
+
+impl Terminal {
+    pub(crate) fn new(choice: ColorChoice) -> Self {
+        let color = match choice {
+            ColorChoice::Always => true,
+            ColorChoice::Never => false,
+            ColorChoice::Auto => {
+                let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+                let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+                io::stdout().is_terminal() && !set("NO_COLOR") && !dumb
+            }
+        };
+        let width = terminal_size::terminal_size()
+            .filter(|_| io::stdout().is_terminal())
+            .map_or(DEFAULT_WIDTH, |(width, _)| usize::from(width.0));
+        Terminal { out: BufWriter::new(io::stdout().lock()), closed: false, color, width }
+    }
+
+    /// How to show findings here.
+    pub(crate) fn look(&self) -> Look {
+        Look { width: self.width, color: self.color, fold: true }
+    }
+
+    /// Writes out what is left.
+    pub(crate) fn finish(mut self) -> Result<(), Failure> {
+        Ok(self.flush()?)
+    }
+
+    fn unless_closed<T>(&mut self, result: io::Result<T>, instead: T) -> io::Result<T> {
+        match result {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                self.closed = true;
+                Ok(instead)
+            }
+            other => other,
+        }
+    }
+}
+
+impl Write for Terminal {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.closed {
+            return Ok(bytes.len());
+        }
+        let result = self.out.write(bytes);
+        self.unless_closed(result, bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if self.closed {
+            return Ok(());
+        }
+        let result = self.out.flush();
+        self.unless_closed(result, ())
+    }
+}
+
+/// One line on standard error. If that is closed too, nobody can be told.
+pub(crate) fn complain(message: &str) {
+    let _ = writeln!(io::stderr(), "{message}");
+}
