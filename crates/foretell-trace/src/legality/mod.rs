@@ -1,8 +1,8 @@
 //! Is a trace itself a legal execution? Semantics sections 1 and 6, applied to the observed order.
 //!
-//! One state machine ([`state`]) steps through the events with dense tables, one row for each
+//! One state machine (`state`) steps through the events with dense tables, one row for each
 //! thread, lock, variable and so on, and stops at the first event that is not enabled. Three rules
-//! look ahead, so a first pass ([`outlook`]) notes for each thread its last event (a `join` asks
+//! look ahead, so a first pass (`outlook`) notes for each thread its last event (a `join` asks
 //! that nothing of the thread comes later), its fork (a thread may not start before it), and for
 //! each `wait` how it ends.
 //!

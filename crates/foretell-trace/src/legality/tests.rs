@@ -333,34 +333,32 @@ fn values() {
 
 /// Legality of a trace of nothing but waits, their ends and notifies of one condition, each thread with a
 /// lock of its own, by trying every choice of waiter.
-fn some_choice_works(events: &[Event], waiting: &mut Vec<(u32, bool)>) -> bool {
+fn some_choice_works(events: &[Event], waiting: &[(u32, bool)]) -> bool {
     let Some((event, rest)) = events.split_first() else { return true };
     let t = event.thread.0;
-    let with = |change: &dyn Fn(&mut Vec<(u32, bool)>)| {
-        let mut waiting = waiting.clone();
-        change(&mut waiting);
-        some_choice_works(rest, &mut waiting)
+    let without = || {
+        let others = waiting.iter().copied().filter(|w| w.0 != t);
+        some_choice_works(rest, &others.collect::<Vec<_>>())
     };
     match event.kind {
-        EventKind::Wait { .. } => with(&|w| w.push((t, false))),
-        EventKind::NotifyAll { .. } => with(&|w| w.iter_mut().for_each(|w| w.1 = true)),
+        EventKind::Wait { .. } => some_choice_works(rest, &[waiting, &[(t, false)]].concat()),
+        EventKind::NotifyAll { .. } => {
+            let awake = waiting.iter().map(|w| (w.0, true));
+            some_choice_works(rest, &awake.collect::<Vec<_>>())
+        }
         EventKind::Notify { .. } => {
             let asleep: Vec<_> = (0..waiting.len()).filter(|&i| !waiting[i].1).collect();
             if asleep.is_empty() {
                 return some_choice_works(rest, waiting);
             }
             asleep.into_iter().any(|i| {
-                let mut waiting = waiting.clone();
+                let mut waiting = waiting.to_vec();
                 waiting[i].1 = true;
-                some_choice_works(rest, &mut waiting)
+                some_choice_works(rest, &waiting)
             })
         }
-        EventKind::Woken { .. } => {
-            waiting.contains(&(t, true)) && with(&|w| w.retain(|w| w.0 != t))
-        }
-        EventKind::TimedOut { .. } => {
-            waiting.contains(&(t, false)) && with(&|w| w.retain(|w| w.0 != t))
-        }
+        EventKind::Woken { .. } => waiting.contains(&(t, true)) && without(),
+        EventKind::TimedOut { .. } => waiting.contains(&(t, false)) && without(),
         _ => some_choice_works(rest, waiting),
     }
 }
@@ -399,7 +397,7 @@ proptest! {
         }
         let trace = b.build();
         let events: Vec<_> = trace.events().collect();
-        prop_assert_eq!(check(&trace).is_ok(), some_choice_works(&events, &mut Vec::new()));
+        prop_assert_eq!(check(&trace).is_ok(), some_choice_works(&events, &[]));
     }
 
     #[test]
