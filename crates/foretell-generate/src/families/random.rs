@@ -1,0 +1,78 @@
+//! Families drawn from the grammar, each with weights of its own.
+
+use super::{empty, is_short, threads};
+use crate::grammar::{Grammar, Style, Weights, Writes};
+use crate::program::{Detail, Program, Sort};
+use crate::rng::Rng;
+use crate::{Family, Params};
+
+pub(super) fn program(family: Family, params: &Params, rng: &mut Rng) -> Program {
+    let mut program = empty(params);
+    let style = style(family, params, rng);
+    program.declare_initial = !is_short(params) || rng.chance(50);
+    match family {
+        Family::Uniform => {
+            if params.variables > 1 && rng.chance(20) {
+                program.opaque = 1;
+            }
+            program.semaphores = vec![rng.below(2) as u64, 0];
+            program.parties = vec![2.min(params.threads as u32), params.threads as u32];
+        }
+        Family::Values => program.detail = Detail::Values,
+        Family::Symbolic => {
+            program.detail = Detail::Symbolic { fresh: rng.chance(75) };
+            program.declare_initial = rng.chance(80);
+            if rng.chance(25) {
+                program.sort = Sort::Byte;
+            }
+        }
+        _ => {}
+    }
+    program.threads = threads(params, rng, |rng, coder, _, budget| {
+        Grammar::new(rng, &style, coder).statements(budget);
+    });
+    program
+}
+
+pub(super) fn style(family: Family, params: &Params, rng: &mut Rng) -> Style {
+    let base = Weights { access: 10, ..Weights::default() };
+    let weights = match family {
+        Family::Locks => Weights { access: 5, section: 8, attempt: 1, ..base },
+        Family::Blocks => Weights { access: 6, atomic: 1, section: 2, block: 5, ..base },
+        Family::ReadersWriters => {
+            Weights { access: 5, section: 3, shared: 6, attempt: 3, block: 1, ..base }
+        }
+        Family::Values => Weights { atomic: 1, update: 2, section: 3, block: 2, ..base },
+        Family::Symbolic => Weights { update: 1, section: 3, block: 2, ..base },
+        Family::Lucky => Weights { section: 4, update: 1, block: 2, notify: 0, ..base },
+        _ => uniform(rng),
+    };
+    let style = Style::new(weights, params.variables, params.locks);
+    let style = if is_short(params) { style } else { Style { open: 0, ..style } };
+    match family {
+        Family::Locks => Style { nesting: 70, ..style },
+        Family::Blocks => Style { open: style.open * 6, ..style },
+        Family::ReadersWriters => Style { writing: 40, nesting: 25, ..style },
+        Family::Values => Style { writes: Writes::Few, branching: 0, ..style },
+        Family::Symbolic => Style { writes: Writes::Computed, branching: 60, ..style },
+        _ => style,
+    }
+}
+
+/// Every kind of statement; in each program some kinds are left out so that the others meet.
+fn uniform(rng: &mut Rng) -> Weights {
+    let mut some = |weight| if rng.chance(60) { weight } else { 0 };
+    Weights {
+        access: 8,
+        atomic: some(2),
+        update: some(2),
+        section: some(4),
+        shared: some(2),
+        attempt: some(2),
+        block: some(3),
+        wait: some(3),
+        notify: some(3),
+        semaphore: some(3),
+        barrier: some(2),
+    }
+}
