@@ -8,12 +8,14 @@
 //! Traces are built with a [`TraceBuilder`] and read back either one decoded [`Event`] at a time
 //! or, where speed matters, column by column ([`Trace::op`], [`Trace::thread`], …).
 
+pub mod compress;
 mod event;
 pub mod expr;
 mod ids;
 pub mod legality;
 mod model;
 mod names;
+pub mod text;
 mod trace;
 mod value;
 

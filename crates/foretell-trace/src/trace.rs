@@ -4,8 +4,8 @@ use rustc_hash::FxHashMap;
 
 use crate::expr::{Exprs, Sort};
 use crate::{
-    BarrierId, CondId, Event, EventId, EventKind, ExprId, LabelId, LockId, Names, Op, RegId, SemId,
-    SiteId, ThreadId, ValueId, Values, VarId,
+    BarrierId, CondId, Event, EventId, EventKind, ExprId, LabelId, LockId, Names, ObjectKind, Op,
+    RegId, SemId, SiteId, ThreadId, ValueId, Values, VarId,
 };
 
 /// "Nothing here" in a 32-bit column.
@@ -445,8 +445,65 @@ impl TraceBuilder {
     }
 
     /// Adds an event at the end.
+    #[inline]
     pub fn push(&mut self, thread: ThreadId, kind: EventKind, site: Option<SiteId>) -> EventId {
         let id = EventId::from_index(self.trace.len());
+        let (object, extra, value) = self.columns(id, kind);
+        self.trace.ops.push(kind.op());
+        self.trace.threads.push(thread);
+        self.trace.objects.push(object);
+        self.trace.extras.push(extra);
+        self.trace.values.push(value);
+        self.trace.sites.push(site.map_or(NONE, |s| s.0));
+        id
+    }
+
+    /// Makes an event of the same thread something else.
+    pub(crate) fn replace(&mut self, id: EventId, kind: EventKind, site: Option<SiteId>) {
+        self.trace.symbolic_updates.remove(&id);
+        let (object, extra, value) = self.columns(id, kind);
+        let i = id.index();
+        self.trace.ops[i] = kind.op();
+        self.trace.objects[i] = object;
+        self.trace.extras[i] = extra;
+        self.trace.values[i] = value;
+        self.trace.sites[i] = site.map_or(NONE, |s| s.0);
+    }
+
+    /// Makes every thread `t` the thread `into[t]`; those that are somebody else now are gone.
+    ///
+    /// # Panics
+    /// If `into` does not have one thread for each, each of them its own.
+    pub(crate) fn merge_threads(&mut self, into: &[ThreadId]) {
+        let tables = &mut self.trace.tables;
+        let mut names = Names::new();
+        let mut ids = vec![ThreadId(NONE); into.len()];
+        for (t, name) in tables.thread_names.iter().enumerate() {
+            if into[t].index() == t {
+                ids[t] = ThreadId(names.intern(name));
+            }
+        }
+        let new = |t: ThreadId| ids[into[t.index()].index()];
+        tables.thread_names = names;
+        // A name declared for the thread itself comes before one that it takes over.
+        let (own, taken): (Vec<_>, Vec<_>) =
+            tables.display_names.drain().partition(|&(t, _)| into[t.index()] == t);
+        let renamed = taken.into_iter().chain(own).map(|(t, name)| (new(t), name));
+        tables.display_names = renamed.collect();
+        tables.registers.iter_mut().for_each(|r| r.thread = new(r.thread));
+        tables.register_index =
+            (0u32..).zip(&tables.registers).map(|(i, &register)| (register, RegId(i))).collect();
+        self.trace.threads.iter_mut().for_each(|t| *t = new(*t));
+        for (op, object) in self.trace.ops.iter().zip(&mut self.trace.objects) {
+            if op.object_kind() == ObjectKind::Thread {
+                *object = new(ThreadId(*object)).0;
+            }
+        }
+    }
+
+    /// Object, extra and value columns of an event.
+    #[inline]
+    fn columns(&mut self, id: EventId, kind: EventKind) -> (u32, u32, u32) {
         let (object, extra, value) = match kind {
             EventKind::Read { var, value, register, .. } => {
                 if let Some(r) = register {
@@ -479,13 +536,7 @@ impl TraceBuilder {
             }
             EventKind::Guard { expr } => (expr.0, None, None),
         };
-        self.trace.ops.push(kind.op());
-        self.trace.threads.push(thread);
-        self.trace.objects.push(object);
-        self.trace.extras.push(extra.unwrap_or(NONE));
-        self.trace.values.push(value.map_or(NONE, |v| v.0));
-        self.trace.sites.push(site.map_or(NONE, |s| s.0));
-        id
+        (object, extra.unwrap_or(NONE), value.map_or(NONE, |v| v.0))
     }
 
     /// What has been built so far.

@@ -1,0 +1,127 @@
+//! Declarations: the `#!` lines.
+
+use super::escape::Spot;
+use super::problem::{BAD_DECLARATION, BAD_VALUE, Problem, quote};
+use super::reader::Reader;
+use super::value::parse_value;
+
+impl Reader<'_> {
+    /// Reads what follows `#!`.
+    pub(super) fn declaration(&mut self, text: &str) -> Result<(), Problem> {
+        let text = text.trim_ascii();
+        let (word, rest) = text.split_once([' ', '\t']).unwrap_or((text, ""));
+        let rest = rest.trim_ascii();
+        match word {
+            "sem" => self.declare_semaphore(rest),
+            "barrier" => self.declare_barrier(rest),
+            "init" => self.declare_initial_value(rest),
+            "name" => self.declare_display_name(rest),
+            "opaque" => {
+                let name = self.name(rest, "opaque", "a variable", Spot::Object)?;
+                let v = self.builder.variable(&name);
+                self.builder.set_opaque(v);
+                Ok(())
+            }
+            "escaped" if rest.is_empty() => self.declare_escaped(),
+            _ => Err(wrong(format!(
+                "unknown declaration {} (sem, barrier, init, opaque, name, escaped)",
+                quote(word)
+            ))),
+        }
+    }
+
+    fn declare_semaphore(&mut self, text: &str) -> Result<(), Problem> {
+        let (name, count) = pair(text, "sem", "s=2")?;
+        let name = self.name(name, "sem", "a semaphore", Spot::Object)?;
+        let count: u64 = number(count, "count")?;
+        let s = self.builder.semaphore(&name);
+        let trace = self.builder.trace();
+        if trace.has_declared_count(s) && trace.initial_count(s) != count {
+            let before = trace.initial_count(s).to_string();
+            return Err(twice("semaphore", &name, &before));
+        }
+        self.builder.set_initial_count(s, count);
+        Ok(())
+    }
+
+    fn declare_barrier(&mut self, text: &str) -> Result<(), Problem> {
+        let (name, parties) = pair(text, "barrier", "b=3")?;
+        let name = self.name(name, "barrier", "a barrier", Spot::Object)?;
+        let parties: u32 = number(parties, "number of parties")?;
+        if parties == 0 {
+            return Err(wrong(format!("barrier {} needs at least one party", quote(&name))));
+        }
+        let b = self.builder.barrier(&name);
+        match self.builder.trace().parties(b) {
+            Some(before) if before != parties => {
+                return Err(twice("barrier", &name, &before.to_string()));
+            }
+            _ => self.builder.set_parties(b, parties),
+        }
+        Ok(())
+    }
+
+    fn declare_initial_value(&mut self, text: &str) -> Result<(), Problem> {
+        let (name, value) = pair(text, "init", "x=7")?;
+        let name = self.name(name, "init", "a variable", Spot::Object)?;
+        let value = parse_value(value).map_err(|m| Problem::new(BAD_VALUE, m))?;
+        let value = self.builder.values().intern(value);
+        let v = self.builder.variable(&name);
+        let trace = self.builder.trace();
+        match trace.declared_initial_value(v) {
+            Some(before) if before != value => {
+                let before = trace.values().get(before).map_or_else(String::new, |v| v.to_string());
+                return Err(twice("variable", &name, &before));
+            }
+            _ => self.builder.set_initial_value(v, value),
+        }
+        Ok(())
+    }
+
+    fn declare_display_name(&mut self, text: &str) -> Result<(), Problem> {
+        let (thread, display) = pair(text, "name", "T1=worker-1")?;
+        let thread = self.name(thread, "name", "a thread", Spot::Thread)?;
+        let display = self.unescape(display)?;
+        let t = self.builder.thread(&thread);
+        match self.builder.trace().declared_display_name(t) {
+            Some(before) if before != display => Err(twice("thread", &thread, before)),
+            _ => {
+                self.builder.set_display_name(t, &display);
+                Ok(())
+            }
+        }
+    }
+
+    /// Escapes hold for the whole text, so they are declared before anything is named.
+    fn declare_escaped(&mut self) -> Result<(), Problem> {
+        if self.named_anything() && !self.escaped {
+            return Err(wrong("`#! escaped` must come before events and declarations".to_owned()));
+        }
+        self.escaped = true;
+        Ok(())
+    }
+}
+
+/// The two sides of the first `=`.
+fn pair<'a>(text: &'a str, word: &str, example: &str) -> Result<(&'a str, &'a str), Problem> {
+    match text.split_once('=') {
+        Some((name, value)) if !value.trim_ascii().is_empty() => {
+            Ok((name.trim_ascii(), value.trim_ascii()))
+        }
+        _ => Err(wrong(format!("`#! {word}` is written like `#! {word} {example}`"))),
+    }
+}
+
+fn number<N: std::str::FromStr>(text: &str, what: &str) -> Result<N, Problem> {
+    let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let number = if digits { text.parse().ok() } else { None };
+    number.ok_or_else(|| wrong(format!("{what} {} is no number that fits", quote(text))))
+}
+
+fn wrong(message: String) -> Problem {
+    Problem::new(BAD_DECLARATION, message)
+}
+
+fn twice(kind: &str, name: &str, before: &str) -> Problem {
+    wrong(format!("{kind} {} was declared before, as {}", quote(name), quote(before)))
+}
