@@ -1,0 +1,520 @@
+//! The findings (semantics section 3): does a feasible schedule show at its end what it is said to show?
+//!
+//! Every pattern is recomputed from the trace and the schedule; nothing a finding claims is taken on trust.
+
+use foretell_trace::{EventId, EventKind, LockId, Model, ThreadId, Trace, Value, VarId};
+
+use crate::observed::{Block, Observed};
+use crate::refusal::{Refusal, Rule, describe};
+use crate::run::Run;
+
+/// What a schedule is said to show, by event indices of the trace.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Pattern {
+    /// Two accesses that race. The schedule ends with both, in some order.
+    Race {
+        /// One access.
+        a: EventId,
+        /// The other.
+        b: EventId,
+    },
+    /// An access of another thread between two accesses of an atomic block. The schedule ends with `c2`.
+    Atomicity {
+        /// The block's earlier access.
+        c: EventId,
+        /// The other thread's access.
+        r: EventId,
+        /// The block's later access, c' in the semantics.
+        c2: EventId,
+    },
+    /// A path that leaves an atomic block and comes back. The schedule ends with the path's last access.
+    Serializability {
+        /// The marker that opens the block.
+        begin: EventId,
+        /// The marker that closes it; `None` if it is open at the end of the trace.
+        end: Option<EventId>,
+        /// s, u1, …, um, t.
+        path: Vec<EventId>,
+    },
+    /// A cycle of transactions. The schedule ends with an access of the cycle.
+    Transactions {
+        /// The marker that opens the outermost block B.
+        begin: EventId,
+        /// The marker that closes it; `None` if it is open at the end of the trace.
+        end: Option<EventId>,
+        /// The accesses along the cycle; the last leads back to the first.
+        cycle: Vec<EventId>,
+    },
+    /// A read that sees another write than in the trace. The schedule ends with it.
+    NondeterministicRead {
+        /// The read, or update.
+        read: EventId,
+        /// What it sees in the trace; `None` is the initial value.
+        writer: Option<EventId>,
+        /// What it sees in the schedule; `None` is the initial value.
+        challenger: Option<EventId>,
+        /// How the three stand.
+        form: Form,
+    },
+    /// A variable that ends with another last write. The schedule holds every event of the trace.
+    FinalValue {
+        /// The variable.
+        var: VarId,
+        /// Its last write in the trace.
+        writer: EventId,
+        /// Its last write in the schedule.
+        challenger: EventId,
+    },
+    /// Threads that wait for each other's locks. The schedule ends in the stuck state, without the acquires.
+    Deadlock {
+        /// The blocked acquires, in any order.
+        acquires: Vec<EventId>,
+    },
+}
+
+/// How the reader r, its writer w in the trace and the challenger c stand in a schedule that ends with r.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Form {
+    /// c → r → w: the writer has not run, and its thread is not cut: it is still to come.
+    BeforeWriter,
+    /// w → c → r. In `symbolic` c may be w itself, when it wrote another value than in the trace.
+    AfterWriter,
+    /// c → r, and the writer is not in the schedule.
+    WriterAbsent,
+}
+
+type Check = Result<(), Refusal>;
+
+/// A feasible schedule, to look for patterns in.
+pub(crate) struct Finding<'a> {
+    pub(crate) trace: &'a Trace,
+    pub(crate) model: Model,
+    pub(crate) observed: &'a Observed,
+    pub(crate) schedule: &'a [EventId],
+    pub(crate) run: Run,
+}
+
+impl Finding<'_> {
+    pub(crate) fn check(&self, pattern: &Pattern) -> Check {
+        match pattern {
+            Pattern::Race { a, b } => self.race(*a, *b),
+            Pattern::Atomicity { c, r, c2 } => self.atomicity(*c, *r, *c2),
+            Pattern::Serializability { begin, end, path } => self.path(*begin, *end, path),
+            Pattern::Transactions { begin, end, cycle } => self.cycle(*begin, *end, cycle),
+            Pattern::NondeterministicRead { read, writer, challenger, form } => {
+                self.nondeterministic_read(*read, *writer, *challenger, *form)
+            }
+            Pattern::FinalValue { var, writer, challenger } => {
+                self.final_value(*var, *writer, *challenger)
+            }
+            Pattern::Deadlock { acquires } => self.deadlock(acquires),
+        }
+    }
+
+    fn refuse(&self, rule: Rule, e: EventId, message: impl std::fmt::Display) -> Check {
+        Err(Refusal::at(self.trace, rule, e, self.run.position(e), message))
+    }
+
+    /// An event of the trace that is in the schedule: its position.
+    fn position(&self, e: EventId) -> Result<usize, Refusal> {
+        let refusal = |rule, message| Refusal::at(self.trace, rule, e, None, message);
+        if e.index() >= self.trace.len() {
+            return Err(refusal(Rule::NoSuchEvent, "is not in the trace"));
+        }
+        self.run.position(e).ok_or_else(|| refusal(Rule::NotRun, "is not in the schedule"))
+    }
+
+    fn must_be_last(&self, e: EventId) -> Check {
+        if self.schedule.last() == Some(&e) {
+            return Ok(());
+        }
+        self.refuse(Rule::NotLast, e, "is not the schedule's last event")
+    }
+
+    /// The variable of an access of the trace that may take part in a finding.
+    fn variable(&self, e: EventId) -> Result<VarId, Refusal> {
+        let refusal =
+            |rule, message| Refusal::at(self.trace, rule, e, self.run.position(e), message);
+        if e.index() >= self.trace.len() {
+            return Err(refusal(Rule::NoSuchEvent, "is not in the trace"));
+        }
+        match self.trace.variable(e) {
+            None => Err(refusal(Rule::NotAccess, "is no access to a variable")),
+            Some(x) if self.trace.is_opaque(x) => {
+                Err(refusal(Rule::Opaque, "its variable is also written by unrecorded code"))
+            }
+            Some(x) => Ok(x),
+        }
+    }
+
+    /// Different threads, the same variable, one of them writes.
+    fn conflict(&self, a: EventId, b: EventId) -> Result<bool, Refusal> {
+        let same = self.variable(a)? == self.variable(b)?;
+        let writes = self.trace.op(a).writes() || self.trace.op(b).writes();
+        Ok(same && writes && self.trace.thread(a) != self.trace.thread(b))
+    }
+
+    fn must_conflict(&self, a: EventId, b: EventId) -> Check {
+        if self.conflict(a, b)? {
+            return Ok(());
+        }
+        let other = describe(self.trace, a);
+        self.refuse(Rule::NoConflict, b, format!("does not conflict with {other}"))
+    }
+
+    /// The schedule is feasible and ends with a and b, so without them it is feasible too, and leaves both
+    /// pending in threads that are started and not cut: an access starts no thread and mends no cut.
+    fn race(&self, a: EventId, b: EventId) -> Check {
+        let last_two = &self.schedule[self.schedule.len().saturating_sub(2)..];
+        for e in [a, b] {
+            if !last_two.contains(&e) {
+                let message = "is not one of the schedule's last two events";
+                return self.refuse(Rule::NotLast, e, message);
+            }
+        }
+        self.must_conflict(a, b)?;
+        if self.trace.op(a).is_atomic() && self.trace.op(b).is_atomic() {
+            return self.refuse(Rule::BothAtomic, b, "both accesses are atomic");
+        }
+        Ok(())
+    }
+
+    fn atomicity(&self, c: EventId, r: EventId, c2: EventId) -> Check {
+        let (first, between, last) = (self.position(c)?, self.position(r)?, self.position(c2)?);
+        if !(first < between && between < last) {
+            return self.refuse(Rule::Order, r, "is not between the two accesses of the block");
+        }
+        self.must_be_last(c2)?;
+        self.must_conflict(c, r)?;
+        self.must_conflict(r, c2)?;
+        // c is an access: where its transaction is not c itself, it is the outermost block around it.
+        let outermost = self.observed.transaction(c);
+        if outermost == c || self.observed.transaction(c2) != outermost {
+            let message = format!("shares no atomic block with {}", describe(self.trace, c));
+            return self.refuse(Rule::OutsideBlock, c2, message);
+        }
+        self.must_be_real(c, r)?;
+        self.must_be_real(r, c2)
+    }
+
+    /// `symbolic`: the conflict of `a` and the later `b` is real for the values at hand (section 6).
+    fn must_be_real(&self, a: EventId, b: EventId) -> Check {
+        if self.model != Model::Symbolic {
+            return Ok(());
+        }
+        let differ = |v: Option<Value>, w: Option<Value>| v.is_none() || w.is_none() || v != w;
+        let (first, second) =
+            (self.run.change(self.position(a)?), self.run.change(self.position(b)?));
+        let (earlier, later) = (self.trace.op(a), self.trace.op(b));
+        let writes = earlier.writes() && later.writes() && differ(first.after, second.after);
+        let read_write = earlier.reads() && later.writes() && differ(first.before, second.after);
+        let write_read = earlier.writes() && later.reads() && differ(first.before, first.after);
+        if writes || read_write || write_read {
+            return Ok(());
+        }
+        let other = describe(self.trace, a);
+        self.refuse(
+            Rule::Commute,
+            b,
+            format!("commutes with {other} for the values in the schedule"),
+        )
+    }
+
+    fn block(&self, begin: EventId, end: Option<EventId>) -> Result<Block, Refusal> {
+        match Block::opened_by(self.trace, begin) {
+            Some(block) if block.end == end => Ok(block),
+            Some(_) => {
+                let message = "the block does not end where the finding says";
+                Err(Refusal::at(self.trace, Rule::NotBlock, begin, None, message))
+            }
+            None => {
+                Err(Refusal::at(self.trace, Rule::NotBlock, begin, None, "opens no atomic block"))
+            }
+        }
+    }
+
+    fn path(&self, begin: EventId, end: Option<EventId>, path: &[EventId]) -> Check {
+        let block = self.block(begin, end)?;
+        let [s, between @ .., t] = path else {
+            return Err(Refusal::whole(Rule::PathTooShort, "a path has at least three accesses"));
+        };
+        if between.is_empty() {
+            return Err(Refusal::whole(Rule::PathTooShort, "a path has at least three accesses"));
+        }
+        for &e in [s, t] {
+            self.variable(e)?;
+            if !block.holds(self.trace, e) {
+                return self.refuse(Rule::OutsideBlock, e, "is not in the block");
+            }
+        }
+        for &u in between {
+            self.variable(u)?;
+            if self.trace.thread(u) == block.thread {
+                return self.refuse(Rule::InsideThread, u, "is in the block's own thread");
+            }
+        }
+        for step in path.windows(2) {
+            let (a, b) = (step[0], step[1]);
+            if self.position(a)? >= self.position(b)? {
+                let message = format!("does not come after {}", describe(self.trace, a));
+                return self.refuse(Rule::Order, b, message);
+            }
+            // Of the block's thread only s and t are on the path, and they are no neighbours: where two
+            // neighbours are of one thread, it is another one.
+            if self.trace.thread(a) != self.trace.thread(b) && !self.conflict(a, b)? {
+                let message = format!("no step leads to it from {}", describe(self.trace, a));
+                return self.refuse(Rule::NoStep, b, message);
+            }
+        }
+        self.must_be_last(*t)
+    }
+
+    /// A closed walk through B that visits two transactions puts B on a cycle: the graph is directed, so B
+    /// and the other one are in one strongly connected component.
+    fn cycle(&self, begin: EventId, end: Option<EventId>, cycle: &[EventId]) -> Check {
+        self.block(begin, end)?;
+        if self.observed.transaction(begin) != begin {
+            return self.refuse(Rule::NotOutermost, begin, "is inside another atomic block");
+        }
+        for &e in cycle {
+            self.variable(e)?;
+            self.position(e)?;
+        }
+        let transaction = |&e: &EventId| self.observed.transaction(e);
+        if !cycle.iter().any(|e| transaction(e) == begin) {
+            return self.refuse(
+                Rule::OutsideBlock,
+                begin,
+                "no access of the cycle is in the block",
+            );
+        }
+        if cycle.iter().all(|e| transaction(e) == begin) {
+            return Err(Refusal::whole(
+                Rule::OneTransaction,
+                "the cycle stays inside one transaction",
+            ));
+        }
+        for (i, &a) in cycle.iter().enumerate() {
+            let b = cycle[(i + 1) % cycle.len()];
+            if !self.linked(a, b)? {
+                let message = format!(
+                    "nothing links it to {} before it on the cycle",
+                    describe(self.trace, a)
+                );
+                return self.refuse(Rule::NoStep, b, message);
+            }
+        }
+        match self.schedule.last() {
+            Some(last) if cycle.contains(last) => Ok(()),
+            _ => Err(Refusal::whole(
+                Rule::NotLast,
+                "the schedule does not end with an access of the cycle",
+            )),
+        }
+    }
+
+    /// One transaction; program order between transactions of a thread; or a conflict, forward in the schedule.
+    fn linked(&self, a: EventId, b: EventId) -> Result<bool, Refusal> {
+        let same_transaction = self.observed.transaction(a) == self.observed.transaction(b);
+        let program_order = self.trace.thread(a) == self.trace.thread(b) && a < b;
+        let forward = self.position(a)? < self.position(b)?;
+        Ok(same_transaction || program_order || (forward && self.conflict(a, b)?))
+    }
+
+    fn nondeterministic_read(
+        &self,
+        read: EventId,
+        writer: Option<EventId>,
+        challenger: Option<EventId>,
+        form: Form,
+    ) -> Check {
+        let x = self.variable(read)?;
+        if !self.trace.op(read).reads() {
+            return self.refuse(Rule::NotRead, read, "is no read");
+        }
+        self.must_be_last(read)?;
+        let saw = |w: Option<EventId>| match w {
+            Some(w) => describe(self.trace, w),
+            None => "the initial value".to_owned(),
+        };
+        let in_trace = self.observed.writer(read);
+        if in_trace != writer {
+            return self.refuse(
+                Rule::WrongWriter,
+                read,
+                format!("sees {} in the trace", saw(in_trace)),
+            );
+        }
+        let in_schedule = self.seen_by_last(x);
+        if in_schedule != challenger {
+            let message = format!("sees {} in the schedule", saw(in_schedule));
+            return self.refuse(Rule::WrongChallenger, read, message);
+        }
+        if !self.sees_otherwise(read) {
+            return self.refuse(Rule::NotBroken, read, "sees what it saw in the trace");
+        }
+        if !self.fits(form, writer, challenger) {
+            return self.refuse(
+                Rule::WrongForm,
+                read,
+                "writer and challenger do not stand as the form says",
+            );
+        }
+        Ok(())
+    }
+
+    /// The write that the schedule's last event, an access of `x`, sees.
+    fn seen_by_last(&self, x: VarId) -> Option<EventId> {
+        let (last, before) = self.schedule.split_last()?;
+        if !self.trace.op(*last).writes() {
+            return self.run.last_write(x);
+        }
+        // An update: it is itself the last write, what it saw is the one before it.
+        let writes =
+            |e: &&EventId| self.trace.variable(**e) == Some(x) && self.trace.op(**e).writes();
+        before.iter().rev().find(writes).copied()
+    }
+
+    /// Whether the read that ends the schedule is broken; in `symbolic`, whether it sees another value than in
+    /// the trace (another write, where its value was not recorded).
+    fn sees_otherwise(&self, read: EventId) -> bool {
+        if self.model != Model::Symbolic {
+            return self.run.broken().any(|b| b == read);
+        }
+        match (self.trace.read_value(read), self.trace.variable(read)) {
+            (Some(value), _) => {
+                let seen = self.run.change(self.schedule.len() - 1).before;
+                seen.is_none() || seen != self.trace.values().get(value)
+            }
+            (None, Some(x)) => self.seen_by_last(x) != self.observed.writer(read),
+            (None, None) => false,
+        }
+    }
+
+    fn fits(&self, form: Form, writer: Option<EventId>, challenger: Option<EventId>) -> bool {
+        let position = |e: EventId| self.run.position(e);
+        let same = writer == challenger;
+        match form {
+            Form::AfterWriter if same => self.model == Model::Symbolic,
+            // The initial value is before everything, and nothing is before it.
+            Form::AfterWriter => challenger.is_some_and(|c| {
+                writer.is_none_or(|w| position(w).is_some() && position(w) < position(c))
+            }),
+            Form::BeforeWriter => writer.is_some_and(|w| {
+                position(w).is_none() && self.run.cut_by(self.trace.thread(w)).is_none()
+            }),
+            Form::WriterAbsent => writer.is_some_and(|w| position(w).is_none()),
+        }
+    }
+
+    fn final_value(&self, x: VarId, writer: EventId, challenger: EventId) -> Check {
+        if x.index() >= self.trace.variable_count() {
+            return Err(Refusal::whole(Rule::NoSuchEvent, "the trace has no such variable"));
+        }
+        if self.trace.is_opaque(x) {
+            let name = self.trace.variable_name(x);
+            let message = format!("variable {name} is also written by unrecorded code");
+            return Err(Refusal::whole(Rule::Opaque, message));
+        }
+        // Feasible, so no event is there twice: as many as in the trace are all of them.
+        if self.schedule.len() < self.trace.len() {
+            let missing = self.trace.len() - self.schedule.len();
+            let message = format!("{missing} events of the trace are not in the schedule");
+            return Err(Refusal::whole(Rule::Incomplete, message));
+        }
+        if let Some(broken) = self.run.broken().next() {
+            return self.refuse(Rule::Broken, broken, "is broken");
+        }
+        if self.observed.last_write(x) != Some(writer) {
+            return self.refuse(Rule::WrongWriter, writer, "is not the last write in the trace");
+        }
+        if self.run.last_write(x) != Some(challenger) || challenger == writer {
+            let message = "is not another last write in the schedule";
+            return self.refuse(Rule::WrongChallenger, challenger, message);
+        }
+        Ok(())
+    }
+
+    fn deadlock(&self, acquires: &[EventId]) -> Check {
+        for &a in acquires {
+            if a.index() >= self.trace.len() {
+                return self.refuse(Rule::NoSuchEvent, a, "is not in the trace");
+            }
+            if self.wanted_lock(a).is_none() {
+                return self.refuse(Rule::NotAcquire, a, "is no acquire");
+            }
+            if self.run.pending(self.trace.thread(a)) != Some(a) {
+                let message = "is not the next event of a thread that is started and not cut";
+                return self.refuse(Rule::NotPending, a, message);
+            }
+        }
+        let mut threads: Vec<ThreadId> = acquires.iter().map(|&a| self.trace.thread(a)).collect();
+        threads.sort_unstable();
+        threads.dedup();
+        if acquires.len() < 2 || threads.len() < acquires.len() {
+            let message = "a deadlock needs two acquires or more, of different threads";
+            return Err(Refusal::whole(Rule::TooFew, message));
+        }
+        if !self.in_one_cycle(acquires) {
+            let message = "the acquires do not wait for each other in one cycle";
+            return Err(Refusal::whole(Rule::NoCycle, message));
+        }
+        Ok(())
+    }
+
+    /// The lock that an event asks for, and whether it is the reader side.
+    fn wanted_lock(&self, e: EventId) -> Option<(LockId, bool)> {
+        match self.trace.event(e).kind {
+            EventKind::Acquire { lock } => Some((lock, false)),
+            EventKind::AcquireShared { lock } => Some((lock, true)),
+            _ => None,
+        }
+    }
+
+    /// Whether acquire `a` is not enabled because the thread of `b` holds its lock.
+    fn blocked_by(&self, a: EventId, b: EventId) -> bool {
+        let Some((lock, reader)) = self.wanted_lock(a) else { return false };
+        let holder = self.trace.thread(b);
+        self.run.owner(lock) == Some(holder) || (!reader && self.run.shares(lock, holder))
+    }
+
+    /// Whether some order of the acquires is one cycle. Only a lock held by several readers leaves a choice of
+    /// whom to go to next; with readers enough that search could take forever, so it gives up after
+    /// [`MOST_STEPS`]. Acquires that are listed in the order of the cycle are found without search.
+    fn in_one_cycle(&self, acquires: &[EventId]) -> bool {
+        let count = acquires.len();
+        let blockers = |i: usize| -> Vec<usize> {
+            let others = (1..count).map(|d| (i + d) % count);
+            others.filter(|&j| self.blocked_by(acquires[i], acquires[j])).collect()
+        };
+        let edges: Vec<Vec<usize>> = (0..count).map(blockers).collect();
+        let mut used = vec![false; count];
+        // The acquires of the cycle so far, each with how many of its blockers were tried.
+        let mut chosen = vec![(0, 0)];
+        used[0] = true;
+        for _ in 0..MOST_STEPS.saturating_add(count) {
+            let length = chosen.len();
+            let Some((last, tried)) = chosen.last_mut() else { return false };
+            if length == count && edges[*last].contains(&0) {
+                return true;
+            }
+            match edges[*last].get(*tried) {
+                Some(&next) => {
+                    *tried += 1;
+                    if !used[next] {
+                        used[next] = true;
+                        chosen.push((next, 0));
+                    }
+                }
+                None => {
+                    used[*last] = false;
+                    chosen.pop();
+                }
+            }
+        }
+        false
+    }
+}
+
+/// How long to search for the order of a cycle of acquires.
+const MOST_STEPS: usize = 10_000_000;
