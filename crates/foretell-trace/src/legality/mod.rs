@@ -16,11 +16,15 @@
 //! else one whose wait never ends, and only if there is no other one that times out, whose
 //! `timed-out` is then not enabled.
 //!
+//! Where a symbolic trace records the values, its guards must hold and its expressions must give
+//! what was written (`registers`).
+//!
 //! What the check cannot see: a lost event that leaves the rest consistent.
 //!
 //! [`repair`] turns an illegal trace into a legal one by dropping what is not enabled.
 
 mod outlook;
+mod registers;
 mod repair;
 mod rule;
 mod state;

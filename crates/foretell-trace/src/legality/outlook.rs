@@ -89,7 +89,7 @@ impl Outlook {
     /// The one rule that is about the future of the event itself: a thread that is forked at all
     /// starts after its fork.
     #[inline]
-    pub(super) fn allows(&self, event: &Event, state: &State) -> Result<(), Rule> {
+    pub(super) fn allows(&self, event: &Event, state: &State<'_>) -> Result<(), Rule> {
         let fork = self.fork[event.thread.index()];
         if fork == NEVER || fork < event.id.0 || state.has_started(event.thread) {
             return Ok(());

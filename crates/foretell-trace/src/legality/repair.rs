@@ -61,6 +61,10 @@ pub enum RepairKind {
     EndWithoutBegin,
     /// Declared a variable opaque.
     Opaque,
+    /// Dropped a guard that is false for the recorded values.
+    Guard,
+    /// Dropped the expression of a write that gives another value than the recorded one.
+    Expression,
 }
 
 impl fmt::Display for Repair {
@@ -122,6 +126,14 @@ impl fmt::Display for Repair {
                 "declared # variable opaque because of a read that no recorded write explains",
                 "declared # variables opaque because of reads that no recorded write explains",
             ),
+            RepairKind::Guard => (
+                "dropped # guard that is false for the recorded values",
+                "dropped # guards that are false for the recorded values",
+            ),
+            RepairKind::Expression => (
+                "dropped # expression that gives another value than was written",
+                "dropped # expressions that give other values than were written",
+            ),
         };
         if self.count == 1 {
             write!(f, "{}, at event {}", one.replace('#', "1"), self.first.0)
@@ -153,7 +165,7 @@ pub fn repair(trace: &Trace) -> (Trace, Vec<Repair>) {
 
 struct Pass<'t, 'd> {
     outlook: &'t Outlook,
-    state: State,
+    state: State<'t>,
     builder: TraceBuilder,
     doomed: &'d mut FxHashSet<EventId>,
     /// How many acquires of a lock, exclusive and shared, were dropped and not yet released.
@@ -229,6 +241,8 @@ impl<'t, 'd> Pass<'t, 'd> {
             Rule::RunsOn { .. } | Rule::JoinsItself => self.note(RepairKind::Join, e),
             Rule::EndWithoutBegin => self.note(RepairKind::EndWithoutBegin, e),
             Rule::WrongValue { var, .. } => self.make_opaque(event, var),
+            Rule::GuardFalse { .. } => self.note(RepairKind::Guard, e),
+            Rule::WrongExpression { .. } => self.drop_expression(event),
         }
     }
 
@@ -270,6 +284,17 @@ impl<'t, 'd> Pass<'t, 'd> {
         self.note(RepairKind::Opaque, event.id);
         if let Err(rule) = self.try_take(event) {
             self.mend(event, rule);
+        }
+    }
+
+    fn drop_expression(&mut self, event: Event) {
+        self.note(RepairKind::Expression, event.id);
+        let mut kind = event.kind;
+        if let EventKind::Write { expr, .. } | EventKind::Update { expr, .. } = &mut kind {
+            *expr = None;
+        }
+        if let Err(rule) = self.try_take(Event { kind, ..event }) {
+            self.mend(Event { kind, ..event }, rule);
         }
     }
 }

@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use crate::{CondId, Event, EventId, EventKind, LockId, ThreadId, Trace, ValueId, VarId};
+use crate::{
+    CondId, Event, EventId, EventKind, ExprId, LockId, ThreadId, Trace, Value, ValueId, VarId,
+};
 
 /// The rule of semantics section 1 that an event breaks, with the other actors.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -47,6 +49,10 @@ pub enum Rule {
     EndWithoutBegin,
     /// A read sees something else than the last write (or the initial value, if none).
     WrongValue { var: VarId, seen: ValueId, expected: ValueId, writer: Option<EventId> },
+    /// A guard is false for the recorded values.
+    GuardFalse { expr: ExprId },
+    /// The expression of a write gives another value than the recorded one.
+    WrongExpression { expr: ExprId, written: ValueId, computed: Value },
 }
 
 /// The event at which a trace stops being a legal execution.
@@ -113,6 +119,13 @@ fn message(trace: &Trace, event: &Event, rule: Rule) -> String {
         | Rule::JoinsItself => thread_message(trace, event, rule),
         Rule::EndWithoutBegin => format!("{t} ends an atomic block, but none is open"),
         Rule::WrongValue { .. } => value_message(trace, rule),
+        Rule::GuardFalse { .. } => {
+            format!("the guard is false for the values that {t} read before it")
+        }
+        Rule::WrongExpression { written, computed, .. } => format!(
+            "{t} writes {}, but the expression comes to {computed} for the values that it read",
+            value(trace, written)
+        ),
     }
 }
 

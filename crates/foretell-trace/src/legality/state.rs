@@ -1,20 +1,23 @@
 //! The state of an execution: who holds what, who waits where, what was last written.
 
 use super::outlook::{Ending, Outlook};
+use super::registers::Registers;
 use super::rule::Rule;
 use crate::{
     BarrierId, CondId, Event, EventId, EventKind, LockId, SemId, ThreadId, Trace, ValueId, VarId,
 };
 
-/// The state after some events. [`State::step`] either takes an event that is enabled or
-/// changes nothing and says which rule forbids it.
-pub(super) struct State {
+/// The state after some events. [`State::step`] either takes an event that is enabled, or says which
+/// rule forbids it and stays where it was (what an update has read may be in its register already:
+/// taking the update again, mended, loads the same).
+pub(super) struct State<'t> {
     threads: Vec<Thread>,
     locks: Vec<Lock>,
     variables: Vec<Variable>,
     conditions: Vec<Condition>,
     semaphores: Vec<u64>,
     barriers: Vec<Barrier>,
+    registers: Registers<'t>,
 }
 
 #[derive(Clone, Default)]
@@ -71,8 +74,8 @@ struct Barrier {
     arrived: Vec<Option<u64>>,
 }
 
-impl State {
-    pub(super) fn new(trace: &Trace) -> State {
+impl<'t> State<'t> {
+    pub(super) fn new(trace: &'t Trace) -> State<'t> {
         let variable = |i| {
             let v = VarId::from_index(i);
             Variable {
@@ -92,6 +95,7 @@ impl State {
                 .map(|i| trace.initial_count(SemId::from_index(i)))
                 .collect(),
             barriers: (0..trace.barrier_count()).map(barrier).collect(),
+            registers: Registers::new(trace),
         }
     }
 
@@ -109,10 +113,18 @@ impl State {
             return Ok(());
         }
         match event.kind {
-            EventKind::Read { var, value, .. } => self.read(var, value)?,
-            EventKind::Write { var, value, .. } => self.write(e, var, value),
-            EventKind::Update { var, old, new, .. } => {
+            EventKind::Read { var, value, register, .. } => {
+                self.read(var, value)?;
+                self.registers.load(register, value);
+            }
+            EventKind::Write { var, value, expr, .. } => {
+                self.registers.write(expr, value)?;
+                self.write(e, var, value);
+            }
+            EventKind::Update { var, old, new, register, expr } => {
                 self.read(var, old)?;
+                self.registers.load(register, old);
+                self.registers.write(expr, new)?;
                 self.write(e, var, new);
             }
             EventKind::Acquire { lock } => self.acquire(e, t, lock)?,
@@ -142,7 +154,8 @@ impl State {
                 let blocks = &mut self.threads[t.index()].blocks;
                 *blocks = blocks.checked_sub(1).ok_or(Rule::EndWithoutBegin)?;
             }
-            EventKind::TryFailed { .. } | EventKind::Guard { .. } => {}
+            EventKind::Guard { expr } => self.registers.guard(expr)?,
+            EventKind::TryFailed { .. } => {}
         }
         self.threads[t.index()].started = true;
         Ok(())

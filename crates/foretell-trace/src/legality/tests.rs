@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::{Event, EventId, EventKind, TraceBuilder, Value, ValueId};
+use crate::{Event, EventId, EventKind, ThreadId, TraceBuilder, Value, ValueId, expr};
 
 /// One event a line, `thread op object…`; `!sem s 2`, `!barrier b 2`, `!init x 1`, `!opaque x`.
 fn trace(text: &str) -> Trace {
@@ -15,7 +15,7 @@ fn trace(text: &str) -> Trace {
             declare(&mut b, &declaration.split_whitespace().collect::<Vec<_>>());
         } else {
             let t = b.thread(words[0]);
-            let kind = kind(&mut b, words[1], &words[2..]);
+            let kind = kind(&mut b, t, words[1], &words[2..].join(" "));
             b.push(t, kind, None);
         }
     }
@@ -48,15 +48,20 @@ fn declare(b: &mut TraceBuilder, words: &[&str]) {
     }
 }
 
-fn kind(b: &mut TraceBuilder, op: &str, args: &[&str]) -> EventKind {
+fn kind(b: &mut TraceBuilder, t: ThreadId, op: &str, text: &str) -> EventKind {
+    let args: Vec<_> = text.split_whitespace().collect();
     let a = args.first().copied().unwrap_or("");
     let value = args.get(1).and_then(|w| w.parse().ok()).map(|v| b.values().intern(Value::Int(v)));
     let new = args.get(2).and_then(|w| w.parse().ok()).map(|v| b.values().intern(Value::Int(v)));
+    let register = args.get(2).and_then(|w| w.strip_prefix('%')).map(|r| b.register(t, r));
+    let expr = text.split_once("<-").map(|(_, e)| expr::parse_value(e.trim(), t, b).unwrap());
     match op {
-        "r" => EventKind::Read { var: b.variable(a), atomic: false, value, register: None },
-        "w" => EventKind::Write { var: b.variable(a), atomic: false, value, expr: None },
+        "r" => EventKind::Read { var: b.variable(a), atomic: false, value, register },
+        "w" => EventKind::Write { var: b.variable(a), atomic: false, value, expr },
+        "guard" => EventKind::Guard { expr: expr::parse_guard(text, t, b).unwrap() },
         "au" => {
-            EventKind::Update { var: b.variable(a), old: value, new, register: None, expr: None }
+            let register = args.get(3).and_then(|w| w.strip_prefix('%')).map(|r| b.register(t, r));
+            EventKind::Update { var: b.variable(a), old: value, new, register, expr }
         }
         "acq" => EventKind::Acquire { lock: b.lock(a) },
         "rel" => EventKind::Release { lock: b.lock(a) },
@@ -331,6 +336,34 @@ fn values() {
     );
 }
 
+#[test]
+fn guards_and_expressions() {
+    legal(
+        "A r x 4 %a \n A guard (> %a 3) \n A w x 5 <- (+ %a 1) \n A au x 5 10 %a <- (* %a 2) \n
+         A r y ? %b \n A guard (= %b 1) \n A w y 3 <- (+ %b %a) \n A w y <- (+ %a 1) \n
+         B guard (= %a 1)",
+    );
+    illegal(
+        "A r x 4 %a \n A guard (> %a 4) \n A w x 5",
+        1,
+        "the guard is false for the values that A read before it",
+        "dropped 1 guard that is false for the recorded values, at event 1",
+    );
+    illegal(
+        "A r x 4 %a \n A w x 6 <- (+ %a 1) \n A r x 6",
+        1,
+        "A writes 6, but the expression comes to 5 for the values that it read",
+        "dropped 1 expression that gives another value than was written, at event 1",
+    );
+    // The expression of an update sees what the update read.
+    illegal(
+        "A r x 4 %a \n B w x 7 \n A au x 7 5 %a <- (+ %a 1)",
+        2,
+        "A writes 5, but the expression comes to 8 for the values that it read",
+        "dropped 1 expression that gives another value than was written, at event 2",
+    );
+}
+
 /// Legality of a trace of nothing but waits, their ends and notifies of one condition, each thread with a
 /// lock of its own, by trying every choice of waiter.
 fn some_choice_works(events: &[Event], waiting: &[(u32, bool)]) -> bool {
@@ -455,7 +488,7 @@ fn arbitrary(steps: &[(u32, usize, u32, Option<i64>, i64)], parties: Option<u32>
             (format!("o{object}"), value.map_or("?".to_owned(), |v| v.to_string()));
         let word = WORDS[op];
         let second = if matches!(word, "wait" | "woken" | "timedout") { "o0" } else { &value };
-        let kind = kind(&mut b, word, &[&object, second, &new.to_string()]);
+        let kind = kind(&mut b, thread, word, &format!("{object} {second} {new}"));
         b.push(thread, kind, None);
     }
     b.build()
