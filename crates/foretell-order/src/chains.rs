@@ -13,6 +13,10 @@
 //! Old values go to a trail, except at level 0, which is never undone. A node that is born at a higher level has no
 //! history to go back to: after backtracking, its row is copied from its next node again.
 //!
+//! Most cells say that nothing is reached, the more chains the more so. Rows are made of blocks of sixteen cells, a cache line, and each
+//! node has a bit for each of its blocks that is not empty, so that an update looks only at what its
+//! target reaches.
+//!
 //! The closure is that of Deagle and Zord turned from events × events to events × threads (the vector clocks of
 //! happens-before analyses, kept backwards). Memory is 4 bytes for each node and chain.
 
@@ -40,6 +44,8 @@ impl Node {
 
 /// In a row: no position of that chain is reached.
 const NEVER: u32 = u32::MAX;
+/// Cells of a block.
+const BLOCK: usize = 16;
 
 /// Where a node stands, and its neighbours on the chain.
 #[derive(Clone, Copy, Debug)]
@@ -81,8 +87,10 @@ pub(crate) struct Chains<L> {
     members: Vec<Vec<Node>>,
     /// Row-major: the first position of each chain that a node reaches. Its own position for its own chain.
     rows: Vec<u32>,
-    /// Cells of a row, at least the number of chains.
+    /// Cells of a row: whole blocks, at least the number of chains.
     stride: usize,
+    /// Row-major: a bit for each block of a row with a cell that is not `NEVER`.
+    filled: Vec<u64>,
     edges: Vec<Edge<L>>,
     /// By node: the edges that leave it and that enter it, oldest first.
     outgoing: Vec<Vec<EdgeId>>,
@@ -92,6 +100,8 @@ pub(crate) struct Chains<L> {
     /// Nodes without a history, with the level above which they have one.
     newborn: Vec<(Node, usize)>,
     work: Vec<Node>,
+    /// How many rows were changed by edges, ever.
+    pub(crate) rows_changed: u64,
 }
 
 impl<L: Copy> Chains<L> {
@@ -100,7 +110,8 @@ impl<L: Copy> Chains<L> {
             places: Vec::new(),
             members: Vec::new(),
             rows: Vec::new(),
-            stride: 4,
+            stride: BLOCK,
+            filled: Vec::new(),
             edges: Vec::new(),
             outgoing: Vec::new(),
             incoming: Vec::new(),
@@ -108,6 +119,7 @@ impl<L: Copy> Chains<L> {
             levels: Vec::new(),
             newborn: Vec::new(),
             work: Vec::new(),
+            rows_changed: 0,
         }
     }
 
@@ -129,6 +141,17 @@ impl<L: Copy> Chains<L> {
             to[..old].copy_from_slice(from);
         }
         self.rows = rows;
+        let (from, to) = (words_for(old), self.words());
+        let mut filled = vec![0; self.places.len() * to];
+        for (to, from) in filled.chunks_exact_mut(to).zip(self.filled.chunks_exact(from)) {
+            to[..from.len()].copy_from_slice(from);
+        }
+        self.filled = filled;
+    }
+
+    /// Words of bits for the blocks of a row.
+    fn words(&self) -> usize {
+        words_for(self.stride)
     }
 
     /// The node at that position, and whether it is new.
@@ -153,6 +176,7 @@ impl<L: Copy> Chains<L> {
         self.outgoing.push(Vec::new());
         self.incoming.push(Vec::new());
         self.rows.resize(self.rows.len() + self.stride, NEVER);
+        self.filled.resize(self.filled.len() + self.words(), 0);
         self.copy_row_of_next(node);
         if !self.levels.is_empty() {
             self.newborn.push((node, self.levels.len()));
@@ -161,15 +185,22 @@ impl<L: Copy> Chains<L> {
     }
 
     fn copy_row_of_next(&mut self, node: Node) {
-        let start = node.index() * self.stride;
+        let (start, bits) = (node.index() * self.stride, node.index() * self.words());
+        let (row_end, bits_end) = (start + self.stride, bits + self.words());
         let place = self.places[node.index()];
         if let Some(next) = place.next {
             let from = next.index() * self.stride;
             self.rows.copy_within(from..from + self.stride, start);
+            let words = self.words();
+            let from = next.index() * words;
+            self.filled.copy_within(from..from + words, bits);
         } else {
-            self.rows[start..start + self.stride].fill(NEVER);
+            self.rows[start..row_end].fill(NEVER);
+            self.filled[bits..bits_end].fill(0);
         }
         self.rows[start + place.chain.index()] = place.position;
+        let block = place.chain.index() / BLOCK;
+        self.filled[bits + block / 64] |= 1 << (block % 64);
     }
 
     pub(crate) fn place(&self, node: Node) -> Place {
@@ -232,18 +263,56 @@ impl<L: Copy> Chains<L> {
 
     /// `node` reaches all that `to` reaches.
     fn lower_row(&mut self, node: Node, to: Node, reached: &mut impl FnMut(Node, Chain, u32, u32)) {
-        let undoable = !self.levels.is_empty();
-        let (start, from) = (node.index() * self.stride, to.index() * self.stride);
-        for c in 0..self.members.len() {
-            let (old, new) = (self.rows[start + c], self.rows[from + c]);
-            if new < old {
-                let chain = Chain(c as u32);
-                if undoable {
-                    self.undo.push(Undo { node, chain, old });
-                }
-                self.rows[start + c] = new;
-                reached(node, chain, new, old);
+        self.rows_changed += 1;
+        let words = self.words();
+        for word in 0..words {
+            let mut bits = self.filled[to.index() * words + word];
+            self.filled[node.index() * words + word] |= bits;
+            while bits != 0 {
+                let block = word * 64 + bits.trailing_zeros() as usize;
+                bits &= bits - 1;
+                self.lower_block(node, to, block, reached);
             }
+        }
+    }
+
+    fn lower_block(
+        &mut self,
+        node: Node,
+        to: Node,
+        block: usize,
+        reached: &mut impl FnMut(Node, Chain, u32, u32),
+    ) {
+        let new = *self.block(to, block);
+        let old = *self.block(node, block);
+        let mut lower = 0u32;
+        for (k, (new, old)) in new.iter().zip(&old).enumerate() {
+            lower |= u32::from(new < old) << k;
+        }
+        while lower != 0 {
+            let k = lower.trailing_zeros() as usize;
+            lower &= lower - 1;
+            let chain = Chain((block * BLOCK + k) as u32);
+            if !self.levels.is_empty() {
+                self.undo.push(Undo { node, chain, old: old[k] });
+            }
+            self.rows[node.index() * self.stride + chain.index()] = new[k];
+            reached(node, chain, new[k], old[k]);
+        }
+    }
+
+    fn block(&self, node: Node, block: usize) -> &[u32; BLOCK] {
+        let start = node.index() * self.stride;
+        &self.rows[start..start + self.stride].as_chunks::<BLOCK>().0[block]
+    }
+
+    /// Puts an old value back into a row.
+    fn restore(&mut self, node: Node, chain: Chain, old: u32) {
+        self.rows[node.index() * self.stride + chain.index()] = old;
+        let block = chain.index() / BLOCK;
+        if old == NEVER && self.block(node, block).iter().fold(true, |all, &c| all & (c == NEVER)) {
+            let words = self.words();
+            self.filled[node.index() * words + block / 64] &= !(1 << (block % 64));
         }
     }
 
@@ -257,9 +326,11 @@ impl<L: Copy> Chains<L> {
             return;
         }
         let Level { undo, edges } = self.levels[level];
-        for Undo { node, chain, old } in self.undo.drain(undo..).rev() {
-            self.rows[node.index() * self.stride + chain.index()] = old;
+        for at in (undo..self.undo.len()).rev() {
+            let Undo { node, chain, old } = self.undo[at];
+            self.restore(node, chain, old);
         }
+        self.undo.truncate(undo);
         for edge in self.edges.drain(edges..).rev() {
             self.outgoing[edge.from.index()].pop();
             self.incoming[edge.to.index()].pop();
@@ -281,4 +352,9 @@ impl<L: Copy> Chains<L> {
             self.newborn.extend(again.into_iter().map(|node| (node, level)));
         }
     }
+}
+
+/// Words of bits for the blocks of a row of that many cells.
+fn words_for(stride: usize) -> usize {
+    (stride / BLOCK).div_ceil(64)
 }

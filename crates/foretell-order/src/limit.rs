@@ -64,6 +64,8 @@ pub struct Stats {
     pub explanations: u64,
     /// Edges inserted into the order (asserted atoms that it did not imply already).
     pub edges: u64,
+    /// Rows of the closure these edges changed.
+    pub rows: u64,
     /// Restarts of the search.
     pub restarts: u64,
     /// Clauses learnt.

@@ -76,16 +76,19 @@ impl Solver {
         if let Some(lit) = self.core.theory.find(x, y) {
             return lit;
         }
-        let var = self.core.new_var(true);
+        let (a, b) = ((self.priorities[x.index()], x), (self.priorities[y.index()], y));
+        // In the preferred order, and for each node the nearest one before it first: that decides most of the others,
+        // and an edge from the past into the present changes few rows.
+        let rank = (a.max(b).0, u64::MAX - a.min(b).0);
+        let var = self.core.new_var(true, rank);
         let lit = self.core.theory.add_atom(var, x, y);
-        let forward = (self.priorities[x.index()], x) < (self.priorities[y.index()], y);
-        self.core.set_phase(if forward { lit } else { !lit });
+        self.core.set_phase(if a < b { lit } else { !lit });
         lit
     }
 
-    /// A new boolean variable; it is tried as false first.
+    /// A new boolean variable; it is tried as false first, and after the atoms.
     pub fn new_var(&mut self) -> Lit {
-        Lit::new(self.core.new_var(false), true)
+        Lit::new(self.core.new_var(false, (u64::MAX, u64::MAX)), true)
     }
 
     /// The literal that is always true.
@@ -176,6 +179,7 @@ impl Solver {
 
     /// Counters since the solver was created.
     pub fn stats(&self) -> Stats {
-        Stats { edges: self.core.theory.edges_inserted, ..self.core.stats }
+        let theory = &self.core.theory;
+        Stats { edges: theory.edges_inserted, rows: theory.chains.rows_changed, ..self.core.stats }
     }
 }

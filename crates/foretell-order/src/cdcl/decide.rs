@@ -1,37 +1,80 @@
 //! Which variable to decide next: the one that took part in conflicts most, lately (VSIDS of Chaff, in
 //! the exponential form of MiniSat), and the value it had last (phase saving).
 //!
-//! Among variables of equal activity the older one comes first. In the beginning all are equal, so a client that creates its
-//! atoms in the observed order has them decided in that order, and the first trail is the observed order.
+//! Variables that never took part in a conflict are most of them here, and their order is as important: whoever makes a variable gives
+//! it a rank, and they are decided by rank. They are kept in a sorted list with a cursor, so that walking
+//! over those that are assigned already costs next to nothing; only the others are in the heap.
 
 use crate::lit::Var;
+
+/// When a variable that never was in a conflict is decided: smallest first, then the oldest.
+pub(crate) type Rank = (u64, u64);
 
 const DECAY: f64 = 0.95;
 const RESCALE_ABOVE: f64 = 1e100;
 const ABSENT: u32 = u32::MAX;
 
-/// A binary heap of variables by activity, with the place of each.
 pub(crate) struct Decide {
+    /// A binary heap of the variables with some activity, and the place of each in it.
     heap: Vec<Var>,
     place: Vec<u32>,
     activity: Vec<f64>,
     increment: f64,
+    ranks: Vec<Rank>,
+    /// All variables by rank, except the last ones, and the index of each in this list.
+    ranked: Vec<Var>,
+    rank_index: Vec<u32>,
+    /// Before this index all variables of the list are assigned or have some activity.
+    cursor: usize,
 }
 
 impl Decide {
     pub(crate) fn new() -> Self {
-        Decide { heap: Vec::new(), place: Vec::new(), activity: Vec::new(), increment: 1.0 }
+        Decide {
+            heap: Vec::new(),
+            place: Vec::new(),
+            activity: Vec::new(),
+            increment: 1.0,
+            ranks: Vec::new(),
+            ranked: Vec::new(),
+            rank_index: Vec::new(),
+            cursor: 0,
+        }
     }
 
-    pub(crate) fn add_var(&mut self) {
-        let var = Var(self.place.len() as u32);
+    pub(crate) fn add_var(&mut self, rank: Rank) {
         self.place.push(ABSENT);
         self.activity.push(0.0);
-        self.insert(var);
+        self.ranks.push(rank);
+        self.rank_index.push(0);
     }
 
-    /// Puts `var` back among those to be decided.
+    /// Sorts in the variables that came since the last time.
+    pub(crate) fn sort_new_vars(&mut self) {
+        let old = self.ranked.len();
+        if old == self.ranks.len() {
+            return;
+        }
+        self.ranked.extend((old..self.ranks.len()).map(|v| Var(v as u32)));
+        // Two sorted runs are merged in linear time by the stable sort.
+        self.ranked[old..].sort_by_key(|var| self.ranks[var.index()]);
+        self.ranked.sort_by_key(|var| self.ranks[var.index()]);
+        for (k, var) in self.ranked.iter().enumerate() {
+            self.rank_index[var.index()] = k as u32;
+        }
+        self.cursor = 0;
+    }
+
+    /// `var` is to be decided again.
     pub(crate) fn insert(&mut self, var: Var) {
+        if self.activity[var.index()] == 0.0 {
+            self.cursor = self.cursor.min(self.rank_index[var.index()] as usize);
+        } else {
+            self.insert_in_heap(var);
+        }
+    }
+
+    fn insert_in_heap(&mut self, var: Var) {
         if self.place[var.index()] == ABSENT {
             self.place[var.index()] = self.heap.len() as u32;
             self.heap.push(var);
@@ -39,8 +82,23 @@ impl Decide {
         }
     }
 
-    /// Takes the best variable out.
-    pub(crate) fn pop(&mut self) -> Option<Var> {
+    /// The best variable that is not assigned.
+    pub(crate) fn next(&mut self, is_assigned: impl Fn(Var) -> bool) -> Option<Var> {
+        while let Some(var) = self.pop() {
+            if !is_assigned(var) {
+                return Some(var);
+            }
+        }
+        while let Some(&var) = self.ranked.get(self.cursor) {
+            self.cursor += 1;
+            if !is_assigned(var) {
+                return Some(var);
+            }
+        }
+        None
+    }
+
+    fn pop(&mut self) -> Option<Var> {
         let best = *self.heap.first()?;
         self.place[best.index()] = ABSENT;
         let last = self.heap.pop()?;
@@ -52,7 +110,7 @@ impl Decide {
         Some(best)
     }
 
-    /// `var` took part in a conflict.
+    /// `var`, which is assigned, took part in a conflict.
     pub(crate) fn bump(&mut self, var: Var) {
         self.activity[var.index()] += self.increment;
         if self.activity[var.index()] > RESCALE_ABOVE {

@@ -22,6 +22,7 @@ use crate::lit::{Lit, Var};
 use crate::proof::Proof;
 use clauses::{Clauses, Cref};
 use decide::Decide;
+pub(crate) use decide::Rank;
 use propagate::Watch;
 use reduce::Reduce;
 use restart::Restart;
@@ -114,19 +115,20 @@ impl<T: Theory> Core<T> {
             proof: None,
             stats: Stats::default(),
         };
-        let truth = Lit::new(core.new_var(true), true);
+        let truth = Lit::new(core.new_var(true, (0, 0)), true);
         core.assign(truth, Reason::None);
         core
     }
 
-    pub(crate) fn new_var(&mut self, phase: bool) -> Var {
+    /// A variable that is tried as `phase` first; `rank` says when, as long as it is in no conflict.
+    pub(crate) fn new_var(&mut self, phase: bool, rank: Rank) -> Var {
         let var = Var(self.assigned.len() as u32);
         self.watches.extend([Vec::new(), Vec::new()]);
         self.values.extend([0, 0]);
         self.assigned.push(Assigned { level: 0, reason: Reason::None });
         self.phase.push(phase);
         self.seen.push(false);
-        self.decide.add_var();
+        self.decide.add_var(rank);
         var
     }
 
@@ -154,6 +156,7 @@ impl<T: Theory> Core<T> {
         self.stats.solves += 1;
         self.core.clear();
         self.keep_assumed_levels(assumptions);
+        self.decide.sort_new_vars();
         let mut looks = Looks { conflicts: 0, decisions: 0 };
         let answer = loop {
             if !self.ok {
@@ -222,20 +225,17 @@ impl<T: Theory> Core<T> {
                 _ => return Next::Failed(assumption),
             }
         }
-        while let Some(var) = self.decide.pop() {
-            let lit = Lit::new(var, self.phase[var.index()]);
-            if self.value(lit) != 0 {
-                continue;
-            }
-            // An atom made after the edges that decide it was not implied when they came.
-            if let Some(lit) = self.theory.implied(var) {
-                self.assign_implied(lit);
-            } else {
-                self.decide(lit);
-            }
-            return Next::Continue;
+        let values = &self.values;
+        let Some(var) = self.decide.next(|var| values[Lit::new(var, true).index()] != 0) else {
+            return Next::Model;
+        };
+        // An atom made after the edges that decide it was not implied when they came.
+        if let Some(lit) = self.theory.implied(var) {
+            self.assign_implied(lit);
+        } else {
+            self.decide(Lit::new(var, self.phase[var.index()]));
         }
-        Next::Model
+        Next::Continue
     }
 
     fn decide(&mut self, lit: Lit) {
