@@ -44,25 +44,32 @@ impl Proof {
     }
 
     fn follows(&self, lits: &[Lit]) -> bool {
-        let mut truths: Vec<Lit> = vec![Lit::from_code(0)];
-        truths.extend(lits.iter().map(|&lit| !lit));
-        if truths.iter().any(|&lit| truths.contains(&!lit)) {
+        let most = self.clauses.iter().flatten().chain(lits).map(|lit| lit.index()).max();
+        let mut truths = vec![false; most.unwrap_or(0).max(1) + 2];
+        truths[0] = true; // variable 0 is the constant
+        for &lit in lits {
+            truths[(!lit).index()] = true;
+        }
+        if lits.iter().any(|&lit| truths[lit.index()]) {
             return true;
         }
         loop {
-            let before = truths.len();
+            let mut changed = false;
             for clause in &self.clauses {
-                if clause.iter().any(|lit| truths.contains(lit)) {
+                if clause.iter().any(|lit| truths[lit.index()]) {
                     continue;
                 }
-                let mut open = clause.iter().filter(|&&lit| !truths.contains(&!lit));
+                let mut open = clause.iter().filter(|&&lit| !truths[(!lit).index()]);
                 match (open.next(), open.next()) {
                     (None, _) => return true,
-                    (Some(&unit), None) => truths.push(unit),
+                    (Some(&unit), None) => {
+                        truths[unit.index()] = true;
+                        changed = true;
+                    }
                     _ => {}
                 }
             }
-            if truths.len() == before {
+            if !changed {
                 return false;
             }
         }

@@ -188,22 +188,50 @@ impl Pair {
     }
 }
 
+/// How large a story is.
+struct Size {
+    chains: usize,
+    nodes: usize,
+    steps: usize,
+}
+
+/// What the stories of a test came to.
+#[derive(Default, Debug)]
+struct Seen {
+    sat: usize,
+    unsat: usize,
+    conflicts: u64,
+    restarts: u64,
+    deleted: u64,
+    explanations: u64,
+}
+
+impl Seen {
+    fn count(&mut self, solver: &Solver) {
+        let stats = solver.stats();
+        self.conflicts += stats.conflicts;
+        self.restarts += stats.restarts;
+        self.deleted += stats.deleted;
+        self.explanations += stats.explanations;
+    }
+}
+
 /// One incremental story: nodes, clauses and queries in random order.
-fn story(seed: u64, checked: bool) -> [usize; 2] {
+fn story(seed: u64, size: &Size, seen: &mut Seen) {
     let mut random = Random(seed);
-    let mut pair = Pair::new(2 + random.below(3), random.below(4), checked);
-    for _ in 0..2 + random.below(3) {
+    let checked = !seed.is_multiple_of(4);
+    let mut pair = Pair::new(2 + random.below(size.chains - 1), random.below(4), checked);
+    for _ in 0..2 + random.below(size.nodes - 2) {
         pair.add_node(&mut random);
     }
     let width = 2 + random.below(3);
-    let mut answers = [0; 2];
-    for _ in 0..12 + random.below(20) {
+    for _ in 0..size.steps + random.below(size.steps) {
         match random.below(8) {
-            0 if pair.nodes.len() < 7 => pair.add_node(&mut random),
+            0 if pair.nodes.len() < size.nodes => pair.add_node(&mut random),
             0..=4 => {
                 // Mostly real disjunctions: units decide everything too soon.
                 let mut terms = pair.random_terms(&mut random, width);
-                if terms.len() == 1 && random.below(4) > 0 {
+                if terms.len() == 1 && random.below(6) > 0 {
                     terms.push(pair.random_term(&mut random));
                 }
                 pair.add_clause(terms);
@@ -216,21 +244,55 @@ fn story(seed: u64, checked: bool) -> [usize; 2] {
                 let expected = pair.satisfiable(&assumptions);
                 let answer = pair.solve(&assumptions);
                 assert_eq!(answer == Answer::Sat, expected, "seed {seed}");
-                answers[usize::from(expected)] += 1;
+                seen.sat += usize::from(expected);
+                seen.unsat += usize::from(!expected);
             }
         }
     }
-    answers
+    seen.count(&pair.solver);
 }
 
 #[test]
-fn agrees_with_enumeration() {
-    let mut answers = [0; 2];
-    for seed in 0..3000 {
-        let [unsat, sat] = story(seed, true);
-        answers[0] += unsat;
-        answers[1] += sat;
+fn small_formulas_agree_with_enumeration() {
+    let mut seen = Seen::default();
+    for seed in 0..4000 {
+        story(seed, &Size { chains: 4, nodes: 7, steps: 12 }, &mut seen);
     }
-    // The stories must ask for both.
-    assert!(answers.iter().all(|&count| count > 4000), "{answers:?}");
+    assert!(seen.sat > 6000 && seen.unsat > 6000, "{seen:?}");
+}
+
+/// Too large to enumerate: models are checked, and every clause that refutes is checked by the solver's own proof.
+#[test]
+fn hard_formulas_are_proved() {
+    let mut seen = Seen::default();
+    for seed in 0..8 {
+        let mut random = Random(seed);
+        let mut pair = Pair::new(20, 20, true);
+        while pair.nodes.len() < 40 {
+            pair.add_node(&mut random);
+        }
+        for round in 0..12 {
+            for _ in 0..40 {
+                let terms: Vec<Term> = (0..3).map(|_| pair.random_term(&mut random)).collect();
+                let lits = pair.lits(&terms);
+                pair.clauses.push(terms);
+                pair.solver.add_clause(&lits);
+            }
+            let assumptions =
+                if round % 3 > 0 { Vec::new() } else { pair.random_terms(&mut random, 2) };
+            let lits = pair.lits(&assumptions);
+            match pair.solver.solve(&lits, &Limit::none()) {
+                Answer::Sat => {
+                    seen.sat += 1;
+                    pair.check_model(&assumptions);
+                }
+                Answer::Unsat => seen.unsat += 1,
+                Answer::Unknown => panic!("no limit was set"),
+            }
+        }
+        seen.count(&pair.solver);
+    }
+    // Everything that is rare must have happened.
+    assert!(seen.sat > 40 && seen.unsat > 20 && seen.conflicts > 2000, "{seen:?}");
+    assert!(seen.restarts > 100 && seen.deleted > 1000 && seen.explanations > 1000, "{seen:?}");
 }

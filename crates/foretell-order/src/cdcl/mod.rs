@@ -31,6 +31,12 @@ pub(crate) use theory::{Stamp, Theory, TheoryConflict};
 /// Decisions between two looks at the clock.
 const DECISIONS_PER_LOOK: u64 = 512;
 
+/// Conflicts to the first restart.
+const RESTART_UNIT: u64 = 100;
+/// Conflicts to the first reduction of learnt clauses, and what is added each time.
+const REDUCE_FIRST: u64 = 2000;
+const REDUCE_STEP: u64 = 300;
+
 /// Why a variable has its value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Reason {
@@ -105,8 +111,8 @@ impl<T: Theory> Core<T> {
             clause_head: 0,
             theory_head: 0,
             decide: Decide::new(),
-            restart: Restart::new(),
-            reduce: Reduce::new(),
+            restart: Restart::new(RESTART_UNIT),
+            reduce: Reduce::new(REDUCE_FIRST, REDUCE_STEP),
             seen: Vec::new(),
             scratch: analyze::Scratch::default(),
             conflict: Vec::new(),
@@ -136,8 +142,11 @@ impl<T: Theory> Core<T> {
         self.phase[lit.var().index()] = lit.is_positive();
     }
 
+    /// Checks every step from now on. What is rare otherwise happens often then, so that it is tested, too.
     pub(crate) fn check_proofs(&mut self) {
         self.proof = Some(Box::new(Proof::new()));
+        self.restart = Restart::new(2);
+        self.reduce = Reduce::new(5, 1);
     }
 
     /// The failed assumptions of the last `Unsat`.

@@ -8,8 +8,6 @@ use super::clauses::{Clauses, Cref};
 use super::{Core, Reason, Theory};
 use crate::lit::Lit;
 
-const FIRST: u64 = 2000;
-const STEP: u64 = 300;
 /// Clauses with so few levels are never thrown away.
 const KEPT_LBD: u32 = 2;
 
@@ -17,18 +15,20 @@ const KEPT_LBD: u32 = 2;
 pub(crate) struct Reduce {
     next: u64,
     interval: u64,
+    step: u64,
 }
 
 impl Reduce {
-    pub(crate) fn new() -> Self {
-        Reduce { next: FIRST, interval: FIRST }
+    /// After `first` conflicts, and then after `step` more each time.
+    pub(crate) fn new(first: u64, step: u64) -> Self {
+        Reduce { next: first, interval: first, step }
     }
 
     pub(super) fn due(&mut self, conflicts: u64) -> bool {
         if conflicts < self.next {
             return false;
         }
-        self.interval += STEP;
+        self.interval += self.step;
         self.next = conflicts + self.interval;
         true
     }

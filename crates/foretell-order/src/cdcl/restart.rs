@@ -1,17 +1,16 @@
 //! When to restart: after 1, 1, 2, 1, 1, 2, 4, … times a unit of conflicts (Luby, Sinclair, Zuckerman 1993), which is within a
 //! constant factor of the best restart strategy one could choose knowing the run times.
 
-const UNIT: u64 = 100;
-
 /// Counts conflicts up to the next restart.
 pub(crate) struct Restart {
+    unit: u64,
     round: u64,
     left: u64,
 }
 
 impl Restart {
-    pub(crate) fn new() -> Self {
-        Restart { round: 1, left: UNIT }
+    pub(crate) fn new(unit: u64) -> Self {
+        Restart { unit, round: 1, left: unit }
     }
 
     pub(crate) fn on_conflict(&mut self) {
@@ -24,7 +23,7 @@ impl Restart {
             return false;
         }
         self.round += 1;
-        self.left = luby(self.round) * UNIT;
+        self.left = luby(self.round) * self.unit;
         true
     }
 }
