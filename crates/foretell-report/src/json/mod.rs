@@ -23,6 +23,7 @@
 mod finding;
 mod fingerprint;
 mod merge;
+mod pattern;
 mod read;
 mod shard;
 mod trace_info;
@@ -35,6 +36,7 @@ use serde_json::{Map, Value};
 
 pub use finding::{Block, Finding, Form, Kind, Source, Undecided, Witness};
 pub use merge::{MergeError, merge};
+pub use pattern::{finding, pattern};
 pub use read::FindingsError;
 pub use shard::Shard;
 pub use trace_info::{Mismatch, TraceInfo};

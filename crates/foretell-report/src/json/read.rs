@@ -120,13 +120,19 @@ impl<'a> File<'a> {
             id: String,
         }
 
-        self.value::<Finding>(raw).map_err(|message| FindingsError::Finding {
+        let wrong = |message: String| FindingsError::Finding {
             finding: match serde_json::from_str::<Id>(raw.get()) {
-                Ok(Id { id }) => clipped(&id),
-                Err(_) => format!("number {} in the list", place + 1),
+                Ok(Id { id }) if !id.is_empty() => clipped(&id),
+                _ => format!("number {} in the list", place + 1),
             },
             message,
-        })
+        };
+        let finding = self.value::<Finding>(raw).map_err(wrong)?;
+        // Identifiers are printed, and typed by people.
+        if finding.id.is_empty() || finding.id.contains(|c: char| c.is_control() || c == ' ') {
+            return Err(wrong("`id` must be a word".to_owned()));
+        }
+        Ok(finding)
     }
 
     fn value<T: DeserializeOwned>(&self, raw: &RawValue) -> Result<T, String> {

@@ -169,6 +169,14 @@ fn two_findings_with_one_id_are_refused() {
 }
 
 #[test]
+fn an_id_is_a_word() {
+    for id in ["", "a b", "a\\nb", "\\u001b"] {
+        let error = refused(r#""id":"race-1""#, &format!(r#""id":"{id}""#));
+        assert!(error.ends_with(": `id` must be a word"), "{error}");
+    }
+}
+
+#[test]
 fn a_hostile_id_does_not_reach_the_terminal() {
     let error = refused(r#""id":"race-1","kind":"race""#, r#""id":"\u001b[2Jx\n","kind":1"#);
     assert!(!error.chars().any(char::is_control), "{error:?}");
