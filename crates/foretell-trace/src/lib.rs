@@ -8,6 +8,7 @@
 //! Traces are built with a [`TraceBuilder`] and read back either one decoded [`Event`] at a time
 //! or, where speed matters, column by column ([`Trace::op`], [`Trace::thread`], …).
 
+pub mod binary;
 pub mod compress;
 mod event;
 pub mod expr;

@@ -1,5 +1,7 @@
 //! The trace itself: events in columns, names and values interned, and the builder that fills it.
 
+use std::collections::BTreeMap;
+
 use rustc_hash::FxHashMap;
 
 use crate::expr::{Exprs, Sort};
@@ -9,7 +11,7 @@ use crate::{
 };
 
 /// "Nothing here" in a 32-bit column.
-const NONE: u32 = u32::MAX;
+pub(crate) const NONE: u32 = u32::MAX;
 
 /// The events of one execution in observed order, with everything they name.
 ///
@@ -19,56 +21,57 @@ const NONE: u32 = u32::MAX;
 /// assume it.
 #[derive(Clone, Default, Debug)]
 pub struct Trace {
-    ops: Vec<Op>,
-    threads: Vec<ThreadId>,
+    pub(crate) ops: Vec<Op>,
+    pub(crate) threads: Vec<ThreadId>,
     /// Index of the object, its kind given by the operation; `NONE` for a block without label.
-    objects: Vec<u32>,
+    pub(crate) objects: Vec<u32>,
     /// The lock of a wait, the new value of an update, the register of a read, the expression of
     /// a write.
-    extras: Vec<u32>,
+    pub(crate) extras: Vec<u32>,
     /// The value of a read or write, the old value of an update.
-    values: Vec<u32>,
-    sites: Vec<u32>,
+    pub(crate) values: Vec<u32>,
+    pub(crate) sites: Vec<u32>,
     /// Register and expression of symbolic updates: the one operation with four operands.
-    symbolic_updates: FxHashMap<EventId, (Option<RegId>, Option<ExprId>)>,
-    tables: Tables,
+    pub(crate) symbolic_updates: FxHashMap<EventId, (Option<RegId>, Option<ExprId>)>,
+    pub(crate) tables: Tables,
 }
 
 /// What the events of a trace name.
 #[derive(Clone, Default, Debug)]
-struct Tables {
-    thread_names: Names,
+pub(crate) struct Tables {
+    pub(crate) thread_names: Names,
     /// Names for people, from `#! name` declarations.
-    display_names: FxHashMap<ThreadId, String>,
-    variables: Names,
-    locks: Names,
-    conditions: Names,
-    semaphores: Names,
-    barriers: Names,
-    labels: Names,
-    places: Names,
-    sites: Vec<Site>,
-    site_index: FxHashMap<Site, SiteId>,
-    registers: Vec<Register>,
-    register_names: Names,
-    register_index: FxHashMap<Register, RegId>,
+    pub(crate) display_names: FxHashMap<ThreadId, String>,
+    pub(crate) variables: Names,
+    pub(crate) locks: Names,
+    pub(crate) conditions: Names,
+    pub(crate) semaphores: Names,
+    pub(crate) barriers: Names,
+    pub(crate) labels: Names,
+    pub(crate) places: Names,
+    pub(crate) sites: Vec<Site>,
+    pub(crate) site_index: FxHashMap<Site, SiteId>,
+    pub(crate) registers: Vec<Register>,
+    pub(crate) register_names: Names,
+    pub(crate) register_index: FxHashMap<Register, RegId>,
     /// The sort of the value first put in each register; integer where absent.
-    register_sorts: FxHashMap<RegId, Sort>,
-    values: Values,
-    exprs: Exprs,
+    pub(crate) register_sorts: FxHashMap<RegId, Sort>,
+    pub(crate) values: Values,
+    pub(crate) exprs: Exprs,
     /// Declared initial values of variables.
-    initial_values: FxHashMap<VarId, ValueId>,
+    pub(crate) initial_values: FxHashMap<VarId, ValueId>,
     /// Declared initial counts of semaphores; 0 where absent.
-    initial_counts: FxHashMap<SemId, u64>,
-    parties: FxHashMap<BarrierId, u32>,
-    opaque: FxHashMap<VarId, ()>,
+    pub(crate) initial_counts: FxHashMap<SemId, u64>,
+    pub(crate) parties: FxHashMap<BarrierId, u32>,
+    pub(crate) opaque: FxHashMap<VarId, ()>,
+    pub(crate) meta: BTreeMap<String, String>,
 }
 
 /// A place in the source together with the call that led there: a node of a call tree.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Site {
     /// The place: an index for [`Trace::place`].
-    place: u32,
+    pub(crate) place: u32,
     /// The site of the call, if the stack is known.
     pub caller: Option<SiteId>,
 }
@@ -79,7 +82,7 @@ pub struct Register {
     /// The thread it belongs to.
     pub thread: ThreadId,
     /// An index for [`Trace::register_name`].
-    name: u32,
+    pub(crate) name: u32,
 }
 
 macro_rules! name_getters {
@@ -313,6 +316,12 @@ impl Trace {
         !self.tables.opaque.is_empty() && self.tables.opaque.contains_key(&v)
     }
 
+    /// What the recorder says about the execution as a whole, by key; `ended` is how the program
+    /// ended (`exit 0`, `signal 11`).
+    pub fn meta(&self) -> &BTreeMap<String, String> {
+        &self.tables.meta
+    }
+
     /// A builder that goes on where this trace ends.
     pub fn into_builder(self) -> TraceBuilder {
         TraceBuilder { trace: self }
@@ -335,7 +344,7 @@ fn some(column: u32) -> Option<u32> {
 /// Objects are interned first (`builder.variable("x")`), then events are pushed.
 #[derive(Clone, Default, Debug)]
 pub struct TraceBuilder {
-    trace: Trace,
+    pub(crate) trace: Trace,
 }
 
 macro_rules! interners {
@@ -442,6 +451,11 @@ impl TraceBuilder {
     /// Declares a variable opaque: also written by code that was not recorded.
     pub fn set_opaque(&mut self, v: VarId) {
         self.trace.tables.opaque.insert(v, ());
+    }
+
+    /// Says something about the execution as a whole; see [`Trace::meta`].
+    pub fn set_meta(&mut self, key: &str, value: &str) {
+        self.trace.tables.meta.insert(key.to_owned(), value.to_owned());
     }
 
     /// Adds an event at the end.

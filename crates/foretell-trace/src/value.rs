@@ -46,7 +46,7 @@ pub struct Values {
 }
 
 /// Identifiers below this are small integers, offset by [`SMALL_ZERO`]; the rest index the table.
-const TABLE_START: u32 = 1 << 31;
+pub(crate) const TABLE_START: u32 = 1 << 31;
 const SMALL_ZERO: i64 = 1 << 30;
 
 impl Values {
@@ -77,6 +77,12 @@ impl Values {
         } else {
             self.table.get((id.0 - TABLE_START) as usize).copied()
         }
+    }
+
+    /// The values that are not small integers, in the order of their identifiers, which start at
+    /// [`TABLE_START`].
+    pub(crate) fn table(&self) -> &[Value] {
+        &self.table
     }
 
     /// The identifier of an integer between −2³⁰ and 2³⁰ − 1: the same in every table.
