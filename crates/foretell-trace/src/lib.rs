@@ -13,6 +13,7 @@ pub mod compress;
 mod event;
 pub mod expr;
 mod ids;
+pub mod io;
 pub mod legality;
 mod model;
 mod names;
