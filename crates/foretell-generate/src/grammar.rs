@@ -199,10 +199,11 @@ impl<'a> Grammar<'a> {
     /// A lock to take: not one that is held shared, seldom one that is held already.
     fn lock_to_take(&mut self, shared: bool) -> Option<usize> {
         let lock = self.rng.below(self.style.locks);
+        let next = (lock + 1) % self.style.locks;
         match self.held.iter().find(|h| h.0 == lock) {
             None => Some(lock),
-            Some(&(_, held_shared)) if held_shared == shared && self.rng.chance(50) => Some(lock),
-            Some(_) => None,
+            Some(&(_, held_shared)) if held_shared == shared && self.rng.chance(25) => Some(lock),
+            Some(_) => (!self.held.iter().any(|h| h.0 == next)).then_some(next),
         }
     }
 
@@ -223,7 +224,11 @@ impl<'a> Grammar<'a> {
         }
         self.coder.add(take);
         self.held.push((lock, shared));
-        let inside = self.body(budget - 2);
+        let inside = if lucky && budget >= 5 && self.rng.chance(50) {
+            self.section(budget - 2, shared)
+        } else {
+            self.body(budget - 2)
+        };
         self.held.pop();
         // Cut off inside the section, if this is the end.
         let closes = budget > inside + 4 || !outer || !self.rng.chance(self.style.open);

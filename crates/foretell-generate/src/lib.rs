@@ -70,7 +70,7 @@ impl Params {
         Params {
             seed,
             threads: [2, 2, 2, 3, 3, 4][rng.below(6)],
-            events: rng.between(8, 20),
+            events: rng.between(10, 20),
             variables: [1, 1, 2, 2, 3][rng.below(5)],
             locks: [1, 2, 2, 3][rng.below(4)],
             values: family == Family::Values || rng.chance(50),

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use foretell_generate::{Family, Params, generate};
-use foretell_trace::{Op, Trace, legality};
+use foretell_trace::expr::{Expr, ExprOp};
+use foretell_trace::{EventKind, Op, Trace, legality};
 
 fn small(family: Family, seed: u64) -> Trace {
     generate(family, &Params::small(family, seed))
@@ -110,4 +111,24 @@ fn names_are_read_back() {
         assert!(!family.describe().is_empty());
     }
     assert!("nothing".parse::<Family>().unwrap_err().contains("uniform, locks"));
+}
+
+#[test]
+fn guards_speak_of_known_values() {
+    let mut guards = 0;
+    for seed in 0..100 {
+        let trace = small(Family::Symbolic, seed);
+        let mut negated = trace.builder_with_names();
+        let before = guards;
+        for event in trace.events() {
+            let mut kind = event.kind;
+            if let EventKind::Guard { expr } = &mut kind {
+                *expr = negated.exprs().intern(Expr::App(ExprOp::Not, [*expr].into()));
+                guards += 1;
+            }
+            negated.push(event.thread, kind, event.site);
+        }
+        assert_eq!(legality::check(&negated.build()).is_ok(), guards == before, "seed {seed}");
+    }
+    assert!(guards > 100, "{guards}");
 }

@@ -19,8 +19,8 @@ pub(super) fn program(params: &Params, rng: &mut Rng) -> Program {
     program.threads = threads(params, rng, |rng, coder, t, budget| {
         let mut left = budget;
         while left > 0 {
-            let cost = match rng.below(8) {
-                0 if left >= 4 => circle.pair(rng, coder, t),
+            let cost = match rng.below(9) {
+                0 | 8 if left >= 4 => circle.pair(rng, coder, t),
                 1 if left >= 4 && t.is_multiple_of(2) => queue.consume(rng, coder),
                 1 if left >= 4 => queue.produce(rng, coder),
                 2 => Step::draw(rng).code(rng, coder, params, t),

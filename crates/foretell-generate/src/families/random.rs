@@ -37,7 +37,7 @@ pub(super) fn program(family: Family, params: &Params, rng: &mut Rng) -> Program
 pub(super) fn style(family: Family, params: &Params, rng: &mut Rng) -> Style {
     let base = Weights { access: 10, ..Weights::default() };
     let weights = match family {
-        Family::Locks => Weights { access: 5, section: 8, attempt: 1, ..base },
+        Family::Locks => Weights { access: 3, section: 10, attempt: 1, ..base },
         Family::Blocks => Weights { access: 6, atomic: 1, section: 2, block: 5, ..base },
         Family::ReadersWriters => {
             Weights { access: 5, section: 3, shared: 6, attempt: 3, block: 1, ..base }
@@ -50,7 +50,7 @@ pub(super) fn style(family: Family, params: &Params, rng: &mut Rng) -> Style {
     let style = Style::new(weights, params.variables, params.locks);
     let style = if is_short(params) { style } else { Style { open: 0, ..style } };
     match family {
-        Family::Locks => Style { nesting: 70, ..style },
+        Family::Locks => Style { nesting: 80, ..style },
         Family::Blocks => Style { open: style.open * 6, ..style },
         Family::ReadersWriters => Style { writing: 40, nesting: 25, ..style },
         Family::Values => Style { writes: Writes::Few, branching: 0, ..style },

@@ -6,7 +6,7 @@
 //! without its lock, count in a plain variable, check and act in two sections, take two locks in
 //! any order.
 
-use super::{FOREVER, OUTER, empty};
+use super::{FOREVER, OUTER, empty, is_short};
 use crate::Params;
 use crate::program::{Coder, Do, Instr, Object, Program, Rhs};
 
@@ -83,19 +83,23 @@ fn worker(params: &Params, layout: &Layout, t: usize) -> Vec<Instr> {
     coder.move_to(10);
     let back = coder.here();
     pick(&mut coder, layout);
+    // A short trace would show none of what is rare.
+    let rare = |percent: u8| if is_short(params) { 30 } else { percent };
     guarded(&mut coder);
-    sometimes(&mut coder, 60, |c| private(c, layout, t));
-    sometimes(&mut coder, 6, nested);
-    sometimes(&mut coder, 10, block);
-    sometimes(&mut coder, 3, check_then_act);
-    sometimes(&mut coder, 2, |c| {
+    if !is_short(params) {
+        sometimes(&mut coder, 60, |c| private(c, layout, t));
+    }
+    sometimes(&mut coder, rare(6), nested);
+    sometimes(&mut coder, rare(10), block);
+    sometimes(&mut coder, rare(3), check_then_act);
+    sometimes(&mut coder, rare(2), |c| {
         c.add(read(Object::picked(0, GUARDED)));
     });
-    sometimes(&mut coder, 2, |c| {
+    sometimes(&mut coder, rare(2), |c| {
         let counter = Object::from(layout.bare);
         c.add(read(counter)).add(write(counter, Rhs::Plus(0, 1)));
     });
-    sometimes(&mut coder, 4, |c| {
+    sometimes(&mut coder, rare(4), |c| {
         c.add(Do::Pick { slot: OTHER, bound: layout.bares });
         let (var, value) = (Object::picked(layout.bare, OTHER), Rhs::Plus(0, 1));
         c.add(Do::Update { var, into: 0, value });
