@@ -1,0 +1,885 @@
+//! The records of the raw log.
+
+use crate::wire::{Get, Put, tag};
+
+/// A numbered enum that is stored as a byte.
+macro_rules! byte_enum {
+    ($(#[$m:meta])* $name:ident { $($(#[$vm:meta])* $v:ident = $n:literal,)* }) => {
+        $(#[$m])*
+        #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+        #[repr(u8)]
+        pub enum $name { $($(#[$vm])* $v = $n,)* }
+        impl $name {
+            /// The variant with this number.
+            pub fn from_u8(n: u8) -> Option<Self> {
+                match n { $($n => Some(Self::$v),)* _ => None }
+            }
+            /// Its name.
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$v => stringify!($v),)* }
+            }
+            /// The variant with this name.
+            pub fn from_name(name: &str) -> Option<Self> {
+                $(if name == stringify!($v) { return Some(Self::$v); })*
+                None
+            }
+        }
+    };
+}
+
+byte_enum!(
+    /// Plain access.
+    AccessKind {
+        /// Load.
+        Read = 0,
+        /// Store.
+        Write = 1,
+    }
+);
+
+byte_enum!(
+    /// Atomic (or volatile) access.
+    AtomicKind {
+        /// Atomic load.
+        Load = 0,
+        /// Atomic store.
+        Store = 1,
+        /// Read-modify-write that took place.
+        Update = 2,
+        /// Compare-and-exchange that failed: it only read.
+        FailedUpdate = 3,
+        /// Load of a volatile object.
+        VolatileLoad = 4,
+        /// Store to a volatile object.
+        VolatileStore = 5,
+    }
+);
+
+byte_enum!(
+    /// Operation on a synchronisation object. `object` is its address.
+    SyncKind {
+        /// Mutex, spin lock, or writer side of a reader-writer lock taken.
+        Lock = 0,
+        /// The same given back.
+        Unlock = 1,
+        /// A try-lock or timed lock (exclusive) that failed.
+        TryFailed = 2,
+        /// Reader side taken.
+        ReadLock = 3,
+        /// Reader side given back.
+        ReadUnlock = 4,
+        /// A try- or timed read lock that failed.
+        TryReadFailed = 5,
+        /// Enters the wait set of condition `object`, gives back mutex `other`.
+        Wait = 6,
+        /// Left the wait after a notification, owns mutex `other` again.
+        Woken = 7,
+        /// Left the wait after its time limit, owns mutex `other` again.
+        TimedOut = 8,
+        /// Notifies one waiter.
+        Signal = 9,
+        /// Notifies every waiter.
+        Broadcast = 10,
+        /// `sem_init` with count `other`; also written before the first use of a semaphore that
+        /// was initialised unseen. Not counted.
+        SemInit = 11,
+        /// Semaphore incremented.
+        Post = 12,
+        /// Semaphore decremented.
+        Down = 13,
+        /// A `sem_trywait` or timed wait that failed.
+        DownFailed = 14,
+        /// `pthread_barrier_init` with `other` parties. Not counted.
+        BarrierInit = 15,
+        /// Arrived at a barrier.
+        Arrive = 16,
+        /// Left a barrier.
+        Leave = 17,
+        /// A mutex, rwlock, condition, spin lock starts its life at this address. Not counted.
+        Init = 18,
+        /// It ends. Not counted.
+        Destroy = 19,
+    }
+);
+
+byte_enum!(
+    /// What a counted step is, as the runtime knows it before the step has run. A schedule is
+    /// compared by this.
+    Kind {
+        /// Plain load.
+        Read = 0,
+        /// Plain store.
+        Write = 1,
+        /// Atomic or volatile access of any sort.
+        Atomic = 2,
+        /// Read of a memory range by a library function.
+        ReadRange = 3,
+        /// Write of a memory range by a library function.
+        WriteRange = 4,
+        /// Exclusive lock, try-lock, failed try-lock.
+        Lock = 5,
+        /// Shared lock, shared try-lock, failed shared try-lock.
+        ReadLock = 6,
+        /// Unlock of any lock.
+        Unlock = 7,
+        /// Wait on a condition.
+        Wait = 8,
+        /// Return from a wait after a notification.
+        Woken = 9,
+        /// Return from a wait after its time limit.
+        TimedOut = 10,
+        /// Notification of one.
+        Signal = 11,
+        /// Notification of all.
+        Broadcast = 12,
+        /// Semaphore increment.
+        Post = 13,
+        /// Semaphore decrement, or a failed one.
+        Down = 14,
+        /// Arrival at a barrier.
+        Arrive = 15,
+        /// Leaving a barrier.
+        Leave = 16,
+        /// Thread creation.
+        Create = 17,
+        /// Thread join.
+        Join = 18,
+        /// Begin of an atomic block.
+        MarkBegin = 19,
+        /// End of an atomic block.
+        MarkEnd = 20,
+        /// Memory given back.
+        Free = 21,
+    }
+);
+
+byte_enum!(
+    /// How the program ended, when it said so itself.
+    EndHow {
+        /// `exit` or return from `main`.
+        Exit = 0,
+        /// `_exit`, `_Exit`, `quick_exit`: no handlers run.
+        QuickExit = 1,
+    }
+);
+
+byte_enum!(
+    /// Why recording stopped before the program did (field of the header).
+    StopReason {
+        /// It did not.
+        None = 0,
+        /// No room on the file system.
+        NoSpace = 1,
+        /// The log could not be mapped or extended for another reason.
+        Failed = 2,
+    }
+);
+
+byte_enum!(
+    /// What a blocked thread waits for.
+    WaitingFor {
+        /// Nothing: it could run.
+        Runnable = 0,
+        /// An exclusive lock at `object`.
+        Lock = 1,
+        /// A shared lock at `object`.
+        ReadLock = 2,
+        /// A notification of condition `object`.
+        Condition = 3,
+        /// Semaphore `object`.
+        Semaphore = 4,
+        /// Barrier `object`.
+        Barrier = 5,
+        /// The end of thread number `object`.
+        Join = 6,
+        /// One-time initialisation `object` by another thread.
+        Once = 7,
+        /// The word `object` of a futex call.
+        Futex = 8,
+        /// A blocking call of the system.
+        Call = 9,
+        /// Time to pass.
+        Sleep = 10,
+    }
+);
+
+/// One thread in a report of who is stuck where.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Blocked {
+    /// The thread.
+    pub thread: u32,
+    /// What it waits for.
+    pub what: WaitingFor,
+    /// The object (see [`WaitingFor`]).
+    pub object: u64,
+    /// The thread that holds it, if known.
+    pub owner: Option<u32>,
+    /// Code address of the call.
+    pub pc: u64,
+}
+
+/// One record. Unless it says otherwise it belongs to the thread of its [`crate::Entry`]. Every
+/// `pc` is an address in the running program, mostly a return address: look up `pc - 1`.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Record<'a> {
+    /// The records that follow are those of `thread`.
+    Switch {
+        /// Index of the thread, in order of creation; the initial thread is 0.
+        thread: u32,
+    },
+    /// Slot `slot` stands for code address `pc` from here on (the reader resolves slots).
+    Slot {
+        /// The slot.
+        slot: u16,
+        /// The code address.
+        pc: u64,
+    },
+    /// Parallel logs: place of the next counted record in the (approximate) total order.
+    Seq {
+        /// Distance from the stream's previous place.
+        delta: u64,
+    },
+    /// A module is mapped. Written at the start and again after `dlopen`.
+    Module {
+        /// Load bias: run-time address minus address in the file's symbols.
+        bias: u64,
+        /// First mapped address.
+        start: u64,
+        /// One past the last mapped address.
+        end: u64,
+        /// Path, as the dynamic linker knows it (the executable's resolved).
+        path: &'a [u8],
+        /// Build id, perhaps empty.
+        build_id: &'a [u8],
+    },
+    /// The module that starts at `start` is gone.
+    ModuleGone {
+        /// First mapped address.
+        start: u64,
+    },
+    /// This thread creates `thread`: it is the creator's `nth` child, from 0. Counted.
+    Create {
+        /// Index of the new thread.
+        thread: u32,
+        /// Number of threads this thread created before.
+        nth: u32,
+        /// Code address of the call.
+        pc: u64,
+        /// The start routine.
+        routine: u64,
+    },
+    /// The thread's first record.
+    ThreadBegin {
+        /// Operating system's id of the thread.
+        tid: u32,
+        /// Lowest address of its stack.
+        stack_start: u64,
+        /// One past the highest address of its stack.
+        stack_end: u64,
+    },
+    /// Name of a thread.
+    ThreadName {
+        /// The thread.
+        thread: u32,
+        /// The name.
+        name: &'a [u8],
+    },
+    /// The thread has ended, its thread-local destructors have run.
+    ThreadEnd,
+    /// The thread has joined `thread`. Counted.
+    Join {
+        /// The thread that ended.
+        thread: u32,
+        /// Code address of the call.
+        pc: u64,
+    },
+    /// `thread` is detached.
+    Detach {
+        /// The thread.
+        thread: u32,
+    },
+    /// Plain access of 1, 2, 4, 8 bytes with its value. Counted.
+    Access {
+        /// Load or store.
+        kind: AccessKind,
+        /// Bytes.
+        size: u8,
+        /// Code address.
+        pc: u64,
+        /// Data address.
+        addr: u64,
+        /// The value read or written.
+        value: u64,
+    },
+    /// Plain access of 16 bytes, or one that faulted before its value was known. Counted.
+    Wide {
+        /// Load or store.
+        kind: AccessKind,
+        /// Bytes.
+        size: u8,
+        /// Code address.
+        pc: u64,
+        /// Data address.
+        addr: u64,
+        /// The two halves, low address first; unknown when the access faulted.
+        value: Option<[u64; 2]>,
+    },
+    /// Atomic or volatile access, or one-time initialisation (as atomic accesses of the control
+    /// word). Counted.
+    Atomic {
+        /// What it did.
+        kind: AtomicKind,
+        /// Bytes: 1, 2, 4, 8, 16.
+        size: u8,
+        /// Memory order, as in C (`memory_order_relaxed` is 0).
+        order: u8,
+        /// Code address.
+        pc: u64,
+        /// Data address.
+        addr: u64,
+        /// Value read (low half first); zero for a store.
+        old: [u64; 2],
+        /// Value written; zero when nothing was.
+        new: [u64; 2],
+    },
+    /// A library function read or wrote `len` bytes. Counted.
+    Range {
+        /// Load or store.
+        kind: AccessKind,
+        /// Code address of the call.
+        pc: u64,
+        /// First address.
+        addr: u64,
+        /// Bytes.
+        len: u64,
+        /// The first bytes, at most [`crate::MAX_RANGE_DATA`]; shorter than `len`: rest unknown.
+        data: &'a [u8],
+    },
+    /// Operation on a synchronisation object. Counted, with the exceptions in [`SyncKind`].
+    Sync {
+        /// The operation.
+        kind: SyncKind,
+        /// Code address of the call.
+        pc: u64,
+        /// Address of the object.
+        object: u64,
+        /// Mutex of a wait, count, parties; else 0.
+        other: u64,
+    },
+    /// Memory was given out.
+    Alloc {
+        /// Code address of the call.
+        pc: u64,
+        /// Start.
+        addr: u64,
+        /// Bytes asked for.
+        size: u64,
+    },
+    /// Memory is given back. Counted when the call comes from outside the C library.
+    Free {
+        /// Whether it is counted.
+        counted: bool,
+        /// Code address of the call.
+        pc: u64,
+        /// Start.
+        addr: u64,
+        /// Usable bytes.
+        size: u64,
+    },
+    /// Begin of an atomic block. Counted.
+    MarkBegin {
+        /// Code address of the call.
+        pc: u64,
+        /// Label, perhaps empty.
+        label: &'a [u8],
+    },
+    /// End of the innermost atomic block. Counted.
+    MarkEnd {
+        /// Code address of the call.
+        pc: u64,
+    },
+    /// A function is entered.
+    FuncEntry {
+        /// Code address inside the function.
+        pc: u64,
+        /// Where it will return to.
+        call: u64,
+    },
+    /// The innermost function is left.
+    FuncExit,
+    /// The thread hands the baton over for a blocking call.
+    Call {
+        /// Code address of the call.
+        pc: u64,
+        /// Name of the function.
+        name: &'a [u8],
+    },
+    /// The thread is back from it.
+    Return,
+    /// The process forked; the child is not recorded.
+    Forked {
+        /// Process id of the child.
+        pid: u32,
+    },
+    /// The process is about to replace itself (if it fails, records follow).
+    Exec {
+        /// Path of the new program.
+        path: &'a [u8],
+    },
+    /// The program ends by itself.
+    EndOfProgram {
+        /// In which way.
+        how: EndHow,
+        /// Exit status.
+        status: i32,
+    },
+    /// A signal is about to end the program (or was sent to it by itself, like SIGABRT).
+    Crash {
+        /// The signal.
+        signal: u32,
+        /// `si_code`.
+        code: i32,
+        /// Address of the instruction, not a return address.
+        pc: u64,
+        /// Fault address.
+        addr: u64,
+    },
+    /// Nobody can ever run again.
+    Deadlock {
+        /// Every thread that lives.
+        threads: Vec<Blocked>,
+    },
+    /// Nothing moved for the watchdog's time.
+    Stuck {
+        /// Every thread that lives.
+        threads: Vec<Blocked>,
+    },
+    /// The replayed run departed from its schedule; the program was ended with status
+    /// [`crate::DEPARTURE_STATUS`].
+    Departure {
+        /// Index of the step.
+        step: u64,
+        /// What was expected and what came, for people.
+        message: &'a [u8],
+    },
+    /// Every step of the schedule has run; the program goes on freely.
+    StepsDone,
+    /// A signal handler of the program starts (`true`) or returns.
+    Signal {
+        /// The signal.
+        signal: u32,
+        /// Start or return.
+        starts: bool,
+    },
+}
+
+impl Record<'_> {
+    /// Whether the record is a step of its thread, see the crate's page.
+    pub fn counted(&self) -> bool {
+        match self {
+            Record::Create { .. }
+            | Record::Join { .. }
+            | Record::Access { .. }
+            | Record::Wide { .. }
+            | Record::Atomic { .. }
+            | Record::Range { .. }
+            | Record::MarkBegin { .. }
+            | Record::MarkEnd { .. } => true,
+            Record::Free { counted, .. } => *counted,
+            Record::Sync { kind, .. } => !matches!(
+                kind,
+                SyncKind::SemInit | SyncKind::BarrierInit | SyncKind::Init | SyncKind::Destroy
+            ),
+            _ => false,
+        }
+    }
+
+    /// The kind a schedule's step names it by; `None` when it is not counted.
+    pub fn kind(&self) -> Option<Kind> {
+        Some(match self {
+            Record::Create { .. } => Kind::Create,
+            Record::Join { .. } => Kind::Join,
+            Record::Access { kind, .. } | Record::Wide { kind, .. } => match kind {
+                AccessKind::Read => Kind::Read,
+                AccessKind::Write => Kind::Write,
+            },
+            Record::Atomic { .. } => Kind::Atomic,
+            Record::Range { kind, .. } => match kind {
+                AccessKind::Read => Kind::ReadRange,
+                AccessKind::Write => Kind::WriteRange,
+            },
+            Record::MarkBegin { .. } => Kind::MarkBegin,
+            Record::MarkEnd { .. } => Kind::MarkEnd,
+            Record::Free { counted: true, .. } => Kind::Free,
+            Record::Sync { kind, .. } => match kind {
+                SyncKind::Lock | SyncKind::TryFailed => Kind::Lock,
+                SyncKind::ReadLock | SyncKind::TryReadFailed => Kind::ReadLock,
+                SyncKind::Unlock | SyncKind::ReadUnlock => Kind::Unlock,
+                SyncKind::Wait => Kind::Wait,
+                SyncKind::Woken => Kind::Woken,
+                SyncKind::TimedOut => Kind::TimedOut,
+                SyncKind::Signal => Kind::Signal,
+                SyncKind::Broadcast => Kind::Broadcast,
+                SyncKind::Post => Kind::Post,
+                SyncKind::Down | SyncKind::DownFailed => Kind::Down,
+                SyncKind::Arrive => Kind::Arrive,
+                SyncKind::Leave => Kind::Leave,
+                SyncKind::SemInit | SyncKind::BarrierInit | SyncKind::Init | SyncKind::Destroy => {
+                    return None;
+                }
+            },
+            _ => return None,
+        })
+    }
+
+    /// Code address of a counted record.
+    pub fn pc(&self) -> Option<u64> {
+        match *self {
+            Record::Create { pc, .. }
+            | Record::Join { pc, .. }
+            | Record::Access { pc, .. }
+            | Record::Wide { pc, .. }
+            | Record::Atomic { pc, .. }
+            | Record::Range { pc, .. }
+            | Record::Sync { pc, .. }
+            | Record::Alloc { pc, .. }
+            | Record::Free { pc, .. }
+            | Record::MarkBegin { pc, .. }
+            | Record::MarkEnd { pc } => Some(pc),
+            _ => None,
+        }
+    }
+
+    /// Writes the record, but for its tag, which is returned with the whole length: the caller
+    /// stores the tag in `buf[0]` last. `Access`, `FuncEntry` and `FuncExit` have compact forms
+    /// of their own ([`crate::put_access`] and friends) and give `None`.
+    pub fn encode(&self, buf: &mut [u8]) -> Option<(u8, usize)> {
+        let mut p = Put { buf, len: 1 };
+        let t = match self {
+            Record::Switch { thread } => {
+                p.var(u64::from(*thread));
+                tag::SWITCH
+            }
+            Record::Slot { slot, pc } => {
+                for b in slot.to_le_bytes().into_iter().chain(pc.to_le_bytes()) {
+                    p.u8(b);
+                }
+                tag::SLOT
+            }
+            Record::Seq { delta } => {
+                p.var(*delta);
+                tag::SEQ
+            }
+            Record::Module { .. } | Record::ModuleGone { .. } => self.encode_module(&mut p),
+            Record::Create { .. }
+            | Record::ThreadBegin { .. }
+            | Record::ThreadName { .. }
+            | Record::ThreadEnd
+            | Record::Join { .. }
+            | Record::Detach { .. } => self.encode_thread(&mut p),
+            Record::Wide { .. } | Record::Atomic { .. } | Record::Range { .. } => {
+                self.encode_memory(&mut p)
+            }
+            Record::Access { .. } | Record::FuncEntry { .. } | Record::FuncExit => return None,
+            Record::Sync { kind, pc, object, other } => {
+                p.u8(*kind as u8);
+                p.var(*pc);
+                p.var(*object);
+                p.var(*other);
+                tag::SYNC
+            }
+            Record::Alloc { pc, addr, size } => {
+                p.var(*pc);
+                p.var(*addr);
+                p.var(*size);
+                tag::ALLOC
+            }
+            Record::Free { counted, pc, addr, size } => {
+                p.u8(u8::from(*counted));
+                p.var(*pc);
+                p.var(*addr);
+                p.var(*size);
+                tag::FREE
+            }
+            Record::MarkBegin { pc, label } => {
+                p.var(*pc);
+                p.bytes(label);
+                tag::MARK_BEGIN
+            }
+            Record::MarkEnd { pc } => {
+                p.var(*pc);
+                tag::MARK_END
+            }
+            _ => self.encode_process(&mut p),
+        };
+        Some((t, p.len))
+    }
+
+    fn encode_module(&self, p: &mut Put<'_>) -> u8 {
+        match self {
+            Record::Module { bias, start, end, path, build_id } => {
+                p.var(*bias);
+                p.var(*start);
+                p.var(*end);
+                p.bytes(path);
+                p.bytes(build_id);
+                tag::MODULE
+            }
+            Record::ModuleGone { start } => {
+                p.var(*start);
+                tag::MODULE_GONE
+            }
+            _ => tag::END,
+        }
+    }
+
+    fn encode_thread(&self, p: &mut Put<'_>) -> u8 {
+        match self {
+            Record::Create { thread, nth, pc, routine } => {
+                p.var(u64::from(*thread));
+                p.var(u64::from(*nth));
+                p.var(*pc);
+                p.var(*routine);
+                tag::CREATE
+            }
+            Record::ThreadBegin { tid, stack_start, stack_end } => {
+                p.var(u64::from(*tid));
+                p.var(*stack_start);
+                p.var(*stack_end);
+                tag::THREAD_BEGIN
+            }
+            Record::ThreadName { thread, name } => {
+                p.var(u64::from(*thread));
+                p.bytes(name);
+                tag::THREAD_NAME
+            }
+            Record::ThreadEnd => tag::THREAD_END,
+            Record::Join { thread, pc } => {
+                p.var(u64::from(*thread));
+                p.var(*pc);
+                tag::JOIN
+            }
+            Record::Detach { thread } => {
+                p.var(u64::from(*thread));
+                tag::DETACH
+            }
+            _ => tag::END,
+        }
+    }
+
+    fn encode_memory(&self, p: &mut Put<'_>) -> u8 {
+        match self {
+            Record::Wide { kind, size, pc, addr, value } => {
+                p.u8(*kind as u8 | u8::from(value.is_some()) << 1);
+                p.u8(*size);
+                p.var(*pc);
+                p.var(*addr);
+                for v in value.unwrap_or_default() {
+                    p.var(v);
+                }
+                tag::WIDE
+            }
+            Record::Atomic { kind, size, order, pc, addr, old, new } => {
+                p.u8(*kind as u8);
+                p.u8(*size << 3 | (*order & 7));
+                p.var(*pc);
+                p.var(*addr);
+                for v in old.iter().chain(new) {
+                    p.var(*v);
+                }
+                tag::ATOMIC
+            }
+            Record::Range { kind, pc, addr, len, data } => {
+                p.u8(*kind as u8);
+                p.var(*pc);
+                p.var(*addr);
+                p.var(*len);
+                p.bytes(data);
+                tag::RANGE
+            }
+            _ => tag::END,
+        }
+    }
+
+    fn encode_process(&self, p: &mut Put<'_>) -> u8 {
+        match self {
+            Record::Call { pc, name } => {
+                p.var(*pc);
+                p.bytes(name);
+                tag::CALL
+            }
+            Record::Return => tag::RETURN,
+            Record::Forked { pid } => {
+                p.var(u64::from(*pid));
+                tag::FORKED
+            }
+            Record::Exec { path } => {
+                p.bytes(path);
+                tag::EXEC
+            }
+            Record::EndOfProgram { how, status } => {
+                p.u8(*how as u8);
+                p.signed(i64::from(*status));
+                tag::END_OF_PROGRAM
+            }
+            Record::Crash { signal, code, pc, addr } => {
+                p.var(u64::from(*signal));
+                p.signed(i64::from(*code));
+                p.var(*pc);
+                p.var(*addr);
+                tag::CRASH
+            }
+            Record::Deadlock { threads } => {
+                encode_blocked(p, threads);
+                tag::DEADLOCK
+            }
+            Record::Stuck { threads } => {
+                encode_blocked(p, threads);
+                tag::STUCK
+            }
+            Record::Departure { step, message } => {
+                p.var(*step);
+                p.bytes(message);
+                tag::DEPARTURE
+            }
+            Record::StepsDone => tag::STEPS_DONE,
+            Record::Signal { signal, starts } => {
+                p.var(u64::from(*signal));
+                p.u8(u8::from(*starts));
+                tag::SIGNAL
+            }
+            _ => tag::END,
+        }
+    }
+
+    /// Reads the fields of a record that is not compact; `None`: not a record.
+    pub(crate) fn decode<'a>(t: u8, g: &mut Get<'a>) -> Option<Record<'a>> {
+        let u32_of = |v: u64| u32::try_from(v).ok();
+        Some(match t {
+            tag::SWITCH => Record::Switch { thread: u32_of(g.var()?)? },
+            tag::SLOT => Record::Slot { slot: g.fixed(2)? as u16, pc: g.fixed(8)? },
+            tag::SEQ => Record::Seq { delta: g.var()? },
+            tag::MODULE => Record::Module {
+                bias: g.var()?,
+                start: g.var()?,
+                end: g.var()?,
+                path: g.bytes()?,
+                build_id: g.bytes()?,
+            },
+            tag::MODULE_GONE => Record::ModuleGone { start: g.var()? },
+            tag::CREATE => Record::Create {
+                thread: u32_of(g.var()?)?,
+                nth: u32_of(g.var()?)?,
+                pc: g.var()?,
+                routine: g.var()?,
+            },
+            tag::THREAD_BEGIN => Record::ThreadBegin {
+                tid: u32_of(g.var()?)?,
+                stack_start: g.var()?,
+                stack_end: g.var()?,
+            },
+            tag::THREAD_NAME => Record::ThreadName { thread: u32_of(g.var()?)?, name: g.bytes()? },
+            tag::THREAD_END => Record::ThreadEnd,
+            tag::JOIN => Record::Join { thread: u32_of(g.var()?)?, pc: g.var()? },
+            tag::DETACH => Record::Detach { thread: u32_of(g.var()?)? },
+            tag::ATOMIC | tag::RANGE | tag::WIDE => return decode_memory(t, g),
+            tag::SYNC => Record::Sync {
+                kind: SyncKind::from_u8(g.u8()?)?,
+                pc: g.var()?,
+                object: g.var()?,
+                other: g.var()?,
+            },
+            tag::ALLOC => Record::Alloc { pc: g.var()?, addr: g.var()?, size: g.var()? },
+            tag::FREE => {
+                Record::Free { counted: g.u8()? != 0, pc: g.var()?, addr: g.var()?, size: g.var()? }
+            }
+            tag::MARK_BEGIN => Record::MarkBegin { pc: g.var()?, label: g.bytes()? },
+            tag::MARK_END => Record::MarkEnd { pc: g.var()? },
+            tag::CALL => Record::Call { pc: g.var()?, name: g.bytes()? },
+            tag::RETURN => Record::Return,
+            tag::FORKED => Record::Forked { pid: u32_of(g.var()?)? },
+            tag::EXEC => Record::Exec { path: g.bytes()? },
+            tag::END_OF_PROGRAM => Record::EndOfProgram {
+                how: EndHow::from_u8(g.u8()?)?,
+                status: i32::try_from(g.signed()?).ok()?,
+            },
+            tag::CRASH => Record::Crash {
+                signal: u32_of(g.var()?)?,
+                code: i32::try_from(g.signed()?).ok()?,
+                pc: g.var()?,
+                addr: g.var()?,
+            },
+            tag::DEADLOCK => Record::Deadlock { threads: decode_blocked(g)? },
+            tag::STUCK => Record::Stuck { threads: decode_blocked(g)? },
+            tag::DEPARTURE => Record::Departure { step: g.var()?, message: g.bytes()? },
+            tag::STEPS_DONE => Record::StepsDone,
+            tag::SIGNAL => Record::Signal { signal: u32_of(g.var()?)?, starts: g.u8()? != 0 },
+            _ => return None,
+        })
+    }
+}
+
+fn decode_memory<'a>(t: u8, g: &mut Get<'a>) -> Option<Record<'a>> {
+    Some(match t {
+        tag::WIDE => {
+            let flags = g.u8()?;
+            let (size, pc, addr) = (g.u8()?, g.var()?, g.var()?);
+            let value = [g.var()?, g.var()?];
+            Record::Wide {
+                kind: AccessKind::from_u8(flags & 1)?,
+                size,
+                pc,
+                addr,
+                value: (flags & 2 != 0).then_some(value),
+            }
+        }
+        tag::ATOMIC => {
+            let kind = AtomicKind::from_u8(g.u8()?)?;
+            let so = g.u8()?;
+            let (pc, addr) = (g.var()?, g.var()?);
+            let old = [g.var()?, g.var()?];
+            let new = [g.var()?, g.var()?];
+            Record::Atomic { kind, size: so >> 3, order: so & 7, pc, addr, old, new }
+        }
+        _ => Record::Range {
+            kind: AccessKind::from_u8(g.u8()?)?,
+            pc: g.var()?,
+            addr: g.var()?,
+            len: g.var()?,
+            data: g.bytes()?,
+        },
+    })
+}
+
+/// More threads than these are left out of a report.
+const MAX_BLOCKED: usize = 200;
+
+fn encode_blocked(p: &mut Put<'_>, threads: &[Blocked]) {
+    let threads = &threads[..threads.len().min(MAX_BLOCKED)];
+    p.var(threads.len() as u64);
+    for b in threads {
+        p.var(u64::from(b.thread));
+        p.u8(b.what as u8);
+        p.var(b.object);
+        p.var(b.owner.map_or(0, |o| u64::from(o) + 1));
+        p.var(b.pc);
+    }
+}
+
+fn decode_blocked(g: &mut Get<'_>) -> Option<Vec<Blocked>> {
+    let n = usize::try_from(g.var()?).ok().filter(|&n| n <= MAX_BLOCKED)?;
+    (0..n)
+        .map(|_| {
+            Some(Blocked {
+                thread: u32::try_from(g.var()?).ok()?,
+                what: WaitingFor::from_u8(g.u8()?)?,
+                object: g.var()?,
+                owner: match g.var()? {
+                    0 => None,
+                    o => Some(u32::try_from(o - 1).ok()?),
+                },
+                pc: g.var()?,
+            })
+        })
+        .collect()
+}

@@ -1,0 +1,146 @@
+//! The schedule that drives a replayed run.
+//!
+//! Text, one item a line, so that people can read it too:
+//! ```text
+//! foretell-schedule 1
+//! module /path/of/program
+//! thread 1 0 0
+//! step 0 17 Create 0 4521
+//! step 1 0 Read 0 4711
+//! ```
+//! - `module PATH`: modules, numbered from 0 in the order of the lines.
+//! - `thread T PARENT NTH`: recorded thread `T` was the `NTH` (from 0) thread created by `PARENT`.
+//!   Creation order may differ in the replayed run; this may not. Threads are numbered as in
+//!   the log, 0 is the initial thread and needs no line.
+//! - `step THREAD ORDINAL KIND MODULE OFFSET`: let `THREAD` run until its step number `ORDINAL`
+//!   has run; the step must be of this [`Kind`] at this code address (`pc` of the record minus
+//!   the module's load bias). MODULE `-` compares the kind alone.
+//!
+//! Steps of one thread must have rising ordinals. A step that shares its ordinal with the one
+//! before (several trace events that are one step of the program) is left out by the writer.
+
+use crate::record::Kind;
+use std::fmt;
+
+/// Where a recorded thread came from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ThreadOrigin {
+    /// The thread.
+    pub thread: u32,
+    /// Its creator.
+    pub parent: u32,
+    /// Number of threads the creator had created before.
+    pub nth: u32,
+}
+
+/// One step: let `thread` run until its step `ordinal` has run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Step {
+    /// The thread.
+    pub thread: u32,
+    /// Number of counted records of the thread before this one.
+    pub ordinal: u64,
+    /// What it must be.
+    pub kind: Kind,
+    /// Index of the module and offset in it (`pc` minus load bias), unless not to be compared.
+    pub place: Option<(u32, u64)>,
+}
+
+/// A schedule.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Schedule {
+    /// Paths of modules.
+    pub modules: Vec<String>,
+    /// Origins of the threads other than the first.
+    pub threads: Vec<ThreadOrigin>,
+    /// The steps.
+    pub steps: Vec<Step>,
+}
+
+/// What is wrong with a schedule, and in which line (from 1).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ScheduleError {
+    /// The line.
+    pub line: usize,
+    /// What is wrong.
+    pub what: &'static str,
+}
+
+impl fmt::Display for ScheduleError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: {}", self.line, self.what)
+    }
+}
+
+impl std::error::Error for ScheduleError {}
+
+impl fmt::Display for Schedule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "foretell-schedule 1")?;
+        for m in &self.modules {
+            writeln!(f, "module {m}")?;
+        }
+        for t in &self.threads {
+            writeln!(f, "thread {} {} {}", t.thread, t.parent, t.nth)?;
+        }
+        for s in &self.steps {
+            write!(f, "step {} {} {}", s.thread, s.ordinal, s.kind.name())?;
+            match s.place {
+                Some((m, o)) => writeln!(f, " {m} {o}")?,
+                None => writeln!(f, " - 0")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl std::str::FromStr for Schedule {
+    type Err = ScheduleError;
+
+    fn from_str(text: &str) -> Result<Self, ScheduleError> {
+        let mut schedule = Schedule::default();
+        for (i, line) in text.lines().enumerate() {
+            let parsed = match (i, line.split_once(' ')) {
+                (0, _) if line == "foretell-schedule 1" => Ok(()),
+                (0, _) => Err("not a schedule: it must begin with `foretell-schedule 1`"),
+                (_, Some(("module", path))) => {
+                    schedule.modules.push(path.to_owned());
+                    Ok(())
+                }
+                (_, Some(("thread", rest))) => thread(rest)
+                    .map(|t| schedule.threads.push(t))
+                    .ok_or("expected `thread T PARENT NTH`"),
+                (_, Some(("step", rest))) => step(rest)
+                    .map(|s| schedule.steps.push(s))
+                    .ok_or("expected `step THREAD ORDINAL KIND MODULE OFFSET`"),
+                _ => Err("expected `module`, `thread` or `step`"),
+            };
+            parsed.map_err(|what| ScheduleError { line: i + 1, what })?;
+        }
+        if text.is_empty() {
+            return Err(ScheduleError { line: 1, what: "the schedule is empty" });
+        }
+        Ok(schedule)
+    }
+}
+
+fn thread(rest: &str) -> Option<ThreadOrigin> {
+    let mut w = rest.split(' ');
+    let mut number = || w.next()?.parse().ok();
+    let origin = ThreadOrigin { thread: number()?, parent: number()?, nth: number()? };
+    w.next().is_none().then_some(origin)
+}
+
+fn step(rest: &str) -> Option<Step> {
+    let mut w = rest.split(' ');
+    let thread = w.next()?.parse().ok()?;
+    let ordinal = w.next()?.parse().ok()?;
+    let kind = Kind::from_name(w.next()?)?;
+    let module = w.next()?;
+    let offset: u64 = w.next()?.parse().ok()?;
+    let place = match module {
+        "-" => None,
+        m => Some((m.parse().ok()?, offset)),
+    };
+    w.next().is_none().then_some(Step { thread, ordinal, kind, place })
+}

@@ -1,0 +1,214 @@
+//! What is written is what is read, and a cut-off log is readable up to the cut.
+
+use foretell_rt_format::*;
+
+/// A log in memory, written as the runtime writes it.
+struct Writer {
+    bytes: Vec<u8>,
+    at: usize,
+    slots: Vec<Slot>,
+}
+
+impl Writer {
+    fn new(mode: u32) -> Writer {
+        let mut bytes = vec![0; HEADER_LEN];
+        bytes[..8].copy_from_slice(&MAGIC);
+        bytes[header::VERSION..][..4].copy_from_slice(&VERSION.to_le_bytes());
+        bytes[header::MODE..][..4].copy_from_slice(&mode.to_le_bytes());
+        bytes[header::SEED..][..8].copy_from_slice(&7u64.to_le_bytes());
+        bytes[header::CHUNK_LEN..][..4].copy_from_slice(&(CHUNK_LEN as u32).to_le_bytes());
+        Writer { bytes, at: 0, slots: vec![Slot::default(); SLOTS] }
+    }
+
+    fn chunk(&mut self, stream: u32) {
+        let start = self.bytes.len();
+        self.bytes.resize(start + CHUNK_LEN, 0);
+        self.bytes[start..start + 4].copy_from_slice(&(stream + 1).to_le_bytes());
+        self.at = start + CHUNK_HEADER_LEN;
+        self.slots.fill(Slot::default());
+    }
+
+    fn put(&mut self, record: &Record<'_>) {
+        let start = self.bytes.as_mut_ptr();
+        // SAFETY: chunks in these tests never fill up.
+        let end = unsafe {
+            let at = start.add(self.at);
+            let slots = self.slots.as_mut_ptr();
+            match *record {
+                Record::Access { kind, size, pc, addr, value } => put_access(
+                    at,
+                    slots,
+                    kind == AccessKind::Write,
+                    size.trailing_zeros() as u8,
+                    pc,
+                    addr,
+                    value,
+                ),
+                Record::FuncEntry { pc, call } => put_func_entry(at, slots, pc, call),
+                Record::FuncExit => put_func_exit(at),
+                _ => {
+                    let buf = &mut self.bytes[self.at..self.at + MAX_RECORD_LEN];
+                    let (tag, len) = record.encode(buf).expect("not compact");
+                    buf[0] = tag;
+                    at.add(len)
+                }
+            }
+        };
+        self.at = end as usize - self.bytes.as_ptr() as usize;
+    }
+}
+
+fn read(bytes: &[u8]) -> Vec<Entry<'_>> {
+    Log::parse(bytes).expect("a log").events().map(|e| e.expect("a record")).collect()
+}
+
+fn one_of_each() -> Vec<Record<'static>> {
+    let blocked = vec![
+        Blocked { thread: 1, what: WaitingFor::Lock, object: 0x1000, owner: Some(0), pc: 5 },
+        Blocked { thread: 2, what: WaitingFor::Sleep, object: 0, owner: None, pc: 6 },
+    ];
+    let mut all = vec![
+        Record::Module { bias: 1, start: 2, end: 3, path: b"/bin/x", build_id: &[1, 2] },
+        Record::ModuleGone { start: 2 },
+        Record::Create { thread: 1, nth: 0, pc: 0x55, routine: 0x66 },
+        Record::ThreadBegin { tid: 9, stack_start: 1 << 46, stack_end: 1 << 47 },
+        Record::ThreadName { thread: 1, name: b"worker" },
+        Record::ThreadEnd,
+        Record::Join { thread: 1, pc: 3 },
+        Record::Detach { thread: 1 },
+        Record::Wide { kind: AccessKind::Write, size: 16, pc: 1, addr: 2, value: Some([3, 4]) },
+        Record::Wide { kind: AccessKind::Read, size: 4, pc: 1, addr: 0, value: None },
+        Record::Atomic {
+            kind: AtomicKind::Update,
+            size: 16,
+            order: 5,
+            pc: 1,
+            addr: 2,
+            old: [u64::MAX, 1],
+            new: [0, 7],
+        },
+        Record::Range { kind: AccessKind::Read, pc: 1, addr: 2, len: 3, data: b"abc" },
+        Record::Alloc { pc: 1, addr: 2, size: 3 },
+        Record::Free { counted: true, pc: 1, addr: 2, size: 3 },
+        Record::MarkBegin { pc: 1, label: b"transfer" },
+        Record::MarkEnd { pc: 1 },
+        Record::FuncEntry { pc: 1, call: 2 },
+        Record::FuncExit,
+        Record::Call { pc: 1, name: b"read" },
+        Record::Return,
+        Record::Forked { pid: 12 },
+        Record::Exec { path: b"/bin/true" },
+        Record::EndOfProgram { how: EndHow::Exit, status: -1 },
+        Record::Crash { signal: 11, code: -6, pc: 1, addr: 0 },
+        Record::Deadlock { threads: blocked.clone() },
+        Record::Stuck { threads: blocked },
+        Record::Departure { step: 3, message: b"expected" },
+        Record::StepsDone,
+        Record::Signal { signal: 10, starts: true },
+    ];
+    for n in 0.. {
+        let Some(kind) = SyncKind::from_u8(n) else { break };
+        all.push(Record::Sync { kind, pc: 1 << 40, object: 2, other: 3 });
+    }
+    all
+}
+
+#[test]
+fn every_record_comes_back() {
+    let mut w = Writer::new(0);
+    w.chunk(0);
+    let all = one_of_each();
+    all.iter().for_each(|r| w.put(r));
+    let got: Vec<_> = read(&w.bytes).into_iter().map(|e| e.record).collect();
+    assert_eq!(got, all);
+}
+
+#[test]
+fn accesses_of_every_form_come_back() {
+    let mut w = Writer::new(0);
+    w.chunk(0);
+    let values = [0, 1, 0xff, 0x100, 0xffff_ffff, 1 << 32, u64::MAX];
+    let addrs = [0x7fff_0000_1000u64, 0x7fff_0000_1000, 0x7fff_0000_0ff8, 0x7ffe_0000_0000, 8, 0];
+    let mut all = Vec::new();
+    for pc in [0x1000u64, 0x1000 + SLOTS as u64 * 3 + 1, 0x1000] {
+        for size in [1u8, 2, 4, 8] {
+            for &addr in &addrs {
+                for &value in &values {
+                    for kind in [AccessKind::Read, AccessKind::Write] {
+                        all.push(Record::Access { kind, size, pc, addr, value });
+                    }
+                }
+                all.push(Record::FuncEntry { pc, call: addr });
+                all.push(Record::FuncExit);
+            }
+        }
+    }
+    all.iter().for_each(|r| w.put(r));
+    let got: Vec<_> = read(&w.bytes).into_iter().map(|e| e.record).collect();
+    assert_eq!(got, all);
+}
+
+#[test]
+fn switches_and_ordinals() {
+    let mut w = Writer::new(0);
+    w.chunk(0);
+    let access = Record::Access { kind: AccessKind::Read, size: 4, pc: 1, addr: 2, value: 3 };
+    for (thread, record) in
+        [(0, &access), (0, &Record::FuncExit), (1, &access), (0, &access), (1, &access)]
+    {
+        w.put(&Record::Switch { thread });
+        w.put(record);
+    }
+    let got: Vec<_> = read(&w.bytes).iter().map(|e| (e.thread, e.ordinal)).collect();
+    assert_eq!(got, [(0, 0), (0, 1), (1, 0), (0, 1), (1, 1)]);
+}
+
+#[test]
+fn parallel_streams_are_merged_by_place() {
+    let mut w = Writer::new(1);
+    for thread in [0, 1] {
+        w.chunk(thread);
+        for i in 0..3 {
+            w.put(&Record::Seq { delta: if i == 0 { u64::from(thread) + 1 } else { 2 } });
+            w.put(&Record::MarkEnd { pc: i });
+        }
+    }
+    let got: Vec<_> = read(&w.bytes).iter().map(|e| (e.thread, e.ordinal)).collect();
+    assert_eq!(got, [(0, 0), (1, 0), (0, 1), (1, 1), (0, 2), (1, 2)]);
+}
+
+#[test]
+fn a_log_cut_anywhere_never_panics() {
+    let mut w = Writer::new(0);
+    w.chunk(0);
+    one_of_each().iter().for_each(|r| w.put(r));
+    for cut in 0..w.at {
+        if let Ok(log) = Log::parse(&w.bytes[..cut]) {
+            let _ = log.events().count();
+        }
+    }
+    for at in HEADER_LEN..w.at {
+        let mut damaged = w.bytes[..w.at + 64].to_vec();
+        damaged[at] ^= 0x55;
+        let log = Log::parse(&damaged).expect("the header is whole");
+        let _ = log.events().count();
+    }
+}
+
+#[test]
+fn schedules_come_back() {
+    let schedule = Schedule {
+        modules: vec!["/tmp/a program".into(), "/lib/x.so".into()],
+        threads: vec![ThreadOrigin { thread: 1, parent: 0, nth: 0 }],
+        steps: vec![
+            Step { thread: 0, ordinal: 17, kind: Kind::Create, place: Some((0, 4521)) },
+            Step { thread: 1, ordinal: 0, kind: Kind::Read, place: None },
+        ],
+    };
+    assert_eq!(schedule.to_string().parse(), Ok(schedule));
+    for bad in
+        ["", "schedule", "foretell-schedule 1\nstep 1 2 Nothing - 0", "foretell-schedule 1\nx"]
+    {
+        assert!(bad.parse::<Schedule>().is_err(), "{bad:?}");
+    }
+}
