@@ -231,7 +231,7 @@ fn story(seed: u64, size: &Size, seen: &mut Seen) {
             0..=4 => {
                 // Mostly real disjunctions: units decide everything too soon.
                 let mut terms = pair.random_terms(&mut random, width);
-                if terms.len() == 1 && random.below(6) > 0 {
+                if terms.len() == 1 && random.below(3) > 0 {
                     terms.push(pair.random_term(&mut random));
                 }
                 pair.add_clause(terms);

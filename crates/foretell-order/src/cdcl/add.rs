@@ -4,10 +4,17 @@
 //! level 0 for each would throw away thousands of decisions to change one. A new clause goes back only as far as it must: to
 //! where it is not false any more, and if it is unit there, it assigns. (CaDiCaL calls this
 //! incremental lazy backtracking: Nadel 2022, Fazekas, Biere et al. 2023 on user propagators.)
+//!
+//! Clauses of one literal are facts, and facts belong to level 0. While the trail stands, a fact is assigned at its end
+//! and said to be of level 0 all the same, so that analysis treats it as one; each time the
+//! search takes it back with the levels around it, it is put on the trail again, until level 0 is reached.
 
 use super::clauses::Kind;
-use super::{Core, Reason, Theory};
+use super::{Assigned, Core, Reason, Theory};
 use crate::lit::Lit;
+
+/// With more facts than this, going back to level 0 is cheaper than carrying them.
+const MOST_FACTS: usize = 256;
 
 impl<T: Theory> Core<T> {
     /// Adds a clause; false if the clauses are now known to be unsatisfiable.
@@ -43,10 +50,32 @@ impl<T: Theory> Core<T> {
     }
 
     fn add_unit(&mut self, lit: Lit) {
-        self.backtrack(0);
-        self.assign(lit, Reason::None);
-        while self.ok && self.propagate().is_err() {
-            self.resolve_conflict();
+        if self.level() == 0 || self.facts.len() == MOST_FACTS {
+            self.backtrack(0);
+            self.assign(lit, Reason::None);
+            while self.ok && self.propagate().is_err() {
+                self.resolve_conflict();
+            }
+            return;
+        }
+        if self.is_false(lit) {
+            self.backtrack(self.level_of(lit) as usize - 1);
+        }
+        self.facts.push(lit);
+        self.assign_facts();
+    }
+
+    /// Puts the facts that wait for level 0 on the trail, where they are not there.
+    pub(super) fn assign_facts(&mut self) {
+        for k in 0..self.facts.len() {
+            let lit = self.facts[k];
+            if self.value(lit) == 0 {
+                self.assign(lit, Reason::None);
+            }
+            self.assigned[lit.var().index()] = Assigned { level: 0, reason: Reason::None };
+        }
+        if self.level() == 0 {
+            self.facts.clear();
         }
     }
 

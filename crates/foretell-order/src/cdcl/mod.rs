@@ -61,6 +61,8 @@ pub(crate) struct Core<T> {
     ok: bool,
     clauses: Clauses,
     given: Vec<Cref>,
+    /// Clauses of one literal that came while the trail stood above level 0.
+    facts: Vec<Lit>,
     learnts: Vec<Cref>,
     /// Explanations of implied literals, some of them not needed any more.
     explanations: Vec<Cref>,
@@ -100,6 +102,7 @@ impl<T: Theory> Core<T> {
             ok: true,
             clauses: Clauses::default(),
             given: Vec::new(),
+            facts: Vec::new(),
             learnts: Vec::new(),
             explanations: Vec::new(),
             watches: Vec::new(),
@@ -319,6 +322,7 @@ impl<T: Theory> Core<T> {
         self.clause_head = self.clause_head.min(start);
         self.theory_head = self.theory_head.min(start);
         self.theory.backtrack(level);
+        self.assign_facts();
     }
 }
 
