@@ -3,7 +3,8 @@
 //! `cargo bench -p foretell-order --bench order [-- FAMILY] [SIZE]` prints one line for each family and size: twenty
 //! queries "could these two critical sections come the other way round?", all on one solver under assumptions, with
 //! the clauses made lazily (those that the last order violates) and eagerly (all before the first query). Both must give the same
-//! answers.
+//! answers. The family `random` is another thing: small formulas of random clauses near the threshold of
+//! satisfiability, where all time goes into conflicts.
 
 use foretell_order::{Answer, Limit, Lit, Node, Solver};
 use std::time::{Duration, Instant};
@@ -287,14 +288,45 @@ fn run(execution: &Execution, queries: &[(usize, usize)], eager: bool) -> Vec<An
     answers
 }
 
+/// Clauses of three random atoms, more and more, until they are unsatisfiable.
+fn run_random(nodes: usize) {
+    let start = Instant::now();
+    let (mut conflicts, mut clauses) = (0, 0);
+    for seed in 0..5 {
+        let mut random = Random(seed);
+        let mut solver = Solver::new();
+        let chains: Vec<_> = (0..nodes / 3).map(|_| solver.add_chain()).collect();
+        let nodes: Vec<_> =
+            (0..nodes).map(|k| solver.node(chains[k % chains.len()], k as u32, k as u64)).collect();
+        let limit = Limit { deadline: Some(start + PATIENCE), ..Limit::none() };
+        while solver.solve(&[], &limit) == Answer::Sat {
+            for _ in 0..4 {
+                let mut atom = || {
+                    let (x, y) = (random.below(nodes.len()), random.below(nodes.len()));
+                    solver.less(nodes[x], nodes[y])
+                };
+                let lits = [atom(), atom(), atom()];
+                solver.add_clause(&lits);
+                clauses += 1;
+            }
+        }
+        conflicts += solver.stats().conflicts;
+    }
+    let seconds = start.elapsed().as_secs_f64();
+    println!("random {nodes}\n  {seconds:14.3} s  clauses {clauses} conflicts {conflicts}");
+}
+
 fn main() {
     // Cargo passes `--bench`; what is left selects.
     let wanted: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with("--")).collect();
     let mode = |name: &str| {
         !wanted.iter().any(|w| w == "lazy" || w == "eager") || wanted.iter().any(|w| w == name)
     };
+    if wanted.is_empty() || wanted.iter().any(|w| w == "random") {
+        [40, 50].map(run_random);
+    }
     for family in &FAMILIES {
-        let families = || FAMILIES.iter().map(|f| f.name);
+        let families = || FAMILIES.iter().map(|f| f.name).chain(["random"]);
         if wanted.iter().any(|w| families().any(|f| f == w))
             && !wanted.iter().any(|w| w == family.name)
         {

@@ -358,3 +358,76 @@ impl<L: Copy> Chains<L> {
 fn words_for(stride: usize) -> usize {
     (stride / BLOCK).div_ceil(64)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Reachability from first principles: the first position of each chain, edge by edge.
+    fn reaches(chains: &Chains<()>, a: Node, b: Node) -> bool {
+        let mut first = vec![NEVER; chains.chain_count()];
+        first[chains.place(a).chain.index()] = chains.place(a).position;
+        let mut changed = true;
+        while std::mem::take(&mut changed) {
+            for edge in chains.edges() {
+                let (from, to) = (chains.place(edge.from), chains.place(edge.to));
+                if first[from.chain.index()] <= from.position
+                    && to.position < first[to.chain.index()]
+                {
+                    first[to.chain.index()] = to.position;
+                    changed = true;
+                }
+            }
+        }
+        first[chains.place(b).chain.index()] <= chains.place(b).position
+    }
+
+    /// Edges, levels, backtracking, nodes and chains in random order, on chains that are far apart in the rows.
+    fn closure_is_exact(apart: usize, seed: u64) {
+        let mut state = seed;
+        let mut below = |n: usize| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as usize % n
+        };
+        let mut chains: Chains<()> = Chains::new();
+        let mut used = vec![chains.add_chain(), chains.add_chain()];
+        let mut nodes = vec![chains.node(used[0], 5).0, chains.node(used[1], 5).0];
+        for _ in 0..120 {
+            match below(10) {
+                0 if used.len() < 5 => {
+                    used.extend((0..apart).map(|_| chains.add_chain()).last());
+                }
+                1 | 2 if nodes.len() < 14 => {
+                    let (node, new) = chains.node(used[below(used.len())], below(12) as u32);
+                    assert_eq!(new, !nodes.contains(&node));
+                    nodes.extend(new.then_some(node));
+                }
+                3 => chains.new_level(),
+                4 => chains.backtrack(below(chains.levels.len() + 1)),
+                _ => {
+                    let (x, y) = (nodes[below(nodes.len())], nodes[below(nodes.len())]);
+                    if !chains.reaches(y, x) && !chains.reaches(x, y) {
+                        chains.insert(x, y, (), |_, _, new, old| assert!(new < old));
+                    }
+                }
+            }
+            for &a in &nodes {
+                for &b in &nodes {
+                    assert_eq!(chains.reaches(a, b), reaches(&chains, a, b), "{a:?} {b:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn closure_is_exact_on_few_chains() {
+        (0..60).for_each(|seed| closure_is_exact(1, seed));
+    }
+
+    #[test]
+    fn closure_is_exact_on_more_chains_than_a_word_has_blocks() {
+        (0..3).for_each(|seed| closure_is_exact(BLOCK * 64 / 2, seed));
+    }
+}
