@@ -1,0 +1,114 @@
+//! Read couples: which write each read saw, and which others would show it the same.
+//!
+//! The trace-segmentation paper couples a read with the last write before it; the race-witness
+//! paper with every write of the same value. [`Couples::preserves`] is the one place where the
+//! models `view` and `value` differ.
+
+use foretell_trace::{EventId, Model, ThreadId, Trace, ValueId, VarId};
+
+const INITIAL: u32 = u32::MAX;
+
+/// The accesses of each variable and what its reads may see.
+#[derive(Debug)]
+pub struct Couples {
+    model: Model,
+    /// The write that each reading event saw; `INITIAL` for the initial value and for every
+    /// event that reads nothing.
+    seen: Vec<u32>,
+    writes: Vec<Vec<EventId>>,
+    accesses: Vec<Vec<EventId>>,
+    /// For each variable, each thread that accesses it and its accesses in order.
+    by_thread: Vec<Vec<(ThreadId, Vec<EventId>)>>,
+    initial: Vec<Option<ValueId>>,
+}
+
+impl Couples {
+    /// Couples every read of a trace.
+    pub fn new(trace: &Trace, model: Model) -> Self {
+        let variables = trace.variable_count();
+        let mut couples = Self {
+            model,
+            seen: vec![INITIAL; trace.len()],
+            writes: vec![Vec::new(); variables],
+            accesses: vec![Vec::new(); variables],
+            by_thread: vec![Vec::new(); variables],
+            initial: (0..variables)
+                .map(|v| trace.declared_initial_value(VarId::from_index(v)))
+                .collect(),
+        };
+        for e in trace.ids() {
+            let Some(x) = trace.variable(e) else { continue };
+            let op = trace.op(e);
+            if op.reads() {
+                match couples.writes[x.index()].last() {
+                    Some(w) => couples.seen[e.index()] = w.0,
+                    None => {
+                        let initial = &mut couples.initial[x.index()];
+                        *initial = initial.or(trace.read_value(e));
+                    }
+                }
+            }
+            if op.writes() {
+                couples.writes[x.index()].push(e);
+            }
+            couples.accesses[x.index()].push(e);
+            let thread = trace.thread(e);
+            let lists = &mut couples.by_thread[x.index()];
+            match lists.iter_mut().find(|(t, _)| *t == thread) {
+                Some((_, list)) => list.push(e),
+                None => lists.push((thread, vec![e])),
+            }
+        }
+        couples
+    }
+
+    /// The write that a read saw in the trace; `None` is the initial value.
+    #[inline]
+    pub fn observed(&self, read: EventId) -> Option<EventId> {
+        let w = self.seen[read.index()];
+        (w != INITIAL).then_some(EventId(w))
+    }
+
+    /// Whether a read that sees `writer` (`None`: the initial value; an update only if it is not
+    /// broken) has its view preserved.
+    #[inline]
+    pub fn preserves(&self, trace: &Trace, read: EventId, writer: Option<EventId>) -> bool {
+        if writer == self.observed(read) {
+            return true;
+        }
+        if self.model == Model::View {
+            return false;
+        }
+        let Some(value) = trace.read_value(read) else { return false };
+        match writer {
+            Some(w) => trace.written_value(w) == Some(value),
+            None => {
+                let x = trace.variable(read).expect("a read has a variable");
+                self.initial[x.index()] == Some(value)
+            }
+        }
+    }
+
+    /// The writes of a variable, updates included, in observed order.
+    #[inline]
+    pub fn writes(&self, x: VarId) -> &[EventId] {
+        &self.writes[x.index()]
+    }
+
+    /// The accesses of a variable in observed order.
+    #[inline]
+    pub fn accesses(&self, x: VarId) -> &[EventId] {
+        &self.accesses[x.index()]
+    }
+
+    /// The threads that access a variable, each with its accesses in order.
+    #[inline]
+    pub fn accesses_by_thread(&self, x: VarId) -> &[(ThreadId, Vec<EventId>)] {
+        &self.by_thread[x.index()]
+    }
+
+    /// The initial value of a variable, if it is known.
+    pub fn initial(&self, x: VarId) -> Option<ValueId> {
+        self.initial[x.index()]
+    }
+}

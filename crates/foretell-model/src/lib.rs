@@ -1,0 +1,106 @@
+//! What else could have happened: the structure of a trace that every feasible interleaving keeps.
+//!
+//! [`Structure`] is computed once for a trace and a predictive model, in a few linear passes, and
+//! then only read: threads as chains of events ([`chains`]), which write each read saw and which
+//! others it could see ([`couples`]), lock sections ([`locks`]), waits and their notifications
+//! ([`waits`]), atomic blocks ([`blocks`]), and what must happen before what ([`must`]).
+
+pub mod blocks;
+pub mod chains;
+pub mod couples;
+pub mod locks;
+pub mod must;
+pub mod waits;
+
+use foretell_trace::{Model, Trace};
+
+pub use blocks::{Block, BlockId, Blocks};
+pub use chains::Chains;
+pub use couples::Couples;
+pub use locks::{Section, SectionId, Sections};
+pub use must::MustOrder;
+pub use waits::{Counters, Wait, WaitId, Waits};
+
+/// Everything the analyses and engines ask about a trace.
+#[derive(Debug)]
+pub struct Structure<'t> {
+    /// The trace.
+    pub trace: &'t Trace,
+    /// The predictive model.
+    pub model: Model,
+    /// Threads as chains of events, forks and joins.
+    pub chains: Chains,
+    /// Reads and the writes they may see.
+    pub couples: Couples,
+    /// Critical sections.
+    pub locks: Sections,
+    /// Waits and notifications.
+    pub waits: Waits,
+    /// Semaphores and barriers.
+    pub counters: Counters,
+    /// Atomic blocks.
+    pub blocks: Blocks,
+    /// Must-happen-before.
+    pub must: MustOrder,
+}
+
+impl<'t> Structure<'t> {
+    /// Computes the structure of a legal trace.
+    pub fn new(trace: &'t Trace, model: Model) -> Self {
+        let chains = Chains::new(trace);
+        let couples = Couples::new(trace, model);
+        let locks = Sections::new(trace, &chains);
+        let waits = Waits::new(trace);
+        let counters = Counters::new(trace);
+        let blocks = Blocks::new(trace, &chains);
+        let must = MustOrder::new(trace, &chains, &couples, &locks);
+        Self { trace, model, chains, couples, locks, waits, counters, blocks, must }
+    }
+}
+
+impl Structure<'_> {
+    /// The frontier that every feasible interleaving has reached in which all of `next` are
+    /// next events of their threads, closed under the locks that those threads then hold; `None`
+    /// if there is no such interleaving.
+    pub fn frontier_of_next(&self, next: &[foretell_trace::EventId]) -> Option<must::Frontier> {
+        let (trace, chains) = (self.trace, &self.chains);
+        let mut frontier = vec![0; chains.thread_count()];
+        for &e in next {
+            self.must.include(&mut frontier, trace.thread(e), chains.position(e));
+        }
+        let mut grew = true;
+        while grew {
+            grew = false;
+            for &e in next {
+                for &section in self.locks.held_before(e) {
+                    grew |=
+                        must::leave_others(chains, &self.locks, &self.must, section, &mut frontier);
+                }
+                if frontier[trace.thread(e).index()] > chains.position(e) {
+                    return None;
+                }
+            }
+        }
+        let exclusive = next.iter().all(|&e| {
+            self.locks.held_before(e).iter().all(|&s| !self.held_by_another(s, &frontier))
+        });
+        exclusive.then_some(frontier)
+    }
+
+    /// Whether a frontier is inside another section that excludes `section`.
+    fn held_by_another(&self, section: SectionId, frontier: &[u32]) -> bool {
+        let own = self.locks.get(section);
+        self.locks.of_lock_by_thread(own.lock).iter().any(|(thread, list)| {
+            let count = frontier[thread.index()];
+            let entered =
+                list.partition_point(|&s| self.chains.position(self.locks.get(s).enter) < count);
+            let last = list[..entered].iter().rev().map(|&s| self.locks.get(s));
+            // Sections of one thread follow each other: the last one that excludes tells.
+            let open = last
+                .into_iter()
+                .find(|s| !(s.shared && own.shared))
+                .is_some_and(|s| s.exit.is_none_or(|exit| self.chains.position(exit) >= count));
+            open && *thread != own.thread
+        })
+    }
+}

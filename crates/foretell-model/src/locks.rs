@@ -1,0 +1,184 @@
+//! Critical sections: who holds which lock between which two events.
+//!
+//! A section runs from the outermost acquire to the release that frees the lock. A wait ends the
+//! section and the event that leaves the wait starts a new one. Reader-writer locks have shared
+//! sections, which exclude only exclusive ones.
+
+use foretell_trace::{EventId, EventKind, LockId, ThreadId, Trace};
+
+use crate::Chains;
+
+/// Index of a section.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct SectionId(pub u32);
+
+/// One critical section.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Section {
+    /// The lock.
+    pub lock: LockId,
+    /// The thread.
+    pub thread: ThreadId,
+    /// The event that takes the lock.
+    pub enter: EventId,
+    /// The event that frees it; `None` where it is still held at the end of the trace.
+    pub exit: Option<EventId>,
+    /// Whether this is a reader's section.
+    pub shared: bool,
+}
+
+/// All critical sections of a trace.
+#[derive(Debug)]
+pub struct Sections {
+    sections: Vec<Section>,
+    by_lock: Vec<Vec<SectionId>>,
+    /// For each lock, each thread that takes it and its sections in order.
+    by_lock_and_thread: Vec<Vec<(ThreadId, Vec<SectionId>)>>,
+    /// The sections that start at each event's index, sparse.
+    entered_at: rustc_hash::FxHashMap<EventId, SectionId>,
+    /// For each event, an index into `held_sets`: what its thread holds when it is the next event.
+    held: Vec<u32>,
+    held_sets: Vec<Box<[SectionId]>>,
+}
+
+/// What one thread holds while the trace is swept.
+#[derive(Clone, Default)]
+struct Holding {
+    /// Section and depth for each lock held.
+    open: Vec<(SectionId, u32)>,
+    /// Index of the current set in `held_sets`.
+    set: u32,
+    /// Depth to restore after a wait.
+    waiting_depth: u32,
+}
+
+impl Sections {
+    /// Finds the sections of a legal trace.
+    pub fn new(trace: &Trace, chains: &Chains) -> Self {
+        let mut this = Self {
+            sections: Vec::new(),
+            by_lock: vec![Vec::new(); trace.lock_count()],
+            by_lock_and_thread: vec![Vec::new(); trace.lock_count()],
+            entered_at: rustc_hash::FxHashMap::default(),
+            held: Vec::with_capacity(trace.len()),
+            held_sets: vec![Box::default()],
+        };
+        let mut holdings = vec![Holding::default(); chains.thread_count()];
+        for e in trace.ids() {
+            let thread = trace.thread(e);
+            let holding = &mut holdings[thread.index()];
+            this.held.push(holding.set);
+            match trace.op(e) as u8 {
+                op if op < foretell_trace::Op::Acquire as u8 => continue,
+                op if op > foretell_trace::Op::TimedOut as u8 => continue,
+                _ => {}
+            }
+            match trace.event(e).kind {
+                EventKind::Acquire { lock } => this.enter(holding, thread, lock, e, false, 1),
+                EventKind::AcquireShared { lock } => this.enter(holding, thread, lock, e, true, 1),
+                EventKind::Release { lock } | EventKind::ReleaseShared { lock } => {
+                    this.exit(holding, lock, e, false);
+                }
+                EventKind::Wait { lock, .. } => this.exit(holding, lock, e, true),
+                EventKind::Woken { lock, .. } | EventKind::TimedOut { lock, .. } => {
+                    let depth = holding.waiting_depth;
+                    this.enter(holding, thread, lock, e, false, depth);
+                }
+                _ => {}
+            }
+        }
+        this
+    }
+
+    fn enter(
+        &mut self,
+        holding: &mut Holding,
+        thread: ThreadId,
+        lock: LockId,
+        enter: EventId,
+        shared: bool,
+        depth: u32,
+    ) {
+        if let Some((_, d)) = holding.open.iter_mut().find(|(s, _)| self.get(*s).lock == lock) {
+            *d += depth;
+            return;
+        }
+        let id = SectionId(self.sections.len() as u32);
+        self.sections.push(Section { lock, thread, enter, exit: None, shared });
+        self.by_lock[lock.index()].push(id);
+        let threads = &mut self.by_lock_and_thread[lock.index()];
+        match threads.iter_mut().find(|(t, _)| *t == thread) {
+            Some((_, list)) => list.push(id),
+            None => threads.push((thread, vec![id])),
+        }
+        self.entered_at.insert(enter, id);
+        holding.open.push((id, depth));
+        self.new_set(holding);
+    }
+
+    fn exit(&mut self, holding: &mut Holding, lock: LockId, exit: EventId, fully: bool) {
+        let Some(i) = holding.open.iter().position(|(s, _)| self.get(*s).lock == lock) else {
+            return;
+        };
+        let (section, depth) = &mut holding.open[i];
+        if fully {
+            holding.waiting_depth = *depth;
+        } else if *depth > 1 {
+            *depth -= 1;
+            return;
+        }
+        self.sections[section.0 as usize].exit = Some(exit);
+        holding.open.remove(i);
+        self.new_set(holding);
+    }
+
+    fn new_set(&mut self, holding: &mut Holding) {
+        if holding.open.is_empty() {
+            holding.set = 0;
+            return;
+        }
+        holding.set = self.held_sets.len() as u32;
+        self.held_sets.push(holding.open.iter().map(|(s, _)| *s).collect());
+    }
+
+    /// A section.
+    #[inline]
+    pub fn get(&self, s: SectionId) -> &Section {
+        &self.sections[s.0 as usize]
+    }
+
+    /// All sections, in the order they were entered.
+    pub fn all(&self) -> &[Section] {
+        &self.sections
+    }
+
+    /// The sections of a lock, in the order they were entered.
+    #[inline]
+    pub fn of_lock(&self, l: LockId) -> &[SectionId] {
+        &self.by_lock[l.index()]
+    }
+
+    /// The threads that take a lock, each with its sections in order.
+    #[inline]
+    pub fn of_lock_by_thread(&self, l: LockId) -> &[(ThreadId, Vec<SectionId>)] {
+        &self.by_lock_and_thread[l.index()]
+    }
+
+    /// The section that an event starts, if it starts one (a re-entrant acquire does not).
+    #[inline]
+    pub fn entered_at(&self, e: EventId) -> Option<SectionId> {
+        self.entered_at.get(&e).copied()
+    }
+
+    /// The sections that the thread of `e` is inside when `e` is its next event.
+    #[inline]
+    pub fn held_before(&self, e: EventId) -> &[SectionId] {
+        &self.held_sets[self.held[e.index()] as usize]
+    }
+
+    /// A number that is equal for events of a thread between which nothing is taken or freed.
+    #[inline]
+    pub fn held_set_index(&self, e: EventId) -> u32 {
+        self.held[e.index()]
+    }
+}

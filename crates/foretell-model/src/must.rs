@@ -1,0 +1,337 @@
+//! Must-happen-before: what has run in every feasible interleaving before a given event runs.
+//!
+//! The vectors of the trace-segmentation paper (section II.B), with two departures. They are closed
+//! under locks (semantics section 5): when a section of a lock is open and another section of
+//! it has been entered, that one has been left. And they hold for interleavings that end anywhere,
+//! so a read at the very end of its thread asks for nothing: only what comes after it does.
+//!
+//! A *frontier* says how many events of each thread have run. For an event there are two of them:
+//! [`MustOrder::before`], when the event is the next one of its thread, and [`MustOrder::to_run`],
+//! what the event itself needs to run (a join needs the thread it joins, an acquire needs
+//! earlier sections to be over).
+//!
+//! This is a lower bound: notifications, semaphores, barriers and failed try-locks put nothing
+//! in, and a read with several possible writers only what all of them need. Engines decide the rest.
+
+use foretell_trace::{EventId, EventKind, ThreadId, Trace};
+use rustc_hash::FxHashMap;
+
+use crate::{Chains, Couples, Sections};
+
+/// How many events of each thread have run, by thread index.
+pub type Frontier = Vec<u32>;
+
+/// The must-happen-before order of a trace.
+#[derive(Debug)]
+pub struct MustOrder {
+    threads: usize,
+    timelines: Vec<Timeline>,
+}
+
+/// The frontiers of one thread, stored only where they change.
+#[derive(Debug, Default)]
+struct Timeline {
+    /// Twice the position, plus one for "to run"; ascending.
+    times: Vec<u32>,
+    /// One row of `threads` counts for each time. The thread's own count is left out of account.
+    rows: Vec<u32>,
+}
+
+/// More possible writers than this, and a read is taken to need nothing of any of them.
+const MOST_WRITERS_COMPARED: usize = 8;
+
+impl MustOrder {
+    /// Computes the order in one sweep over the trace.
+    pub fn new(trace: &Trace, chains: &Chains, couples: &Couples, locks: &Sections) -> Self {
+        let threads = chains.thread_count();
+        let order = Self {
+            threads,
+            timelines: (0..threads)
+                .map(|_| Timeline { times: vec![0], rows: vec![0; threads] })
+                .collect(),
+        };
+        let mut sweep = Sweep {
+            trace,
+            chains,
+            couples,
+            locks,
+            writers_of_value: writers_of_value(trace, couples),
+            order,
+        };
+        for e in trace.ids() {
+            sweep.step(e);
+        }
+        sweep.order
+    }
+
+    /// What has run when `e` is the next event of its thread (which has started and is not cut).
+    /// The count of the event's own thread is the event's position.
+    pub fn before(&self, chains: &Chains, trace: &Trace, e: EventId) -> Frontier {
+        self.frontier(trace.thread(e), 2 * chains.position(e), chains.position(e))
+    }
+
+    /// What has run when `e` runs, `e` left out.
+    pub fn to_run(&self, chains: &Chains, trace: &Trace, e: EventId) -> Frontier {
+        self.frontier(trace.thread(e), 2 * chains.position(e) + 1, chains.position(e))
+    }
+
+    /// What has run when `e` has run and its thread goes on, `e` included.
+    pub fn after(&self, chains: &Chains, trace: &Trace, e: EventId) -> Frontier {
+        self.frontier(trace.thread(e), 2 * (chains.position(e) + 1), chains.position(e) + 1)
+    }
+
+    /// Adds what has run when the first `count` events of `thread` have run and the thread goes on.
+    pub fn include(&self, frontier: &mut [u32], thread: ThreadId, count: u32) -> bool {
+        let mut grew = max_into(frontier, self.row(thread, 2 * count), thread.index());
+        if frontier[thread.index()] < count {
+            frontier[thread.index()] = count;
+            grew = true;
+        }
+        grew
+    }
+
+    /// Adds what event number `position` of `thread` needs to run, itself included, whether or
+    /// not the thread goes on after it.
+    pub fn include_run(&self, frontier: &mut [u32], thread: ThreadId, position: u32) -> bool {
+        let mut grew = max_into(frontier, self.row(thread, 2 * position + 1), thread.index());
+        if frontier[thread.index()] <= position {
+            frontier[thread.index()] = position + 1;
+            grew = true;
+        }
+        grew
+    }
+
+    /// Whether `a` has run in every feasible interleaving in which `b` is next in its thread.
+    pub fn run_before_next(&self, chains: &Chains, trace: &Trace, a: EventId, b: EventId) -> bool {
+        self.ordered(chains, trace, a, b, 2 * chains.position(b))
+    }
+
+    /// Whether `a` runs before `b` in every feasible interleaving that has `b`.
+    pub fn ordered_before(&self, chains: &Chains, trace: &Trace, a: EventId, b: EventId) -> bool {
+        self.ordered(chains, trace, a, b, 2 * chains.position(b) + 1)
+    }
+
+    /// How many events of `thread` have run whenever `e` runs.
+    pub fn needs(&self, chains: &Chains, trace: &Trace, e: EventId, thread: ThreadId) -> u32 {
+        if trace.thread(e) == thread {
+            return chains.position(e);
+        }
+        self.row(trace.thread(e), 2 * chains.position(e) + 1)[thread.index()]
+    }
+
+    fn ordered(&self, chains: &Chains, trace: &Trace, a: EventId, b: EventId, time: u32) -> bool {
+        let (s, t) = (trace.thread(a), trace.thread(b));
+        if s == t {
+            return chains.position(a) < chains.position(b);
+        }
+        self.row(t, time)[s.index()] > chains.position(a)
+    }
+
+    fn frontier(&self, thread: ThreadId, time: u32, own: u32) -> Frontier {
+        let mut frontier = self.row(thread, time).to_vec();
+        frontier[thread.index()] = own;
+        frontier
+    }
+
+    /// The latest row of a thread that is not after `time`.
+    fn row(&self, thread: ThreadId, time: u32) -> &[u32] {
+        let timeline = &self.timelines[thread.index()];
+        let i = timeline.times.partition_point(|&t| t <= time) - 1;
+        &timeline.rows[i * self.threads..(i + 1) * self.threads]
+    }
+}
+
+/// Raises every count of `frontier` but that of thread `skip` to that of `row`.
+fn max_into(frontier: &mut [u32], row: &[u32], skip: usize) -> bool {
+    let mut grew = false;
+    for (i, (mine, &theirs)) in frontier.iter_mut().zip(row).enumerate() {
+        if *mine < theirs && i != skip {
+            *mine = theirs;
+            grew = true;
+        }
+    }
+    grew
+}
+
+/// The writes of each variable by value, only as many as are ever looked at.
+type WritersOfValue = FxHashMap<(u32, u32), Vec<EventId>>;
+
+fn writers_of_value(trace: &Trace, couples: &Couples) -> WritersOfValue {
+    let mut map = WritersOfValue::default();
+    for x in 0..trace.variable_count() {
+        for &w in couples.writes(foretell_trace::VarId::from_index(x)) {
+            if let Some(value) = trace.written_value(w) {
+                let list = map.entry((x as u32, value.0)).or_default();
+                if list.len() <= MOST_WRITERS_COMPARED {
+                    list.push(w);
+                }
+            }
+        }
+    }
+    map
+}
+
+struct Sweep<'a> {
+    trace: &'a Trace,
+    chains: &'a Chains,
+    couples: &'a Couples,
+    locks: &'a Sections,
+    writers_of_value: WritersOfValue,
+    order: MustOrder,
+}
+
+impl Sweep<'_> {
+    fn step(&mut self, e: EventId) {
+        let (trace, chains) = (self.trace, self.chains);
+        let op = trace.op(e);
+        if op.is_access() {
+            if op.reads() {
+                self.read(e);
+            }
+            return;
+        }
+        let thread = trace.thread(e);
+        let position = chains.position(e);
+        match trace.event(e).kind {
+            EventKind::Fork { thread: child } if child != thread => {
+                let row = self.order.after(chains, trace, e);
+                self.order.timelines[child.index()].rows[..row.len()].copy_from_slice(&row);
+            }
+            EventKind::Join { thread: child } if child != thread => {
+                let events = chains.events(child);
+                let Some(&last) = events.last() else { return };
+                let mut frontier = self.order.before(chains, trace, e);
+                // The last event may be broken: a join asks only that it ran.
+                if self.order.include_run(&mut frontier, child, chains.position(last)) {
+                    self.close_under_locks(e, &mut frontier);
+                    self.record(thread, 2 * position + 1, &frontier);
+                }
+            }
+            _ => {
+                if let Some(section) = self.locks.entered_at(e) {
+                    let mut frontier = self.order.before(chains, trace, e);
+                    while self.leave_others(section, &mut frontier) {
+                        self.close_under_locks(e, &mut frontier);
+                    }
+                    self.record(thread, 2 * position + 1, &frontier);
+                }
+            }
+        }
+    }
+
+    /// What a read needs counts from the next event of its thread on.
+    fn read(&mut self, e: EventId) {
+        let thread = self.trace.thread(e);
+        let Some(needs) = self.writer_needs(e) else { return };
+        let mut frontier = self.order.after(self.chains, self.trace, e);
+        if !max_into(&mut frontier, &needs, thread.index()) {
+            return;
+        }
+        self.close_under_locks(e, &mut frontier);
+        self.record(thread, 2 * (self.chains.position(e) + 1), &frontier);
+    }
+
+    /// What every possible writer of a read needs, the writer included where it is the only one.
+    fn writer_needs(&self, read: EventId) -> Option<Frontier> {
+        let (trace, couples) = (self.trace, self.couples);
+        let x = trace.variable(read)?;
+        let observed = couples.observed(read)?;
+        let mut needs = self.run_needs(observed);
+        let Some(value) = trace.read_value(read) else { return Some(needs) };
+        if couples.preserves(trace, read, None) {
+            return None;
+        }
+        let Some(others) = self.writers_of_value.get(&(x.0, value.0)) else { return Some(needs) };
+        if others.len() > MOST_WRITERS_COMPARED
+            && others.iter().any(|&w| couples.preserves(trace, read, Some(w)) && w != observed)
+        {
+            return None;
+        }
+        for &w in others {
+            if w == observed || !couples.preserves(trace, read, Some(w)) {
+                continue;
+            }
+            if w > read {
+                if trace.thread(w) == trace.thread(read) {
+                    continue;
+                }
+                return None;
+            }
+            for (mine, theirs) in needs.iter_mut().zip(self.run_needs(w)) {
+                *mine = (*mine).min(theirs);
+            }
+        }
+        Some(needs)
+    }
+
+    /// What has run when somebody sees the write `w`, itself included.
+    fn run_needs(&self, w: EventId) -> Frontier {
+        if self.trace.op(w).reads() {
+            // An update that is seen is not broken.
+            return self.order.after(self.chains, self.trace, w);
+        }
+        let mut needs = self.order.to_run(self.chains, self.trace, w);
+        needs[self.trace.thread(w).index()] += 1;
+        needs
+    }
+
+    /// Whatever lock the thread of `e` holds now: other sections of it that were entered are left.
+    fn close_under_locks(&self, e: EventId, frontier: &mut Frontier) {
+        let held = self.locks.held_before(e);
+        let mut grew = !held.is_empty();
+        while grew {
+            grew = false;
+            for &section in held {
+                grew |= self.leave_others(section, frontier);
+            }
+        }
+    }
+
+    /// While `section` is open or being entered, every other section of its lock in the frontier
+    /// that excludes it has been left.
+    fn leave_others(&self, section: crate::SectionId, frontier: &mut Frontier) -> bool {
+        leave_others(self.chains, self.locks, &self.order, section, frontier)
+    }
+
+    fn record(&mut self, thread: ThreadId, time: u32, frontier: &[u32]) {
+        let timeline = &mut self.order.timelines[thread.index()];
+        if timeline.times.last() == Some(&time) {
+            let start = timeline.rows.len() - frontier.len();
+            timeline.rows[start..].copy_from_slice(frontier);
+        } else {
+            timeline.times.push(time);
+            timeline.rows.extend_from_slice(frontier);
+        }
+    }
+}
+
+/// Extends a frontier in which `section` is held: every other section of its lock that was entered
+/// and excludes it has been left, with all that this needs. Returns whether the frontier grew.
+/// A section without an exit is left alone (the caller sees that it is still inside).
+pub(crate) fn leave_others(
+    chains: &Chains,
+    locks: &Sections,
+    order: &MustOrder,
+    section: crate::SectionId,
+    frontier: &mut Frontier,
+) -> bool {
+    let own = *locks.get(section);
+    let mut grew = false;
+    for (thread, list) in locks.of_lock_by_thread(own.lock) {
+        if *thread == own.thread {
+            continue;
+        }
+        let count = frontier[thread.index()];
+        let entered = list.partition_point(|&s| chains.position(locks.get(s).enter) < count);
+        let last = list[..entered].iter().rev().map(|&s| locks.get(s));
+        // Sections of one thread follow each other, so only the last one that excludes counts.
+        let Some(other) = last.into_iter().find(|s| !(s.shared && own.shared)) else { continue };
+        if let Some(exit) = other.exit {
+            let after = chains.position(exit) + 1;
+            if after > count {
+                grew |= order.include(frontier, *thread, after);
+            }
+        }
+    }
+    grew
+}
