@@ -77,7 +77,8 @@ pub enum Pattern {
 pub enum Form {
     /// c → r → w: the writer has not run, and its thread is not cut: it is still to come.
     BeforeWriter,
-    /// w → c → r. In `symbolic` c may be w itself, when it wrote another value than in the trace.
+    /// w → c → r. Here c may be w itself, when it is a broken update or, in `symbolic`, wrote another value than
+    /// in the trace.
     AfterWriter,
     /// c → r, and the writer is not in the schedule.
     WriterAbsent,
@@ -395,7 +396,9 @@ impl Finding<'_> {
         let position = |e: EventId| self.run.position(e);
         let same = writer == challenger;
         match form {
-            Form::AfterWriter if same => self.model == Model::Symbolic,
+            // The read is broken, so its own writer wrote something else: a broken update, or in
+            // `symbolic` another value.
+            Form::AfterWriter if same => true,
             // The initial value is before everything, and nothing is before it.
             Form::AfterWriter => challenger.is_some_and(|c| {
                 writer.is_none_or(|w| position(w).is_some() && position(w) < position(c))
