@@ -1,0 +1,46 @@
+//! Atomicity violations: an access of another thread between two accesses of an atomic block.
+//!
+//! The three-access violations of the symbolic-atomicity paper (its section 3): the five patterns
+//! R-W-R, W-W-R, W-R-W, R-W-W, W-W-W are exactly the triples in which the middle access
+//! conflicts with both others.
+
+use foretell_model::Structure;
+use foretell_trace::EventId;
+
+use super::Candidate;
+use crate::conflict::{conflict, visible_variable};
+use crate::query::Query;
+use crate::reachability::accesses_of;
+
+/// c, r, c' run in this order.
+pub fn query(c: EventId, r: EventId, c2: EventId) -> Query {
+    Query { run: vec![r, c2], order: vec![(c, r), (r, c2)], ..Query::default() }
+}
+
+/// Every unserializable triple. Accesses that share an inner block share its outermost block, so
+/// outermost blocks are enough.
+pub fn candidates(structure: &Structure<'_>) -> Vec<Candidate> {
+    let trace = structure.trace;
+    let mut candidates = Vec::new();
+    for (id, block) in structure.blocks.iter() {
+        if block.outermost != id {
+            continue;
+        }
+        let accesses = accesses_of(structure, id);
+        for (i, &c) in accesses.iter().enumerate() {
+            for &c2 in &accesses[i + 1..] {
+                if trace.variable(c) != trace.variable(c2) {
+                    continue;
+                }
+                let Some(x) = visible_variable(trace, c) else { continue };
+                for &r in structure.couples.accesses(x) {
+                    if conflict(trace, c, r) && conflict(trace, r, c2) {
+                        candidates.push(Candidate::Atomicity(c, r, c2));
+                    }
+                }
+            }
+        }
+    }
+    candidates.sort_unstable();
+    candidates
+}

@@ -1,0 +1,40 @@
+//! Nondeterminism: reads that can see something else, and variables that can end with another write.
+//!
+//! The witnesses of the nondeterminism paper for a read r of write w: a challenger c with c → r → w,
+//! w → c → r, or c → r with w absent. One query asks for any challenger. In the model `value` a
+//! challenger that wrote the same value is none.
+
+use foretell_model::Structure;
+use foretell_trace::{EventId, VarId};
+
+use super::Candidate;
+use crate::conflict::visible_variable;
+use crate::query::{Goal, Query};
+
+/// The read runs and is broken.
+pub fn query_read(read: EventId) -> Query {
+    Query { run: vec![read], goal: Goal::Broken(read), ..Query::default() }
+}
+
+/// Everything runs, nothing is broken, and the write is not the last.
+pub fn query_final(write: EventId) -> Query {
+    Query { goal: Goal::Overwritten(write), ..Query::default() }
+}
+
+/// Every read and update, then the last write of every variable that several threads write.
+pub fn candidates(structure: &Structure<'_>) -> Vec<Candidate> {
+    let trace = structure.trace;
+    let reads =
+        trace.ids().filter(|&e| trace.op(e).reads() && visible_variable(trace, e).is_some());
+    let mut candidates: Vec<_> = reads.map(Candidate::NondeterministicRead).collect();
+    for x in (0..trace.variable_count()).map(VarId::from_index) {
+        let writes = structure.couples.writes(x);
+        if let Some(&last) = writes.last()
+            && !trace.is_opaque(x)
+            && writes.iter().any(|&w| trace.thread(w) != trace.thread(last))
+        {
+            candidates.push(Candidate::FinalValue(last));
+        }
+    }
+    candidates
+}

@@ -1,0 +1,35 @@
+//! Races: two conflicting accesses, not both atomic, that can both be next.
+//!
+//! The candidates are those of the race-witness paper (its set PDR). The paper asks for an
+//! interleaving of all events with the two side by side; semantics section 2 asks only for a prefix
+//! after which both are next, and so finds more.
+
+use foretell_model::Structure;
+use foretell_trace::{EventId, VarId};
+
+use super::Candidate;
+use crate::conflict::conflict;
+use crate::query::Query;
+
+/// Both accesses are next.
+pub fn query(a: EventId, b: EventId) -> Query {
+    Query { next: vec![a, b], ..Query::default() }
+}
+
+/// Every pair of accesses that conflicts and is not both atomic.
+pub fn candidates(structure: &Structure<'_>) -> Vec<Candidate> {
+    let trace = structure.trace;
+    let mut candidates = Vec::new();
+    for x in (0..trace.variable_count()).map(VarId::from_index) {
+        let accesses = structure.couples.accesses(x);
+        for (i, &a) in accesses.iter().enumerate() {
+            for &b in &accesses[i + 1..] {
+                if conflict(trace, a, b) && !(trace.op(a).is_atomic() && trace.op(b).is_atomic()) {
+                    candidates.push(Candidate::Race(a, b));
+                }
+            }
+        }
+    }
+    candidates.sort_unstable();
+    candidates
+}

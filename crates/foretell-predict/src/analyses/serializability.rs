@@ -1,0 +1,20 @@
+//! Serializability violations: a path of conflicts and program order that leaves an atomic block and
+//! comes back to it.
+//!
+//! The definition of the trace-segmentation and the SMT-versus-DPOR paper, for any number of threads
+//! and variables. The query is about reachability along the path; no path is enumerated.
+
+use foretell_model::{BlockId, Structure};
+
+use super::Candidate;
+use crate::query::{Goal, Query};
+
+/// A path leaves the block and comes back.
+pub fn query(block: BlockId) -> Query {
+    Query { goal: Goal::Path(block), ..Query::default() }
+}
+
+/// Every block, nested ones too.
+pub fn candidates(structure: &Structure<'_>) -> Vec<Candidate> {
+    structure.blocks.iter().map(|(id, _)| Candidate::Serializability(id)).collect()
+}

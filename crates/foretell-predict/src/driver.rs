@@ -1,0 +1,293 @@
+//! The driver: from a trace to findings.
+//!
+//! Work is divided into groups of candidates, and groups into chunks of fixed size. A chunk has an
+//! engine of its own and is worked through in order, so the outcome of each depends on nothing else:
+//! findings and witnesses are the same whatever the number of threads or shards.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use foretell_model::Structure;
+use foretell_trace::{Model, Trace};
+use foretell_verify::Checker;
+use rayon::prelude::*;
+
+use crate::analyses::{Analysis, Candidate};
+use crate::engine::Engine;
+use crate::engines::order::OrderEngine;
+use crate::filters::{Dropped, Filters};
+use crate::finding::{Defect, Finding};
+use crate::groups::{Group, groups};
+use crate::query::{Limit, Verdict};
+
+/// What to look for, and how long.
+#[derive(Clone, Debug)]
+pub struct Options<'a> {
+    /// Which analyses.
+    pub analyses: BTreeSet<Analysis>,
+    /// Every finding, instead of one for each group of places in the source.
+    pub all: bool,
+    /// How long one query may take.
+    pub timeout: Option<Duration>,
+    /// How long everything may take.
+    pub budget: Option<Duration>,
+    /// Worker threads; 0 for as many as there are cores.
+    pub jobs: usize,
+    /// Part `.0` (from 0) of `.1` equal parts of the work.
+    pub shard: (usize, usize),
+    /// Which filters are on.
+    pub filters: Filters,
+    /// Set from outside to stop early.
+    pub stop: Option<&'a AtomicBool>,
+    /// Counters to watch from outside.
+    pub progress: Option<&'a Progress>,
+}
+
+impl Default for Options<'_> {
+    fn default() -> Self {
+        Self {
+            analyses: Analysis::ALL.into_iter().collect(),
+            all: false,
+            timeout: None,
+            budget: None,
+            jobs: 0,
+            shard: (0, 1),
+            filters: Filters::default(),
+            stop: None,
+            progress: None,
+        }
+    }
+}
+
+/// How far a run is.
+#[derive(Debug, Default)]
+pub struct Progress {
+    /// Groups of candidates in all.
+    pub groups: AtomicU64,
+    /// Groups that are done.
+    pub done: AtomicU64,
+    /// Findings so far.
+    pub findings: AtomicU64,
+}
+
+/// What was predicted.
+#[derive(Debug, Default)]
+pub struct Prediction {
+    /// The findings, in the order of their candidates.
+    pub findings: Vec<Finding>,
+    /// What a limit cut short, with the reason.
+    pub undecided: Vec<(Candidate, String)>,
+    /// The phases, counted, for each analysis that was asked for.
+    pub counts: BTreeMap<Analysis, Counts>,
+}
+
+/// The candidates of an analysis and what became of them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counts {
+    /// Candidates there are.
+    pub candidates: u64,
+    /// Looked at (the rest of a group is not, once it has its witness).
+    pub examined: u64,
+    /// Dropped for a common lock.
+    pub locksets: u64,
+    /// Dropped for crossed acquisition histories.
+    pub histories: u64,
+    /// Dropped by must-happen-before.
+    pub must: u64,
+    /// Dropped because no path or cycle is possible.
+    pub reachability: u64,
+    /// Put to the engine.
+    pub solved: u64,
+    /// Answered with a witness.
+    pub predicted: u64,
+    /// Cut short.
+    pub undecided: u64,
+    /// Groups of candidates.
+    pub groups: u64,
+}
+
+impl Counts {
+    fn add(&mut self, other: &Counts) {
+        self.candidates += other.candidates;
+        self.examined += other.examined;
+        self.locksets += other.locksets;
+        self.histories += other.histories;
+        self.must += other.must;
+        self.reachability += other.reachability;
+        self.solved += other.solved;
+        self.predicted += other.predicted;
+        self.undecided += other.undecided;
+        self.groups += other.groups;
+    }
+
+    fn drop(&mut self, dropped: Dropped) {
+        match dropped {
+            Dropped::Lockset => self.locksets += 1,
+            Dropped::History => self.histories += 1,
+            Dropped::Must => self.must += 1,
+            Dropped::Reachability => self.reachability += 1,
+        }
+    }
+}
+
+/// The number of chunks the work is cut into, as long as none gets too large.
+const CHUNKS: usize = 64;
+/// Groups in a chunk at most: what an engine has learnt is worth less and less.
+const LARGEST_CHUNK: usize = 256;
+
+/// Predicts what a legal trace can show.
+pub fn predict(
+    trace: &Trace,
+    model: Model,
+    options: &Options<'_>,
+) -> Result<Prediction, Vec<Defect>> {
+    let structure = Structure::new(trace, model);
+    let checker = Checker::new(trace, model);
+    let mut work: Vec<Group> = Vec::new();
+    for &analysis in &options.analyses {
+        work.extend(groups(&structure, analysis, options.all));
+    }
+    let size = work.len().div_ceil(CHUNKS).clamp(1, LARGEST_CHUNK);
+    let (part, parts) = options.shard;
+    let chunks: Vec<&[Group]> = work.chunks(size).skip(part).step_by(parts.max(1)).collect();
+    if let Some(progress) = options.progress {
+        let groups = chunks.iter().map(|c| c.len() as u64).sum();
+        progress.groups.store(groups, Ordering::Relaxed);
+    }
+    let run = Run {
+        structure: &structure,
+        checker: &checker,
+        options,
+        deadline: options.budget.map(|b| Instant::now() + b),
+        defects: Mutex::new(Vec::new()),
+    };
+    let parts = in_parallel(options.jobs, || chunks.par_iter().map(|c| run.chunk(c)).collect());
+    let defects = run.defects.into_inner().unwrap_or_default();
+    if !defects.is_empty() {
+        return Err(defects);
+    }
+    Ok(merge(options, parts))
+}
+
+fn in_parallel<T: Send>(jobs: usize, work: impl FnOnce() -> T + Send) -> T {
+    match rayon::ThreadPoolBuilder::new().num_threads(jobs).build() {
+        Ok(pool) => pool.install(work),
+        // No thread could be had: do it on this one.
+        Err(_) => work(),
+    }
+}
+
+fn merge(options: &Options<'_>, parts: Vec<Prediction>) -> Prediction {
+    let mut merged = Prediction::default();
+    for &analysis in &options.analyses {
+        merged.counts.insert(analysis, Counts::default());
+    }
+    for part in parts {
+        merged.findings.extend(part.findings);
+        merged.undecided.extend(part.undecided);
+        for (analysis, counts) in part.counts {
+            merged.counts.entry(analysis).or_default().add(&counts);
+        }
+    }
+    let analysis = |c: &Candidate| c.analysis();
+    merged.findings.sort_by(|a, b| {
+        (analysis(&a.candidate), &a.candidate).cmp(&(analysis(&b.candidate), &b.candidate))
+    });
+    merged.undecided.sort_by(|a, b| (analysis(&a.0), &a.0).cmp(&(analysis(&b.0), &b.0)));
+    merged
+}
+
+struct Run<'a> {
+    structure: &'a Structure<'a>,
+    checker: &'a Checker<'a>,
+    options: &'a Options<'a>,
+    deadline: Option<Instant>,
+    defects: Mutex<Vec<Defect>>,
+}
+
+impl Run<'_> {
+    fn chunk(&self, groups: &[Group]) -> Prediction {
+        let mut engine = OrderEngine::new(self.structure);
+        let mut prediction = Prediction::default();
+        for group in groups {
+            self.group(group, &mut engine, &mut prediction);
+            if let Some(progress) = self.options.progress {
+                progress.done.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+        prediction
+    }
+
+    /// Looks for one witness of a group.
+    fn group(&self, group: &Group, engine: &mut dyn Engine, prediction: &mut Prediction) {
+        let mut counts = Counts { candidates: group.size, groups: 1, ..Counts::default() };
+        let filters = &self.options.filters;
+        let keep = |c: &Candidate| {
+            !matches!(filters.drop_class(self.structure, c), Some(Dropped::Lockset))
+        };
+        let mut undecided = None;
+        for candidate in group.candidates(keep) {
+            counts.examined += 1;
+            if let Some(dropped) = filters.drop(self.structure, &candidate) {
+                counts.drop(dropped);
+                continue;
+            }
+            counts.solved += 1;
+            match engine.decide(&candidate.query(), &self.limit()) {
+                Verdict::Impossible => {}
+                Verdict::Undecided(reason) => {
+                    undecided.get_or_insert((candidate, reason));
+                    if self.over() {
+                        break;
+                    }
+                }
+                Verdict::Witness(schedule) => {
+                    counts.predicted += 1;
+                    self.found(&candidate, &schedule, engine.name(), prediction);
+                    undecided = None;
+                    break;
+                }
+            }
+        }
+        if let Some(undecided) = undecided {
+            counts.undecided += 1;
+            prediction.undecided.push(undecided);
+        }
+        prediction.counts.entry(group.analysis).or_default().add(&counts);
+    }
+
+    fn found(
+        &self,
+        candidate: &Candidate,
+        schedule: &[foretell_trace::EventId],
+        engine: &'static str,
+        prediction: &mut Prediction,
+    ) {
+        match Finding::new(self.structure, self.checker, candidate, schedule, engine) {
+            Ok(finding) => {
+                if let Some(progress) = self.options.progress {
+                    progress.findings.fetch_add(1, Ordering::Relaxed);
+                }
+                prediction.findings.push(finding);
+            }
+            Err(defect) => {
+                if let Ok(mut defects) = self.defects.lock() {
+                    defects.push(defect);
+                }
+            }
+        }
+    }
+
+    fn limit(&self) -> Limit<'_> {
+        let query = self.options.timeout.map(|t| Instant::now() + t);
+        let deadline = [query, self.deadline].into_iter().flatten().min();
+        Limit { deadline, stop: self.options.stop }
+    }
+
+    /// Whether the whole run is to end.
+    fn over(&self) -> bool {
+        Limit { deadline: self.deadline, stop: self.options.stop }.reached().is_some()
+    }
+}

@@ -1,0 +1,3 @@
+//! The engines, one directory or file each.
+
+pub mod order;

@@ -1,0 +1,647 @@
+//! The encoding of feasibility (semantics sections 1 and 2) as clauses over a strict order: the one
+//! place where it is, for every analysis.
+//!
+//! Nodes are events; each thread is a chain. One more node, `END`, stands where the interleaving
+//! stops: an event has run iff it comes before `END`. Chains make that a prefix of every thread,
+//! and a write that has not run comes after every read that has, so the constraints
+//! need no case for skipped events. What comes after `END` is unconstrained.
+//!
+//! Nothing is written down in advance but forks and joins. The engine proposes a sequence, the
+//! simulator names the rules it breaks, and [`Encoding::learn`] adds the clauses for
+//! those. All clauses are true of every feasible interleaving whatever the query asks, so they stay
+//! for the next query; what belongs to one query are assumptions, or clauses behind a switch.
+//!
+//! - *Kept* reads: `kept(r)` holds when somebody relies on the view of `r`: its thread goes on, or
+//!   an update's value is seen. It implies that `r` sees one of the writes that preserve it.
+//! - `sees(r, w)` implies `w < r` and, for every other write `v`, `v < w` or `r < v`. The latter only
+//!   for writes that were caught in between. With one possible writer, `kept(r)` is `sees(r, w)`.
+//! - Two sections of a lock: one of them has not been entered, or one is left before the other is
+//!   entered.
+//! - `wakes(n, w)`: notify `n` picks the waiter of wait `w`. A waiter that was woken was picked, or saw
+//!   a notify-all. Nobody is picked twice, nobody picks twice. Where waits time out, every notify
+//!   must pick somebody who waits, if there is anybody.
+//! - Semaphores and barriers: counting arguments, see [`Encoding::learn`].
+
+use foretell_model::{SectionId, Structure, WaitId};
+use foretell_order::{Chain, Lit, Node, Solver};
+use foretell_trace::{CondId, EventId, LockId};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::simulate::{Demands, Violation};
+
+/// Stands for the end of the interleaving where an event is expected.
+pub(crate) const END: EventId = EventId(u32::MAX);
+
+/// Too many pairs of notifications and waits to write down the rules of timed waits.
+const MOST_TIMED_CLAUSES: usize = 4_000_000;
+
+pub(crate) struct Encoding<'s> {
+    pub(crate) structure: &'s Structure<'s>,
+    pub(crate) solver: Solver,
+    chains: Vec<Chain>,
+    end: Node,
+    nodes: FxHashMap<EventId, Node>,
+    /// The literal `x < y` for events of different threads, `x` the smaller identifier.
+    atoms: FxHashMap<(EventId, EventId), Lit>,
+    /// The same in the order of creation, to read a model off.
+    atom_list: Vec<(EventId, EventId, Lit)>,
+    kept: FxHashMap<EventId, Lit>,
+    /// For each read whose constraint is written down: each writer it may see, and the literal
+    /// that says it does.
+    sees: FxHashMap<EventId, Vec<(Option<EventId>, Lit)>>,
+    /// `sees` for writers that break the read, made on demand.
+    challenges: FxHashMap<EventId, Vec<(Option<EventId>, Lit)>>,
+    section_pairs: FxHashSet<(SectionId, SectionId)>,
+    wakes: FxHashMap<(EventId, WaitId), Lit>,
+    wakes_by_notify: FxHashMap<EventId, Vec<WaitId>>,
+    wakes_by_wait: FxHashMap<WaitId, Vec<EventId>>,
+    woken_written: FxHashSet<EventId>,
+    timed_written: FxHashSet<CondId>,
+}
+
+/// Why an encoding cannot go on.
+pub(crate) struct TooLarge(pub(crate) String);
+
+impl<'s> Encoding<'s> {
+    pub(crate) fn new(structure: &'s Structure<'s>) -> Self {
+        let mut solver = Solver::new();
+        let chains = (0..structure.chains.thread_count()).map(|_| solver.add_chain()).collect();
+        let end_chain = solver.add_chain();
+        // Priority 0: as long as nothing asks for an event, it comes after the end.
+        let end = solver.node(end_chain, 0, 0);
+        let mut this = Self {
+            structure,
+            solver,
+            chains,
+            end,
+            nodes: FxHashMap::default(),
+            atoms: FxHashMap::default(),
+            atom_list: Vec::new(),
+            kept: FxHashMap::default(),
+            sees: FxHashMap::default(),
+            challenges: FxHashMap::default(),
+            section_pairs: FxHashSet::default(),
+            wakes: FxHashMap::default(),
+            wakes_by_notify: FxHashMap::default(),
+            wakes_by_wait: FxHashMap::default(),
+            woken_written: FxHashSet::default(),
+            timed_written: FxHashSet::default(),
+        };
+        this.forks_and_joins();
+        this
+    }
+
+    /// A thread's first event comes after its fork and its last one before its joins.
+    fn forks_and_joins(&mut self) {
+        let structure = self.structure;
+        for t in 0..structure.chains.thread_count() {
+            let t = foretell_trace::ThreadId::from_index(t);
+            let events = structure.chains.events(t);
+            let (Some(&first), Some(&last)) = (events.first(), events.last()) else { continue };
+            if let Some(fork) = structure.chains.fork(t) {
+                let lit = self.less(fork, first);
+                self.solver.add_clause(&[lit]);
+            }
+            for &join in structure.chains.joins(t) {
+                let lit = self.less(last, join);
+                self.solver.add_clause(&[lit]);
+            }
+        }
+    }
+
+    fn node(&mut self, e: EventId) -> Node {
+        if e == END {
+            return self.end;
+        }
+        if let Some(&node) = self.nodes.get(&e) {
+            return node;
+        }
+        let structure = self.structure;
+        let chain = self.chains[structure.trace.thread(e).index()];
+        let node = self.solver.node(chain, structure.chains.position(e), u64::from(e.0) + 1);
+        self.nodes.insert(e, node);
+        // The model must say of every node whether it runs.
+        let ran = self.solver.less(node, self.end);
+        self.atoms.insert((e, END), ran);
+        self.atom_list.push((e, END, ran));
+        node
+    }
+
+    /// The literal `x < y`.
+    pub(crate) fn less(&mut self, x: EventId, y: EventId) -> Lit {
+        if x == y {
+            return !self.solver.true_lit();
+        }
+        if x > y {
+            return !self.less(y, x);
+        }
+        let trace = self.structure.trace;
+        if y != END && trace.thread(x) == trace.thread(y) {
+            let lit = self.solver.true_lit();
+            let forward = self.structure.chains.position(x) < self.structure.chains.position(y);
+            return if forward { lit } else { !lit };
+        }
+        if let Some(&lit) = self.atoms.get(&(x, y)) {
+            return lit;
+        }
+        let (nx, ny) = (self.node(x), self.node(y));
+        if y == END {
+            return self.atoms[&(x, y)];
+        }
+        let lit = self.solver.less(nx, ny);
+        self.atoms.insert((x, y), lit);
+        self.atom_list.push((x, y, lit));
+        lit
+    }
+
+    /// The literal "`e` has run".
+    pub(crate) fn ran(&mut self, e: EventId) -> Lit {
+        self.less(e, END)
+    }
+
+    /// The literal "somebody relies on the view of `e`".
+    pub(crate) fn kept(&mut self, e: EventId) -> Lit {
+        if let Some(&lit) = self.kept.get(&e) {
+            return lit;
+        }
+        let lit = self.solver.new_var();
+        self.kept.insert(e, lit);
+        let ran = self.ran(e);
+        self.solver.add_clause(&[!lit, ran]);
+        if let Some(next) = self.structure.chains.next(self.structure.trace, e) {
+            let next = self.ran(next);
+            self.solver.add_clause(&[!next, lit]);
+        }
+        lit
+    }
+
+    /// Adds clauses that rule out a broken rule, true of every feasible interleaving.
+    pub(crate) fn learn(&mut self, violation: &Violation) -> Result<(), TooLarge> {
+        match violation {
+            Violation::Read { read, seen } => self.read(*read, *seen),
+            Violation::Lock { entering, held } => self.sections(*entering, *held),
+            Violation::TryFailed(e) => self.try_failed(*e),
+            Violation::Condition { cond, woken } => self.condition(*cond, woken)?,
+            Violation::Semaphore { down, downs, posts } => self.semaphore(*down, downs, posts),
+            Violation::Barrier { leave, earlier, arrived } => {
+                self.barrier(*leave, earlier, arrived);
+            }
+            Violation::Opaque { first, second } => {
+                let (a, b) = (self.ran(*first), self.ran(*second));
+                let order = self.less(*first, *second);
+                self.solver.add_clause(&[!a, !b, order]);
+            }
+        }
+        Ok(())
+    }
+
+    /// `read` saw `seen`, but must see a write that preserves it.
+    fn read(&mut self, read: EventId, seen: Option<EventId>) {
+        let new = !self.sees.contains_key(&read);
+        if new {
+            self.write_read(read);
+        }
+        let Some(seen) = seen else { return };
+        let sees = self.sees.get(&read).cloned().unwrap_or_default();
+        for &(writer, lit) in &sees {
+            let claimed = if new { sees.len() == 1 } else { self.solver.value(lit) };
+            if writer != Some(seen) && claimed {
+                self.nothing_between(lit, writer, read, seen);
+            }
+        }
+    }
+
+    /// Writes down that a kept read sees one of the writers that preserve it.
+    fn write_read(&mut self, read: EventId) {
+        let kept = self.kept(read);
+        let writers = self.writers(read, true);
+        if let [writer] = writers[..]
+            && writer.is_none_or(|w| !self.structure.trace.op(w).reads())
+        {
+            if let Some(w) = writer {
+                let before = self.less(w, read);
+                self.solver.add_clause(&[!kept, before]);
+            }
+            self.sees.insert(read, vec![(writer, kept)]);
+            return;
+        }
+        let mut clause = vec![!kept];
+        let mut sees = Vec::with_capacity(writers.len());
+        for writer in writers {
+            let lit = self.solver.new_var();
+            clause.push(lit);
+            sees.push((writer, lit));
+            if let Some(w) = writer {
+                let before = self.less(w, read);
+                self.solver.add_clause(&[!lit, before]);
+                if self.structure.trace.op(w).reads() {
+                    let intact = self.kept(w);
+                    self.solver.add_clause(&[!lit, intact]);
+                }
+            }
+        }
+        self.solver.add_clause(&clause);
+        self.sees.insert(read, sees);
+    }
+
+    /// The writers that `read` could see by program order and must-happen-before, and that
+    /// preserve it, or those that do not.
+    fn writers(&self, read: EventId, preserving: bool) -> Vec<Option<EventId>> {
+        let structure = self.structure;
+        let (trace, chains, couples) = (structure.trace, &structure.chains, &structure.couples);
+        let Some(x) = trace.variable(read) else { return Vec::new() };
+        let thread = trace.thread(read);
+        // The last write of the same thread hides the earlier ones and the initial value.
+        let mut own = None;
+        let mut writers = Vec::new();
+        for &w in couples.writes(x) {
+            if trace.thread(w) == thread {
+                if chains.position(w) < chains.position(read) {
+                    own = Some(w);
+                }
+            } else if couples.preserves(trace, read, Some(w)) == preserving
+                && !structure.must.ordered_before(chains, trace, read, w)
+            {
+                writers.push(Some(w));
+            }
+        }
+        if couples.preserves(trace, read, own) == preserving {
+            writers.push(own);
+        }
+        if let Some(own) = own {
+            writers.retain(|w| {
+                w.is_none_or(|w| w == own || !structure.must.ordered_before(chains, trace, w, own))
+            });
+        }
+        writers
+    }
+
+    /// If `lit` (which says that `read` sees `writer`), `other` is not between the two.
+    fn nothing_between(
+        &mut self,
+        lit: Lit,
+        writer: Option<EventId>,
+        read: EventId,
+        other: EventId,
+    ) {
+        let after = self.less(read, other);
+        match writer {
+            Some(w) => {
+                let before = self.less(other, w);
+                self.solver.add_clause(&[!lit, before, after]);
+            }
+            None => {
+                self.solver.add_clause(&[!lit, after]);
+            }
+        }
+    }
+
+    /// A literal that implies that `read` is broken, once all its third writers are
+    /// written down ([`Encoding::challenged`]).
+    pub(crate) fn broken(&mut self, read: EventId) -> Lit {
+        let lit = self.solver.new_var();
+        let mut clause = vec![!lit];
+        for writer in self.writers(read, false) {
+            clause.push(self.challenge(read, writer));
+        }
+        // An update that would preserve the read does not if it is broken itself.
+        for writer in self.writers(read, true) {
+            let Some(w) = writer else { continue };
+            if self.structure.trace.op(w).reads()
+                && self.structure.trace.thread(w) != self.structure.trace.thread(read)
+            {
+                clause.push(self.challenge(read, writer));
+            }
+        }
+        self.solver.add_clause(&clause);
+        lit
+    }
+
+    /// The literal "`read` sees `writer`", for a writer that breaks it.
+    fn challenge(&mut self, read: EventId, writer: Option<EventId>) -> Lit {
+        let known = self.challenges.entry(read).or_default();
+        if let Some(&(_, lit)) = known.iter().find(|(w, _)| *w == writer) {
+            return lit;
+        }
+        let lit = self.solver.new_var();
+        known.push((writer, lit));
+        let Some(w) = writer else { return lit };
+        let before = self.less(w, read);
+        self.solver.add_clause(&[!lit, before]);
+        if self.structure.couples.preserves(self.structure.trace, read, writer) {
+            // An update that breaks whoever sees it: it is the last of its thread, and broken.
+            if let Some(next) = self.structure.chains.next(self.structure.trace, w) {
+                let next = self.ran(next);
+                self.solver.add_clause(&[!lit, !next]);
+            }
+            let broken = self.broken(w);
+            self.solver.add_clause(&[!lit, broken]);
+        }
+        lit
+    }
+
+    /// The reads that are claimed to be broken in the current model, starting from `read`: itself,
+    /// the broken update it is said to see, the one that this sees, …
+    pub(crate) fn claimed_broken(&self, read: EventId) -> Vec<EventId> {
+        let mut reads = vec![read];
+        let mut next = 0;
+        while let Some(&r) = reads.get(next) {
+            next += 1;
+            let claims = self.challenges.get(&r).map_or(&[][..], Vec::as_slice);
+            for &(writer, lit) in claims {
+                if let Some(w) = writer
+                    && self.structure.trace.op(w).reads()
+                    && self.solver.value(lit)
+                    && !reads.contains(&w)
+                {
+                    reads.push(w);
+                }
+            }
+        }
+        reads
+    }
+
+    /// `read` saw `seen`; whoever claims that it saw something else learns better.
+    pub(crate) fn challenged(&mut self, read: EventId, seen: Option<EventId>) {
+        let Some(seen) = seen else { return };
+        for (writer, lit) in self.challenges.get(&read).cloned().unwrap_or_default() {
+            if writer != Some(seen) && self.solver.value(lit) {
+                self.nothing_between(lit, writer, read, seen);
+            }
+        }
+    }
+
+    fn sections(&mut self, a: SectionId, b: SectionId) {
+        let (a, b) = (a.min(b), a.max(b));
+        if !self.section_pairs.insert((a, b)) {
+            return;
+        }
+        let locks = &self.structure.locks;
+        let (a, b) = (*locks.get(a), *locks.get(b));
+        let mut clause = vec![!self.ran(a.enter), !self.ran(b.enter)];
+        if let Some(exit) = a.exit {
+            clause.push(self.less(exit, b.enter));
+        }
+        if let Some(exit) = b.exit {
+            clause.push(self.less(exit, a.enter));
+        }
+        self.solver.add_clause(&clause);
+    }
+
+    /// A try-lock that fails does so inside another thread's exclusive section.
+    fn try_failed(&mut self, e: EventId) {
+        let structure = self.structure;
+        let foretell_trace::EventKind::TryFailed { lock } = structure.trace.event(e).kind else {
+            return;
+        };
+        let kept = self.kept(e);
+        let mut clause = vec![!kept];
+        for section in self.exclusive_sections(lock, structure.trace.thread(e)) {
+            let section = *structure.locks.get(section);
+            let inside = self.solver.new_var();
+            let entered = self.less(section.enter, e);
+            self.solver.add_clause(&[!inside, entered]);
+            if let Some(exit) = section.exit {
+                let not_left = self.less(e, exit);
+                self.solver.add_clause(&[!inside, not_left]);
+            }
+            clause.push(inside);
+        }
+        self.solver.add_clause(&clause);
+    }
+
+    fn exclusive_sections(&self, l: LockId, not: foretell_trace::ThreadId) -> Vec<SectionId> {
+        let locks = &self.structure.locks;
+        let of_others = |s: &SectionId| {
+            let section = locks.get(*s);
+            !section.shared && section.thread != not
+        };
+        locks.of_lock(l).iter().copied().filter(of_others).collect()
+    }
+
+    /// Among the downs listed, all but one token is used when they have all run: for one more,
+    /// a post that is not listed must come before `down`.
+    fn semaphore(&mut self, down: EventId, downs: &[EventId], posts: &[EventId]) {
+        let foretell_trace::EventKind::Down { sem } = self.structure.trace.event(down).kind else {
+            return;
+        };
+        let mut clause = vec![!self.ran(down)];
+        for &d in downs.iter().filter(|&&d| d != down) {
+            clause.push(self.less(down, d));
+        }
+        let listed: FxHashSet<_> = posts.iter().copied().collect();
+        for &p in self.structure.counters.posts(sem) {
+            if !listed.contains(&p) {
+                clause.push(self.less(p, down));
+            }
+        }
+        self.solver.add_clause(&clause);
+    }
+
+    /// When all of `earlier` came before the thread's own arrival, its generation needs more
+    /// arrivals than `arrived`.
+    fn barrier(&mut self, leave: EventId, earlier: &[EventId], arrived: &[EventId]) {
+        let foretell_trace::EventKind::Leave { barrier } = self.structure.trace.event(leave).kind
+        else {
+            return;
+        };
+        let Some(arrival) = self.structure.counters.arrival_of(leave) else { return };
+        let mut clause = vec![!self.ran(leave)];
+        for &a in earlier {
+            clause.push(self.less(arrival, a));
+        }
+        let listed: FxHashSet<_> = arrived.iter().copied().collect();
+        for &a in self.structure.counters.arrivals(barrier) {
+            if !listed.contains(&a) {
+                clause.push(self.less(a, leave));
+            }
+        }
+        self.solver.add_clause(&clause);
+    }
+
+    /// Writes down who wakes whom on a condition.
+    fn condition(&mut self, cond: CondId, woken: &[WaitId]) -> Result<(), TooLarge> {
+        for &w in woken {
+            self.woken(w);
+        }
+        let waits = &self.structure.waits;
+        if waits.of_cond(cond).iter().any(|&w| waits.get(w).timed_out) {
+            self.timed(cond)?;
+        }
+        Ok(())
+    }
+
+    /// Who is woken was picked by a notify or saw a notify-all.
+    fn woken(&mut self, w: WaitId) {
+        let structure = self.structure;
+        let wait = *structure.waits.get(w);
+        let Some(exit) = wait.exit else { return };
+        if !self.woken_written.insert(exit) {
+            return;
+        }
+        let mut clause = vec![!self.ran(exit)];
+        for &n in structure.waits.notifies(wait.cond) {
+            if self.may_wake(n, w) {
+                clause.push(self.wakes(n, w));
+            }
+        }
+        for &n in structure.waits.notify_alls(wait.cond) {
+            if !self.may_wake(n, w) {
+                continue;
+            }
+            let lit = self.solver.new_var();
+            let (after, before) = (self.less(wait.enter, n), self.less(n, exit));
+            self.solver.add_clause(&[!lit, after]);
+            self.solver.add_clause(&[!lit, before]);
+            clause.push(lit);
+        }
+        self.solver.add_clause(&clause);
+    }
+
+    /// Whether must-happen-before leaves it open that `n` comes while `w` waits.
+    fn may_wake(&self, n: EventId, w: WaitId) -> bool {
+        let Structure { trace, chains, must, waits, .. } = self.structure;
+        let wait = waits.get(w);
+        trace.thread(n) != trace.thread(wait.enter)
+            && !must.ordered_before(chains, trace, n, wait.enter)
+            && wait.exit.is_none_or(|e| !must.ordered_before(chains, trace, e, n))
+    }
+
+    /// The literal "notify `n` picks the waiter of `w`".
+    fn wakes(&mut self, n: EventId, w: WaitId) -> Lit {
+        if let Some(&lit) = self.wakes.get(&(n, w)) {
+            return lit;
+        }
+        let structure = self.structure;
+        let wait = *structure.waits.get(w);
+        let lit = self.solver.new_var();
+        self.wakes.insert((n, w), lit);
+        let (ran, after) = (self.ran(n), self.less(wait.enter, n));
+        self.solver.add_clause(&[!lit, ran]);
+        self.solver.add_clause(&[!lit, after]);
+        if let Some(exit) = wait.exit {
+            let consequence = if wait.timed_out { !self.ran(exit) } else { self.less(n, exit) };
+            self.solver.add_clause(&[!lit, consequence]);
+        }
+        for &all in structure.waits.notify_alls(wait.cond) {
+            let (before, after) = (self.less(all, wait.enter), self.less(n, all));
+            self.solver.add_clause(&[!lit, before, after]);
+        }
+        let siblings = self.wakes_by_notify.entry(n).or_default().clone();
+        for other in siblings {
+            self.solver.add_clause(&[!lit, !self.wakes[&(n, other)]]);
+        }
+        let rivals = self.wakes_by_wait.entry(w).or_default().clone();
+        for other in rivals {
+            self.solver.add_clause(&[!lit, !self.wakes[&(other, w)]]);
+        }
+        self.wakes_by_notify.entry(n).or_default().push(w);
+        self.wakes_by_wait.entry(w).or_default().push(n);
+        lit
+    }
+
+    /// A condition with timed waits: a waiter that times out is picked by nobody, and every notify
+    /// picks somebody who waits, if there is anybody.
+    fn timed(&mut self, cond: CondId) -> Result<(), TooLarge> {
+        if !self.timed_written.insert(cond) {
+            return Ok(());
+        }
+        let structure = self.structure;
+        let waits = structure.waits.of_cond(cond);
+        let notifies = structure.waits.notifies(cond);
+        let alls = structure.waits.notify_alls(cond);
+        let size = (notifies.len() + alls.len() + waits.len()) * notifies.len() * waits.len();
+        if size > MOST_TIMED_CLAUSES {
+            return Err(TooLarge(format!(
+                "condition {} has {} timed and other waits and {} notifications",
+                structure.trace.condition_name(cond),
+                waits.len(),
+                notifies.len()
+            )));
+        }
+        for &w in waits {
+            let wait = *structure.waits.get(w);
+            let Some(exit) = wait.exit.filter(|_| wait.timed_out) else { continue };
+            let ran = self.ran(exit);
+            for &n in alls {
+                let (before, after) = (self.less(n, wait.enter), self.less(exit, n));
+                self.solver.add_clause(&[!ran, before, after]);
+            }
+        }
+        for &n in notifies {
+            let picks: Vec<Lit> = waits
+                .iter()
+                .filter(|&&w| self.may_wake(n, w))
+                .copied()
+                .collect::<Vec<_>>()
+                .into_iter()
+                .map(|w| self.wakes(n, w))
+                .collect();
+            let ran = self.ran(n);
+            for &w in waits {
+                let mut clause = vec![!ran];
+                clause.extend(&picks);
+                self.push_not_waiting(n, w, &mut clause);
+                self.solver.add_clause(&clause);
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the ways in which the waiter of `w` is not in the wait set when `n` runs.
+    fn push_not_waiting(&mut self, n: EventId, w: WaitId, clause: &mut Vec<Lit>) {
+        let structure = self.structure;
+        let wait = *structure.waits.get(w);
+        clause.push(self.less(n, wait.enter));
+        if let Some(exit) = wait.exit {
+            clause.push(self.less(exit, n));
+        }
+        for &earlier in structure.waits.notifies(wait.cond) {
+            if earlier == n || !self.may_wake(earlier, w) {
+                continue;
+            }
+            let lit = self.solver.new_var();
+            let (picked, before) = (self.wakes(earlier, w), self.less(earlier, n));
+            self.solver.add_clause(&[!lit, picked]);
+            self.solver.add_clause(&[!lit, before]);
+            clause.push(lit);
+        }
+        for &all in structure.waits.notify_alls(wait.cond) {
+            let lit = self.solver.new_var();
+            let (after, before) = (self.less(wait.enter, all), self.less(all, n));
+            self.solver.add_clause(&[!lit, after]);
+            self.solver.add_clause(&[!lit, before]);
+            clause.push(lit);
+        }
+    }
+
+    /// The sequence that the current model proposes: of each thread what comes before `END` (at
+    /// least `at_least`), in the observed order where the model leaves a choice. Also says how
+    /// many events of each thread are in it.
+    pub(crate) fn candidate(&self, at_least: &[u32]) -> (Vec<EventId>, Vec<u32>) {
+        let structure = self.structure;
+        let trace = structure.trace;
+        let mut counts = at_least.to_vec();
+        let mut waiting_for: FxHashMap<EventId, u32> = FxHashMap::default();
+        let mut followers: FxHashMap<EventId, Vec<EventId>> = FxHashMap::default();
+        for &(x, y, lit) in &self.atom_list {
+            let (first, second) = if self.solver.value(lit) { (x, y) } else { (y, x) };
+            if second == END {
+                let count = &mut counts[trace.thread(first).index()];
+                *count = (*count).max(structure.chains.position(first) + 1);
+            } else if first != END {
+                *waiting_for.entry(second).or_default() += 1;
+                followers.entry(first).or_default().push(second);
+            }
+        }
+        let schedule =
+            super::linearize::by_observed_order(structure, &counts, waiting_for, &followers);
+        (schedule, counts)
+    }
+}
+
+impl Demands for Encoding<'_> {
+    fn must_be_preserved(&self, e: EventId) -> bool {
+        self.kept.get(&e).is_some_and(|&lit| self.solver.value(lit))
+    }
+}

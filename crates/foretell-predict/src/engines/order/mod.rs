@@ -1,0 +1,148 @@
+//! The order engine: SAT modulo strict order, with the rules of feasibility added as they are broken.
+//!
+//! Each query starts from the frontier that every interleaving it asks for has reached
+//! ([`MustOrder`](foretell_model::MustOrder)). The first proposal is that frontier in the observed
+//! order; often it is feasible already. Otherwise the rules it breaks become clauses
+//! ([`encode`]), the solver proposes another order, and so on until a proposal is feasible or
+//! the clauses contradict the query. Only finitely many clauses can be learnt and each one
+//! rules out the proposal it was learnt from, so the answer is exact.
+//!
+//! The solver and everything learnt stay from query to query.
+
+mod encode;
+mod goals;
+mod linearize;
+mod simulate;
+
+use foretell_model::Structure;
+use foretell_model::must::Frontier;
+use foretell_order::{Answer, Lit};
+use foretell_trace::{EventId, Op, ThreadId};
+
+use self::encode::Encoding;
+use self::goals::Asked;
+use self::simulate::Simulator;
+use crate::engine::Engine;
+use crate::query::{Goal, Limit, Query, Verdict};
+
+/// Decides queries about one trace with the order solver.
+pub struct OrderEngine<'s> {
+    structure: &'s Structure<'s>,
+    encoding: Encoding<'s>,
+    simulator: Simulator,
+    rounds: u64,
+}
+
+impl<'s> OrderEngine<'s> {
+    /// An engine that knows nothing yet.
+    pub fn new(structure: &'s Structure<'s>) -> Self {
+        Self {
+            structure,
+            encoding: Encoding::new(structure),
+            simulator: Simulator::new(structure),
+            rounds: 0,
+        }
+    }
+
+    /// How many proposals were looked at so far.
+    pub fn rounds(&self) -> u64 {
+        self.rounds
+    }
+
+    /// What has run in every interleaving that the query asks for; `None` if there is none.
+    fn frontier(&self, query: &Query) -> Option<Frontier> {
+        let Structure { trace, chains, must, .. } = self.structure;
+        let mut frontier = self.structure.frontier_of_next(&query.next)?;
+        if let Goal::Overwritten(_) = query.goal {
+            for (t, count) in frontier.iter_mut().enumerate() {
+                *count = chains.events(ThreadId::from_index(t)).len() as u32;
+            }
+        }
+        for &e in &query.run {
+            must.include_run(&mut frontier, trace.thread(e), chains.position(e));
+        }
+        let still_next = |&e: &EventId| frontier[trace.thread(e).index()] <= chains.position(e);
+        query.next.iter().all(still_next).then_some(frontier)
+    }
+
+    /// The query as literals to assume.
+    fn assume(&mut self, query: &Query, frontier: &[u32]) -> Vec<Lit> {
+        let Structure { trace, chains, .. } = self.structure;
+        let mut assumptions = Vec::new();
+        for (t, &count) in frontier.iter().enumerate() {
+            if count > 0 {
+                let last = chains.events(ThreadId::from_index(t))[count as usize - 1];
+                assumptions.push(self.encoding.ran(last));
+            }
+        }
+        for &e in &query.next {
+            assumptions.push(!self.encoding.ran(e));
+            match chains.previous(trace, e) {
+                Some(previous) if observes(trace.op(previous)) => {
+                    assumptions.push(self.encoding.kept(previous));
+                }
+                Some(_) => {}
+                None => {
+                    if let Some(fork) = chains.fork(trace.thread(e)) {
+                        assumptions.push(self.encoding.ran(fork));
+                    }
+                }
+            }
+        }
+        for &(x, y) in &query.order {
+            assumptions.push(self.encoding.less(x, y));
+        }
+        assumptions
+    }
+}
+
+impl Engine for OrderEngine<'_> {
+    fn name(&self) -> &'static str {
+        "order"
+    }
+
+    fn decide(&mut self, query: &Query, limit: &Limit<'_>) -> Verdict {
+        let Some(frontier) = self.frontier(query) else { return Verdict::Impossible };
+        let mut assumptions = self.assume(query, &frontier);
+        let mut asked = match Asked::new(&mut self.encoding, query.goal, &mut assumptions) {
+            Ok(Some(asked)) => asked,
+            Ok(None) => return Verdict::Impossible,
+            Err(too_large) => return Verdict::Undecided(too_large.0),
+        };
+        let solver_limit =
+            foretell_order::Limit { deadline: limit.deadline, stop: limit.stop, conflicts: None };
+        loop {
+            if let Some(reason) = limit.reached() {
+                return Verdict::Undecided(reason.to_owned());
+            }
+            match self.encoding.solver.solve(&assumptions, &solver_limit) {
+                Answer::Sat => {}
+                Answer::Unsat => return Verdict::Impossible,
+                Answer::Unknown => {
+                    let reason = limit.reached().unwrap_or("the solver gave up");
+                    return Verdict::Undecided(reason.to_owned());
+                }
+            }
+            self.rounds += 1;
+            let (schedule, counts) = self.encoding.candidate(&frontier);
+            let watch = asked.watched(&self.encoding);
+            let outcome =
+                self.simulator.run(self.structure, &schedule, &counts, &self.encoding, &watch);
+            if outcome.violations.is_empty()
+                && asked.reached(&mut self.encoding, &schedule, &outcome)
+            {
+                return Verdict::Witness(schedule);
+            }
+            for violation in &outcome.violations {
+                if let Err(too_large) = self.encoding.learn(violation) {
+                    return Verdict::Undecided(too_large.0);
+                }
+            }
+        }
+    }
+}
+
+/// Whether an operation observes state, so that moving it may break it.
+fn observes(op: Op) -> bool {
+    op.reads() || op == Op::TryFailed
+}

@@ -1,0 +1,318 @@
+//! Running a candidate: which rules of feasibility does a proposed interleaving break?
+//!
+//! The order engine proposes sequences that respect program order and whatever constraints it has
+//! learnt so far. This module runs one from start to end, as if every event succeeded, and reports
+//! all the rules of semantics sections 1 and 2 that are broken on the way. No report means
+//! that the sequence is feasible. It is not the checker: `foretell-verify` shares no code
+//! with it and has the last word.
+
+use foretell_model::{SectionId, Structure, WaitId};
+use foretell_trace::{CondId, EventId, EventKind, Op};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// A rule that a candidate breaks.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Violation {
+    /// This read is not preserved although its thread goes on; it sees `seen`.
+    Read { read: EventId, seen: Option<EventId> },
+    /// `entering` starts while `held` is open and excludes it.
+    Lock { entering: SectionId, held: SectionId },
+    /// This try-lock should fail, but no other thread owns the lock.
+    TryFailed(EventId),
+    /// No choice of notified waiters explains the order of the events of this condition, on which
+    /// these waiters were woken.
+    Condition { cond: CondId, woken: Vec<WaitId> },
+    /// The semaphore is at 0: these earlier downs (this one included) have used these posts up.
+    Semaphore { down: EventId, downs: Vec<EventId>, posts: Vec<EventId> },
+    /// Not everybody has arrived: `earlier` put the arrival in its generation, `arrived` is
+    /// everybody who has arrived now.
+    Barrier { leave: EventId, earlier: Vec<EventId>, arrived: Vec<EventId> },
+    /// Two accesses of an opaque variable, in the order of the trace, ran the other way round.
+    Opaque { first: EventId, second: EventId },
+}
+
+/// Which events of a candidate must have their view preserved.
+pub(crate) trait Demands {
+    /// Whether the view of this event must be preserved although it is the last of its thread.
+    fn must_be_preserved(&self, e: EventId) -> bool;
+}
+
+/// Runs candidates. Keeps its tables between runs.
+pub(crate) struct Simulator {
+    /// Last write of each variable and the run it belongs to.
+    last_write: Vec<(u32, EventId)>,
+    /// Open sections of each lock and the run they belong to.
+    holders: Vec<(u32, Vec<SectionId>)>,
+    run: u32,
+}
+
+/// What a run found out.
+#[derive(Default, Debug)]
+pub(crate) struct Outcome {
+    /// The rules broken, in the order of the sequence.
+    pub(crate) violations: Vec<Violation>,
+    /// What the watched reads that ran saw, and whether that breaks them.
+    pub(crate) watched: Vec<(EventId, Option<EventId>, bool)>,
+}
+
+impl Simulator {
+    pub(crate) fn new(structure: &Structure<'_>) -> Self {
+        Self {
+            last_write: vec![(0, EventId(0)); structure.trace.variable_count()],
+            holders: vec![(0, Vec::new()); structure.trace.lock_count()],
+            run: 0,
+        }
+    }
+
+    /// Runs `schedule`, in which `counts` events of each thread run; `watch` are reads whose
+    /// view the caller wants to know.
+    pub(crate) fn run(
+        &mut self,
+        structure: &Structure<'_>,
+        schedule: &[EventId],
+        counts: &[u32],
+        demands: &impl Demands,
+        watch: &[EventId],
+    ) -> Outcome {
+        self.run += 1;
+        let mut run = Run {
+            simulator: self,
+            structure,
+            counts,
+            demands,
+            watch,
+            poisoned: FxHashSet::default(),
+            conditions: FxHashMap::default(),
+            counters: FxHashMap::default(),
+            opaque: FxHashMap::default(),
+            outcome: Outcome::default(),
+        };
+        for &e in schedule {
+            run.step(e);
+        }
+        let mut conditions: Vec<_> = std::mem::take(&mut run.conditions).into_iter().collect();
+        conditions.sort_unstable_by_key(|(c, _)| *c);
+        for (cond, events) in conditions {
+            if !notifications_explain(structure, &events, counts) {
+                let woken = events.iter().filter(|&&e| structure.trace.op(e) == Op::Woken);
+                let woken = woken.filter_map(|&e| structure.waits.at(e)).collect();
+                run.outcome.violations.push(Violation::Condition { cond, woken });
+            }
+        }
+        run.outcome
+    }
+}
+
+struct Run<'a, D> {
+    simulator: &'a mut Simulator,
+    structure: &'a Structure<'a>,
+    counts: &'a [u32],
+    demands: &'a D,
+    watch: &'a [EventId],
+    /// Broken updates.
+    poisoned: FxHashSet<EventId>,
+    /// The events of each condition, in order.
+    conditions: FxHashMap<CondId, Vec<EventId>>,
+    /// Events so far of each semaphore and barrier.
+    counters: FxHashMap<(Op, u32), Vec<EventId>>,
+    /// The latest access (in the trace's order) of each opaque variable so far.
+    opaque: FxHashMap<u32, EventId>,
+    outcome: Outcome,
+}
+
+impl<D: Demands> Run<'_, D> {
+    fn step(&mut self, e: EventId) {
+        let op = self.structure.trace.op(e);
+        if op.is_access() {
+            return self.access(e, op);
+        }
+        match self.structure.trace.event(e).kind {
+            EventKind::TryFailed { lock } => {
+                let structure = self.structure;
+                let thread = structure.trace.thread(e);
+                let owned = self.holders(lock.index()).iter().any(|&s| {
+                    let section = structure.locks.get(s);
+                    !section.shared && section.thread != thread
+                });
+                if !owned && self.must_be_preserved(e) {
+                    self.outcome.violations.push(Violation::TryFailed(e));
+                }
+            }
+            EventKind::Acquire { .. } | EventKind::AcquireShared { .. } => self.enter(e),
+            EventKind::Release { lock } | EventKind::ReleaseShared { lock } => {
+                self.leave(e, lock.index());
+            }
+            EventKind::Wait { cond, lock } => {
+                self.leave(e, lock.index());
+                self.conditions.entry(cond).or_default().push(e);
+            }
+            EventKind::Woken { cond, .. } | EventKind::TimedOut { cond, .. } => {
+                self.enter(e);
+                self.conditions.entry(cond).or_default().push(e);
+            }
+            EventKind::Notify { cond } | EventKind::NotifyAll { cond } => {
+                self.conditions.entry(cond).or_default().push(e);
+            }
+            EventKind::Post { sem } => self.count(Op::Post, sem.0, e),
+            EventKind::Down { sem } => self.down(e, sem),
+            EventKind::Arrive { barrier } => self.count(Op::Arrive, barrier.0, e),
+            EventKind::Leave { barrier } => self.leave_barrier(e, barrier),
+            _ => {}
+        }
+    }
+
+    fn must_be_preserved(&self, e: EventId) -> bool {
+        let thread = self.structure.trace.thread(e);
+        self.structure.chains.position(e) + 1 < self.counts[thread.index()]
+            || self.demands.must_be_preserved(e)
+    }
+
+    fn access(&mut self, e: EventId, op: Op) {
+        let trace = self.structure.trace;
+        let Some(x) = trace.variable(e) else { return };
+        let slot = self.simulator.last_write[x.index()];
+        if op.reads() {
+            let seen = (slot.0 == self.simulator.run).then_some(slot.1);
+            let preserved = self.structure.couples.preserves(trace, e, seen)
+                && seen.is_none_or(|w| !self.poisoned.contains(&w));
+            if !preserved {
+                if self.must_be_preserved(e) {
+                    self.outcome.violations.push(Violation::Read { read: e, seen });
+                } else if op.writes() {
+                    self.poisoned.insert(e);
+                }
+            }
+            if self.watch.contains(&e) {
+                self.outcome.watched.push((e, seen, !preserved));
+            }
+        }
+        if op.writes() {
+            self.simulator.last_write[x.index()] = (self.simulator.run, e);
+        }
+        if trace.is_opaque(x) {
+            let latest = self.opaque.entry(x.0).or_insert(e);
+            if *latest > e {
+                self.outcome.violations.push(Violation::Opaque { first: e, second: *latest });
+            } else {
+                *latest = e;
+            }
+        }
+    }
+
+    fn holders(&mut self, lock: usize) -> &mut Vec<SectionId> {
+        let (run, holders) = &mut self.simulator.holders[lock];
+        if *run != self.simulator.run {
+            *run = self.simulator.run;
+            holders.clear();
+        }
+        holders
+    }
+
+    fn enter(&mut self, e: EventId) {
+        let Some(entering) = self.structure.locks.entered_at(e) else { return };
+        let section = *self.structure.locks.get(entering);
+        let structure = self.structure;
+        let held: Vec<SectionId> = self
+            .holders(section.lock.index())
+            .iter()
+            .copied()
+            .filter(|&s| !(section.shared && structure.locks.get(s).shared))
+            .collect();
+        for held in held {
+            self.outcome.violations.push(Violation::Lock { entering, held });
+        }
+        self.holders(section.lock.index()).push(entering);
+    }
+
+    fn leave(&mut self, e: EventId, lock: usize) {
+        let structure = self.structure;
+        self.holders(lock).retain(|&s| structure.locks.get(s).exit != Some(e));
+    }
+
+    fn count(&mut self, op: Op, object: u32, e: EventId) {
+        self.counters.entry((op, object)).or_default().push(e);
+    }
+
+    fn counted(&self, op: Op, object: u32) -> &[EventId] {
+        self.counters.get(&(op, object)).map_or(&[], Vec::as_slice)
+    }
+
+    fn down(&mut self, e: EventId, sem: foretell_trace::SemId) {
+        self.count(Op::Down, sem.0, e);
+        let downs = self.counted(Op::Down, sem.0);
+        let posts = self.counted(Op::Post, sem.0);
+        let tokens = self.structure.trace.initial_count(sem).saturating_add(posts.len() as u64);
+        if downs.len() as u64 > tokens {
+            // One down more than there are tokens is enough to tell, and `e` is one of them.
+            let mut some = downs[..tokens as usize].to_vec();
+            some.push(e);
+            let posts = posts.to_vec();
+            self.outcome.violations.push(Violation::Semaphore { down: e, downs: some, posts });
+        }
+    }
+
+    fn leave_barrier(&mut self, e: EventId, barrier: foretell_trace::BarrierId) {
+        let parties = self.structure.trace.parties(barrier).unwrap_or(1).max(1) as usize;
+        let Some(arrival) = self.structure.counters.arrival_of(e) else { return };
+        let arrived = self.counted(Op::Arrive, barrier.0);
+        let Some(place) = arrived.iter().position(|&a| a == arrival) else { return };
+        let generation = place / parties;
+        if arrived.len() < (generation + 1) * parties {
+            self.outcome.violations.push(Violation::Barrier {
+                leave: e,
+                earlier: arrived[..generation * parties].to_vec(),
+                arrived: arrived.to_vec(),
+            });
+        }
+    }
+}
+
+/// Whether some choice of waiters explains a sequence of events of one condition.
+///
+/// Each notify must wake a waiter if there is one. Who it wakes may be chosen by the deadline: first
+/// a waiter that is woken later in the sequence, the one whose `woken` comes first; else one
+/// that never leaves; a waiter that times out must not be chosen. Swapping two choices of any
+/// valid explanation into this order keeps it valid, so if this one fails, all do.
+fn notifications_explain(structure: &Structure<'_>, events: &[EventId], counts: &[u32]) -> bool {
+    let trace = structure.trace;
+    let place: FxHashMap<EventId, usize> =
+        events.iter().enumerate().map(|(i, &e)| (e, i)).collect();
+    let runs = |e: EventId| structure.chains.position(e) < counts[trace.thread(e).index()];
+    // Waiters in the wait set.
+    let mut waiting: Vec<WaitId> = Vec::new();
+    let exit_place = |w: WaitId| {
+        structure.waits.get(w).exit.filter(|&e| runs(e)).and_then(|e| place.get(&e).copied())
+    };
+    for &e in events {
+        match trace.op(e) {
+            Op::Wait => waiting.extend(structure.waits.at(e)),
+            Op::Woken => {
+                if structure.waits.at(e).is_some_and(|w| waiting.contains(&w)) {
+                    return false;
+                }
+            }
+            Op::TimedOut => {
+                let Some(w) = structure.waits.at(e) else { continue };
+                match waiting.iter().position(|&v| v == w) {
+                    Some(i) => waiting.swap_remove(i),
+                    None => return false,
+                };
+            }
+            Op::NotifyAll => waiting.clear(),
+            _ => {
+                let best = (0..waiting.len()).min_by_key(|&i| {
+                    let w = waiting[i];
+                    match exit_place(w) {
+                        Some(p) if !structure.waits.get(w).timed_out => (0, p),
+                        None => (1, i),
+                        Some(p) => (2, p),
+                    }
+                });
+                if let Some(i) = best {
+                    waiting.swap_remove(i);
+                }
+            }
+        }
+    }
+    true
+}

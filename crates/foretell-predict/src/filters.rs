@@ -1,0 +1,172 @@
+//! Filters: cheap proofs that a candidate is impossible, shared by the analyses.
+//!
+//! A filter may only drop a candidate that no feasible interleaving shows; what it leaves, an engine
+//! decides. Each can be switched off, and the findings must not change.
+//!
+//! - *Locksets*: two accesses under a common lock are never next at the same time; an access under
+//!   a lock never comes between two accesses of one section of that lock.
+//! - *Acquisition histories* (Kahlon and Gupta; the race-witness paper's first phase): thread one
+//!   holds l and has taken m since, thread two holds m and has taken l since. Each one's
+//!   inner section had to come before the other's outer one.
+//! - *Must-happen-before*: one of the events has run whenever the other one is next, or the frontier
+//!   that all of them need cannot be reached.
+
+use foretell_model::{SectionId, Structure};
+use foretell_trace::EventId;
+
+use crate::analyses::Candidate;
+use crate::reachability::Reach;
+
+/// Which filters are on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Filters {
+    /// Common locks.
+    pub locksets: bool,
+    /// Acquisition histories.
+    pub histories: bool,
+    /// Must-happen-before.
+    pub must: bool,
+    /// Paths and cycles that must-happen-before and locks rule out.
+    pub reachability: bool,
+}
+
+impl Default for Filters {
+    fn default() -> Self {
+        Self { locksets: true, histories: true, must: true, reachability: true }
+    }
+}
+
+/// The filter that dropped a candidate.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Dropped {
+    /// A common lock.
+    Lockset,
+    /// Acquisition histories.
+    History,
+    /// Must-happen-before.
+    Must,
+    /// No path or cycle.
+    Reachability,
+}
+
+impl Filters {
+    /// No filter at all.
+    pub const NONE: Filters =
+        Filters { locksets: false, histories: false, must: false, reachability: false };
+
+    /// The filter that proves a candidate impossible, if one does.
+    pub fn drop(&self, structure: &Structure<'_>, candidate: &Candidate) -> Option<Dropped> {
+        match candidate {
+            Candidate::Race(a, b) => self.next(structure, &[*a, *b]),
+            Candidate::Deadlock(acquires) => self.next(structure, acquires),
+            Candidate::Atomicity(c, r, c2) => self.between(structure, *c, *r, *c2),
+            Candidate::Serializability(block) => {
+                let unreachable =
+                    self.reachability && Reach::around(structure, *block, false).is_empty();
+                unreachable.then_some(Dropped::Reachability)
+            }
+            Candidate::Transactions(block) => {
+                let unreachable =
+                    self.reachability && Reach::around(structure, *block, true).is_empty();
+                unreachable.then_some(Dropped::Reachability)
+            }
+            Candidate::NondeterministicRead(read) => {
+                (self.must && !has_challenger(structure, *read)).then_some(Dropped::Must)
+            }
+            Candidate::FinalValue(_) => None,
+        }
+    }
+
+    /// The filter that proves impossible every pair of two classes of accesses, given one: only what
+    /// the members of a class have in common may count.
+    pub(crate) fn drop_class(
+        &self,
+        structure: &Structure<'_>,
+        candidate: &Candidate,
+    ) -> Option<Dropped> {
+        let locksets = Filters { locksets: self.locksets, ..Filters::NONE };
+        locksets.drop(structure, candidate)
+    }
+
+    /// Events that are all next at the same time.
+    fn next(&self, structure: &Structure<'_>, events: &[EventId]) -> Option<Dropped> {
+        for (i, &a) in events.iter().enumerate() {
+            for &b in &events[i + 1..] {
+                if self.locksets && common_lock(structure, a, b) {
+                    return Some(Dropped::Lockset);
+                }
+                if self.histories && crossed_histories(structure, a, b) {
+                    return Some(Dropped::History);
+                }
+            }
+        }
+        (self.must && structure.frontier_of_next(events).is_none()).then_some(Dropped::Must)
+    }
+
+    /// r between c and c'.
+    fn between(
+        &self,
+        structure: &Structure<'_>,
+        c: EventId,
+        r: EventId,
+        c2: EventId,
+    ) -> Option<Dropped> {
+        let Structure { trace, chains, must, locks, .. } = structure;
+        let spans = |s: &&SectionId| locks.held_before(c2).contains(s);
+        if self.locksets
+            && locks.held_before(c).iter().filter(spans).any(|&s| excludes(structure, s, r))
+        {
+            return Some(Dropped::Lockset);
+        }
+        let ordered =
+            must.ordered_before(chains, trace, r, c) || must.ordered_before(chains, trace, c2, r);
+        (self.must && ordered).then_some(Dropped::Must)
+    }
+}
+
+/// Whether `e` cannot run while section `s` is open, because its thread holds the same lock.
+pub(crate) fn excludes(structure: &Structure<'_>, s: SectionId, e: EventId) -> bool {
+    let section = structure.locks.get(s);
+    structure.locks.held_before(e).iter().any(|&other| {
+        let other = structure.locks.get(other);
+        other.lock == section.lock && !(other.shared && section.shared)
+    })
+}
+
+fn common_lock(structure: &Structure<'_>, a: EventId, b: EventId) -> bool {
+    structure.locks.held_before(a).iter().any(|&s| excludes(structure, s, b))
+}
+
+/// Whether each thread took, inside a section it still holds, the lock that the other one holds.
+fn crossed_histories(structure: &Structure<'_>, a: EventId, b: EventId) -> bool {
+    let locks = &structure.locks;
+    let held_by_a = locks.held_before(a);
+    let held_by_b = locks.held_before(b);
+    held_by_a.iter().any(|&s| {
+        held_by_b.iter().any(|&t| took_since(structure, s, a, t) && took_since(structure, t, b, s))
+    })
+}
+
+/// Whether the thread that holds `held` until `now` has taken the lock of `other` meanwhile, in a
+/// mode that excludes.
+fn took_since(structure: &Structure<'_>, held: SectionId, now: EventId, other: SectionId) -> bool {
+    let Structure { trace, chains, locks, .. } = structure;
+    let (held, other) = (locks.get(held), locks.get(other));
+    let sections = locks.of_lock_by_thread(other.lock).iter();
+    let Some((_, list)) = sections.into_iter().find(|(t, _)| *t == trace.thread(now)) else {
+        return false;
+    };
+    let from = list.partition_point(|&s| locks.get(s).enter <= held.enter);
+    list[from..]
+        .iter()
+        .map(|&s| locks.get(s))
+        .take_while(|s| chains.position(s.enter) < chains.position(now))
+        .any(|s| !(s.shared && other.shared))
+}
+
+/// Whether another thread writes the variable of a read: without that it always sees the same.
+fn has_challenger(structure: &Structure<'_>, read: EventId) -> bool {
+    let trace = structure.trace;
+    let Some(x) = trace.variable(read) else { return false };
+    structure.couples.writes(x).iter().any(|&w| trace.thread(w) != trace.thread(read))
+}

@@ -1,0 +1,143 @@
+//! A finding: a candidate with its pattern and a witness that the independent checker has accepted.
+
+use foretell_model::Structure;
+use foretell_trace::EventId;
+use foretell_verify::{Checker, Form, Pattern, Refusal};
+use rustc_hash::FxHashSet;
+
+use crate::analyses::Candidate;
+use crate::reachability::{TransactionGraph, path_in};
+use crate::witness::shorten;
+
+/// A predicted bug.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Finding {
+    /// What was asked.
+    pub candidate: Candidate,
+    /// What the witness shows.
+    pub pattern: Pattern,
+    /// The witness: a feasible interleaving that ends with the pattern.
+    pub schedule: Vec<EventId>,
+    /// The engine that found it.
+    pub engine: &'static str,
+}
+
+/// The checker refused a witness: a defect of Foretell, never a finding.
+#[derive(Clone, Debug)]
+pub struct Defect {
+    /// What the witness was for.
+    pub candidate: Candidate,
+    /// What was refused and why.
+    pub message: String,
+}
+
+impl std::fmt::Display for Defect {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:?}: {}", self.candidate, self.message)
+    }
+}
+
+impl std::error::Error for Defect {}
+
+impl Finding {
+    /// Turns what an engine found into a finding: shortened, and accepted by the checker.
+    pub fn new(
+        structure: &Structure<'_>,
+        checker: &Checker<'_>,
+        candidate: &Candidate,
+        schedule: &[EventId],
+        engine: &'static str,
+    ) -> Result<Self, Defect> {
+        let defect = |message: String| Defect { candidate: candidate.clone(), message };
+        let (pattern, schedule) = show(structure, candidate, schedule).ok_or_else(|| {
+            defect(format!("the engine's schedule {schedule:?} does not show it"))
+        })?;
+        checker.verify(&pattern, &schedule).map_err(|refusal: Refusal| {
+            defect(format!("{pattern:?}: the checker refused {schedule:?}: {refusal}"))
+        })?;
+        Ok(Self { candidate: candidate.clone(), pattern, schedule, engine })
+    }
+}
+
+/// The pattern that an engine's schedule shows, and the schedule without the rest.
+fn show(
+    structure: &Structure<'_>,
+    candidate: &Candidate,
+    schedule: &[EventId],
+) -> Option<(Pattern, Vec<EventId>)> {
+    let trace = structure.trace;
+    Some(match *candidate {
+        Candidate::Race(a, b) => {
+            let mut short = shorten(structure, schedule, &[], &[a, b]);
+            short.extend([a, b]);
+            (Pattern::Race { a, b }, short)
+        }
+        Candidate::Atomicity(c, r, c2) => {
+            let short = shorten(structure, schedule, &[c, r, c2], &[]);
+            (Pattern::Atomicity { c, r, c2 }, short)
+        }
+        Candidate::Serializability(block) => {
+            let path = path_in(structure, schedule, block)?;
+            let block = structure.blocks.get(block);
+            let short = shorten(structure, schedule, &path, &[]);
+            (Pattern::Serializability { begin: block.begin, end: block.end, path }, short)
+        }
+        Candidate::Transactions(block) => {
+            let block = structure.blocks.get(block);
+            let cycle = TransactionGraph::new(structure, schedule).cycle(structure, block.begin)?;
+            let short = shorten(structure, schedule, &cycle, &[]);
+            (Pattern::Transactions { begin: block.begin, end: block.end, cycle }, short)
+        }
+        Candidate::NondeterministicRead(read) => {
+            let end = schedule.iter().position(|&e| e == read)?;
+            let short = shorten(structure, &schedule[..=end], &[read], &[]);
+            nondeterministic_read(structure, read, short)
+        }
+        Candidate::FinalValue(writer) => {
+            let var = trace.variable(writer)?;
+            let writes = |e: &&EventId| trace.variable(**e) == Some(var) && trace.op(**e).writes();
+            let challenger = *schedule.iter().rev().find(writes)?;
+            let tidied = shorten(structure, schedule, schedule, &[]);
+            (Pattern::FinalValue { var, writer, challenger }, tidied)
+        }
+        Candidate::Deadlock(ref acquires) => {
+            let short = shorten(structure, schedule, &[], acquires);
+            (Pattern::Deadlock { acquires: acquires.clone() }, short)
+        }
+    })
+}
+
+/// Which of the three forms a schedule that ends with a broken read has.
+fn nondeterministic_read(
+    structure: &Structure<'_>,
+    read: EventId,
+    schedule: Vec<EventId>,
+) -> (Pattern, Vec<EventId>) {
+    let trace = structure.trace;
+    let writer = structure.couples.observed(read);
+    let same_variable =
+        |e: &&EventId| trace.variable(**e) == trace.variable(read) && trace.op(**e).writes();
+    let before = &schedule[..schedule.len() - 1];
+    let challenger = before.iter().rev().find(same_variable).copied();
+    let ran: FxHashSet<EventId> = schedule.iter().copied().collect();
+    let form = match writer {
+        // The initial value came before everything.
+        None => Form::AfterWriter,
+        Some(w) if ran.contains(&w) => Form::AfterWriter,
+        Some(w) if still_to_come(structure, &ran, w) => Form::BeforeWriter,
+        Some(_) => Form::WriterAbsent,
+    };
+    (Pattern::NondeterministicRead { read, writer, challenger, form }, schedule)
+}
+
+/// Whether the write is the next event of its thread, which nothing has cut, so that it can run
+/// right after the read.
+fn still_to_come(structure: &Structure<'_>, ran: &FxHashSet<EventId>, write: EventId) -> bool {
+    let Structure { trace, chains, .. } = structure;
+    match chains.previous(trace, write) {
+        Some(p) => {
+            ran.contains(&p) && !trace.op(p).reads() && trace.op(p) != foretell_trace::Op::TryFailed
+        }
+        None => chains.fork(trace.thread(write)).is_none_or(|f| ran.contains(&f)),
+    }
+}

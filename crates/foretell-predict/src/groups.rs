@@ -1,0 +1,244 @@
+//! Grouping: candidates that a reader would call the same bug, because they are at the same places in
+//! the source.
+//!
+//! Without `--all` one witness for each group is enough. Races and atomicity violations of a large
+//! trace have more candidates than fit in memory, so they are never listed: accesses of a variable that agree in
+//! thread, place, kind and locks held are one *class*, and a group is a list of
+//! pairs of classes. Its candidates are tried nearest first, those that were close to
+//! happening in the observed run.
+
+use std::collections::BTreeMap;
+
+use foretell_model::{SectionId, Structure};
+use foretell_trace::{EventId, Op, ThreadId, VarId};
+use rustc_hash::FxHashMap;
+
+use crate::analyses::{Analysis, Candidate, candidates};
+use crate::conflict::conflict;
+
+/// Candidates of which one witness is wanted.
+pub(crate) struct Group {
+    pub(crate) analysis: Analysis,
+    /// How many candidates there are.
+    pub(crate) size: u64,
+    members: Members,
+}
+
+enum Members {
+    /// As they are.
+    List(Vec<Candidate>),
+    /// Pairs of classes of a variable: racing accesses, or (c, c') and r.
+    Pairs(Vec<(Class, Class)>),
+}
+
+/// Accesses, or pairs of accesses of one block, that differ only in when they happened.
+type Class = std::sync::Arc<Vec<Member>>;
+
+/// An access, or two of one block.
+type Member = (EventId, Option<EventId>);
+
+/// A place in the source; where it is unknown, thread, operation and variable stand for it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Place {
+    Known(u32),
+    Unknown(ThreadId, Op, u32),
+}
+
+fn place(structure: &Structure<'_>, e: EventId) -> Place {
+    let trace = structure.trace;
+    match trace.site(e) {
+        Some(site) => Place::Known(trace.place_index(site)),
+        None => {
+            let object = trace.variable(e).map_or(u32::MAX, |x| x.0);
+            Place::Unknown(trace.thread(e), trace.op(e), object)
+        }
+    }
+}
+
+/// All groups of an analysis; with `all`, every candidate is a group of its own.
+pub(crate) fn groups(structure: &Structure<'_>, analysis: Analysis, all: bool) -> Vec<Group> {
+    let single = |members: Vec<Candidate>| Group {
+        analysis,
+        size: members.len() as u64,
+        members: Members::List(members),
+    };
+    if all {
+        return candidates(structure, analysis).into_iter().map(|c| single(vec![c])).collect();
+    }
+    match analysis {
+        Analysis::Race => class_groups(structure, analysis, races),
+        Analysis::Atomicity => class_groups(structure, analysis, triples),
+        _ => {
+            let mut groups: BTreeMap<Vec<Place>, Vec<Candidate>> = BTreeMap::new();
+            for candidate in candidates(structure, analysis) {
+                groups.entry(places(structure, &candidate)).or_default().push(candidate);
+            }
+            groups.into_values().map(single).collect()
+        }
+    }
+}
+
+fn places(structure: &Structure<'_>, candidate: &Candidate) -> Vec<Place> {
+    let of = |e: EventId| place(structure, e);
+    match candidate {
+        Candidate::Race(a, b) => vec![of(*a).min(of(*b)), of(*a).max(of(*b))],
+        Candidate::Atomicity(c, r, c2) => vec![of(*c), of(*r), of(*c2)],
+        Candidate::Serializability(b) | Candidate::Transactions(b) => {
+            vec![of(structure.blocks.get(*b).begin)]
+        }
+        Candidate::NondeterministicRead(e) => vec![of(*e)],
+        // Apart from the reads: a final value has two entries.
+        Candidate::FinalValue(e) => vec![of(*e), of(*e)],
+        Candidate::Deadlock(acquires) => {
+            let mut places: Vec<_> = acquires.iter().map(|&e| of(e)).collect();
+            places.sort_unstable();
+            places
+        }
+    }
+}
+
+type ByPlaces = BTreeMap<Vec<Place>, Vec<(Class, Class)>>;
+
+fn class_groups(
+    structure: &Structure<'_>,
+    analysis: Analysis,
+    pairs: fn(&Structure<'_>, VarId, &mut ByPlaces),
+) -> Vec<Group> {
+    let mut groups = ByPlaces::new();
+    for x in (0..structure.trace.variable_count()).map(VarId::from_index) {
+        if !structure.trace.is_opaque(x) && structure.couples.accesses_by_thread(x).len() > 1 {
+            pairs(structure, x, &mut groups);
+        }
+    }
+    let group = |pairs: Vec<(Class, Class)>| Group {
+        analysis,
+        size: pairs.iter().map(|(a, b)| a.len() as u64 * b.len() as u64).sum(),
+        members: Members::Pairs(pairs),
+    };
+    groups.into_values().map(group).collect()
+}
+
+/// What the accesses of a class have in common. The locks are those held, sorted.
+type Key = (ThreadId, Place, Op, Vec<(u32, bool)>);
+
+/// The classes of accesses of a variable, in the order they first occur.
+fn classes(structure: &Structure<'_>, x: VarId) -> Vec<(Key, Class)> {
+    let trace = structure.trace;
+    let mut index: FxHashMap<Key, usize> = FxHashMap::default();
+    let mut classes: Vec<(Key, Vec<Member>)> = Vec::new();
+    for &e in structure.couples.accesses(x) {
+        let held = locks_of(structure, structure.locks.held_before(e));
+        let key = (trace.thread(e), place(structure, e), trace.op(e), held);
+        let i = *index.entry(key).or_insert_with_key(|key| {
+            classes.push((key.clone(), Vec::new()));
+            classes.len() - 1
+        });
+        classes[i].1.push((e, None));
+    }
+    classes.into_iter().map(|(key, members)| (key, Class::new(members))).collect()
+}
+
+fn locks_of(structure: &Structure<'_>, sections: &[SectionId]) -> Vec<(u32, bool)> {
+    let mut held: Vec<_> =
+        sections.iter().map(|&s| structure.locks.get(s)).map(|s| (s.lock.0, s.shared)).collect();
+    held.sort_unstable();
+    held
+}
+
+/// Pairs of classes that may race.
+fn races(structure: &Structure<'_>, x: VarId, groups: &mut ByPlaces) {
+    let classes = classes(structure, x);
+    for (i, (key_a, a)) in classes.iter().enumerate() {
+        for (key_b, b) in &classes[i + 1..] {
+            let both_atomic = key_a.2.is_atomic() && key_b.2.is_atomic();
+            if !both_atomic && conflict(structure.trace, a[0].0, b[0].0) {
+                let places = vec![key_a.1.min(key_b.1), key_a.1.max(key_b.1)];
+                groups.entry(places).or_default().push((a.clone(), b.clone()));
+            }
+        }
+    }
+}
+
+/// Classes of (c, c') with classes of r.
+fn triples(structure: &Structure<'_>, x: VarId, groups: &mut ByPlaces) {
+    let trace = structure.trace;
+    let others = classes(structure, x);
+    let mut index: BTreeMap<(Key, Place, Op), Vec<Member>> = BTreeMap::new();
+    for (thread, list) in structure.couples.accesses_by_thread(x) {
+        for (i, &c) in list.iter().enumerate() {
+            let Some(block) = structure.blocks.outermost(c) else { continue };
+            for &c2 in &list[i + 1..] {
+                if structure.blocks.outermost(c2) != Some(block) {
+                    break;
+                }
+                let at_c2 = structure.locks.held_before(c2);
+                let both: Vec<_> = structure.locks.held_before(c).to_vec();
+                let both: Vec<_> = both.into_iter().filter(|s| at_c2.contains(s)).collect();
+                let spans = locks_of(structure, &both);
+                let key = (*thread, place(structure, c), trace.op(c), spans);
+                let key = (key, place(structure, c2), trace.op(c2));
+                index.entry(key).or_default().push((c, Some(c2)));
+            }
+        }
+    }
+    for ((key, place2, _), members) in index {
+        let inside = Class::new(members);
+        let (c, c2) = (inside[0].0, inside[0].1.unwrap_or(inside[0].0));
+        for (other, r) in &others {
+            if conflict(trace, c, r[0].0) && conflict(trace, r[0].0, c2) {
+                let places = vec![key.1, other.1, place2];
+                groups.entry(places).or_default().push((inside.clone(), r.clone()));
+            }
+        }
+    }
+}
+
+impl Group {
+    /// The candidates, nearest first where they are pairs. `keep` says of two classes, given one
+    /// member of each, whether any of their pairs can be a finding.
+    pub(crate) fn candidates<'g>(
+        &'g self,
+        keep: impl Fn(&Candidate) -> bool + 'g,
+    ) -> Box<dyn Iterator<Item = Candidate> + 'g> {
+        let analysis = self.analysis;
+        match &self.members {
+            Members::List(list) => Box::new(list.iter().cloned()),
+            Members::Pairs(pairs) => {
+                let kept =
+                    pairs.iter().filter(move |(a, b)| keep(&candidate(analysis, a[0], b[0])));
+                let kept: Vec<_> = kept.collect();
+                let near = kept.clone().into_iter().flat_map(|(a, b)| neighbours(a, b));
+                let far = kept.into_iter().flat_map(|(a, b)| strangers(a, b));
+                Box::new(near.chain(far).map(move |(a, b)| candidate(analysis, a, b)))
+            }
+        }
+    }
+}
+
+fn candidate(analysis: Analysis, a: Member, b: Member) -> Candidate {
+    match a.1 {
+        Some(c2) => Candidate::Atomicity(a.0, b.0, c2),
+        None => {
+            debug_assert_eq!(analysis, Analysis::Race);
+            Candidate::Race(a.0.min(b.0), a.0.max(b.0))
+        }
+    }
+}
+
+/// For each member of `a`, the last one of `b` before it and the first one after it.
+fn neighbours<'c>(a: &'c Class, b: &'c Class) -> impl Iterator<Item = (Member, Member)> + 'c {
+    a.iter().flat_map(move |&m| {
+        let i = b.partition_point(|n| n.0 < m.0);
+        let near = [i.checked_sub(1), Some(i)];
+        near.into_iter().flatten().filter_map(|i| b.get(i)).map(move |&n| (m, n))
+    })
+}
+
+/// All other pairs.
+fn strangers<'c>(a: &'c Class, b: &'c Class) -> impl Iterator<Item = (Member, Member)> + 'c {
+    a.iter().flat_map(move |&m| {
+        let i = b.partition_point(|n| n.0 < m.0);
+        let far = b.iter().enumerate().filter(move |(j, _)| *j != i && *j + 1 != i);
+        far.map(move |(_, &n)| (m, n))
+    })
+}

@@ -1,0 +1,71 @@
+//! A query: a pattern to look for in some feasible interleaving.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use foretell_model::BlockId;
+use foretell_trace::EventId;
+
+/// Asks for a feasible interleaving that has run some events, leaves others next, and reaches a
+/// goal. Analyses make queries; engines answer them.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Query {
+    /// Events that have run.
+    pub run: Vec<EventId>,
+    /// Events that are next in their threads, which have started and are not cut.
+    pub next: Vec<EventId>,
+    /// Pairs of events of `run`: the first runs before the second.
+    pub order: Vec<(EventId, EventId)>,
+    /// What else has to be the case.
+    pub goal: Goal,
+}
+
+/// What an interleaving has to show beyond which events ran and in which order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Goal {
+    /// Nothing.
+    #[default]
+    Reach,
+    /// This read, which has run, is broken.
+    Broken(EventId),
+    /// Every event has run, none is broken, and this write is not the last one of its variable.
+    Overwritten(EventId),
+    /// A path of conflicts and program order leaves this block and comes back to it
+    /// (serializability).
+    Path(BlockId),
+    /// A cycle of transactions goes through this outermost block.
+    Cycle(BlockId),
+}
+
+/// What an engine says to a query.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    /// Yes, and this is how.
+    Witness(Vec<EventId>),
+    /// No feasible interleaving does.
+    Impossible,
+    /// The search was cut short, for this reason.
+    Undecided(String),
+}
+
+/// When to give up.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Limit<'a> {
+    /// At this time.
+    pub deadline: Option<Instant>,
+    /// When somebody sets this.
+    pub stop: Option<&'a AtomicBool>,
+}
+
+impl Limit<'_> {
+    /// The reason to stop now, if there is one.
+    pub fn reached(&self) -> Option<&'static str> {
+        if self.stop.is_some_and(|s| s.load(Ordering::Relaxed)) {
+            Some("interrupted")
+        } else if self.deadline.is_some_and(|d| Instant::now() >= d) {
+            Some("time limit")
+        } else {
+            None
+        }
+    }
+}

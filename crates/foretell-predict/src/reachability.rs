@@ -1,0 +1,342 @@
+//! Which accesses can lie on a path of conflicts and program order that leaves an atomic block and
+//! comes back, judged by must-happen-before alone, and the paths and cycles of a given interleaving.
+//!
+//! The first part is what the trace-segmentation paper's static check is about: an access that
+//! cannot be reached from the block, or from which the block cannot be reached, is on no path in
+//! any interleaving. The second part reads the path of a violation off its witness.
+
+use std::collections::VecDeque;
+
+use foretell_model::{BlockId, SectionId, Structure};
+use foretell_trace::{EventId, ThreadId, VarId};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::conflict::{conflict, visible_variable};
+use crate::filters::excludes;
+
+/// Per thread, the positions from which on accesses can be reached from somewhere, and up to which
+/// they can reach something.
+#[derive(Clone, Debug)]
+pub(crate) struct Reach {
+    from: Vec<u32>,
+    /// One past the last position.
+    to: Vec<u32>,
+    /// Sections that the block is inside of from its first access to its last: while they are open,
+    /// nobody else gets into a section of the same lock, so such accesses are on no path.
+    spans: Vec<SectionId>,
+}
+
+impl Reach {
+    /// What lies between leaving `block` and coming back. With `own_thread`, accesses of the block's
+    /// own thread outside of it are steps as well (transactions); a transaction that is
+    /// entered late can be left early, so thresholds then move to the transaction's limits.
+    pub(crate) fn around(structure: &Structure<'_>, block: BlockId, transactions: bool) -> Self {
+        let threads = structure.chains.thread_count();
+        let accesses = accesses_of(structure, block);
+        let mut spans = Vec::new();
+        if let (false, Some(&first), Some(&last)) =
+            (transactions, accesses.first(), accesses.last())
+        {
+            let held_at_last = structure.locks.held_before(last);
+            spans.extend(structure.locks.held_before(first));
+            spans.retain(|s| held_at_last.contains(s));
+        }
+        let mut reach = Self { from: vec![u32::MAX; threads], to: vec![0; threads], spans };
+        let own = (!transactions).then(|| structure.blocks.get(block).thread);
+        reach.forward(structure, &accesses, own, transactions);
+        reach.backward(structure, &accesses, own, transactions);
+        reach
+    }
+
+    /// Whether nothing can be on a path.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.from.iter().zip(&self.to).all(|(from, to)| from >= to)
+    }
+
+    /// Whether an access can be on a path.
+    pub(crate) fn contains(&self, structure: &Structure<'_>, e: EventId) -> bool {
+        let thread = structure.trace.thread(e).index();
+        let position = structure.chains.position(e);
+        self.from[thread] <= position && position < self.to[thread] && self.possible(structure, e)
+    }
+
+    fn possible(&self, structure: &Structure<'_>, e: EventId) -> bool {
+        !self.spans.iter().any(|&s| excludes(structure, s, e))
+    }
+
+    /// Whether the step from one access to another is a conflict of accesses that can be on a path.
+    fn step(&self, structure: &Structure<'_>, u: EventId, v: EventId) -> bool {
+        conflict(structure.trace, u, v) && self.possible(structure, v)
+    }
+
+    fn forward(
+        &mut self,
+        structure: &Structure<'_>,
+        start: &[EventId],
+        without: Option<ThreadId>,
+        transactions: bool,
+    ) {
+        let Structure { trace, chains, must, couples, .. } = structure;
+        let mut work: Vec<EventId> = start.to_vec();
+        if transactions && let Some(&first) = start.first() {
+            // Program order leads from the block to everything after it.
+            let thread = trace.thread(first);
+            let last = chains.position(start[start.len() - 1]);
+            self.lower(structure, thread, last + 1, &mut work);
+        }
+        while let Some(u) = work.pop() {
+            let Some(x) = self.access(structure, u, start) else { continue };
+            for (thread, list) in couples.accesses_by_thread(x) {
+                if *thread == trace.thread(u) || Some(*thread) == without {
+                    continue;
+                }
+                let needed = must.needs(chains, trace, u, *thread);
+                let possible = list.partition_point(|&v| chains.position(v) < needed);
+                let Some(&v) = list[possible..].iter().find(|&&v| self.step(structure, u, v))
+                else {
+                    continue;
+                };
+                let first = if transactions { first_of_transaction(structure, v) } else { v };
+                self.lower(structure, *thread, chains.position(first), &mut work);
+            }
+        }
+    }
+
+    /// The variable of an access that steps may start from: one of the block, or one that can be on a
+    /// path.
+    fn access(&self, structure: &Structure<'_>, u: EventId, start: &[EventId]) -> Option<VarId> {
+        let inside = || start.binary_search(&u).is_ok();
+        visible_variable(structure.trace, u).filter(|_| self.possible(structure, u) || inside())
+    }
+
+    fn lower(&mut self, s: &Structure<'_>, thread: ThreadId, to: u32, work: &mut Vec<EventId>) {
+        let from = &mut self.from[thread.index()];
+        if to < *from {
+            let events = s.chains.events(thread);
+            let end = (*from as usize).min(events.len());
+            work.extend(&events[(to as usize).min(end)..end]);
+            *from = to;
+        }
+    }
+
+    fn backward(
+        &mut self,
+        structure: &Structure<'_>,
+        start: &[EventId],
+        without: Option<ThreadId>,
+        transactions: bool,
+    ) {
+        let Structure { trace, chains, must, couples, .. } = structure;
+        let mut work: Vec<EventId> = start.to_vec();
+        if transactions && let Some(&first) = start.first() {
+            let before = chains.position(first);
+            self.raise(structure, trace.thread(first), before, &mut work);
+        }
+        while let Some(u) = work.pop() {
+            let Some(x) = self.access(structure, u, start) else { continue };
+            let own = trace.thread(u);
+            for (thread, list) in couples.accesses_by_thread(x) {
+                if *thread == own || Some(*thread) == without {
+                    continue;
+                }
+                let possible = list
+                    .partition_point(|&v| must.needs(chains, trace, v, own) <= chains.position(u));
+                let Some(&v) = list[..possible].iter().rev().find(|&&v| self.step(structure, u, v))
+                else {
+                    continue;
+                };
+                let last = if transactions { last_of_transaction(structure, v) } else { v };
+                self.raise(structure, *thread, chains.position(last) + 1, &mut work);
+            }
+        }
+    }
+
+    fn raise(&mut self, s: &Structure<'_>, thread: ThreadId, to: u32, work: &mut Vec<EventId>) {
+        let old = &mut self.to[thread.index()];
+        if to > *old {
+            work.extend(&s.chains.events(thread)[*old as usize..to as usize]);
+            *old = to;
+        }
+    }
+}
+
+/// The accesses of a block that can take part in a finding.
+pub(crate) fn accesses_of(structure: &Structure<'_>, block: BlockId) -> Vec<EventId> {
+    let events = structure.blocks.events(&structure.chains, block);
+    events.iter().copied().filter(|&e| visible_variable(structure.trace, e).is_some()).collect()
+}
+
+/// The event that stands for the transaction of `e`: the begin of its outermost block, or itself.
+pub(crate) fn transaction(structure: &Structure<'_>, e: EventId) -> EventId {
+    structure.blocks.outermost(e).map_or(e, |b| structure.blocks.get(b).begin)
+}
+
+fn first_of_transaction(structure: &Structure<'_>, e: EventId) -> EventId {
+    transaction(structure, e)
+}
+
+fn last_of_transaction(structure: &Structure<'_>, e: EventId) -> EventId {
+    structure.blocks.outermost(e).map_or(e, |b| {
+        let block = structure.blocks.get(b);
+        structure.chains.events(block.thread)[block.last as usize]
+    })
+}
+
+/// The path of a serializability violation of `block` in an interleaving: the earliest that
+/// closes, with few steps.
+pub(crate) fn path_in(
+    structure: &Structure<'_>,
+    schedule: &[EventId],
+    block: BlockId,
+) -> Option<Vec<EventId>> {
+    let trace = structure.trace;
+    let inside: FxHashSet<EventId> = accesses_of(structure, block).into_iter().collect();
+    let own = structure.blocks.get(block).thread;
+    let mut search = PathSearch::default();
+    for &e in schedule {
+        let Some(x) = visible_variable(trace, e) else { continue };
+        let thread = trace.thread(e);
+        if inside.contains(&e) {
+            if let Some((from, _)) = search.best(trace, x.0, e, |f| !inside.contains(&f)) {
+                return Some(search.path(from, e));
+            }
+            search.reached.entry(x.0).or_default().push((e, 0));
+        } else if thread != own {
+            let by_conflict = search.best(trace, x.0, e, |_| true);
+            let by_order = search.last_of_thread.get(&thread).copied();
+            let best = [by_conflict, by_order].into_iter().flatten().min_by_key(|(_, d)| *d);
+            if let Some((from, distance)) = best {
+                search.parent.insert(e, from);
+                search.reached.entry(x.0).or_default().push((e, distance + 1));
+                search.last_of_thread.insert(thread, (e, distance + 1));
+            }
+        }
+    }
+    None
+}
+
+#[derive(Default)]
+struct PathSearch {
+    /// By variable, what was reached, with the number of steps from the block.
+    reached: FxHashMap<u32, Vec<(EventId, u32)>>,
+    last_of_thread: FxHashMap<ThreadId, (EventId, u32)>,
+    parent: FxHashMap<EventId, EventId>,
+}
+
+impl PathSearch {
+    fn best(
+        &self,
+        trace: &foretell_trace::Trace,
+        x: u32,
+        e: EventId,
+        allowed: impl Fn(EventId) -> bool,
+    ) -> Option<(EventId, u32)> {
+        let reached = self.reached.get(&x)?;
+        let candidates = reached.iter().filter(|(f, _)| allowed(*f) && conflict(trace, *f, e));
+        candidates.min_by_key(|(_, distance)| *distance).copied()
+    }
+
+    fn path(&self, last: EventId, t: EventId) -> Vec<EventId> {
+        let mut path = vec![t, last];
+        let mut e = last;
+        while let Some(&parent) = self.parent.get(&e) {
+            path.push(parent);
+            e = parent;
+        }
+        path.reverse();
+        path
+    }
+}
+
+/// The two accesses of a conflict; `None` is program order.
+type Step = Option<(EventId, EventId)>;
+
+/// What the graph of transactions of an interleaving says about the transaction of one block.
+pub(crate) struct TransactionGraph {
+    /// By transaction: the edges out of it.
+    edges: FxHashMap<EventId, Vec<(EventId, Step)>>,
+    /// By transaction: its first access.
+    first: FxHashMap<EventId, EventId>,
+}
+
+impl TransactionGraph {
+    /// Builds the graph of an interleaving. Of the conflicts on a variable only those are kept
+    /// that have no other write in between: the rest follow through the transactions between them.
+    pub(crate) fn new(structure: &Structure<'_>, schedule: &[EventId]) -> Self {
+        let trace = structure.trace;
+        let mut graph = Self { edges: FxHashMap::default(), first: FxHashMap::default() };
+        let mut last_write: FxHashMap<u32, EventId> = FxHashMap::default();
+        let mut reads: FxHashMap<u32, Vec<EventId>> = FxHashMap::default();
+        let mut last_of_thread: FxHashMap<ThreadId, EventId> = FxHashMap::default();
+        for &e in schedule {
+            let Some(x) = visible_variable(trace, e) else { continue };
+            let own = transaction(structure, e);
+            graph.first.entry(own).or_insert(e);
+            let previous = last_of_thread.insert(trace.thread(e), own);
+            if let Some(previous) = previous.filter(|&p| p != own) {
+                graph.edges.entry(previous).or_default().push((own, None));
+            }
+            let mut from: Vec<EventId> = last_write.get(&x.0).copied().into_iter().collect();
+            if trace.op(e).writes() {
+                from.extend(reads.remove(&x.0).unwrap_or_default());
+                last_write.insert(x.0, e);
+            } else {
+                reads.entry(x.0).or_default().push(e);
+            }
+            for f in from {
+                if conflict(trace, f, e) {
+                    let edges = graph.edges.entry(transaction(structure, f)).or_default();
+                    edges.push((own, Some((f, e))));
+                }
+            }
+        }
+        graph
+    }
+
+    /// All transactions that can be reached from `start`, each with the edge it was first
+    /// reached by.
+    fn search(&self, start: EventId) -> FxHashMap<EventId, (EventId, Step)> {
+        let mut parents = FxHashMap::default();
+        let mut queue = VecDeque::from([start]);
+        while let Some(t) = queue.pop_front() {
+            for &(to, by) in self.edges.get(&t).map_or(&[][..], Vec::as_slice) {
+                parents.entry(to).or_insert_with(|| {
+                    queue.push_back(to);
+                    (t, by)
+                });
+            }
+        }
+        parents
+    }
+
+    /// The transactions that can be reached from `start` by at least one edge.
+    pub(crate) fn reached(&self, start: EventId) -> FxHashSet<EventId> {
+        self.search(start).into_keys().collect()
+    }
+
+    /// The accesses along a shortest cycle through `start`, if there is a cycle.
+    pub(crate) fn cycle(&self, structure: &Structure<'_>, start: EventId) -> Option<Vec<EventId>> {
+        let parents = self.search(start);
+        let mut accesses = Vec::new();
+        let mut t = start;
+        loop {
+            let &(from, by) = parents.get(&t)?;
+            if let Some((f, e)) = by {
+                accesses.push(e);
+                accesses.push(f);
+            }
+            t = from;
+            if t == start {
+                break;
+            }
+        }
+        // A cycle that enters and leaves the block by program order still names an access of it.
+        let &own = self.first.get(&start)?;
+        if !accesses.iter().any(|&e| transaction(structure, e) == start) {
+            accesses.push(own);
+        }
+        accesses.reverse();
+        accesses.dedup();
+        Some(accesses)
+    }
+}

@@ -1,0 +1,98 @@
+//! Prediction against brute force: the same findings on random traces of every family, none missing,
+//! none extra, whatever filters are on. Every witness has passed the checker, or `predict` fails.
+//!
+//! `FORETELL_SEEDS=20000 cargo test --release -p foretell-predict --test agree` is the long soak.
+
+use foretell_brute::Findings;
+use foretell_generate::{Family, Params, generate};
+use foretell_predict::analyses::Candidate;
+use foretell_predict::driver::{Options, predict};
+use foretell_predict::filters::Filters;
+use foretell_trace::{Model, Trace};
+use foretell_verify::Pattern;
+
+/// The findings of `predict --all`, as brute force gives them.
+fn predicted(trace: &Trace, model: Model, filters: Filters) -> Result<Findings, String> {
+    let options = Options { all: true, filters, jobs: 1, ..Options::default() };
+    let prediction = predict(trace, model, &options).map_err(|defects| format!("{defects:?}"))?;
+    if let Some((candidate, reason)) = prediction.undecided.first() {
+        return Err(format!("{candidate:?} is undecided: {reason}"));
+    }
+    let mut findings = Findings::default();
+    for finding in prediction.findings {
+        match (finding.pattern, finding.candidate) {
+            (Pattern::Race { a, b }, _) => drop(findings.races.insert([a, b])),
+            (Pattern::Atomicity { c, r, c2 }, _) => drop(findings.atomicity.insert([c, r, c2])),
+            (Pattern::Serializability { begin, .. }, _) => {
+                findings.serializability.insert(begin);
+            }
+            (Pattern::Transactions { begin, .. }, _) => drop(findings.transactions.insert(begin)),
+            (Pattern::NondeterministicRead { read, .. }, _) => {
+                findings.nondeterministic_reads.insert(read);
+            }
+            (Pattern::FinalValue { var, .. }, _) => drop(findings.final_values.insert(var)),
+            (_, Candidate::Deadlock(acquires)) => drop(findings.deadlocks.insert(acquires)),
+            (pattern, candidate) => return Err(format!("{candidate:?} became {pattern:?}")),
+        }
+    }
+    Ok(findings)
+}
+
+fn seeds() -> u64 {
+    std::env::var("FORETELL_SEEDS").ok().and_then(|s| s.parse().ok()).unwrap_or(1000)
+}
+
+fn agree(family: Family, seeds: std::ops::Range<u64>, filters: Filters) {
+    for seed in seeds {
+        let trace = generate(family, &Params::small(family, seed));
+        for model in [Model::View, Model::Value] {
+            let Some(expected) = foretell_brute::findings_within(&trace, model, 200_000) else {
+                continue;
+            };
+            let actual = predicted(&trace, model, filters);
+            assert_eq!(actual, Ok(expected), "{family} seed {seed} {model}\n{}", show(&trace));
+        }
+    }
+}
+
+fn show(trace: &Trace) -> String {
+    let mut text = Vec::new();
+    foretell_trace::text::write(trace, &mut text).expect("a generated trace can be written");
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+macro_rules! families {
+    ($($test:ident $family:ident;)*) => {$(
+        #[test]
+        fn $test() {
+            agree(Family::$family, 0..seeds(), Filters::default());
+            let few = seeds() / 10;
+            let only = [
+                Filters::NONE,
+                Filters { locksets: true, ..Filters::NONE },
+                Filters { histories: true, ..Filters::NONE },
+                Filters { must: true, ..Filters::NONE },
+                Filters { reachability: true, ..Filters::NONE },
+            ];
+            for (i, filters) in only.into_iter().enumerate() {
+                let start = 1_000_000 * (i as u64 + 1);
+                agree(Family::$family, start..start + few, filters);
+            }
+        }
+    )*};
+}
+
+families! {
+    uniform Uniform;
+    locks Locks;
+    inversion Inversion;
+    queue Queue;
+    fork_join ForkJoin;
+    blocks Blocks;
+    lucky Lucky;
+    mixed Mixed;
+    readers_writers ReadersWriters;
+    sync Sync;
+    values Values;
+    symbolic_without_symbols Symbolic;
+}
