@@ -3,7 +3,9 @@
 //!
 //! A run is cut off at the wanted number of events. Where every thread is blocked, the machine
 //! lets a waiter time out; if there is none, it skips a semaphore, barrier or join that
-//! cannot go on; if there is none of these either, the run ends there, deadlocked.
+//! cannot go on; if there is none of these either, the run ends there, deadlocked. The same happens to a
+//! thread that waits very long while others go on, so that long runs do not lose their threads
+//! one by one.
 
 use foretell_trace::{EventKind, ThreadId, Trace};
 
@@ -13,6 +15,10 @@ use crate::rng::Rng;
 
 /// Instructions without events that a thread may run in a row before others get a chance.
 const PATIENCE: usize = 64;
+
+/// How often a thread may be turned away, for each thread there is, before it gives up on a
+/// semaphore, a barrier or a wait.
+const PERSISTENCE: usize = 20;
 
 /// Runs the program for at most `events` events.
 pub(crate) fn run(program: &Program, events: usize, rng: Rng) -> Trace {
@@ -43,6 +49,8 @@ pub(crate) struct Thread {
     pub(crate) id: ThreadId,
     started: bool,
     wait: Option<Wait>,
+    /// How often it was turned away since its last event.
+    denied: usize,
     pub(crate) locals: [i64; LOCALS],
     picks: [u32; LOCALS],
     rounds: [u32; LOCALS],
@@ -96,6 +104,7 @@ impl<'p> Machine<'p> {
                 id: recorder.builder.thread(&format!("T{}", t + 1)),
                 started: true,
                 wait: None,
+                denied: 0,
                 locals: [0; LOCALS],
                 picks: [0; LOCALS],
                 rounds: [0; LOCALS],
@@ -145,8 +154,10 @@ impl<'p> Machine<'p> {
         if !self.threads[t].started {
             return Turn::Blocked;
         }
+        let desperate = self.threads[t].denied > PERSISTENCE * self.threads.len();
+        self.threads[t].denied += 1;
         if let Some(wait) = self.threads[t].wait {
-            let ends = wait.notified || wait.timed && self.rng.chance(25);
+            let ends = wait.notified || desperate || wait.timed && self.rng.chance(25);
             return if ends { self.end_wait(t, wait) } else { Turn::Blocked };
         }
         let program = self.program;
@@ -166,6 +177,7 @@ impl<'p> Machine<'p> {
                     return Turn::Ran;
                 }
                 Effect::Silent(pc) => self.threads[t].pc = pc,
+                Effect::Blocked if desperate && gives_up(instr) => self.threads[t].pc += 1,
                 Effect::Blocked => return Turn::Blocked,
             }
         }
@@ -173,6 +185,14 @@ impl<'p> Machine<'p> {
     }
 
     fn record(&mut self, t: usize, kind: EventKind, instr: Instr) {
+        self.threads[t].denied = 0;
+        // Luck is given back at once, or the same thread would have it for ever.
+        while let Some(Instr { what: Do::Unlucky, .. }) =
+            self.program.threads[t].get(self.threads[t].pc)
+        {
+            self.control(t, Do::Unlucky, 0);
+            self.threads[t].pc += 1;
+        }
         let site = self.recorder.site(instr.line);
         self.recorder.builder.push(self.threads[t].id, kind, Some(site));
     }
@@ -459,6 +479,11 @@ impl<'p> Machine<'p> {
         self.threads[stuck].pc += 1;
         Some(stuck)
     }
+}
+
+/// Whether a thread may skip this instruction rather than be blocked for ever.
+fn gives_up(instr: Instr) -> bool {
+    matches!(instr.what, Do::Down(_) | Do::Leave(_))
 }
 
 /// What an instruction does to the world outside its thread.

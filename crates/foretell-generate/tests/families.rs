@@ -53,7 +53,12 @@ fn long_traces_are_legal_and_as_long_as_asked_for() {
             };
             let trace = generate(family, &params);
             assert_eq!(legality::check(&trace), Ok(()), "{family}, seed {seed}");
-            assert_eq!(trace.len(), 3000, "{family}, seed {seed}");
+            // Where nothing switches threads, they must come to an end: the length is a guess.
+            let least = if family == Family::Lucky { 2000 } else { 3000 };
+            assert!((least..=3000).contains(&trace.len()), "{family}, seed {seed}");
+            let mut shares = vec![0; trace.thread_count()];
+            trace.ids().for_each(|e| shares[trace.thread(e).index()] += 1);
+            assert!(shares.iter().all(|&s| s >= 5), "{family}, seed {seed}: {shares:?}");
             assert!(trace.site_count() < 400, "{family}, seed {seed}");
         }
     }

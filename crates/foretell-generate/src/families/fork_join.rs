@@ -26,7 +26,7 @@ pub(super) fn program(params: &Params, rng: &mut Rng) -> Program {
         let mut coder = Coder::at(line);
         let links = 2 * children.len();
         let work = if is_short(params) { share.saturating_sub(links).max(1) } else { 12 };
-        let rounds = if is_short(params) { 0 } else { (share / (2 * work)) as u32 };
+        let rounds = if is_short(params) { 0 } else { (share / work) as u32 };
         labour(rng, &style, &mut coder, work / 3, 0);
         for &child in children {
             coder.add(Do::Fork(child));

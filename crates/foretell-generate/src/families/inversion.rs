@@ -13,6 +13,8 @@ pub(super) struct Circle {
     variables: usize,
     /// Percentage of pairs that take their locks the right way round.
     polite: usize,
+    /// Percentage of pairs that no other pair gets in the way of.
+    lucky: usize,
 }
 
 impl Circle {
@@ -26,8 +28,8 @@ impl Circle {
                 _ => rng.chance(50),
             })
             .collect();
-        let polite = if is_short(params) { 10 } else { 60 };
-        Circle { length, gated, variables: params.variables, polite }
+        let (polite, lucky) = if is_short(params) { (10, 70) } else { (60, 100) };
+        Circle { length, gated, variables: params.variables, polite, lucky }
     }
 
     /// One pair of nested sections of thread `t`; how many events it makes.
@@ -38,7 +40,10 @@ impl Circle {
         }
         let gate = self.gated[t].then_some(self.length);
         let mut cost = 4;
-        coder.add(Do::Lucky);
+        let lucky = rng.chance(self.lucky);
+        if lucky {
+            coder.add(Do::Lucky);
+        }
         let path = gate.into_iter().chain([first, second]);
         for lock in path.clone() {
             coder.add(Do::Acquire(lock.into()));
@@ -55,7 +60,9 @@ impl Circle {
         for lock in order {
             coder.add(Do::Release(lock.into()));
         }
-        coder.add(Do::Unlucky);
+        if lucky {
+            coder.add(Do::Unlucky);
+        }
         cost + 2 * usize::from(gate.is_some())
     }
 

@@ -64,7 +64,10 @@ fn threads(
         (0..n).map(|t| any && t > 0 && (!is_short(params) || rng.chance(70))).collect()
     };
     let (budget, rounds) = if !is_short(params) {
-        (rng.between(10, 30), FOREVER)
+        let budget = rng.between(10, 30);
+        // A schedule that never switches needs threads that come to an end.
+        let ending = (share / budget) as u32;
+        (budget, if params.switch == 0 { ending } else { FOREVER })
     } else if share >= 6 && rng.chance(25) {
         (share / 2, 1)
     } else {
