@@ -149,6 +149,11 @@ pub(crate) fn verdict(
 
 /// Every feasible schedule, by trying every event after every feasible one.
 pub(crate) fn all_feasible(trace: &Trace, model: Model) -> Vec<Vec<u32>> {
+    feasible_within(trace, model, usize::MAX).expect("no limit")
+}
+
+/// The same, or `None` if there are more than `most`.
+pub(crate) fn feasible_within(trace: &Trace, model: Model, most: usize) -> Option<Vec<Vec<u32>>> {
     let checker = Checker::new(trace, model);
     let mut all = vec![Vec::new()];
     let mut done = 0;
@@ -160,8 +165,11 @@ pub(crate) fn all_feasible(trace: &Trace, model: Model) -> Vec<Vec<u32>> {
             }
         }
         done += 1;
+        if all.len() > most {
+            return None;
+        }
     }
-    all
+    Some(all)
 }
 
 /// Those that are no prefix of a longer one.
