@@ -2,7 +2,9 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use foretell_trace::Trace;
 
 use crate::failure::Failure;
 use crate::terminal::Terminal;
@@ -29,5 +31,14 @@ impl Destination {
             out.flush()
         };
         write().map_err(Failure::file(&path))
+    }
+}
+
+/// Writes a trace in the format that the file's name asks for; `-` is standard output.
+pub(crate) fn save(trace: &Trace, path: &Path) -> Result<(), Failure> {
+    match foretell_trace::io::save(trace, path) {
+        // Nobody reads on: as for everything else that goes to standard output.
+        Err(error) if error.source.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        result => result.map_err(|error| Failure::Input(error.to_string())),
     }
 }

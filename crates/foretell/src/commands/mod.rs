@@ -1,7 +1,11 @@
 //! The commands, one file each.
 
+mod convert;
+mod generate;
 mod merge;
 mod report;
+mod stats;
+mod verify;
 
 use crate::failure::{Failure, Status};
 use crate::terminal::Terminal;
@@ -9,16 +13,24 @@ use crate::terminal::Terminal;
 /// What to do.
 #[derive(clap::Subcommand, Debug)]
 pub(crate) enum Command {
-    Merge(merge::Merge),
+    Stats(stats::Stats),
+    Convert(convert::Convert),
+    Verify(verify::Verify),
     Report(report::Report),
+    Merge(merge::Merge),
+    Generate(generate::Generate),
 }
 
 impl Command {
     /// Does it.
     pub(crate) fn run(self, terminal: &mut Terminal) -> Result<Status, Failure> {
         match self {
-            Command::Merge(command) => command.run(terminal),
+            Command::Stats(command) => command.run(terminal),
+            Command::Convert(command) => command.run(terminal),
+            Command::Verify(command) => command.run(terminal),
             Command::Report(command) => command.run(terminal),
+            Command::Merge(command) => command.run(terminal),
+            Command::Generate(command) => command.run(terminal),
         }
     }
 }

@@ -1,0 +1,82 @@
+//! What holds for every command.
+
+use std::process::Stdio;
+
+use super::*;
+
+#[test]
+fn version_and_help() {
+    let version = foretell(["--version"]).quietly(0);
+    assert_eq!(version, format!("foretell {}\n", env!("CARGO_PKG_VERSION")));
+    let help = foretell(["--help"]).quietly(0);
+    for command in ["stats", "convert", "verify", "generate", "merge", "report"] {
+        assert!(help.contains(&format!("\n  {command} ")), "{command} is not in:\n{help}");
+        let help = foretell([command, "--help"]).quietly(0);
+        assert!(help.contains("Usage: foretell"), "{help}");
+    }
+}
+
+#[test]
+fn a_wrong_command_line_is_told_in_one_line() {
+    for (arguments, message) in [
+        (&["frobnicate"][..], "foretell: unrecognized subcommand 'frobnicate'"),
+        (&["stats"], "foretell: the following required arguments were not provided: <TRACE>"),
+        (&["stats", "a", "b"], "foretell: unexpected argument 'b' found"),
+        (&["stats", "a", "--lenent"], "foretell: unexpected argument '--lenent' found"),
+        (
+            &["stats", "a", "--format", "xml"],
+            "foretell: invalid value 'xml' for '--format <FORMAT>'",
+        ),
+        (&["stats", "a", "--color", "red"], "foretell: invalid value 'red' for '--color <WHEN>'"),
+        (
+            &["merge"],
+            "foretell: the following required arguments were not provided: <FINDINGS.json>",
+        ),
+    ] {
+        let line = foretell(arguments).refused();
+        assert!(line.starts_with(message), "{line}");
+        assert!(line.ends_with("(--help says more)"), "{line}");
+    }
+}
+
+#[test]
+fn without_a_command_there_is_help() {
+    let ran = foretell::<&str>([]);
+    assert_eq!(ran.status, 2);
+    assert!(ran.stderr.contains("Usage: foretell"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_closed_pipe_is_no_failure() {
+    let (trace, findings) =
+        (repository("examples/traces/bank.std"), repository("examples/traces/bank.json"));
+    let (trace, findings) = (text(&trace), text(&findings));
+    for (arguments, status) in [
+        (&["--help"][..], 0),
+        (&["stats", trace], 0),
+        (&["convert", trace, "-"], 0),
+        (&["verify", trace, findings], 0),
+        (&["merge", findings], 1),
+        (&["report", findings, "--trace", trace], 1),
+        (&["generate", "--list"], 0),
+    ] {
+        let mut child =
+            command(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        drop(child.stdout.take());
+        let ran: Ran = child.wait_with_output().unwrap().into();
+        assert_eq!((ran.status, ran.stderr.as_str()), (status, ""), "{arguments:?}");
+    }
+}
+
+#[test]
+fn colour_is_for_terminals_unless_asked_for() {
+    let (trace, findings) =
+        (repository("examples/traces/bank.std"), repository("examples/traces/bank.json"));
+    let report = ["report", text(&findings), "--trace", text(&trace)];
+    let plain = foretell(report).quietly(1);
+    assert!(!plain.contains('\u{1b}'));
+    let colored = foretell(report.into_iter().chain(["--color", "always"])).quietly(1);
+    assert!(colored.contains('\u{1b}'));
+    let never = foretell(["--color", "never"].into_iter().chain(report)).quietly(1);
+    assert_eq!(never, plain);
+}

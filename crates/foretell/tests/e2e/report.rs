@@ -1,0 +1,98 @@
+//! `foretell report`.
+
+use super::*;
+
+#[test]
+fn witnesses_are_shown_from_the_trace() {
+    let (trace, findings) =
+        (repository("examples/traces/bank.std"), repository("examples/traces/bank.json"));
+    let out = foretell(["report", text(&findings), "--trace", text(&trace)]).quietly(1);
+    assert_eq!(
+        out,
+        "\
+atomicity-1: atomicity violation on balance: clerk reads at bank.c:12 and writes at bank.c:15 in one
+  atomic block, and ledger can write at bank.c:22 in between
+
+        main          clerk           ledger
+     0  fork(clerk)                                   bank.c:31
+     1  fork(ledger)                                  bank.c:32
+     2                begin(deposit)                  bank.c:10
+     3                acq(account)                    bank.c:11
+  >  4                r(balance=100)                  bank.c:12
+     5                rel(account)                    bank.c:13
+    10                                acq(account)    bank.c:21
+  > 11                                w(balance=500)  bank.c:22
+    12                                rel(account)    bank.c:23
+     6                acq(account)                    bank.c:14
+  >  7                w(balance=110)                  bank.c:15
+
+  a schedule of 11 events; the checker accepts it
+
+nondeterminism-1: what main reads from balance at bank.c:35 depends on the schedule: it can see
+  clerk's write at bank.c:15 instead of ledger's write at bank.c:22
+
+        main                     clerk           ledger
+     0  fork(clerk)                                              bank.c:31
+     1  fork(ledger)                                             bank.c:32
+     2                           begin(deposit)                  bank.c:10
+     3                           acq(account)                    bank.c:11
+     4                           r(balance=100)                  bank.c:12
+     5                           rel(account)                    bank.c:13
+    10                                           acq(account)    bank.c:21
+    11                                           w(balance=500)  bank.c:22
+    12                                           rel(account)    bank.c:23
+     6                           acq(account)                    bank.c:14
+     7                           w(balance=110)                  bank.c:15
+     8                           rel(account)                    bank.c:16
+     9                           end(deposit)                    bank.c:17
+    13  join(clerk)                                              bank.c:33
+    14  join(ledger)                                             bank.c:34
+  > 15  r(balance=110, was 500)                                  bank.c:35
+
+  a schedule of 16 events; the checker accepts it
+
+                  candidates   predicted   undecided
+atomicity                  1           1           0
+nondeterminism             2           1           0
+"
+    );
+}
+
+#[test]
+fn the_readme_shows_what_the_report_says() {
+    let (trace, findings) =
+        (repository("examples/traces/bank.std"), repository("examples/traces/bank.json"));
+    let out = foretell(["report", text(&findings), "--trace", text(&trace)]).quietly(1);
+    let first = out.split("\n\nnondeterminism").next().unwrap();
+    assert!(read(&repository("README.md")).contains(first), "README.md is out of date:\n{first}");
+}
+
+#[test]
+fn without_the_trace_there_are_headlines_and_a_note() {
+    let files = Files::new();
+    let findings = files.add(
+        "f.json",
+        read(&repository("examples/traces/bank.json")).replace("examples/", "nowhere/"),
+    );
+    let ran = foretell([Path::new("report"), &findings]);
+    assert_eq!(ran.status, 1);
+    assert!(ran.stdout.starts_with("atomicity-1: atomicity violation on balance: bank.c:12, "));
+    assert!(ran.stderr.starts_with("nowhere/traces/bank.std: No such file"), "{}", ran.stderr);
+    assert!(ran.stderr.ends_with("(so witnesses are not shown; see --trace)\n"), "{}", ran.stderr);
+}
+
+#[test]
+fn the_trace_that_the_file_names_is_found() {
+    let findings = repository("examples/traces/bank.json");
+    let output = command([Path::new("report"), &findings]).current_dir(repository("")).output();
+    let out = Ran::from(output.unwrap()).quietly(1);
+    assert!(out.contains("a schedule of 11 events"), "{out}");
+}
+
+#[test]
+fn a_trace_that_is_another_one_is_refused() {
+    let findings = repository("examples/traces/bank.json");
+    let other = repository("examples/traces/lock-inversion.std");
+    let line = foretell(["report", text(&findings), "--trace", text(&other)]).refused();
+    assert!(line.starts_with(&format!("{}: not about the trace ", text(&findings))), "{line}");
+}
