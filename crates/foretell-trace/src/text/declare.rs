@@ -16,6 +16,7 @@ impl Reader<'_> {
             "barrier" => self.declare_barrier(rest),
             "init" => self.declare_initial_value(rest),
             "name" => self.declare_display_name(rest),
+            "meta" => self.declare_meta(rest),
             "opaque" => {
                 let name = self.name(rest, "opaque", "a variable", Spot::Object)?;
                 let v = self.builder.variable(&name);
@@ -24,7 +25,7 @@ impl Reader<'_> {
             }
             "escaped" if rest.is_empty() => self.declare_escaped(),
             _ => Err(wrong(format!(
-                "unknown declaration {} (sem, barrier, init, opaque, name, escaped)",
+                "unknown declaration {} (sem, barrier, init, opaque, name, meta, escaped)",
                 quote(word)
             ))),
         }
@@ -87,6 +88,19 @@ impl Reader<'_> {
             Some(before) if before != display => Err(twice("thread", &thread, before)),
             _ => {
                 self.builder.set_display_name(t, &display);
+                Ok(())
+            }
+        }
+    }
+
+    fn declare_meta(&mut self, text: &str) -> Result<(), Problem> {
+        let (key, value) = pair(text, "meta", "ended=exit 0")?;
+        let key = self.name(key, "meta", "a key", Spot::Object)?;
+        let value = self.unescape(value)?;
+        match self.builder.trace().meta().get(&*key) {
+            Some(before) if *before != value => Err(twice("meta", &key, before)),
+            _ => {
+                self.builder.set_meta(&key, &value);
                 Ok(())
             }
         }

@@ -85,7 +85,8 @@ fn declarations(trace: &Trace) -> Vec<String> {
         let opaque = trace.is_opaque(v);
         told.then(|| format!("var {:?} {initial:?} {opaque}", trace.variable_name(v)))
     });
-    let mut all: Vec<_> = threads.chain(variables).collect();
+    let meta = trace.meta().iter().map(|(key, value)| format!("meta {key:?} {value:?}"));
+    let mut all: Vec<_> = threads.chain(variables).chain(meta).collect();
     all.sort();
     all
 }
@@ -139,6 +140,7 @@ fn build(recipes: &[Recipe], names: &[String], declare: u8) -> Trace {
     if declare & 2 != 0 {
         let t = b.thread(&names[1]);
         b.set_display_name(t, &names[0]);
+        b.set_meta(&names[2], &names[0]);
     }
     if declare & 4 != 0 {
         let (s, p) = (b.semaphore(&names[0]), b.barrier(&names[2]));

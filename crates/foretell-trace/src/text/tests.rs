@@ -182,7 +182,10 @@ fn errors_name_line_and_cause() {
         ("#! name T=a\n#! name T=b", "2: thread `T` was declared before, as `a`"),
         ("#! opaque", "1: `opaque` needs a variable in parentheses"),
         ("T1|r(x)\n#! escaped", "2: `#! escaped` must come before events and declarations"),
-        ("#! frob x", "1: unknown declaration `frob` (sem, barrier, init, opaque, name, escaped)"),
+        (
+            "#! frob x",
+            "1: unknown declaration `frob` (sem, barrier, init, opaque, name, meta, escaped)",
+        ),
     ];
     for (text, message) in cases {
         assert_eq!(error(text), message);
@@ -234,7 +237,7 @@ fn lenient_reading_drops_and_counts() {
             "skipped 1 `req` line",
             "dropped 2 lines with an unknown operation; the first is line 1: unknown operation `foo`",
             "dropped 1 line with a declaration that does not parse; the first is line 4: unknown \
-             declaration `frob` (sem, barrier, init, opaque, name, escaped)",
+             declaration `frob` (sem, barrier, init, opaque, name, meta, escaped)",
             "dropped 1 line with a value that is none; the first is line 5: value `z` is no integer",
         ]
     );

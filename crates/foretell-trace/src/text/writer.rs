@@ -64,6 +64,7 @@ fn needs_escapes(trace: &Trace) -> bool {
         || (0..trace.barrier_count() as u32).any(|i| object(trace.barrier_name(BarrierId(i))))
         || (0..trace.label_count() as u32).any(|i| object(trace.label_name(LabelId(i))))
         || (0..trace.site_count() as u32).any(|i| odd_site(trace, SiteId(i)))
+        || trace.meta().iter().any(|(key, value)| object(key) || odd(value, Spot::Display))
         || threads_need_escapes(trace)
 }
 
@@ -95,7 +96,8 @@ fn is_rapid(trace: &Trace) -> bool {
             .map(VarId)
             .any(|v| trace.is_opaque(v) || trace.declared_initial_value(v).is_some())
         || trace.semaphore_count() > 0
-        || trace.barrier_count() > 0;
+        || trace.barrier_count() > 0
+        || !trace.meta().is_empty();
     let number = |s| trace.site_node(s).caller.is_none() && trace.place(s).parse::<i32>().is_ok();
     !declares
         && (0..trace.site_count() as u32).all(|s| number(SiteId(s)))
@@ -130,6 +132,13 @@ impl<'t> Writer<'t> {
 
     fn declarations(&mut self) -> io::Result<()> {
         let trace = self.trace;
+        for (key, value) in trace.meta() {
+            self.push("#! meta ");
+            self.name(key, Spot::Object);
+            self.push("=");
+            self.name(value, Spot::Display);
+            self.push("\n");
+        }
         for t in (0..trace.thread_count() as u32).map(ThreadId) {
             if let Some(display) = trace.declared_display_name(t) {
                 self.push("#! name ");
