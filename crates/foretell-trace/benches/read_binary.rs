@@ -12,6 +12,7 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 
 use foretell_trace::binary::{self, Writer};
+use foretell_trace::stats::Stats;
 use foretell_trace::{EventKind, LockId, SiteId, ThreadId, Value, VarId};
 
 const WORKERS: usize = 8;
@@ -47,7 +48,11 @@ fn run(events: u64, path: &std::path::Path) -> std::io::Result<()> {
         let decoded = binary::read(file).map_err(std::io::Error::other)?;
         println!("read               {:>7.1} million events/s", rate(events, start));
         println!("peak memory        {:>7} MiB after reading", peak_mib());
-        drop(decoded);
+        let start = Clock::start();
+        let stats = Stats::of(&decoded.trace);
+        println!("statistics         {:>7.1} million events/s", rate(events, start));
+        println!("peak memory        {:>7} MiB after statistics", peak_mib());
+        assert!(stats.events as u64 >= events);
     }
     Ok(())
 }
