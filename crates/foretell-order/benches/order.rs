@@ -323,7 +323,8 @@ fn main() {
         !wanted.iter().any(|w| w == "lazy" || w == "eager") || wanted.iter().any(|w| w == name)
     };
     if wanted.is_empty() || wanted.iter().any(|w| w == "random") {
-        [40, 50].map(run_random);
+        run_random(40);
+        run_random(50);
     }
     for family in &FAMILIES {
         let families = || FAMILIES.iter().map(|f| f.name).chain(["random"]);

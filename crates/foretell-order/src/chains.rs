@@ -224,6 +224,11 @@ impl<L: Copy> Chains<L> {
         &self.outgoing[node.index()]
     }
 
+    /// Is everything that was inserted there for good?
+    pub(crate) fn at_level_0(&self) -> bool {
+        self.levels.is_empty()
+    }
+
     /// The number of edges that are never taken back.
     pub(crate) fn lasting_edges(&self) -> usize {
         self.levels.first().map_or(self.edges.len(), |level| level.edges)

@@ -80,14 +80,17 @@ impl OrderTheory {
         Some(Lit::new(var, x < y))
     }
 
-    /// Makes `var`, which is new and unassigned, the atom of two nodes of different chains; gives `x < y`.
+    /// Makes `var`, which is new and unassigned, the atom of two nodes of different chains; gives `x < y`. If
+    /// it is decided for good already, it need not wait.
     pub(crate) fn add_atom(&mut self, var: Var, x: Node, y: Node) -> Lit {
         let (first, second) = (x.min(y), x.max(y));
         self.by_nodes.insert((first, second), var);
         self.atoms.resize(var.index() + 1, None);
         self.atoms[var.index()] = Some((first, second));
-        self.wait(first, second, Lit::new(var, true));
-        self.wait(second, first, Lit::new(var, false));
+        if !self.chains.at_level_0() || self.implied(var).is_none() {
+            self.wait(first, second, Lit::new(var, true));
+            self.wait(second, first, Lit::new(var, false));
+        }
         Lit::new(var, x < y)
     }
 

@@ -83,6 +83,7 @@ impl Solver {
         let var = self.core.new_var(true, rank);
         let lit = self.core.theory.add_atom(var, x, y);
         self.core.set_phase(if a < b { lit } else { !lit });
+        self.core.settle(var);
         lit
     }
 

@@ -7,6 +7,27 @@
 //!
 //! The trail is kept between two calls of `solve`: a new clause takes back only the decision levels it is in
 //! conflict with. A client that adds a few clauses and solves again pays for what changed.
+//!
+//! # Why our own core
+//!
+//! The same theory was put under batsat 0.6 (MiniSat in Rust, with theories) and run on `benches/order.rs`, same
+//! instances, same answers. CPU seconds, 20 queries each, the last line until five formulas are refuted:
+//!
+//! | family, nodes, clauses | batsat | this core |
+//! |---|---|---|
+//! | few-locks 20,000, lazy | 0.06 | 0.04 |
+//! | lock-heavy 20,000, lazy | 0.08 | 0.07 |
+//! | many-chains 20,000, lazy | 0.23 | 0.15 |
+//! | very-many-chains 5,000, lazy | 0.40 | 0.27 |
+//! | few-locks 5,000, eager | 0.15 | 0.06 |
+//! | lock-heavy 5,000, eager | 1.5 | 0.45 |
+//! | many-chains 5,000, eager | 1.4 | 0.33 |
+//! | very-many-chains 5,000, eager | 3.9 | 2.6 |
+//! | random | 0.42 | 0.19 |
+//!
+//! What this core has and batsat's interface does not allow: atoms that no conflict has touched are decided in the
+//! preferred order, nearest first, which halves the edges that have to be inserted; and the trail survives new clauses, facts, atoms
+//! and nodes.
 
 mod add;
 mod analyze;
@@ -29,7 +50,7 @@ use restart::Restart;
 pub(crate) use theory::{Stamp, Theory, TheoryConflict};
 
 /// Decisions between two looks at the clock.
-const DECISIONS_PER_LOOK: u64 = 512;
+const DECISIONS_PER_LOOK: u64 = 32;
 
 /// Conflicts to the first restart.
 const RESTART_UNIT: u64 = 100;
@@ -139,6 +160,15 @@ impl<T: Theory> Core<T> {
         self.seen.push(false);
         self.decide.add_var(rank);
         var
+    }
+
+    /// Assigns a new variable of the theory at level 0 if it is decided there.
+    pub(crate) fn settle(&mut self, var: Var) {
+        if self.level() == 0
+            && let Some(lit) = self.theory.implied(var)
+        {
+            self.assign_implied(lit);
+        }
     }
 
     pub(crate) fn set_phase(&mut self, lit: Lit) {
