@@ -239,6 +239,13 @@ fn nondeterministic_reads_of_values() {
             Some(Rule::NotBroken),
         );
     }
+    // A read from its own writer is broken when that is a broken update.
+    let poisoned = trace("1:w(x=1) 2:au(x=1>2) 3:r(x=2)");
+    let own = read(2, Some(1), Some(1), AfterWriter);
+    for model in [View, Value] {
+        check(&poisoned, model, &own, &[1, 2], None);
+        check(&poisoned, model, &own, &[0, 1, 2], Some(Rule::NotBroken));
+    }
     // `symbolic`: the writer itself may write another value.
     let same = trace("init(y=0) 1:w(y=5) 2:r(y=5)->a 2:w(x=5)<-[%a] 3:r(x=5)");
     check(
