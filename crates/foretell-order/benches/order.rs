@@ -1,9 +1,10 @@
 //! Lock-like instances: chains with critical sections and reads, from a simulated execution.
 //!
-//! `cargo bench -p foretell-order --bench order [-- FAMILY] [SIZE]` prints one line for each family and size: twenty
-//! queries "could these two critical sections come the other way round?", all on one solver under assumptions, with
-//! the clauses made lazily (those that the last order violates) and eagerly (all before the first query). Both must give the same
-//! answers. The family `random` is another thing: small formulas of random clauses near the threshold of
+//! `cargo bench -p foretell-order --bench order -- [FAMILY] [SIZE] [lazy|eager]` prints one line
+//! for each family and size: twenty queries "could these two critical sections come the other way
+//! round?", all on one solver under assumptions, with the clauses made lazily (those that the last
+//! order violates) and eagerly (all before the first query). Both must give the same answers. The
+//! family `random` is another thing: small formulas of random clauses near the threshold of
 //! satisfiability, where all time goes into conflicts.
 
 use foretell_order::{Answer, Limit, Lit, Node, Solver};
@@ -111,7 +112,8 @@ impl Execution {
         Execution { events, source, sections, chains: family.chains, variables }
     }
 
-    /// Pairs of a release and an earlier acquire of the same lock in another chain: the later section is to come first.
+    /// Pairs of a release and an earlier acquire of the same lock in another chain: the later
+    /// section is to come first.
     fn queries(&self, random: &mut Random) -> Vec<(usize, usize)> {
         let mut queries = Vec::new();
         while queries.len() < QUERIES {

@@ -1,24 +1,29 @@
 //! Chains, the nodes on them, and who reaches whom.
 //!
-//! A chain is a totally ordered line of positions. Nodes stand on it sparsely: only positions that somebody asked for. For every
-//! node and every chain the closure keeps the first position of that chain the node reaches, by chain
-//! order and inserted edges. Since a chain is ordered, everything behind that position is reached as well, so
+//! A chain is a totally ordered line of positions. Nodes stand on it sparsely: only positions that
+//! somebody asked for. For every node and every chain the closure keeps the first position of that
+//! chain the node reaches, by chain order and inserted edges. Since a chain is ordered, everything
+//! behind that position is reached as well, so
 //!
 //! - `a` reaches `b` is one comparison;
-//! - rows hold positions, not indices of nodes, so that a node put into the middle of a chain changes no row but its own, which is a
-//!   copy of that of the next node of its chain;
-//! - an edge `x → y` changes the rows of those that reach `x` and did not reach `y`. They are found backwards from `x`, along
-//!   chains and edges, stopping at the first node of each way that reaches `y`: its predecessors do, too.
+//! - rows hold positions, not indices of nodes, so that a node put into the middle of a chain
+//!   changes no row but its own, which is a copy of that of the next node of its chain;
+//! - an edge `x → y` changes the rows of those that reach `x` and did not reach `y`. They are found
+//!   backwards from `x`, along chains and edges, stopping at the first node of each way that
+//!   reaches `y`: its predecessors do, too.
 //!
-//! Old values go to a trail, except at level 0, which is never undone. A node that is born at a higher level has no
-//! history to go back to: after backtracking, its row is copied from its next node again.
+//! Old values go to a trail, except at level 0, which is never undone. A node that is born at a
+//! higher level has no history to go back to: after backtracking, its row is copied from its next
+//! node again.
 //!
-//! Most cells say that nothing is reached, the more chains the more so. Rows are made of blocks of sixteen cells, a cache line, and each
-//! node has a bit for each of its blocks that is not empty, so that an update looks only at what its
-//! target reaches.
+//! Most cells say that nothing is reached, the more chains the more so. Rows are made of blocks of
+//! sixteen cells, a cache line, and each node has a bit for each of its blocks that is not empty,
+//! so that an update looks only at what its target reaches.
 //!
-//! The closure is that of Deagle and Zord turned from events × events to events × threads (the vector clocks of
-//! happens-before analyses, kept backwards). Memory is 4 bytes for each node and chain.
+//! Ordering theories inside SAT solvers for concurrent programs (Zord, Deagle) keep the graph of
+//! events and look for cycles in it. This keeps the vector clocks of happens-before analyses
+//! instead, turned round: not what was seen, but what will be. Memory is 4 bytes for each node and
+//! chain.
 
 /// A totally ordered line of positions.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -85,7 +90,8 @@ pub(crate) struct Chains<L> {
     places: Vec<Place>,
     /// The nodes of each chain by position.
     members: Vec<Vec<Node>>,
-    /// Row-major: the first position of each chain that a node reaches. Its own position for its own chain.
+    /// Row-major: the first position of each chain that a node reaches. Its own position for its
+    /// own chain.
     rows: Vec<u32>,
     /// Cells of a row: whole blocks, at least the number of chains.
     stride: usize,
@@ -240,8 +246,8 @@ impl<L: Copy> Chains<L> {
         self.rows[a.index() * self.stride + to.chain.index()] <= to.position
     }
 
-    /// Inserts an edge; `to` must not reach `from`. Tells `reached` of each node and chain whose first reached position
-    /// changed, with the new and the old one.
+    /// Inserts an edge; `to` must not reach `from`. Tells `reached` of each node and chain whose
+    /// first reached position changed, with the new and the old one.
     pub(crate) fn insert(
         &mut self,
         from: Node,
@@ -387,7 +393,8 @@ mod tests {
         first[chains.place(b).chain.index()] <= chains.place(b).position
     }
 
-    /// Edges, levels, backtracking, nodes and chains in random order, on chains that are far apart in the rows.
+    /// Edges, levels, backtracking, nodes and chains in random order, on chains that are far apart
+    /// in the rows.
     fn closure_is_exact(apart: usize, seed: u64) {
         let mut state = seed;
         let mut below = |n: usize| {

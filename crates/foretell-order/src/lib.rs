@@ -1,8 +1,8 @@
 //! SAT modulo strict order: is there a total order of these points, and an assignment of these
 //! booleans, such that all clauses hold?
 //!
-//! Points ([`Node`]) stand on chains ([`Chain`]), each of which is totally ordered from the start. Clauses are over
-//! booleans and atoms `x < y`. Nothing here knows of threads, locks or traces.
+//! Points ([`Node`]) stand on chains ([`Chain`]), each of which is totally ordered from the start.
+//! Clauses are over booleans and atoms `x < y`. Nothing here knows of threads, locks or traces.
 //!
 //! ```
 //! use foretell_order::{Answer, Limit, Solver};
@@ -35,8 +35,8 @@
 //! ```
 //!
 //! The solver is incremental: chains, nodes, atoms and clauses can be added between calls of
-//! [`Solver::solve`], and what was learnt stays. A client that generates its clauses lazily (solve, look at
-//! [`Solver::linear_order`], add what it violates, solve again) pays for what changed.
+//! [`Solver::solve`], and what was learnt stays. A client that generates its clauses lazily (solve,
+//! look at [`Solver::linear_order`], add what it violates, solve again) pays for what changed.
 
 mod cdcl;
 mod chains;

@@ -1,14 +1,14 @@
 //! From the partial order of a model to one total order: list scheduling.
 //!
-//! Of all nodes whose predecessors are placed, the one that stands first in the preferred order comes next.
-//! So the result departs from the preferred order only where the model asks for it.
+//! Of all nodes whose predecessors are placed, the one that stands first in the preferred order
+//! comes next. So the result departs from the preferred order only where the model asks for it.
 
 use crate::chains::Node;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Orders the nodes of `chains` (each given in chain order) under additional edges, smallest `priority` first.
-/// The edges and chains must have no cycle.
+/// Orders the nodes of `chains` (each given in chain order) under additional edges, smallest
+/// `priority` first. The edges and chains must have no cycle.
 pub(crate) fn linearize(
     chains: &[Vec<Node>],
     edges: &[(Node, Node)],

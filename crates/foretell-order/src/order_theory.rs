@@ -1,13 +1,15 @@
-//! The theory of strict total order: a set of literals `x < y` is consistent iff its graph, together
-//! with the chains, has no cycle.
+//! The theory of strict total order: a set of literals `x < y` is consistent iff its graph,
+//! together with the chains, has no cycle.
 //!
-//! The closure (see [`Chains`]) makes each question one comparison, so the theory is complete and eager: an asserted
-//! literal whose opposite is implied is a conflict at once, one that is implied itself inserts nothing, and every atom that an insertion
-//! decides is implied at once. Atoms wait at both their nodes, by the chain and position of the other
-//! node: when a row changes in one cell, those that became decided are a range.
+//! The closure (see [`Chains`]) makes each question one comparison, so the theory is complete and
+//! eager: an asserted literal whose opposite is implied is a conflict at once, one that is implied
+//! itself inserts nothing, and every atom that an insertion decides is implied at once. Atoms wait
+//! at both their nodes, by the chain and position of the other node: when a row changes in one
+//! cell, those that became decided are a range.
 //!
-//! Explanations are made on demand: a path over edges that were there at the time, with as few edges as
-//! possible that can be taken back (0-1 breadth-first search; chain steps and edges of level 0 cost nothing).
+//! Explanations are made on demand: a path over edges that were there at the time, with as few
+//! edges as possible that can be taken back (0-1 breadth-first search; chain steps and edges of
+//! level 0 cost nothing).
 
 use crate::cdcl::{Stamp, Theory, TheoryConflict};
 use crate::chains::{Chain, Chains, EdgeId, Node};
@@ -80,8 +82,8 @@ impl OrderTheory {
         Some(Lit::new(var, x < y))
     }
 
-    /// Makes `var`, which is new and unassigned, the atom of two nodes of different chains; gives `x < y`. If
-    /// it is decided for good already, it need not wait.
+    /// Makes `var`, which is new and unassigned, the atom of two nodes of different chains; gives
+    /// `x < y`. If it is decided for good already, it need not wait.
     pub(crate) fn add_atom(&mut self, var: Var, x: Node, y: Node) -> Lit {
         let (first, second) = (x.min(y), x.max(y));
         self.by_nodes.insert((first, second), var);
@@ -108,7 +110,8 @@ impl OrderTheory {
         Some(if lit.is_positive() { (x, y) } else { (y, x) })
     }
 
-    /// Pushes the negated labels of the edges of a path from `a` to `b`, using only edges older than `stamp`.
+    /// Pushes the negated labels of the edges of a path from `a` to `b`, using only edges older
+    /// than `stamp`.
     fn push_path(&mut self, a: Node, b: Node, stamp: Stamp, clause: &mut Vec<Lit>) {
         let mut search = std::mem::take(&mut self.search);
         let mut at = search.run(&self.chains, a, b, stamp);
@@ -145,7 +148,8 @@ impl Search {
         NO_STEP
     }
 
-    /// Follows the edges that leave the chain between `node` and the position `seen`, as far as `goal` can still be reached.
+    /// Follows the edges that leave the chain between `node` and the position `seen`, as far as
+    /// `goal` can still be reached.
     fn expand(
         &mut self,
         chains: &Chains<Lit>,
@@ -243,8 +247,8 @@ impl Theory for OrderTheory {
         self.chains.backtrack(level);
     }
 
-    /// The clause is valid iff its negation, a set of edges, has a cycle with the chains: looked for
-    /// with positions alone.
+    /// The clause is valid iff its negation, a set of edges, has a cycle with the chains: looked
+    /// for with positions alone.
     fn is_valid(&self, clause: &[Lit]) -> bool {
         let edges: Vec<_> = clause.iter().filter_map(|&lit| self.nodes(!lit)).collect();
         let leads_to = |(_, y): (Node, Node), (x, _): (Node, Node)| {

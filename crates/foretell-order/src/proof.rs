@@ -1,10 +1,11 @@
 //! Checks every step of the solver while it runs.
 //!
-//! In self-checking mode the solver hands over each clause it is given, each lemma of the theory and
-//! each clause it derives. A lemma must be valid in the order by itself, which the theory answers from
-//! first principles. A derived clause must follow from the earlier ones by reverse unit propagation (RUP: assume
-//! all its literals false, propagate units, arrive at a conflict; Goldberg and Novikov 2003). The propagation
-//! here is naive on purpose and shares nothing with the one it checks.
+//! In self-checking mode the solver hands over each clause it is given, each lemma of the theory
+//! and each clause it derives. A lemma must be valid in the order by itself, which the theory
+//! answers from first principles. A derived clause must follow from the earlier ones by reverse
+//! unit propagation (RUP: assume all its literals false, propagate units, arrive at a conflict;
+//! Goldberg and Novikov 2003). The propagation here is naive on purpose and shares nothing with the
+//! one it checks.
 
 use crate::lit::Lit;
 

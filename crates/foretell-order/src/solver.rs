@@ -7,7 +7,8 @@ use crate::linearize::linearize;
 use crate::lit::{Lit, Var};
 use crate::order_theory::OrderTheory;
 
-/// Decides clauses over booleans and atoms `x < y` of a strict total order. See the [crate] documentation.
+/// Decides clauses over booleans and atoms `x < y` of a strict total order. See the [crate]
+/// documentation.
 pub struct Solver {
     core: Core<OrderTheory>,
     /// By node: where it stands in the preferred order.
@@ -15,7 +16,8 @@ pub struct Solver {
     model: Model,
 }
 
-/// The last assignment found. It is a copy, because clauses and nodes may be added while it is being read.
+/// The last assignment found. It is a copy, because clauses and nodes may be added while it is
+/// being read.
 #[derive(Default)]
 struct Model {
     values: Vec<bool>,
@@ -41,8 +43,9 @@ impl Solver {
         }
     }
 
-    /// A solver that checks each of its steps and panics if one is not justified. Slow; for tests. Every lemma of the order must
-    /// be a cycle, every learnt clause and every core must follow by unit propagation from what came before.
+    /// A solver that checks each of its steps and panics if one is not justified. Slow; for tests.
+    /// Every lemma of the order must be a cycle, every learnt clause and every core must follow by
+    /// unit propagation from what came before.
     pub fn with_proofs_checked() -> Self {
         let mut solver = Self::new();
         solver.core.check_proofs();
@@ -54,12 +57,17 @@ impl Solver {
         self.core.theory.chains.add_chain()
     }
 
-    /// The node at `position` of `chain`: the one that is there, or a new one, ordered between its neighbours.
+    /// The node at `position` of `chain`: the one that is there, or a new one, ordered between its
+    /// neighbours.
     ///
-    /// `priority` is where the node stands in the preferred order: atoms are tried as the priorities say first, and
-    /// [`linear_order`](Self::linear_order) prefers small ones. It counts when the node is new. Positions
-    /// are less than `u32::MAX`.
+    /// `priority` is where the node stands in the preferred order: atoms are tried as the priorities
+    /// say first, and [`linear_order`](Self::linear_order) prefers small ones. It counts when the
+    /// node is new.
+    ///
+    /// # Panics
+    /// If `position` is `u32::MAX`, which means "never" inside.
     pub fn node(&mut self, chain: Chain, position: u32, priority: u64) -> Node {
+        assert!(position < u32::MAX, "the last position of a chain is u32::MAX - 1");
         let (node, new) = self.core.theory.node(chain, position);
         if new {
             self.priorities.push(priority);
@@ -67,7 +75,8 @@ impl Solver {
         node
     }
 
-    /// The literal `x < y`. `less(y, x)` is its negation. For two nodes of one chain it is a constant, as is `x < x`.
+    /// The literal `x < y`. `less(y, x)` is its negation. For two nodes of one chain it is a
+    /// constant, as is `x < x`.
     pub fn less(&mut self, x: Node, y: Node) -> Lit {
         let (a, b) = (self.core.theory.chains.place(x), self.core.theory.chains.place(y));
         if a.chain == b.chain {
@@ -77,8 +86,8 @@ impl Solver {
             return lit;
         }
         let (a, b) = ((self.priorities[x.index()], x), (self.priorities[y.index()], y));
-        // In the preferred order, and for each node the nearest one before it first: that decides most of the others,
-        // and an edge from the past into the present changes few rows.
+        // In the preferred order, and for each node the nearest one before it first: that decides
+        // most of the others, and an edge from the past into the present changes few rows.
         let rank = (a.max(b).0, u64::MAX - a.min(b).0);
         let var = self.core.new_var(true, rank);
         let lit = self.core.theory.add_atom(var, x, y);
@@ -97,7 +106,8 @@ impl Solver {
         Lit::new(Var(0), true)
     }
 
-    /// Requires one of the literals. False if the clauses are now known to be unsatisfiable, whatever is assumed.
+    /// Requires one of the literals. False if the clauses are now known to be unsatisfiable,
+    /// whatever is assumed.
     pub fn add_clause(&mut self, lits: &[Lit]) -> bool {
         self.model.live = false;
         self.core.add_clause(lits)
@@ -123,14 +133,16 @@ impl Solver {
         answer
     }
 
-    /// The value of `lit` in the last model. A variable that is newer than the model counts as false.
+    /// The value of `lit` in the last model. A variable that is newer than the model counts as
+    /// false.
     pub fn value(&self, lit: Lit) -> bool {
         let value = self.model.values.get(lit.var().index()).copied().unwrap_or(false);
         value == lit.is_positive()
     }
 
-    /// Does the partial order of the last model (chains, and the atoms that were true) put `x` before `y`, or `y` before
-    /// `x`, or neither? Fast until the next clause is added; after that the order is searched.
+    /// Does the partial order of the last model (chains, and the atoms that were true) put `x`
+    /// before `y`, or `y` before `x`, or neither? Fast until the next clause is added; after that
+    /// the order is searched.
     pub fn before(&self, x: Node, y: Node) -> Option<bool> {
         if x == y {
             return Some(false);
@@ -166,14 +178,15 @@ impl Solver {
         }
     }
 
-    /// All nodes in one order that agrees with the last model and, where that leaves a choice, takes the
-    /// node with the smallest priority. Nodes that are newer than the model stand where their chain wants them.
+    /// All nodes in one order that agrees with the last model and, where that leaves a choice,
+    /// takes the node with the smallest priority. Nodes that are newer than the model stand where
+    /// their chain wants them.
     pub fn linear_order(&self) -> Vec<Node> {
         linearize(self.core.theory.chains.members(), &self.model.edges, &self.priorities)
     }
 
-    /// After `Unsat`: assumptions that cannot all be true together with the clauses. Empty if the clauses
-    /// alone are unsatisfiable.
+    /// After `Unsat`: assumptions that cannot all be true together with the clauses. Empty if the
+    /// clauses alone are unsatisfiable.
     pub fn core(&self) -> &[Lit] {
         self.core.core()
     }

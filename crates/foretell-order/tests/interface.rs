@@ -4,7 +4,8 @@ use foretell_order::{Answer, Limit, Node, Solver};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// `count` chains with an acquire and a release each, in this order, and no two of these sections overlap.
+/// `count` chains with an acquire and a release each, in this order, and no two of these sections
+/// overlap.
 fn sections(solver: &mut Solver, count: u32) -> Vec<(Node, Node)> {
     let mut sections: Vec<(Node, Node)> = Vec::new();
     for k in 0..count {

@@ -1,5 +1,5 @@
-//! Thousands of random formulas, each step compared with an exhaustive enumeration of all orders and assignments, while the
-//! solver checks its own proofs.
+//! Thousands of random formulas, each step compared with an exhaustive enumeration of all orders
+//! and assignments, while the solver checks its own proofs.
 
 use foretell_order::{Answer, Chain, Limit, Lit, Node, Solver};
 
@@ -88,7 +88,8 @@ impl Pair {
         }
     }
 
-    /// Is there an order that respects the chains and an assignment that makes all clauses and assumptions true?
+    /// Is there an order that respects the chains and an assignment that makes all clauses and
+    /// assumptions true?
     fn satisfiable(&self, assumptions: &[Term]) -> bool {
         let mut by_chain = vec![Vec::new(); self.chains.len()];
         for (k, node) in self.nodes.iter().enumerate() {
@@ -261,7 +262,8 @@ fn small_formulas_agree_with_enumeration() {
     assert!(seen.sat > 6000 && seen.unsat > 6000, "{seen:?}");
 }
 
-/// Too large to enumerate: models are checked, and every clause that refutes is checked by the solver's own proof.
+/// Too large to enumerate: models are checked, and every clause that refutes is checked by the
+/// solver's own proof.
 #[test]
 fn hard_formulas_are_proved() {
     let mut seen = Seen::default();

@@ -1,13 +1,15 @@
 //! Clauses that arrive between two searches, while the trail of the last one still stands.
 //!
-//! Most clauses of a lazy client are false under the last model: that is why they are added. Going back to
-//! level 0 for each would throw away thousands of decisions to change one. A new clause goes back only as far as it must: to
-//! where it is not false any more, and if it is unit there, it assigns. (CaDiCaL calls this
-//! incremental lazy backtracking: Nadel 2022, Fazekas, Biere et al. 2023 on user propagators.)
+//! Most clauses of a lazy client are false under the last model: that is why they are added. Going
+//! back to level 0 for each would throw away thousands of decisions to change one. A new clause
+//! goes back only as far as it must: to where it is not false any more, and if it is unit there, it
+//! assigns. (CaDiCaL calls this incremental lazy backtracking: Nadel 2022, Fazekas, Biere et al.
+//! 2023 on user propagators.)
 //!
-//! Clauses of one literal are facts, and facts belong to level 0. While the trail stands, a fact is assigned at its end
-//! and said to be of level 0 all the same, so that analysis treats it as one; each time the
-//! search takes it back with the levels around it, it is put on the trail again, until level 0 is reached.
+//! Clauses of one literal are facts, and facts belong to level 0. While the trail stands, a fact is
+//! assigned at its end and said to be of level 0 all the same, so that analysis treats it as one;
+//! each time the search takes it back with the levels around it, it is put on the trail again,
+//! until level 0 is reached.
 
 use super::clauses::Kind;
 use super::{Assigned, Core, Reason, Theory};
@@ -79,8 +81,8 @@ impl<T: Theory> Core<T> {
         }
     }
 
-    /// Watches the two literals that became false last, if any is false at all, and sees to it that the first is
-    /// not false.
+    /// Watches the two literals that became false last, if any is false at all, and sees to it that
+    /// the first is not false.
     fn attach(&mut self, lits: &mut [Lit]) {
         let age = |lit: Lit| if self.is_false(lit) { self.level_of(lit) } else { u32::MAX };
         for place in 0..2 {

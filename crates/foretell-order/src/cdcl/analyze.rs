@@ -1,13 +1,15 @@
 //! What a conflict teaches.
 //!
-//! From the clause that became false, resolve with reasons, latest literal first, until one literal of the
-//! last level is left (the first unique implication point, GRASP and Chaff); drop literals that the
-//! others imply (recursive minimization, Sörensson and Biere 2009); go back to where the clause becomes unit.
+//! From the clause that became false, resolve with reasons, latest literal first, until one literal
+//! of the last level is left (the first unique implication point, GRASP and Chaff); drop literals
+//! that the others imply (recursive minimization, Sörensson and Biere 2009); go back to where the
+//! clause becomes unit.
 //!
-//! Reasons the theory owes are made when they are met here. Two things are unusual: a conflict may belong to a level below
-//! the present one, and an implied literal may stand on a higher level than its reason needs, both because clauses, atoms and nodes arrive
-//! between two searches without going back to level 0. The first is met by going back to the level of the
-//! conflict before analysis; the second needs nothing.
+//! Reasons the theory owes are made when they are met here. Two things are unusual: a conflict may
+//! belong to a level below the present one, and an implied literal may stand on a higher level than
+//! its reason needs, both because clauses, atoms and nodes arrive between two searches without
+//! going back to level 0. The first is met by going back to the level of the conflict before
+//! analysis; the second needs nothing.
 
 use super::clauses::{Cref, Kind};
 use super::{Core, Reason, Stamp, Theory};
@@ -60,9 +62,6 @@ impl<T: Theory> Core<T> {
             at -= 1;
             let lit = self.trail[at];
             if !self.seen[lit.var().index()] {
-                continue;
-            }
-            if self.level_of(lit) as usize != self.level() {
                 continue;
             }
             open -= 1;
@@ -122,8 +121,8 @@ impl<T: Theory> Core<T> {
         }
     }
 
-    /// Do the marked literals imply that of `var`? Depth first through the reasons; what turns out to be implied is
-    /// marked, what does not is poisoned, so that each variable is visited once.
+    /// Do the marked literals imply that of `var`? Depth first through the reasons; what turns out
+    /// to be implied is marked, what does not is poisoned, so that each variable is visited once.
     fn is_redundant(&mut self, var: Var) -> bool {
         if self.assigned[var.index()].reason == Reason::None {
             return false;

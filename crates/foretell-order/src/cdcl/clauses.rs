@@ -1,7 +1,7 @@
 //! All clauses in one array of words.
 //!
-//! A clause is two words of header and its literals. A `Cref` is the index of its first word. Clauses do not
-//! move except in `Core::collect_garbage`.
+//! A clause is two words of header and its literals. A `Cref` is the index of its first word.
+//! Clauses do not move except in `Core::collect_garbage`.
 
 use crate::lit::Lit;
 
@@ -16,7 +16,8 @@ pub(crate) enum Kind {
     Given = 0,
     /// Learnt: as long as it seems useful.
     Learnt = 1,
-    /// The explanation of a literal the theory implied: as long as it is the reason of that literal. Not watched.
+    /// The explanation of a literal the theory implied: as long as it is the reason of that
+    /// literal. Not watched.
     Explanation = 2,
 }
 

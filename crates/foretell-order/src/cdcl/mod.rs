@@ -1,17 +1,19 @@
 //! A conflict-driven clause-learning SAT solver with a theory, small and incremental.
 //!
 //! The state and its invariants are here, with the search loop; each technique has its own file:
-//! `propagate` (two watched literals), `analyze` (first unique implication point, minimization, failed
-//! assumptions), `decide` (VSIDS, phases), `restart` (Luby), `reduce` (which learnt clauses to keep), `add` (clauses that
-//! arrive between two searches), `clauses` (where they are stored), `theory` (what a theory must provide).
+//! `propagate` (two watched literals), `analyze` (first unique implication point, minimization,
+//! failed assumptions), `decide` (VSIDS, phases), `restart` (Luby), `reduce` (which learnt clauses
+//! to keep), `add` (clauses that arrive between two searches), `clauses` (where they are stored),
+//! `theory` (what a theory must provide).
 //!
-//! The trail is kept between two calls of `solve`: a new clause takes back only the decision levels it is in
-//! conflict with. A client that adds a few clauses and solves again pays for what changed.
+//! The trail is kept between two calls of `solve`: a new clause takes back only the decision levels
+//! it is in conflict with. A client that adds a few clauses and solves again pays for what changed.
 //!
 //! # Why our own core
 //!
-//! The same theory was put under batsat 0.6 (MiniSat in Rust, with theories) and run on `benches/order.rs`, same
-//! instances, same answers. CPU seconds, 20 queries each, the last line until five formulas are refuted:
+//! The same theory was put under batsat 0.6 (MiniSat in Rust, with theories) and run on
+//! `benches/order.rs`, same instances, same answers. CPU seconds, 20 queries each, the last line
+//! until five formulas are refuted:
 //!
 //! | family, nodes, clauses | batsat | this core |
 //! |---|---|---|
@@ -25,9 +27,9 @@
 //! | very-many-chains 5,000, eager | 3.9 | 2.6 |
 //! | random | 0.42 | 0.19 |
 //!
-//! What this core has and batsat's interface does not allow: atoms that no conflict has touched are decided in the
-//! preferred order, nearest first, which halves the edges that have to be inserted; and the trail survives new clauses, facts, atoms
-//! and nodes.
+//! What this core has and batsat's interface does not allow: atoms that no conflict has touched are
+//! decided in the preferred order, nearest first, which halves the edges that have to be inserted;
+//! and the trail survives new clauses, facts, atoms and nodes.
 
 mod add;
 mod analyze;
@@ -87,8 +89,9 @@ pub(crate) struct Core<T> {
     learnts: Vec<Cref>,
     /// Explanations of implied literals, some of them not needed any more.
     explanations: Vec<Cref>,
-    /// By literal: the clauses that watch it, to be visited when it becomes false. The first two literals of a clause are watched.
-    /// Once everything is propagated, a watched literal is false only if the other one is true.
+    /// By literal: the clauses that watch it, to be visited when it becomes false. The first two
+    /// literals of a clause are watched. Once everything is propagated, a watched literal is false
+    /// only if the other one is true.
     watches: Vec<Vec<Watch>>,
     /// By literal: 1 true, -1 false, 0 unassigned.
     values: Vec<i8>,
@@ -150,7 +153,8 @@ impl<T: Theory> Core<T> {
         core
     }
 
-    /// A variable that is tried as `phase` first; `rank` says when, as long as it is in no conflict.
+    /// A variable that is tried as `phase` first; `rank` says when, as long as it is in no
+    /// conflict.
     pub(crate) fn new_var(&mut self, phase: bool, rank: Rank) -> Var {
         let var = Var(self.assigned.len() as u32);
         self.watches.extend([Vec::new(), Vec::new()]);
@@ -175,7 +179,8 @@ impl<T: Theory> Core<T> {
         self.phase[lit.var().index()] = lit.is_positive();
     }
 
-    /// Checks every step from now on. What is rare otherwise happens often then, so that it is tested, too.
+    /// Checks every step from now on. What is rare otherwise happens often then, so that it is
+    /// tested, too.
     pub(crate) fn check_proofs(&mut self) {
         self.proof = Some(Box::new(Proof::new()));
         self.restart = Restart::new(2);
@@ -192,8 +197,8 @@ impl<T: Theory> Core<T> {
         self.values.iter().step_by(2).map(|&value| value > 0)
     }
 
-    /// Searches for an assignment that makes the assumptions and all clauses true. After `Sat` the trail
-    /// is that assignment, until the next change.
+    /// Searches for an assignment that makes the assumptions and all clauses true. After `Sat` the
+    /// trail is that assignment, until the next change.
     pub(crate) fn solve(&mut self, assumptions: &[Lit], limit: &Limit<'_>) -> Answer {
         self.stats.solves += 1;
         self.core.clear();
@@ -240,8 +245,8 @@ impl<T: Theory> Core<T> {
 
     /// Takes back the levels of the last search that are not levels of these assumptions.
     ///
-    /// Assumption `i` is decided at level `i + 1`, or that level is empty because it was true already. Levels
-    /// above the assumptions are free decisions and may stay.
+    /// Assumption `i` is decided at level `i + 1`, or that level is empty because it was true
+    /// already. Levels above the assumptions are free decisions and may stay.
     fn keep_assumed_levels(&mut self, assumptions: &[Lit]) {
         for (i, &assumption) in assumptions.iter().enumerate().take(self.level()) {
             let start = self.level_starts[i] as usize;

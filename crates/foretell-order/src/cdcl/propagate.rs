@@ -1,5 +1,6 @@
-//! Propagation: clauses first (two watched literals, with a blocking literal beside each watch; binary clauses are
-//! decided from the watch alone), then one literal for the theory, and again, until both have seen the whole trail.
+//! Propagation: clauses first (two watched literals, with a blocking literal beside each watch;
+//! binary clauses are decided from the watch alone), then one literal for the theory, and again,
+//! until both have seen the whole trail.
 
 use super::clauses::Cref;
 use super::{Core, Reason, Theory, TheoryConflict};
@@ -8,7 +9,8 @@ use crate::lit::Lit;
 /// A clause in the list of a literal it watches.
 #[derive(Clone, Copy)]
 pub(crate) struct Watch {
-    /// Another literal of the clause: if it is true, nothing is to do. For a binary clause: the other one.
+    /// Another literal of the clause: if it is true, nothing is to do. For a binary clause: the
+    /// other one.
     blocker: Lit,
     /// The clause; the top bit says that it is binary.
     tagged: u32,
@@ -68,8 +70,8 @@ impl<T: Theory> Core<T> {
             self.log_lemma_of_conflict();
         } else {
             for &lit in &implied {
-                // A literal that is false here stands further up the trail and will be a conflict when the
-                // theory comes to it.
+                // A literal that is false here stands further up the trail and will be a conflict
+                // when the theory comes to it.
                 if self.value(lit) == 0 {
                     self.assign_implied(lit);
                 }
@@ -85,8 +87,8 @@ impl<T: Theory> Core<T> {
         }
     }
 
-    /// `lit` has become false: finds another literal to watch for each clause that watches it, or else
-    /// assigns the last literal that is left.
+    /// `lit` has become false: finds another literal to watch for each clause that watches it, or
+    /// else assigns the last literal that is left.
     fn visit_watches(&mut self, lit: Lit) -> Result<(), Conflict> {
         let mut list = std::mem::take(&mut self.watches[lit.index()]);
         let mut kept = 0;
@@ -134,8 +136,8 @@ impl<T: Theory> Core<T> {
         result
     }
 
-    /// Makes a literal that is not false the second of the clause, in place of `lit`, and watches it; gives the other
-    /// watched literal if it is true or if there is none.
+    /// Makes a literal that is not false the second of the clause, in place of `lit`, and watches
+    /// it; gives the other watched literal if it is true or if there is none.
     fn find_new_watch(&mut self, clause: Cref, lit: Lit) -> Option<Lit> {
         let values = &self.values;
         let codes = self.clauses.codes_mut(clause);

@@ -1,8 +1,8 @@
 //! Which learnt clauses to keep, and the garbage collection of the arena.
 //!
-//! Every so many conflicts, half of the clauses go: those over many decision levels (high LBD, Audemard and
-//! Simon 2009) first, then long ones. Clauses of two levels stay for good; those that took part in a conflict since the last time stay
-//! once more; reasons on the trail must stay.
+//! Every so many conflicts, half of the clauses go: those over many decision levels (high LBD,
+//! Audemard and Simon 2009) first, then long ones. Clauses of two levels stay for good; those that
+//! took part in a conflict since the last time stay once more; reasons on the trail must stay.
 
 use super::clauses::{Clauses, Cref};
 use super::{Core, Reason, Theory};
@@ -59,14 +59,15 @@ impl<T: Theory> Core<T> {
         self.collect_garbage();
     }
 
-    /// Is it why its first literal is true? (Clauses of more than two literals have the implied one first.)
+    /// Is it why its first literal is true? (Clauses of more than two literals have the implied one
+    /// first.)
     fn is_reason(&self, clause: Cref) -> bool {
         let lit = self.clauses.lit(clause, 0);
         self.is_true(lit) && self.assigned[lit.var().index()].reason == Reason::Clause(clause)
     }
 
-    /// Copies what is still needed to a new arena, without clauses that are true for good and without
-    /// explanations that are not reasons any more.
+    /// Copies what is still needed to a new arena, without clauses that are true for good and
+    /// without explanations that are not reasons any more.
     pub(super) fn collect_garbage(&mut self) {
         let old = std::mem::take(&mut self.clauses);
         let mut new = Clauses::default();

@@ -1,5 +1,6 @@
-//! When to restart: after 1, 1, 2, 1, 1, 2, 4, … times a unit of conflicts (Luby, Sinclair, Zuckerman 1993), which is within a
-//! constant factor of the best restart strategy one could choose knowing the run times.
+//! When to restart: after 1, 1, 2, 1, 1, 2, 4, … times a unit of conflicts (Luby, Sinclair,
+//! Zuckerman 1993), which is within a constant factor of the best restart strategy one could choose
+//! knowing the run times.
 
 /// Counts conflicts up to the next restart.
 pub(crate) struct Restart {
