@@ -3,7 +3,7 @@
 //! `docs/format-ft.md` describes every byte. In short: a file header, then chunks with type,
 //! length and checksums. Definition chunks give names, sites, values and expressions numbers,
 //! which are the identifiers of the [`Trace`](crate::Trace); event chunks hold events as what both sides could
-//! not guess ([`predict`]): mostly one byte for an event, and a byte or two more where a guess was
+//! not guess (`predict`): mostly one byte for an event, and a byte or two more where a guess was
 //! wrong. A definition always comes before its first use, so neither side ever seeks: [`Writer`]
 //! takes events one at a time and works on any [`std::io::Write`], [`Reader`] on any
 //! [`std::io::Read`].
