@@ -20,8 +20,7 @@ use std::collections::VecDeque;
 /// An atom waiting at a node `x` for `x < y` to be decided.
 #[derive(Clone, Copy)]
 struct Waiting {
-    /// Chain and position of `y`.
-    chain: Chain,
+    /// The position of `y`.
     position: u32,
     /// The literal `x < y`.
     lit: Lit,
@@ -32,8 +31,8 @@ pub(crate) struct OrderTheory {
     /// By variable: the nodes of its atom, `x < y` when true.
     atoms: Vec<Option<(Node, Node)>>,
     by_nodes: FxHashMap<(Node, Node), Var>,
-    /// By node: sorted by chain and position.
-    waiting: Vec<Vec<Waiting>>,
+    /// By node, and by the chain of the other node, sorted by position.
+    waiting: Vec<Vec<(Chain, Vec<Waiting>)>>,
     search: Search,
     pub(crate) edges_inserted: u64,
 }
@@ -98,10 +97,14 @@ impl OrderTheory {
 
     fn wait(&mut self, x: Node, y: Node, lit: Lit) {
         let place = self.chains.place(y);
-        let (chain, position) = (place.chain, place.position);
-        let list = &mut self.waiting[x.index()];
-        let at = list.partition_point(|w| (w.chain, w.position) < (chain, position));
-        list.insert(at, Waiting { chain, position, lit });
+        let lists = &mut self.waiting[x.index()];
+        let at = lists.partition_point(|&(chain, _)| chain < place.chain);
+        if lists.get(at).is_none_or(|&(chain, _)| chain != place.chain) {
+            lists.insert(at, (place.chain, Vec::new()));
+        }
+        let list = &mut lists[at].1;
+        let at = list.partition_point(|other| other.position < place.position);
+        list.insert(at, Waiting { position: place.position, lit });
     }
 
     /// The nodes of an atom, in the order the literal says.
@@ -212,10 +215,14 @@ impl Theory for OrderTheory {
         self.edges_inserted += 1;
         let waiting = &self.waiting;
         self.chains.insert(x, y, lit, |node, chain, new, old| {
-            let list = &waiting[node.index()];
-            let at = list.partition_point(|w| (w.chain, w.position) < (chain, new));
-            let decided = list[at..].iter().take_while(|w| w.chain == chain && w.position < old);
-            implied.extend(decided.map(|w| w.lit));
+            let lists = &waiting[node.index()];
+            let Ok(at) = lists.binary_search_by_key(&chain, |&(chain, _)| chain) else {
+                return;
+            };
+            let list = &lists[at].1;
+            let at = list.partition_point(|other| other.position < new);
+            let decided = list[at..].iter().take_while(|other| other.position < old);
+            implied.extend(decided.map(|other| other.lit));
         });
         Ok(())
     }
