@@ -177,8 +177,9 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
-/// Names come from files: nothing in them may reach the terminal that it would obey.
-fn printable(text: &str) -> String {
+/// `text` without control characters: names come from files, and nothing in them may reach a
+/// terminal that it would obey.
+pub fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect()
 }
 

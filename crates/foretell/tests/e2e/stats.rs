@@ -8,9 +8,9 @@ fn a_trace_is_described_as_text() {
     for (name, value) in [
         ("events", "16"),
         ("threads", "3"),
-        ("variables", "1"),
+        ("variables", "1 (1 shared, 0 local)"),
         ("locks", "1"),
-        ("atomic blocks", "1"),
+        ("atomic blocks", "1 (1 outermost, 1 deep, 0 open)"),
         ("model", "value"),
     ] {
         let line = out.lines().find(|line| line.starts_with(name));
@@ -20,15 +20,25 @@ fn a_trace_is_described_as_text() {
 }
 
 #[test]
+fn names_do_not_reach_the_terminal_as_commands() {
+    let files = Files::new();
+    let trace = files.add("t.std", "T\u{1b}[2J|acq(l\u{7})|\n");
+    let out = foretell([Path::new("stats"), &trace]);
+    assert_eq!(out.status, 0, "{}", out.stderr);
+    assert!(!out.stdout.chars().any(|c| c.is_control() && c != '\n'), "{:?}", out.stdout);
+    assert!(out.stdout.contains("held at the end"), "{}", out.stdout);
+}
+
+#[test]
 fn a_trace_is_described_as_json() {
     let trace = repository("examples/traces/bank-symbolic.std");
     let out = foretell(["stats", text(&trace), "--format", "json"]).quietly(0);
     let value: serde_json::Value = serde_json::from_str(&out).unwrap();
     assert_eq!(value["events"], 21);
     assert_eq!(value["threads"], 3);
-    assert_eq!(value["blocks"], 2);
+    assert_eq!(value["blocks"]["total"], 2);
+    assert_eq!(value["events_by_kind"]["guard"], 1);
     assert_eq!(value["model"], "symbolic");
-    assert_eq!(value["path"], text(&trace));
 }
 
 #[test]
