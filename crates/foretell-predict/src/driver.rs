@@ -15,8 +15,9 @@ use foretell_verify::Checker;
 use rayon::prelude::*;
 
 use crate::analyses::{Analysis, Candidate};
-use crate::engine::Engine;
-use crate::engines::order::OrderEngine;
+use crate::engine::{Effort, Engine};
+use crate::engines::EngineKind;
+use crate::engines::smt::SmtOptions;
 use crate::filters::{Dropped, Filters};
 use crate::finding::{Defect, Finding};
 use crate::groups::{Group, groups};
@@ -39,6 +40,10 @@ pub struct Options<'a> {
     pub shard: (usize, usize),
     /// Which filters are on.
     pub filters: Filters,
+    /// Which engine decides what the filters leave.
+    pub engine: EngineKind,
+    /// Settings of an engine that is an external SMT solver.
+    pub smt: SmtOptions,
     /// Set from outside to stop early.
     pub stop: Option<&'a AtomicBool>,
     /// Counters to watch from outside.
@@ -55,6 +60,8 @@ impl Default for Options<'_> {
             jobs: 0,
             shard: (0, 1),
             filters: Filters::default(),
+            engine: EngineKind::default(),
+            smt: SmtOptions::default(),
             stop: None,
             progress: None,
         }
@@ -81,6 +88,8 @@ pub struct Prediction {
     pub undecided: Vec<(Candidate, String)>,
     /// The phases, counted, for each analysis that was asked for.
     pub counts: BTreeMap<Analysis, Counts>,
+    /// What the engines took for it.
+    pub effort: Effort,
 }
 
 /// The candidates of an analysis and what became of them.
@@ -187,6 +196,7 @@ fn merge(options: &Options<'_>, parts: Vec<Prediction>) -> Prediction {
     for part in parts {
         merged.findings.extend(part.findings);
         merged.undecided.extend(part.undecided);
+        merged.effort.add(&part.effort);
         for (analysis, counts) in part.counts {
             merged.counts.entry(analysis).or_default().add(&counts);
         }
@@ -209,14 +219,15 @@ struct Run<'a> {
 
 impl Run<'_> {
     fn chunk(&self, groups: &[Group]) -> Prediction {
-        let mut engine = OrderEngine::new(self.structure);
+        let mut engine = self.options.engine.engine(self.structure, &self.options.smt);
         let mut prediction = Prediction::default();
         for group in groups {
-            self.group(group, &mut engine, &mut prediction);
+            self.group(group, engine.as_mut(), &mut prediction);
             if let Some(progress) = self.options.progress {
                 progress.done.fetch_add(1, Ordering::Relaxed);
             }
         }
+        prediction.effort = engine.effort();
         prediction
     }
 

@@ -1,5 +1,7 @@
 //! What every engine offers: it decides queries, exactly, one after the other.
 
+use std::time::Duration;
+
 use crate::query::{Limit, Query, Verdict};
 
 /// Decides queries about one trace. An engine may learn from one query for the next; its
@@ -10,4 +12,35 @@ pub trait Engine {
 
     /// Is there a feasible interleaving that the query asks for?
     fn decide(&mut self, query: &Query, limit: &Limit<'_>) -> Verdict;
+
+    /// What it took so far.
+    fn effort(&self) -> Effort {
+        Effort::default()
+    }
+}
+
+/// What answering took, in the columns of the papers' tables. Engines fill in what they have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Effort {
+    /// Constraints written down.
+    pub constraints: u64,
+    /// Time to write them down.
+    pub encoding: Duration,
+    /// Time in the solver.
+    pub solving: Duration,
+    /// Queries that ran into the time limit (TO).
+    pub time_outs: u64,
+    /// Queries that ran into the memory limit (MO).
+    pub memory_outs: u64,
+}
+
+impl Effort {
+    /// Adds another effort to this one.
+    pub fn add(&mut self, other: &Effort) {
+        self.constraints += other.constraints;
+        self.encoding += other.encoding;
+        self.solving += other.solving;
+        self.time_outs += other.time_outs;
+        self.memory_outs += other.memory_outs;
+    }
 }
