@@ -12,8 +12,16 @@ use rustc_hash::FxBuildHasher;
 pub struct Names {
     text: String,
     ends: Vec<usize>,
-    /// Open addressing, power-of-two size, `EMPTY` or an index into `ends`.
-    slots: Vec<u32>,
+    /// Open addressing, power-of-two size.
+    slots: Vec<Slot>,
+}
+
+/// A name's index into `ends`, or `EMPTY`, with a part of its hash: other names that fall on the
+/// same slots are told apart without looking at their text.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    hash: u32,
+    index: u32,
 }
 
 const EMPTY: u32 = u32::MAX;
@@ -35,6 +43,7 @@ impl Names {
     }
 
     /// The name with this index, if there is one.
+    #[inline]
     pub fn get(&self, index: u32) -> Option<&str> {
         let i = index as usize;
         let end = *self.ends.get(i)?;
@@ -43,17 +52,17 @@ impl Names {
     }
 
     /// The index of `name`, adding it if it is new.
+    #[inline]
     pub fn intern(&mut self, name: &str) -> u32 {
         if self.ends.len() * 2 >= self.slots.len() {
             self.grow();
         }
-        let slot = self.slot_of(name);
-        if self.slots[slot] == EMPTY {
-            self.slots[slot] = u32::try_from(self.ends.len()).expect("more than 2^32 names");
-            self.text.push_str(name);
-            self.ends.push(self.text.len());
+        let hash = hash(name);
+        let slot = self.slot_of(name, hash);
+        match self.slots[slot].index {
+            EMPTY => self.add(name, slot, hash as u32),
+            index => index,
         }
-        self.slots[slot]
     }
 
     /// The index of `name`, if it is known.
@@ -61,7 +70,7 @@ impl Names {
         if self.slots.is_empty() {
             return None;
         }
-        let index = self.slots[self.slot_of(name)];
+        let index = self.slots[self.slot_of(name, hash(name))].index;
         (index != EMPTY).then_some(index)
     }
 
@@ -70,13 +79,23 @@ impl Names {
         (0..self.len()).map(|i| self.get(i as u32).unwrap_or_default())
     }
 
+    fn add(&mut self, name: &str, slot: usize, hash: u32) -> u32 {
+        let index = u32::try_from(self.ends.len()).expect("more than 2^32 names");
+        self.slots[slot] = Slot { hash, index };
+        self.text.push_str(name);
+        self.ends.push(self.text.len());
+        index
+    }
+
     /// The slot that holds `name`, or the empty one where it belongs.
-    fn slot_of(&self, name: &str) -> usize {
+    #[inline]
+    fn slot_of(&self, name: &str, hash: u64) -> usize {
         let mask = self.slots.len() - 1;
-        let mut slot = FxBuildHasher.hash_one(name) as usize & mask;
+        let mut slot = place(hash, mask);
         loop {
-            let index = self.slots[slot];
-            if index == EMPTY || self.get(index) == Some(name) {
+            let Slot { hash: other, index } = self.slots[slot];
+            let same = other == hash as u32 && self.get(index) == Some(name);
+            if same || index == EMPTY {
                 return slot;
             }
             slot = (slot + 1) & mask;
@@ -85,12 +104,27 @@ impl Names {
 
     fn grow(&mut self) {
         let size = (self.slots.len() * 2).max(16);
-        self.slots = vec![EMPTY; size];
+        self.slots = vec![Slot { hash: 0, index: EMPTY }; size];
         for index in 0..self.ends.len() as u32 {
-            let slot = self.slot_of(self.get(index).unwrap_or_default());
-            self.slots[slot] = index;
+            let hash = hash(self.get(index).unwrap_or_default());
+            let mut slot = place(hash, size - 1);
+            while self.slots[slot].index != EMPTY {
+                slot = (slot + 1) & (size - 1);
+            }
+            self.slots[slot] = Slot { hash: hash as u32, index };
         }
     }
+}
+
+#[inline]
+fn hash(name: &str) -> u64 {
+    FxBuildHasher.hash_one(name)
+}
+
+/// Where to look first. Not from the half of the hash that slots keep.
+#[inline]
+fn place(hash: u64, mask: usize) -> usize {
+    (hash >> 32) as usize & mask
 }
 
 #[cfg(test)]

@@ -50,7 +50,10 @@ pub(crate) struct Tables {
     pub(crate) labels: Names,
     pub(crate) places: Names,
     pub(crate) sites: Vec<Site>,
+    /// Sites with a caller. Those without are looked up by their place alone.
     pub(crate) site_index: FxHashMap<Site, SiteId>,
+    /// The site without a caller of each place, or `NONE`.
+    bare_sites: Vec<u32>,
     pub(crate) registers: Vec<Register>,
     pub(crate) register_names: Names,
     pub(crate) register_index: FxHashMap<Register, RegId>,
@@ -65,6 +68,28 @@ pub(crate) struct Tables {
     pub(crate) parties: FxHashMap<BarrierId, u32>,
     pub(crate) opaque: FxHashMap<VarId, ()>,
     pub(crate) meta: BTreeMap<String, String>,
+}
+
+impl Tables {
+    /// The identifier of a site that may be new.
+    fn add_site(&mut self, site: Site) -> SiteId {
+        let next = SiteId::from_index(self.sites.len());
+        let id = match site.caller {
+            Some(_) => *self.site_index.entry(site).or_insert(next),
+            None => {
+                let place = site.place as usize;
+                if place >= self.bare_sites.len() {
+                    self.bare_sites.resize(place + 1, NONE);
+                }
+                self.bare_sites[place] = next.0;
+                next
+            }
+        };
+        if id == next {
+            self.sites.push(site);
+        }
+        id
+    }
 }
 
 /// A place in the source together with the call that led there: a node of a call tree.
@@ -390,13 +415,14 @@ impl TraceBuilder {
     }
 
     /// The site for a place and the call that led there.
+    #[inline]
     pub fn site(&mut self, place: &str, caller: Option<SiteId>) -> SiteId {
-        let site = Site { place: self.trace.tables.places.intern(place), caller };
-        let sites = &mut self.trace.tables.sites;
-        *self.trace.tables.site_index.entry(site).or_insert_with(|| {
-            sites.push(site);
-            SiteId::from_index(sites.len() - 1)
-        })
+        let tables = &mut self.trace.tables;
+        let place = tables.places.intern(place);
+        match (caller, tables.bare_sites.get(place as usize)) {
+            (None, Some(&site)) if site != NONE => SiteId(site),
+            _ => tables.add_site(Site { place, caller }),
+        }
     }
 
     /// The register of `thread` with this name (without the `%`).

@@ -536,9 +536,15 @@ fn word_of(word: &str) -> Option<Word> {
     Some(Word::Op(match word.as_bytes() {
         b"r" => Op::Read,
         b"w" => Op::Write,
+        b"ar" => Op::AtomicRead,
+        b"aw" => Op::AtomicWrite,
+        b"au" => Op::AtomicUpdate,
         b"acq" => Op::Acquire,
         b"rel" => Op::Release,
+        b"begin" => Op::Begin,
+        b"end" => Op::End,
         b"req" => return Some(Word::Request),
+        // The rest is rare enough to be looked for.
         _ => *Op::ALL.iter().find(|op| op.keyword() == word)?,
     }))
 }
