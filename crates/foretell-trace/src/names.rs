@@ -1,28 +1,41 @@
 //! Interned names: text to dense index and back.
 
-use std::hash::BuildHasher;
+use std::hash::Hasher;
 
-use rustc_hash::FxBuildHasher;
+use rustc_hash::FxHasher;
 
 /// A set of distinct names, each with the index it was first seen at.
 ///
-/// The text is kept once, in one buffer; looking a name up hashes it and compares bytes, and
-/// allocates nothing when the name is known.
+/// The text is kept once, in one buffer; looking a name up allocates nothing when the name is
+/// known, and touches one place in memory when it is short, as most names in traces are.
 #[derive(Clone, Default, Debug)]
 pub struct Names {
     text: String,
     ends: Vec<usize>,
-    /// Open addressing, power-of-two size.
+    /// Open addressing, power-of-two size, at most three quarters full.
     slots: Vec<Slot>,
 }
 
-/// A name's index into `ends`, or `EMPTY`, with a part of its hash: other names that fall on the
-/// same slots are told apart without looking at their text.
+/// One place of the hash table; small, since looking a name up mostly means waiting for it.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
-    hash: u32,
+    word: u64,
+    length: u32,
+    /// An index into `ends`, or `EMPTY`.
     index: u32,
 }
+
+/// What names are told apart by: a name of at most [`SHORT`] bytes is its key, of longer ones
+/// equal keys do not yet say that they are equal.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Key {
+    /// The bytes of a short name, the hash of a long one.
+    word: u64,
+    /// The length, cut to 32 bits.
+    length: u32,
+}
+
+const SHORT: u32 = 8;
 
 const EMPTY: u32 = u32::MAX;
 
@@ -54,13 +67,13 @@ impl Names {
     /// The index of `name`, adding it if it is new.
     #[inline]
     pub fn intern(&mut self, name: &str) -> u32 {
-        if self.ends.len() * 2 >= self.slots.len() {
+        if self.ends.len() * 4 >= self.slots.len() * 3 {
             self.grow();
         }
-        let hash = hash(name);
-        let slot = self.slot_of(name, hash);
+        let key = Key::of(name);
+        let slot = self.slot_of(name, key);
         match self.slots[slot].index {
-            EMPTY => self.add(name, slot, hash as u32),
+            EMPTY => self.add(name, slot, key),
             index => index,
         }
     }
@@ -70,7 +83,7 @@ impl Names {
         if self.slots.is_empty() {
             return None;
         }
-        let index = self.slots[self.slot_of(name, hash(name))].index;
+        let index = self.slots[self.slot_of(name, Key::of(name))].index;
         (index != EMPTY).then_some(index)
     }
 
@@ -79,9 +92,9 @@ impl Names {
         (0..self.len()).map(|i| self.get(i as u32).unwrap_or_default())
     }
 
-    fn add(&mut self, name: &str, slot: usize, hash: u32) -> u32 {
+    fn add(&mut self, name: &str, slot: usize, key: Key) -> u32 {
         let index = u32::try_from(self.ends.len()).expect("more than 2^32 names");
-        self.slots[slot] = Slot { hash, index };
+        self.slots[slot] = Slot { word: key.word, length: key.length, index };
         self.text.push_str(name);
         self.ends.push(self.text.len());
         index
@@ -89,13 +102,14 @@ impl Names {
 
     /// The slot that holds `name`, or the empty one where it belongs.
     #[inline]
-    fn slot_of(&self, name: &str, hash: u64) -> usize {
+    fn slot_of(&self, name: &str, key: Key) -> usize {
         let mask = self.slots.len() - 1;
-        let mut slot = place(hash, mask);
+        let mut slot = key.hash() as usize & mask;
         loop {
-            let Slot { hash: other, index } = self.slots[slot];
-            let same = other == hash as u32 && self.get(index) == Some(name);
-            if same || index == EMPTY {
+            let Slot { word, length, index } = self.slots[slot];
+            let equal =
+                Key { word, length } == key && (length <= SHORT || self.get(index) == Some(name));
+            if equal || index == EMPTY {
                 return slot;
             }
             slot = (slot + 1) & mask;
@@ -103,28 +117,47 @@ impl Names {
     }
 
     fn grow(&mut self) {
-        let size = (self.slots.len() * 2).max(16);
-        self.slots = vec![Slot { hash: 0, index: EMPTY }; size];
-        for index in 0..self.ends.len() as u32 {
-            let hash = hash(self.get(index).unwrap_or_default());
-            let mut slot = place(hash, size - 1);
+        let mask = (self.slots.len() * 2).max(16) - 1;
+        let empty = Slot { word: 0, length: 0, index: EMPTY };
+        let old = std::mem::replace(&mut self.slots, vec![empty; mask + 1]);
+        for taken in old.into_iter().filter(|slot| slot.index != EMPTY) {
+            let mut slot = Key { word: taken.word, length: taken.length }.hash() as usize & mask;
             while self.slots[slot].index != EMPTY {
-                slot = (slot + 1) & (size - 1);
+                slot = (slot + 1) & mask;
             }
-            self.slots[slot] = Slot { hash: hash as u32, index };
+            self.slots[slot] = taken;
         }
     }
 }
 
-#[inline]
-fn hash(name: &str) -> u64 {
-    FxBuildHasher.hash_one(name)
-}
+impl Key {
+    #[inline]
+    fn of(name: &str) -> Key {
+        let bytes = name.as_bytes();
+        let length = bytes.len() as u32;
+        let half = |four: &[u8; 4]| u64::from(u32::from_le_bytes(*four));
+        let word = match (bytes, bytes.first_chunk(), bytes.last_chunk()) {
+            // Two halves that overlap where the name is shorter than both.
+            (_, Some(first), Some(last)) if bytes.len() <= SHORT as usize => {
+                half(first) | half(last) << 32
+            }
+            (_, Some(_), _) => {
+                let mut hasher = FxHasher::default();
+                hasher.write(bytes);
+                hasher.finish()
+            }
+            _ => bytes.iter().fold(0, |word, &byte| word << 8 | u64::from(byte)),
+        };
+        Key { word, length }
+    }
 
-/// Where to look first. Not from the half of the hash that slots keep.
-#[inline]
-fn place(hash: u64, mask: usize) -> usize {
-    (hash >> 32) as usize & mask
+    /// A hash that depends on all bits of the key in all of its own.
+    #[inline]
+    fn hash(self) -> u64 {
+        let word = self.word ^ u64::from(self.length) << 59;
+        let product = u128::from(word) * 0x9e37_79b9_7f4a_7c15;
+        (product >> 64) as u64 ^ product as u64
+    }
 }
 
 #[cfg(test)]
@@ -146,6 +179,25 @@ mod tests {
         assert_eq!(names.len(), 1000);
         assert_eq!(names.find("n1000"), None);
         assert_eq!(names.get(1000), None);
+    }
+
+    #[test]
+    fn names_of_every_length_are_told_apart() {
+        let mut names = Names::new();
+        let mut all = Vec::new();
+        // Zero bytes and repetitions are where short keys could be mixed up.
+        for letters in ["\0", "a", "ab", "\0a", "abcdefgh"] {
+            all.extend((1..40).map(|n| letters.chars().cycle().take(n).collect::<String>()));
+        }
+        all.sort();
+        all.dedup();
+        for (i, name) in all.iter().enumerate() {
+            assert_eq!(names.intern(name), i as u32, "{name:?}");
+        }
+        for (i, name) in all.iter().enumerate() {
+            assert_eq!(names.find(name), Some(i as u32));
+            assert_eq!(names.get(i as u32), Some(name.as_str()));
+        }
     }
 
     #[test]
