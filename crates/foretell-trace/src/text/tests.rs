@@ -281,7 +281,10 @@ fn what_text_cannot_hold_is_refused() {
     let refused = |build: &dyn Fn(&mut crate::TraceBuilder)| {
         let mut b = Trace::default().into_builder();
         build(&mut b);
-        write(&b.build(), &mut Vec::new()).unwrap_err().to_string()
+        let mut out = Vec::new();
+        let error = write(&b.build(), &mut out).unwrap_err();
+        assert!(out.is_empty());
+        error.to_string()
     };
     let read = |b: &mut crate::TraceBuilder, thread: &str, register: &str| {
         let (t, var) = (b.thread("T1"), b.variable("x"));

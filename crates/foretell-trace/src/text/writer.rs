@@ -28,7 +28,7 @@ const MOST_NODES: u64 = 1 << 20;
 /// # Errors
 /// Whatever `out` reports; and `InvalidData` if the trace has something that no text can hold: a
 /// register whose name is no word, an expression over another thread's registers or too large to
-/// spell out. Nothing that reads as something else is written.
+/// spell out. In the latter case nothing is written.
 pub fn write(trace: &Trace, out: &mut dyn Write) -> io::Result<()> {
     let escaped = needs_escapes(trace);
     let mut writer = Writer {
@@ -38,6 +38,7 @@ pub fn write(trace: &Trace, out: &mut dyn Write) -> io::Result<()> {
         exprs: ExprFacts::of(trace),
         text: Vec::with_capacity(CHUNK + CHUNK / 4),
     };
+    writer.check_symbols()?;
     if escaped {
         writer.text.extend_from_slice(b"#! escaped\n");
     }
@@ -121,6 +122,29 @@ struct Writer<'t> {
 }
 
 impl<'t> Writer<'t> {
+    /// Whether all registers and expressions can be written; asked before anything is.
+    fn check_symbols(&self) -> io::Result<()> {
+        if self.trace.register_count() == 0 && self.trace.exprs().is_empty() {
+            return Ok(());
+        }
+        for event in self.trace.events() {
+            let (register, expr) = match event.kind {
+                EventKind::Read { register, .. } => (register, None),
+                EventKind::Write { expr, .. } => (None, expr),
+                EventKind::Update { register, expr, .. } => (register, expr),
+                EventKind::Guard { expr } => (None, Some(expr)),
+                _ => continue,
+            };
+            if let Some(r) = register {
+                check_register(self.trace, event.thread, r)?;
+            }
+            if let Some(expr) = expr {
+                self.exprs.check(self.trace, event.thread, expr)?;
+            }
+        }
+        Ok(())
+    }
+
     fn name(&mut self, name: &str, spot: Spot) {
         let name = if self.escaped { escape::encode(name, spot) } else { Cow::Borrowed(name) };
         self.text.extend_from_slice(name.as_bytes());
@@ -205,28 +229,26 @@ impl<'t> Writer<'t> {
         match event.kind {
             EventKind::Read { var, value, register, .. } => {
                 self.access(var, value, None)?;
-                self.register(event.thread, register)
+                self.register(register);
             }
             EventKind::Write { var, value, expr, .. } => {
                 self.access(var, value, None)?;
-                self.source(event.thread, expr)
+                self.source(expr);
             }
             EventKind::Update { var, old, new, register, expr } => {
                 self.access(var, old, new)?;
-                self.register(event.thread, register)?;
-                self.source(event.thread, expr)
+                self.register(register);
+                self.source(expr);
             }
             EventKind::Guard { expr } => {
                 self.push("(");
-                self.expression(event.thread, expr)?;
+                self.push(&expr::print(trace, expr));
                 self.push(")");
-                Ok(())
             }
             EventKind::Begin { label } | EventKind::End { label } => {
                 if let Some(label) = label {
                     self.object(trace.label_name(label));
                 }
-                Ok(())
             }
             EventKind::Wait { cond, lock }
             | EventKind::Woken { cond, lock }
@@ -236,13 +258,10 @@ impl<'t> Writer<'t> {
                 self.push(",");
                 self.name(trace.lock_name(lock), Spot::Object);
                 self.push(")");
-                Ok(())
             }
-            kind => {
-                self.object(object_name(trace, kind));
-                Ok(())
-            }
+            kind => self.object(object_name(trace, kind)),
         }
+        Ok(())
     }
 
     fn object(&mut self, name: &str) {
@@ -278,29 +297,18 @@ impl<'t> Writer<'t> {
         write!(self.text, "{value}")
     }
 
-    fn register(&mut self, thread: ThreadId, register: Option<RegId>) -> io::Result<()> {
-        let Some(r) = register else { return Ok(()) };
-        let name = self.trace.register_name(r);
-        if self.trace.register(r).thread != thread {
-            return Err(invalid(format!("register %{name} belongs to another thread")));
+    fn register(&mut self, register: Option<RegId>) {
+        if let Some(r) = register {
+            self.push("->%");
+            self.push(self.trace.register_name(r));
         }
-        check_register(name)?;
-        self.push("->%");
-        self.push(name);
-        Ok(())
     }
 
-    fn source(&mut self, thread: ThreadId, expr: Option<ExprId>) -> io::Result<()> {
-        let Some(expr) = expr else { return Ok(()) };
-        self.push("<-");
-        self.expression(thread, expr)
-    }
-
-    fn expression(&mut self, thread: ThreadId, expr: ExprId) -> io::Result<()> {
-        self.exprs.check(self.trace, thread, expr)?;
-        let text = expr::print(self.trace, expr);
-        self.push(&text);
-        Ok(())
+    fn source(&mut self, expr: Option<ExprId>) {
+        if let Some(expr) = expr {
+            self.push("<-");
+            self.push(&expr::print(self.trace, expr));
+        }
     }
 
     fn site(&mut self, site: SiteId) {
@@ -408,13 +416,16 @@ impl Owner {
     }
 }
 
-fn check_register(name: &str) -> io::Result<()> {
-    // The target of a read ends where an expression begins.
-    if is_register_name(name) && !name.contains("<-") {
-        Ok(())
-    } else {
-        Err(invalid(format!("register {name:?} has a name that text cannot hold")))
+fn check_register(trace: &Trace, thread: ThreadId, r: RegId) -> io::Result<()> {
+    let name = trace.register_name(r);
+    if trace.register(r).thread != thread {
+        return Err(invalid(format!("register %{name} belongs to another thread")));
     }
+    // The target of a read ends where an expression begins.
+    if !is_register_name(name) || name.contains("<-") {
+        return Err(invalid(format!("register {name:?} has a name that text cannot hold")));
+    }
+    Ok(())
 }
 
 fn stray_value() -> io::Error {
