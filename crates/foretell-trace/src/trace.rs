@@ -50,9 +50,9 @@ pub(crate) struct Tables {
     pub(crate) labels: Names,
     pub(crate) places: Names,
     pub(crate) sites: Vec<Site>,
-    /// Sites with a caller. Those without are looked up by their place alone.
     pub(crate) site_index: FxHashMap<Site, SiteId>,
-    /// The site without a caller of each place, or `NONE`.
+    /// The site without a caller of each place that was asked for, else `NONE`: a shorter way to
+    /// what `site_index` says of them.
     bare_sites: Vec<u32>,
     pub(crate) registers: Vec<Register>,
     pub(crate) register_names: Names,
@@ -74,19 +74,16 @@ impl Tables {
     /// The identifier of a site that may be new.
     fn add_site(&mut self, site: Site) -> SiteId {
         let next = SiteId::from_index(self.sites.len());
-        let id = match site.caller {
-            Some(_) => *self.site_index.entry(site).or_insert(next),
-            None => {
-                let place = site.place as usize;
-                if place >= self.bare_sites.len() {
-                    self.bare_sites.resize(place + 1, NONE);
-                }
-                self.bare_sites[place] = next.0;
-                next
-            }
-        };
+        let id = *self.site_index.entry(site).or_insert(next);
         if id == next {
             self.sites.push(site);
+        }
+        if site.caller.is_none() {
+            let place = site.place as usize;
+            if place >= self.bare_sites.len() {
+                self.bare_sites.resize(place + 1, NONE);
+            }
+            self.bare_sites[place] = id.0;
         }
         id
     }

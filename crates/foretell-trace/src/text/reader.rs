@@ -136,7 +136,7 @@ impl<'t> Reader<'t> {
     pub(super) fn named_anything(&self) -> bool {
         let trace = self.builder.trace();
         let objects = trace.variable_count() + trace.semaphore_count() + trace.barrier_count();
-        trace.thread_count() + objects > 0
+        trace.thread_count() + objects + trace.meta().len() > 0
     }
 
     /// Reads whole lines, up to the first problem or, if there is somewhere to drop lines to, to

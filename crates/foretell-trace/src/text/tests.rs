@@ -25,6 +25,7 @@ fn event(trace: &Trace, i: u32) -> Event {
 #[test]
 fn every_operation_is_read_and_written_alike() {
     let text = "\
+#! meta ended=exit 0
 #! name T1=worker 1 (main)
 #! sem s=2
 #! barrier b=3
@@ -73,7 +74,8 @@ T1|au(x=5>6)->%2<-(+ %2 1)|a.c:7|b.c:3 < main.c:1
     let ops: std::collections::HashSet<_> =
         parsed.trace.ids().map(|e| parsed.trace.op(e)).collect();
     assert_eq!(ops.len(), Op::ALL.len());
-    assert_eq!(parsed.lines.line(EventId(0)), 6);
+    assert_eq!(parsed.lines.line(EventId(0)), 7);
+    assert_eq!(parsed.trace.meta()["ended"], "exit 0");
     let trace = parsed.trace;
     let y = trace.find_variable("y").unwrap();
     assert!(trace.is_opaque(y));
