@@ -54,6 +54,12 @@ fn run(events: u64, path: &std::path::Path) -> std::io::Result<()> {
         println!("peak memory        {:>7} MiB after statistics", peak_mib());
         assert!(stats.events as u64 >= events);
     }
+    let start = Clock::start();
+    let options = foretell_trace::io::ReadOptions::default();
+    let loaded = foretell_trace::io::load(path, &options).map_err(std::io::Error::other)?;
+    println!("load, check legal  {:>7.1} million events/s", rate(events, start));
+    println!("peak memory        {:>7} MiB after loading", peak_mib());
+    assert!(loaded.notes.is_empty());
     Ok(())
 }
 
