@@ -28,6 +28,8 @@ const WIDEST: usize = 32;
 const WIDEST_PLACE: usize = 32;
 /// Between columns.
 const GAP: usize = 2;
+/// What stands beside an acquire that a thread is stuck at.
+const BLOCKED: &str = "blocked";
 
 /// A row that is ready to print.
 enum Line {
@@ -141,14 +143,16 @@ impl<'a> Layout<'a> {
         }
         columns.sort_by_key(|&(thread, _)| thread);
         let place = place.min(WIDEST_PLACE);
+        let stuck = lines.iter().any(|line| matches!(line, Line::Event { blocked: true, .. }));
         let mut layout = Layout { shower, columns, names: 0, total: 0, index, place };
-        layout.fit(names.min(WIDEST));
+        layout.fit(names.min(WIDEST), if stuck { GAP + BLOCKED.len() } else { 0 });
         layout
     }
 
-    /// Shares out the width: first the columns, then what is left to the places.
-    fn fit(&mut self, names: usize) {
-        let width = self.shower.look.width.saturating_sub(self.start());
+    /// Shares out the width, but for what is `reserved`: first the columns, then what is left to the
+    /// places.
+    fn fit(&mut self, names: usize, reserved: usize) {
+        let width = self.shower.look.width.saturating_sub(self.start() + reserved);
         let sum = |columns: &[(ThreadId, usize)]| {
             columns.iter().map(|(_, w)| w + GAP).sum::<usize>().saturating_sub(GAP)
         };
@@ -229,8 +233,8 @@ impl<'a> Layout<'a> {
         let place = wrap::clipped_at_start(&place, self.place);
         match (blocked, place.is_empty()) {
             (false, _) => place,
-            (true, true) => "blocked".to_owned(),
-            (true, false) => format!("{place} blocked"),
+            (true, true) => BLOCKED.to_owned(),
+            (true, false) => format!("{place} {BLOCKED}"),
         }
     }
 

@@ -1,6 +1,8 @@
 //! What people see, pinned.
 
+use foretell_generate::{Family, Params, generate};
 use foretell_trace::{EventKind, LockId, SiteId, TraceBuilder, Value, VarId};
+use proptest::prelude::*;
 use serde_json::Map;
 
 use super::*;
@@ -315,4 +317,43 @@ fn control_characters_of_names_do_not_reach_the_terminal() {
 fn thousands_are_set_apart() {
     let texts = [0, 12, 123, 1234, 123_456, 1_234_567].map(grouped);
     assert_eq!(texts, ["0", "12", "123", "1,234", "123,456", "1,234,567"]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    /// Whatever a finding claims about whatever trace, showing it keeps to the width.
+    #[test]
+    fn any_finding_of_any_trace_can_be_shown(
+        family in proptest::sample::select(Family::ALL),
+        seed in 0..1000u64,
+        kind in proptest::sample::select(&Kind::ALL[..]),
+        picks in proptest::collection::vec(any::<prop::sample::Index>(), 0..5),
+        keep in proptest::collection::vec(any::<bool>(), 80),
+        width in 70..160usize,
+        long_names in any::<bool>(),
+    ) {
+        let params = Params { seed, events: 80, threads: 5, ..Params::of(family) };
+        let mut trace = generate(family, &params);
+        if long_names {
+            let mut b = trace.into_builder();
+            for t in 0..b.trace().thread_count() as u32 {
+                let name = format!("a-thread-with-a-very-long-name-that-does-not-fit-a-column-{t}");
+                b.set_display_name(foretell_trace::ThreadId(t), &name);
+            }
+            trace = b.build();
+        }
+        prop_assume!(!trace.is_empty());
+        let events: Vec<u32> = picks.iter().map(|pick| pick.index(trace.len()) as u32).collect();
+        let schedule: Vec<u32> =
+            (0..trace.len() as u32).filter(|&e| *keep.get(e as usize).unwrap_or(&true)).collect();
+        let mut f = finding(kind, &events, &schedule);
+        f.block = events.first().map(|&begin| Block { begin, end: events.last().copied() });
+        f.writer = events.first().copied().map(Source::Event);
+        let text = shown(&trace, &f, Look { width, ..Look::default() });
+        let too_long = |line: &&str| unicode_width::UnicodeWidthStr::width(*line) > width;
+        // Only a single word may be too long for a headline.
+        let witness = text.split_once("\n\n").map_or("", |(_, rest)| rest);
+        prop_assert_eq!(witness.lines().find(too_long), None, "{}", text);
+    }
 }
