@@ -11,6 +11,8 @@ pub(crate) enum Status {
     Clean,
     /// Something was.
     Found,
+    /// Some query stayed undecided, and that was to be told.
+    Undecided,
 }
 
 impl From<Status> for ExitCode {
@@ -18,6 +20,7 @@ impl From<Status> for ExitCode {
         match status {
             Status::Clean => ExitCode::SUCCESS,
             Status::Found => ExitCode::from(1),
+            Status::Undecided => ExitCode::from(3),
         }
     }
 }

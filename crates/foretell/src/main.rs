@@ -9,6 +9,7 @@ mod commands;
 mod failure;
 mod input;
 mod output;
+mod progress;
 mod terminal;
 
 use std::process::ExitCode;
@@ -24,7 +25,7 @@ use crate::terminal::{ColorChoice, Terminal};
 #[derive(Parser, Debug)]
 #[command(name = "foretell", version, propagate_version = true)]
 #[command(after_help = "Exit status: 0 nothing found, 1 something found, 2 the command or its \
-                        input was wrong.")]
+                        input was wrong, 3 with --strict: something stayed undecided.")]
 struct Arguments {
     /// Whether to colour what goes to standard output
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]

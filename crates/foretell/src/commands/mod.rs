@@ -3,6 +3,7 @@
 mod convert;
 mod generate;
 mod merge;
+mod predict;
 mod report;
 mod stats;
 mod verify;
@@ -18,6 +19,7 @@ pub(crate) enum Command {
     Verify(verify::Verify),
     Report(report::Report),
     Merge(merge::Merge),
+    Predict(predict::Predict),
     Generate(generate::Generate),
 }
 
@@ -30,6 +32,7 @@ impl Command {
             Command::Verify(command) => command.run(terminal),
             Command::Report(command) => command.run(terminal),
             Command::Merge(command) => command.run(terminal),
+            Command::Predict(command) => command.run(terminal),
             Command::Generate(command) => command.run(terminal),
         }
     }

@@ -1,0 +1,348 @@
+//! `foretell predict`: what other interleavings of a trace would show.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use foretell_model::Structure;
+use foretell_predict::analyses::{Analysis, Candidate};
+use foretell_predict::driver::{self, Counts, Options, Prediction, Progress};
+use foretell_report::json::{self, Block, Findings, Kind, Shard, TraceInfo};
+use foretell_report::text::{self, Look};
+use foretell_trace::{EventId, Model, Trace};
+use serde_json::Map;
+
+use crate::failure::{Failure, Status};
+use crate::input::{self, TraceOptions};
+use crate::output::Destination;
+use crate::progress;
+use crate::terminal::{Terminal, complain};
+
+/// Predict the bugs that other interleavings of a trace would show
+///
+/// Every finding comes with a schedule that the independent checker has accepted. Without a limit
+/// the answer is exact: all of the findings there are, and no others.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Predict {
+    /// The traces to analyse
+    #[arg(required = true, value_name = "TRACE")]
+    traces: Vec<PathBuf>,
+
+    #[command(flatten)]
+    options: TraceOptions,
+
+    /// What to look for: race, atomicity, serializability, transactions, nondeterminism, deadlock
+    /// [default: all]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    analyses: Vec<Analysis>,
+
+    /// Which other interleavings count as possible: auto, view, value
+    #[arg(long, default_value = "auto")]
+    model: ModelChoice,
+
+    /// What to print
+    #[arg(long, value_enum, default_value = "text")]
+    format: Format,
+
+    /// Also write the findings to this file as JSON
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+
+    /// Every finding, instead of one for each group of places in the source
+    #[arg(long)]
+    all: bool,
+
+    /// Show long witnesses whole
+    #[arg(long)]
+    full: bool,
+
+    /// Print how many candidates each phase settled
+    #[arg(long)]
+    stats: bool,
+
+    /// Give up on a query after this many seconds; it then counts as undecided
+    #[arg(long, value_name = "SECS", value_parser = seconds)]
+    timeout: Option<Duration>,
+
+    /// Give up on everything that is left after this many seconds
+    #[arg(long, value_name = "SECS", value_parser = seconds)]
+    budget: Option<Duration>,
+
+    /// Worker threads [default: all cores]
+    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    jobs: Option<u16>,
+
+    /// Do one of N equal parts of the work; `foretell merge` puts the parts together
+    #[arg(long, value_name = "I/N")]
+    shard: Option<Shard>,
+
+    /// Exit with status 3 if a query stayed undecided
+    #[arg(long)]
+    strict: bool,
+}
+
+/// A model, or the most permissive one that the trace supports.
+#[derive(Clone, Copy, Debug)]
+enum ModelChoice {
+    Auto,
+    Given(Model),
+}
+
+impl std::str::FromStr for ModelChoice {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        match name {
+            "auto" => Ok(ModelChoice::Auto),
+            name => name.parse().map(ModelChoice::Given),
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+enum Format {
+    Text,
+    Json,
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    text.parse()
+        .ok()
+        .and_then(|secs| Duration::try_from_secs_f64(secs).ok())
+        .ok_or_else(|| format!("`{text}` is no number of seconds"))
+}
+
+impl Predict {
+    pub(crate) fn run(self, terminal: &mut Terminal) -> Result<Status, Failure> {
+        let stop = progress::stop_on_interrupt();
+        let mut status = Status::Clean;
+        let mut documents = Vec::new();
+        for path in &self.traces {
+            let trace = input::trace(path, self.options)?;
+            let model = self.choose_model(path, &trace)?;
+            let (prediction, interrupted) = self.predict(path, &trace, model, stop)?;
+            let findings = self.findings(path, &trace, model, &prediction);
+            self.show(terminal, &trace, &findings, &prediction)?;
+            if self.strict && !findings.undecided.is_empty() {
+                status = Status::Undecided;
+            } else if !findings.findings.is_empty() && status == Status::Clean {
+                status = Status::Found;
+            }
+            documents.push(findings);
+            if interrupted {
+                complain("foretell: interrupted; what was found so far is above");
+                break;
+            }
+        }
+        if let Some(path) = self.json {
+            Destination::new(Some(path)).write(terminal, |mut out| {
+                documents.iter().try_for_each(|findings| findings.write(&mut out))
+            })?;
+        }
+        Ok(status)
+    }
+
+    fn choose_model(&self, path: &Path, trace: &Trace) -> Result<Model, Failure> {
+        match self.model {
+            ModelChoice::Given(Model::Symbolic) => Err(Failure::input(
+                path,
+                "no engine decides the symbolic model yet: use --model value or --model view",
+            )),
+            ModelChoice::Given(model) => Ok(model),
+            ModelChoice::Auto => match Model::auto(trace) {
+                Model::Symbolic => {
+                    let path = path.display();
+                    complain(&format!(
+                        "{path}: symbolic trace, analysed in the value model, which admits fewer \
+                         interleavings"
+                    ));
+                    Ok(Model::Value)
+                }
+                model => Ok(model),
+            },
+        }
+    }
+
+    fn predict(
+        &self,
+        path: &Path,
+        trace: &Trace,
+        model: Model,
+        stop: &AtomicBool,
+    ) -> Result<(Prediction, bool), Failure> {
+        let progress = Progress::default();
+        let mut options = Options {
+            all: self.all,
+            timeout: self.timeout,
+            budget: self.budget,
+            jobs: self.jobs.map_or(0, usize::from),
+            stop: Some(stop),
+            progress: Some(&progress),
+            ..Options::default()
+        };
+        if !self.analyses.is_empty() {
+            options.analyses = self.analyses.iter().copied().collect();
+        }
+        if let Some(shard) = self.shard {
+            options.shard = (shard.index as usize - 1, shard.count as usize);
+        }
+        let result = progress::shown_while(&progress, || driver::predict(trace, model, &options));
+        let interrupted = stop.load(std::sync::atomic::Ordering::Relaxed);
+        let prediction = result.map_err(|defects| {
+            for defect in &defects {
+                complain(&format!("foretell: {}: defect: {defect}", path.display()));
+            }
+            Failure::Input(format!(
+                "{}: the checker refused {} of Foretell's own witnesses: this is a defect of \
+                 Foretell, nothing was reported",
+                path.display(),
+                defects.len()
+            ))
+        })?;
+        Ok((prediction, interrupted))
+    }
+
+    fn findings(
+        &self,
+        path: &Path,
+        trace: &Trace,
+        model: Model,
+        prediction: &Prediction,
+    ) -> Findings {
+        let mut file = Findings::new(TraceInfo::new(path.display().to_string(), trace, model));
+        file.shard = self.shard;
+        for finding in &prediction.findings {
+            let finding = json::finding(&finding.pattern, &finding.schedule, finding.engine, trace);
+            file.findings.push(finding);
+        }
+        let structure = (!prediction.undecided.is_empty()).then(|| Structure::new(trace, model));
+        for (candidate, reason) in &prediction.undecided {
+            let Some(structure) = &structure else { continue };
+            file.undecided.push(undecided(structure, candidate, reason));
+        }
+        for (analysis, counts) in &prediction.counts {
+            file.summary.insert(kind(*analysis), summary(counts, self.stats));
+        }
+        add_race_units(&mut file);
+        file.renumber();
+        file
+    }
+
+    fn show(
+        &self,
+        terminal: &mut Terminal,
+        trace: &Trace,
+        findings: &Findings,
+        prediction: &Prediction,
+    ) -> Result<(), Failure> {
+        match self.format {
+            Format::Json => findings.write(terminal)?,
+            Format::Text => {
+                let look = Look { fold: !self.full, ..terminal.look() };
+                if self.traces.len() > 1 {
+                    writeln!(terminal, "{}:", findings.trace.path)?;
+                }
+                text::findings(terminal, findings, Some(trace), &look)?;
+                if self.stats {
+                    phases(terminal, &prediction.counts)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn kind(analysis: Analysis) -> Kind {
+    match analysis {
+        Analysis::Race => Kind::Race,
+        Analysis::Atomicity => Kind::Atomicity,
+        Analysis::Serializability => Kind::Serializability,
+        Analysis::Transactions => Kind::Transactions,
+        Analysis::Nondeterminism => Kind::Nondeterminism,
+        Analysis::Deadlock => Kind::Deadlock,
+    }
+}
+
+fn summary(counts: &Counts, phases: bool) -> json::Counts {
+    let mut extra = Map::new();
+    if phases {
+        for (name, count) in phase_columns(counts) {
+            extra.insert(name.to_owned(), count.into());
+        }
+    }
+    json::Counts {
+        candidates: counts.candidates,
+        predicted: counts.predicted,
+        undecided: counts.undecided,
+        extra,
+    }
+}
+
+/// Races are counted in three ways by different tools: pairs of events, second events, pairs of
+/// places.
+fn add_race_units(file: &mut Findings) {
+    let races = || file.findings.iter().filter(|f| f.kind == Kind::Race);
+    let second: BTreeSet<Option<&u32>> = races().map(|f| f.events.iter().max()).collect();
+    let places: BTreeSet<BTreeSet<&Option<String>>> =
+        races().map(|f| f.locations.iter().collect()).collect();
+    let units = [
+        ("event_pairs", races().count()),
+        ("second_events", second.len()),
+        ("location_pairs", places.len()),
+    ];
+    if let Some(counts) = file.summary.get_mut(&Kind::Race) {
+        for (name, count) in units {
+            counts.extra.insert(name.to_owned(), count.into());
+        }
+    }
+}
+
+/// The phases of the papers' tables.
+fn phase_columns(counts: &Counts) -> [(&'static str, u64); 7] {
+    [
+        ("groups", counts.groups),
+        ("examined", counts.examined),
+        ("dropped_by_locksets", counts.locksets),
+        ("dropped_by_histories", counts.histories),
+        ("dropped_by_must", counts.must),
+        ("dropped_by_reachability", counts.reachability),
+        ("solved", counts.solved),
+    ]
+}
+
+fn phases(terminal: &mut Terminal, counts: &BTreeMap<Analysis, Counts>) -> std::io::Result<()> {
+    writeln!(terminal)?;
+    for (analysis, counts) in counts {
+        let columns = phase_columns(counts);
+        let columns: Vec<String> = columns
+            .iter()
+            .map(|(name, count)| format!("{} {}", text::grouped(*count), name.replace('_', " ")))
+            .collect();
+        writeln!(terminal, "{analysis}: {}", columns.join(", "))?;
+    }
+    Ok(())
+}
+
+fn undecided(structure: &Structure<'_>, candidate: &Candidate, reason: &str) -> json::Undecided {
+    let mut block = None;
+    let events: Vec<EventId> = match candidate {
+        Candidate::Race(a, b) => vec![*a, *b],
+        Candidate::Atomicity(c, r, c2) => vec![*c, *r, *c2],
+        Candidate::Serializability(b) | Candidate::Transactions(b) => {
+            let b = structure.blocks.get(*b);
+            block = Some(Block { begin: b.begin.0, end: b.end.map(|e| e.0) });
+            Vec::new()
+        }
+        Candidate::NondeterministicRead(e) | Candidate::FinalValue(e) => vec![*e],
+        Candidate::Deadlock(acquires) => acquires.clone(),
+    };
+    json::Undecided {
+        kind: kind(candidate.analysis()),
+        events: events.iter().map(|e| e.0).collect(),
+        block,
+        reason: reason.to_owned(),
+        extra: Map::new(),
+    }
+}
