@@ -23,7 +23,7 @@
 //! | [`env::SCHEDULE`] | path of the schedule, for `replay` | |
 //! | [`env::WATCHDOG_SECS`] | say who is stuck when nothing moved for so long; 0: never | 10 |
 //! | [`env::STALL_SECS`] | replay: give up when a scheduled thread made no step for so long | 10 |
-//! | [`env::STOP`] | replay: raise SIGTRAP when the last step has run (for a debugger), when `1` | |
+//! | [`env::STOP`] | replay: when `1`, raise SIGTRAP right before the last step runs (for a debugger) | |
 //!
 //! Linux, x86-64, little endian.
 
@@ -55,7 +55,7 @@ pub mod env {
     pub const WATCHDOG_SECS: &str = "FORETELL_WATCHDOG_SECS";
     /// Replay: seconds without progress of a scheduled thread that count as a departure.
     pub const STALL_SECS: &str = "FORETELL_STALL_SECS";
-    /// Replay: `1` raises SIGTRAP after the last step of the schedule.
+    /// Replay: `1` raises SIGTRAP right before the last step of the schedule.
     pub const STOP: &str = "FORETELL_STOP";
 }
 

@@ -27,7 +27,7 @@ pub const VERSION: u32 = 1;
 /// Length of the header page.
 pub const HEADER_LEN: usize = 4096;
 /// Length of a chunk.
-pub const CHUNK_LEN: usize = 1 << 20;
+pub const CHUNK_LEN: usize = 1 << 18;
 /// Length of a chunk's header.
 pub const CHUNK_HEADER_LEN: usize = 16;
 /// No record is longer than this: a chunk with less room left is closed.

@@ -1,0 +1,313 @@
+//! Hooks of plain accesses and of function entry and exit: the fast path of everything.
+
+use crate::entry::{enter, entries, leave, plain_entries};
+use crate::log;
+use crate::sched::step;
+use crate::thread::{self, MAX_DEPTH, Pending, Thread, VOLATILE, flush, pending_code};
+use foretell_rt_format::{AccessKind, Kind, MAX_RANGE_DATA, Record};
+use std::sync::atomic::Ordering::Relaxed;
+
+/// The hook before an access of `1 << LOG2` bytes.
+#[inline(always)]
+unsafe fn access(addr: usize, pc: usize, log2: u32, write: bool) {
+    let mut t = crate::tls::get();
+    // SAFETY: `t` is the calling thread.
+    unsafe {
+        if t.is_null() || (*t).busy | (*t).signalled != 0 {
+            t = prepare();
+            if t.is_null() {
+                return;
+            }
+        }
+        std::ptr::write_volatile(&raw mut (*t).busy, 1);
+        flush(t);
+        step(t, if write { Kind::Write } else { Kind::Read }, pc);
+        let seq = if (*t).parallel { log::SEQ.fetch_add(1, Relaxed) } else { 0 };
+        (*t).pending = Pending { addr, pc, code: pending_code(log2, write), seq };
+        leave(t);
+    }
+}
+
+/// What is rare: the first hook of all, signals, a thread that is not recorded.
+#[cold]
+#[inline(never)]
+unsafe fn prepare() -> *mut Thread {
+    // SAFETY: enter and leave match.
+    unsafe {
+        let t = enter();
+        if !t.is_null() {
+            leave(t);
+        }
+        t
+    }
+}
+
+macro_rules! access_hooks {
+    ($($log2:literal: $read:ident $write:ident;)*) => {$(
+        unsafe extern "C" fn $read(addr: usize, pc: usize) {
+            // SAFETY: called by the program before the access.
+            unsafe { access(addr, pc, $log2, false) }
+        }
+        unsafe extern "C" fn $write(addr: usize, pc: usize) {
+            // SAFETY: as above.
+            unsafe { access(addr, pc, $log2, true) }
+        }
+    )*};
+}
+access_hooks! {
+    0: read1 write1; 1: read2 write2; 2: read4 write4; 3: read8 write8; 4: read16 write16;
+}
+
+/// A load and a store in one (compound instrumentation): two steps.
+macro_rules! compound_hooks {
+    ($($log2:literal: $both:ident;)*) => {$(
+        unsafe extern "C" fn $both(addr: usize, pc: usize) {
+            // SAFETY: called by the program before the accesses.
+            unsafe {
+                access(addr, pc, $log2, false);
+                access(addr, pc, $log2, true);
+            }
+        }
+    )*};
+}
+compound_hooks! { 0: both1; 1: both2; 2: both4; 3: both8; 4: both16; }
+
+/// Volatile objects are used as atomic ones and recorded as such, with the value found at the
+/// next hook like that of a plain access.
+#[inline(never)]
+unsafe fn volatile(addr: usize, pc: usize, log2: u32, write: bool) {
+    // SAFETY: the address is about to be accessed by the program.
+    unsafe {
+        let t = enter();
+        if t.is_null() {
+            return;
+        }
+        step(t, Kind::Atomic, pc);
+        let seq = if (*t).parallel { log::SEQ.fetch_add(1, Relaxed) } else { 0 };
+        (*t).pending = Pending { addr, pc, code: pending_code(log2, write) | VOLATILE, seq };
+        leave(t);
+    }
+}
+
+macro_rules! volatile_hooks {
+    ($($log2:literal: $read:ident $write:ident;)*) => {$(
+        unsafe extern "C" fn $read(addr: usize, pc: usize) {
+            // SAFETY: called by the program before the access.
+            unsafe { volatile(addr, pc, $log2, false) }
+        }
+        unsafe extern "C" fn $write(addr: usize, pc: usize) {
+            // SAFETY: as above.
+            unsafe { volatile(addr, pc, $log2, true) }
+        }
+    )*};
+}
+volatile_hooks! {
+    0: vread1 vwrite1; 1: vread2 vwrite2; 2: vread4 vwrite4; 3: vread8 vwrite8;
+    4: vread16 vwrite16;
+}
+
+/// A range that the program, or a library function for it, reads or writes. `content` is what
+/// is there once the step has run, unless the range holds it already.
+pub(crate) unsafe fn range(
+    t: *mut Thread,
+    kind: AccessKind,
+    addr: usize,
+    len: usize,
+    pc: usize,
+    content: Option<usize>,
+) {
+    if len == 0 {
+        return;
+    }
+    // SAFETY: `t` is the calling thread; the range is readable.
+    unsafe {
+        let step_kind = if kind == AccessKind::Read { Kind::ReadRange } else { Kind::WriteRange };
+        step(t, step_kind, pc);
+        let known = if len <= MAX_RANGE_DATA { len } else { 0 };
+        let data = std::slice::from_raw_parts(content.unwrap_or(addr) as *const u8, known);
+        let (pc, addr, len) = (pc as u64, addr as u64, len as u64);
+        thread::put(t, &Record::Range { kind, pc, addr, len, data });
+    }
+}
+
+unsafe extern "C" fn read_range(addr: usize, len: usize, pc: usize) {
+    // SAFETY: called by the program before it reads the range.
+    unsafe {
+        let t = enter();
+        if !t.is_null() {
+            range(t, AccessKind::Read, addr, len, pc, None);
+            leave(t);
+        }
+    }
+}
+
+/// The content is not there yet: nothing is known of it.
+unsafe extern "C" fn write_range(addr: usize, len: usize, pc: usize) {
+    // SAFETY: called by the program before it writes the range.
+    unsafe {
+        let t = enter();
+        if !t.is_null() {
+            step(t, Kind::WriteRange, pc);
+            let (pc, addr, len) = (pc as u64, addr as u64, len as u64);
+            let kind = AccessKind::Write;
+            thread::put(t, &Record::Range { kind, pc, addr, len, data: &[] });
+            leave(t);
+        }
+    }
+}
+
+unsafe extern "C" fn vptr_update(addr: usize, _new: usize, pc: usize) {
+    // SAFETY: called by the program before the access.
+    unsafe { access(addr, pc, 3, true) }
+}
+
+/// `call` is where the function will return to; `sp` tells frames left by `longjmp`.
+unsafe extern "C" fn func_entry(call: usize, pc: usize, sp: usize) {
+    let mut t = crate::tls::get();
+    // SAFETY: `t` is the calling thread; a stream always has room.
+    unsafe {
+        if t.is_null() || (*t).busy | (*t).signalled != 0 {
+            t = prepare();
+            if t.is_null() {
+                return;
+            }
+        }
+        std::ptr::write_volatile(&raw mut (*t).busy, 1);
+        flush(t);
+        let stream = (*t).stream;
+        while (*t).depth > 0 && (*t).depth <= MAX_DEPTH {
+            // A caller's frame is above this one; what is below was abandoned.
+            if *(*t).frames.add((*t).depth - 1) > sp {
+                break;
+            }
+            (*t).depth -= 1;
+            (*stream).cur = foretell_rt_format::put_func_exit((*stream).cur);
+        }
+        if (*t).depth < MAX_DEPTH {
+            *(*t).frames.add((*t).depth) = sp;
+        }
+        (*t).depth += 1;
+        (*stream).cur = foretell_rt_format::put_func_entry(
+            (*stream).cur,
+            (*stream).slots,
+            pc as u64,
+            call as u64,
+        );
+        if (*stream).cur > (*stream).limit {
+            log::grow(stream);
+        }
+        leave(t);
+    }
+}
+
+unsafe extern "C" fn func_exit() {
+    let mut t = crate::tls::get();
+    // SAFETY: as above.
+    unsafe {
+        if t.is_null() || (*t).busy | (*t).signalled != 0 {
+            t = prepare();
+            if t.is_null() {
+                return;
+            }
+        }
+        std::ptr::write_volatile(&raw mut (*t).busy, 1);
+        flush(t);
+        if (*t).depth > 0 {
+            (*t).depth -= 1;
+            let stream = (*t).stream;
+            (*stream).cur = foretell_rt_format::put_func_exit((*stream).cur);
+            if (*stream).cur > (*stream).limit {
+                log::grow(stream);
+            }
+        }
+        leave(t);
+    }
+}
+
+/// The stack pointer of the function that is entered goes into the third register.
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __tsan_func_entry() {
+    std::arch::naked_asm!(
+        "mov rsi, qword ptr [rsp]",
+        "mov rdx, rsp",
+        "jmp {f}",
+        f = sym func_entry,
+    )
+}
+
+entries! {
+    __tsan_read1 => read1, "rsi";
+    __tsan_read2 => read2, "rsi";
+    __tsan_read4 => read4, "rsi";
+    __tsan_read8 => read8, "rsi";
+    __tsan_read16 => read16, "rsi";
+    __tsan_write1 => write1, "rsi";
+    __tsan_write2 => write2, "rsi";
+    __tsan_write4 => write4, "rsi";
+    __tsan_write8 => write8, "rsi";
+    __tsan_write16 => write16, "rsi";
+    __tsan_unaligned_read2 => read2, "rsi";
+    __tsan_unaligned_read4 => read4, "rsi";
+    __tsan_unaligned_read8 => read8, "rsi";
+    __tsan_unaligned_read16 => read16, "rsi";
+    __tsan_unaligned_write2 => write2, "rsi";
+    __tsan_unaligned_write4 => write4, "rsi";
+    __tsan_unaligned_write8 => write8, "rsi";
+    __tsan_unaligned_write16 => write16, "rsi";
+    __tsan_read_write1 => both1, "rsi";
+    __tsan_read_write2 => both2, "rsi";
+    __tsan_read_write4 => both4, "rsi";
+    __tsan_read_write8 => both8, "rsi";
+    __tsan_read_write16 => both16, "rsi";
+    __tsan_unaligned_read_write2 => both2, "rsi";
+    __tsan_unaligned_read_write4 => both4, "rsi";
+    __tsan_unaligned_read_write8 => both8, "rsi";
+    __tsan_unaligned_read_write16 => both16, "rsi";
+    __tsan_volatile_read1 => vread1, "rsi";
+    __tsan_volatile_read2 => vread2, "rsi";
+    __tsan_volatile_read4 => vread4, "rsi";
+    __tsan_volatile_read8 => vread8, "rsi";
+    __tsan_volatile_read16 => vread16, "rsi";
+    __tsan_volatile_write1 => vwrite1, "rsi";
+    __tsan_volatile_write2 => vwrite2, "rsi";
+    __tsan_volatile_write4 => vwrite4, "rsi";
+    __tsan_volatile_write8 => vwrite8, "rsi";
+    __tsan_volatile_write16 => vwrite16, "rsi";
+    __tsan_unaligned_volatile_read2 => vread2, "rsi";
+    __tsan_unaligned_volatile_read4 => vread4, "rsi";
+    __tsan_unaligned_volatile_read8 => vread8, "rsi";
+    __tsan_unaligned_volatile_read16 => vread16, "rsi";
+    __tsan_unaligned_volatile_write2 => vwrite2, "rsi";
+    __tsan_unaligned_volatile_write4 => vwrite4, "rsi";
+    __tsan_unaligned_volatile_write8 => vwrite8, "rsi";
+    __tsan_unaligned_volatile_write16 => vwrite16, "rsi";
+    __tsan_read_range => read_range, "rdx";
+    __tsan_write_range => write_range, "rdx";
+    __tsan_vptr_read => read8, "rsi";
+    __tsan_vptr_update => vptr_update, "rdx";
+}
+
+/// Accesses with a code location given by the caller.
+unsafe extern "C" fn read_pc<const LOG2: u32>(addr: usize, pc: usize) {
+    // SAFETY: called by the program before the access.
+    unsafe { access(addr, pc, LOG2, false) }
+}
+unsafe extern "C" fn write_pc<const LOG2: u32>(addr: usize, pc: usize) {
+    // SAFETY: as above.
+    unsafe { access(addr, pc, LOG2, true) }
+}
+
+plain_entries! {
+    __tsan_func_exit => func_exit;
+    __tsan_read1_pc => read_pc::<0>;
+    __tsan_read2_pc => read_pc::<1>;
+    __tsan_read4_pc => read_pc::<2>;
+    __tsan_read8_pc => read_pc::<3>;
+    __tsan_read16_pc => read_pc::<4>;
+    __tsan_write1_pc => write_pc::<0>;
+    __tsan_write2_pc => write_pc::<1>;
+    __tsan_write4_pc => write_pc::<2>;
+    __tsan_write8_pc => write_pc::<3>;
+    __tsan_write16_pc => write_pc::<4>;
+}

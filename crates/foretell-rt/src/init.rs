@@ -1,0 +1,281 @@
+//! Start and end of recording in this process.
+//!
+//! The first hook may come before `environ` exists (gcc calls `__tsan_init` from
+//! `.preinit_array`), so the configuration is read from `/proc/self/environ`, and whoever comes
+//! first starts the runtime.
+
+use crate::log::{self, HeaderFields, Stream};
+use crate::sched;
+use crate::sys::{self, say};
+use crate::thread::{self, Thread};
+use foretell_rt_format::{EndHow, Record, env};
+use std::ffi::{c_char, c_int, c_void};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
+
+const NEW: u32 = 0;
+const STARTING: u32 = 1;
+const ON: u32 = 2;
+const OFF: u32 = 3;
+static STATE: AtomicU32 = AtomicU32::new(NEW);
+static KEY: AtomicU32 = AtomicU32::new(0);
+/// Seconds of the watchdog; 0: never.
+pub(crate) static WATCHDOG_SECS: AtomicU64 = AtomicU64::new(10);
+/// Seconds a scheduled thread may make no step.
+pub(crate) static STALL_SECS: AtomicU64 = AtomicU64::new(10);
+static CLEANED: AtomicU32 = AtomicU32::new(0);
+
+/// Whether nobody has started the runtime yet.
+#[inline(always)]
+pub(crate) fn needed() -> bool {
+    STATE.load(Relaxed) == NEW
+}
+
+/// No hook does anything any more, in this process.
+pub(crate) fn off() {
+    STATE.store(OFF, Relaxed);
+    crate::tls::set(std::ptr::null_mut());
+}
+
+struct Config {
+    log: Vec<u8>,
+    mode: u32,
+    seed: u64,
+    quantum: u64,
+    schedule: Option<Vec<u8>>,
+    stop: bool,
+}
+
+/// The configuration, when there is one.
+fn config() -> Option<Config> {
+    let variables = sys::read_file(b"/proc/self/environ");
+    let find = |name: &str| {
+        variables.split(|&b| b == 0).find_map(|v| {
+            let rest = v.strip_prefix(name.as_bytes())?;
+            rest.strip_prefix(b"=")
+        })
+    };
+    let number = |name: &str, default: u64| match find(name) {
+        None => default,
+        Some(v) => std::str::from_utf8(v).ok().and_then(|v| v.parse().ok()).unwrap_or_else(|| {
+            say!("{name} is not a number: {}", String::from_utf8_lossy(v));
+            default
+        }),
+    };
+    let log = find(env::LOG)?.to_vec();
+    let mode = match find(env::MODE) {
+        None | Some(b"record") => 0,
+        Some(b"parallel") => 1,
+        Some(b"replay") => 2,
+        Some(other) => {
+            say!("{} is unknown: {}", env::MODE, String::from_utf8_lossy(other));
+            return None;
+        }
+    };
+    WATCHDOG_SECS.store(number(env::WATCHDOG_SECS, 10), Relaxed);
+    STALL_SECS.store(number(env::STALL_SECS, 10), Relaxed);
+    Some(Config {
+        log,
+        mode,
+        seed: number(env::SEED, 0),
+        quantum: number(env::QUANTUM, 1000),
+        schedule: find(env::SCHEDULE).map(<[u8]>::to_vec),
+        stop: find(env::STOP) == Some(b"1"),
+    })
+}
+
+/// Starts the runtime, once.
+#[cold]
+#[inline(never)]
+pub(crate) fn init() {
+    if STATE.compare_exchange(NEW, STARTING, Relaxed, Relaxed).is_err() {
+        return;
+    }
+    let started = config().is_some_and(|c| start(&c));
+    STATE.store(if started { ON } else { OFF }, Relaxed);
+}
+
+fn start(c: &Config) -> bool {
+    let fields = HeaderFields { mode: c.mode, seed: c.seed, quantum: c.quantum };
+    if let Err(errno) = log::create(&c.log, &fields) {
+        // Taken: a process that the recorded one started; not an error.
+        if errno != libc::EEXIST {
+            let path = String::from_utf8_lossy(&c.log);
+            say!("cannot create the log {path} (error {errno}): the program is not recorded");
+        }
+        return false;
+    }
+    // SAFETY: this is the only thread.
+    unsafe {
+        if c.mode == 2 && !load_schedule(c) {
+            sys::exit_group(foretell_rt_format::DEPARTURE_STATUS);
+        }
+        let t = Thread::new(0, 0, Stream::new(0));
+        (*t).parallel = c.mode == 1;
+        crate::tls::set(t);
+        sched::start(t, c.seed, c.quantum);
+        crate::modules::scan(t);
+        let mut key = 0;
+        libc::pthread_key_create(&mut key, Some(end_of_thread));
+        KEY.store(key, Relaxed);
+        begin_thread(t);
+        on_exit(at_exit, std::ptr::null_mut());
+        crate::signal::install();
+        clean_environ();
+        (*t).busy = 0;
+    }
+    true
+}
+
+unsafe fn load_schedule(c: &Config) -> bool {
+    let path = c.schedule.clone().unwrap_or_default();
+    let text = sys::read_file(&path);
+    let name = String::from_utf8_lossy(&path);
+    match String::from_utf8(text).map_err(|_| ()) {
+        Err(()) => say!("the schedule {name} is not text"),
+        Ok(text) => match text.parse() {
+            Err(e) => say!("the schedule {name} is unusable, {e}"),
+            Ok(schedule) => {
+                // SAFETY: there is one thread.
+                let s = unsafe { sched::sched() };
+                s.replay.schedule = schedule;
+                s.replay.active = true;
+                s.replay.stop = c.stop;
+                return true;
+            }
+        },
+    }
+    false
+}
+
+unsafe extern "C" {
+    fn on_exit(f: unsafe extern "C" fn(c_int, *mut c_void), arg: *mut c_void) -> c_int;
+    static mut environ: *mut *mut c_char;
+}
+
+/// Takes the runtime's variables out of the environment: the program and its children see
+/// what they would see without it.
+fn clean_environ() {
+    // SAFETY: no other thread exists yet; the array ends with null.
+    unsafe {
+        let mut from = environ;
+        if STATE.load(Relaxed) == NEW || from.is_null() || CLEANED.swap(1, Relaxed) != 0 {
+            return;
+        }
+        let mut to = from;
+        while !(*from).is_null() {
+            let name = std::ffi::CStr::from_ptr(*from).to_bytes();
+            if !name.starts_with(b"FORETELL_") {
+                *to = *from;
+                to = to.add(1);
+            }
+            from = from.add(1);
+        }
+        *to = std::ptr::null_mut();
+    }
+}
+
+/// Runs when the library is loaded, for programs whose first hook comes late.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static CONSTRUCTOR: extern "C" fn() = constructor;
+
+extern "C" fn constructor() {
+    init();
+    // SAFETY: enter and leave match.
+    unsafe {
+        let t = crate::entry::enter();
+        if !t.is_null() {
+            clean_environ();
+            crate::entry::leave(t);
+        }
+    }
+}
+
+/// First record of the calling thread, and what makes its end known.
+pub(crate) unsafe fn begin_thread(t: *mut Thread) {
+    // SAFETY: `t` is the calling thread and is inside the runtime.
+    unsafe {
+        (*t).tid = sys::gettid();
+        (*t).pthread = libc::pthread_self();
+        (*t).rounds = 4; // PTHREAD_DESTRUCTOR_ITERATIONS
+        libc::pthread_setspecific(KEY.load(Relaxed), t.cast());
+        crate::signal::alternate_stack();
+        let (start, end) = stack_bounds();
+        thread::put(
+            t,
+            &Record::ThreadBegin {
+                tid: (*t).tid,
+                stack_start: start as u64,
+                stack_end: end as u64,
+            },
+        );
+    }
+}
+
+unsafe fn stack_bounds() -> (usize, usize) {
+    // SAFETY: the attributes are initialised by the call before they are used.
+    unsafe {
+        let mut attr = std::mem::zeroed::<libc::pthread_attr_t>();
+        if libc::pthread_getattr_np(libc::pthread_self(), &mut attr) != 0 {
+            return (0, 0);
+        }
+        let (mut start, mut size) = (std::ptr::null_mut(), 0);
+        libc::pthread_attr_getstack(&attr, &mut start, &mut size);
+        libc::pthread_attr_destroy(&mut attr);
+        (start as usize, start as usize + size)
+    }
+}
+
+/// Destructor of our thread-local key: in its last round every other destructor has run.
+unsafe extern "C" fn end_of_thread(p: *mut c_void) {
+    let t: *mut Thread = p.cast();
+    // SAFETY: the key holds the calling thread.
+    unsafe {
+        if crate::tls::get() != t {
+            return;
+        }
+        (*t).rounds -= 1;
+        if (*t).rounds > 0 {
+            libc::pthread_setspecific(KEY.load(Relaxed), p);
+            return;
+        }
+        (*t).busy = 1;
+        thread::flush(t);
+        thread::put(t, &Record::ThreadEnd);
+        crate::signal::drop_alternate_stack();
+        sched::finish(t);
+        sched::retire(t);
+    }
+}
+
+/// The last exit handler: registered first, it runs after the program's own.
+unsafe extern "C" fn at_exit(status: c_int, _: *mut c_void) {
+    // SAFETY: enter gives the calling thread.
+    unsafe {
+        let t = crate::entry::enter();
+        if !t.is_null() {
+            ends(t, EndHow::Exit, status);
+            crate::entry::leave(t);
+        }
+    }
+}
+
+/// The program ends by itself.
+pub(crate) unsafe fn ends(t: *mut Thread, how: EndHow, status: c_int) {
+    // SAFETY: `t` is the calling thread and holds the baton.
+    unsafe {
+        if !(*t).parallel {
+            sched::LOCK.lock();
+            let s = sched::sched();
+            if s.replay.active {
+                if crate::replay::at_end(s) {
+                    crate::replay::over(s);
+                } else {
+                    crate::replay::depart(s, t, "the end of the program");
+                }
+            }
+            sched::LOCK.unlock();
+        }
+        thread::put(t, &Record::EndOfProgram { how, status });
+    }
+}

@@ -1,0 +1,42 @@
+//! The runtime linked into recorded programs.
+//!
+//! A program compiled with `-fsanitize=thread` calls `__tsan_*` around its accesses; this
+//! library provides these functions, interposes the blocking, synchronising and memory functions
+//! of the C library, and with both does three jobs: it serialises the program's threads (the
+//! baton, see `sched`), writes what they do to a log (`foretell-rt-format`), and drives them
+//! along a schedule (`replay`). Every symbol it provides is listed in `table`.
+//!
+//! Without `FORETELL_LOG` in the environment everything is passed through.
+//!
+//! The static archive and the shared library are meant for C and C++ programs on Linux, x86-64,
+//! glibc. Nothing in here panics on purpose; a panic would end the program, it cannot unwind
+//! into C.
+
+mod access;
+mod arena;
+mod atomics;
+mod calls;
+mod cancel;
+mod entry;
+mod init;
+mod lock;
+mod log;
+mod marks;
+mod memory;
+mod modules;
+mod outside;
+mod process;
+mod pthread;
+mod real;
+mod replay;
+mod sched;
+mod signal;
+mod sync;
+mod sys;
+pub mod table;
+mod thread;
+mod tls;
+mod watchdog;
+
+#[global_allocator]
+static ARENA: arena::Arena = arena::Arena::new();

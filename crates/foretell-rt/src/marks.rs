@@ -1,0 +1,115 @@
+//! Markers of atomic blocks, and the parts of the ThreadSanitizer interface that say nothing
+//! about what a program does: they are there, and do nothing.
+
+use crate::entry::{enter, entries, leave, plain_entries};
+use crate::sched::step;
+use crate::thread;
+use foretell_rt_format::{Kind, Record};
+use std::ffi::{CStr, c_char};
+
+unsafe extern "C" fn begin(label: *const c_char, pc: usize) {
+    // SAFETY: the program's own label.
+    unsafe {
+        let t = enter();
+        if !t.is_null() {
+            step(t, Kind::MarkBegin, pc);
+            let label = if label.is_null() { &[][..] } else { CStr::from_ptr(label).to_bytes() };
+            thread::put(t, &Record::MarkBegin { pc: pc as u64, label });
+            leave(t);
+        }
+    }
+}
+
+unsafe extern "C" fn end(pc: usize) {
+    // SAFETY: enter and leave match.
+    unsafe {
+        let t = enter();
+        if !t.is_null() {
+            step(t, Kind::MarkEnd, pc);
+            thread::put(t, &Record::MarkEnd { pc: pc as u64 });
+            leave(t);
+        }
+    }
+}
+
+unsafe extern "C" fn start() {
+    crate::init::init();
+}
+
+unsafe extern "C" fn nothing() -> usize {
+    0
+}
+
+entries! {
+    foretell_atomic_begin => begin, "rsi";
+    foretell_atomic_end => end, "rdi";
+}
+
+plain_entries! {
+    __tsan_init => start;
+    __tsan_get_current_fiber => nothing;
+    __tsan_create_fiber => nothing;
+    __tsan_destroy_fiber => nothing;
+    __tsan_switch_to_fiber => nothing;
+    __tsan_set_fiber_name => nothing;
+    __tsan_acquire => nothing;
+    __tsan_release => nothing;
+    __tsan_external_register_tag => nothing;
+    __tsan_external_register_header => nothing;
+    __tsan_external_assign_tag => nothing;
+    __tsan_external_read => nothing;
+    __tsan_external_write => nothing;
+    __tsan_mutex_create => nothing;
+    __tsan_mutex_destroy => nothing;
+    __tsan_mutex_pre_lock => nothing;
+    __tsan_mutex_post_lock => nothing;
+    __tsan_mutex_pre_unlock => nothing;
+    __tsan_mutex_post_unlock => nothing;
+    __tsan_mutex_pre_signal => nothing;
+    __tsan_mutex_post_signal => nothing;
+    __tsan_mutex_pre_divert => nothing;
+    __tsan_mutex_post_divert => nothing;
+    __tsan_ignore_thread_begin => nothing;
+    __tsan_ignore_thread_end => nothing;
+    __tsan_on_thread_idle => nothing;
+    __tsan_flush_memory => nothing;
+    __tsan_testonly_barrier_init => nothing;
+    __tsan_testonly_barrier_wait => nothing;
+    AnnotateHappensBefore => nothing;
+    AnnotateHappensAfter => nothing;
+    AnnotateIgnoreReadsBegin => nothing;
+    AnnotateIgnoreReadsEnd => nothing;
+    AnnotateIgnoreWritesBegin => nothing;
+    AnnotateIgnoreWritesEnd => nothing;
+    AnnotateIgnoreSyncBegin => nothing;
+    AnnotateIgnoreSyncEnd => nothing;
+    AnnotateBenignRace => nothing;
+    AnnotateBenignRaceSized => nothing;
+    AnnotateRWLockCreate => nothing;
+    AnnotateRWLockCreateStatic => nothing;
+    AnnotateRWLockDestroy => nothing;
+    AnnotateRWLockAcquired => nothing;
+    AnnotateRWLockReleased => nothing;
+    AnnotateThreadName => nothing;
+    AnnotateNewMemory => nothing;
+    AnnotateFlushState => nothing;
+    AnnotateEnableRaceDetection => nothing;
+    AnnotateMutexIsNotPHB => nothing;
+    AnnotateMutexIsUsedAsCondVar => nothing;
+    AnnotatePCQCreate => nothing;
+    AnnotatePCQDestroy => nothing;
+    AnnotatePCQGet => nothing;
+    AnnotatePCQPut => nothing;
+    AnnotatePublishMemoryRange => nothing;
+    AnnotateUnpublishMemoryRange => nothing;
+    AnnotateCondVarSignal => nothing;
+    AnnotateCondVarSignalAll => nothing;
+    AnnotateCondVarWait => nothing;
+    AnnotateExpectRace => nothing;
+    AnnotateFlushExpectedRaces => nothing;
+    AnnotateNoOp => nothing;
+    AnnotateTraceMemory => nothing;
+    WTFAnnotateHappensBefore => nothing;
+    WTFAnnotateHappensAfter => nothing;
+    WTFAnnotateBenignRaceSized => nothing;
+}

@@ -1,0 +1,140 @@
+//! What is mapped where: for the log, for messages, and to compare code locations in a replay.
+
+use crate::lock::Lock;
+use crate::thread::{self, Thread};
+use foretell_rt_format::Record;
+use std::ffi::{CStr, c_int, c_void};
+
+struct Module {
+    bias: usize,
+    start: usize,
+    end: usize,
+    path: Vec<u8>,
+    build_id: Vec<u8>,
+    seen: bool,
+}
+
+static LOCK: Lock = Lock::new();
+static mut MODULES: Vec<Module> = Vec::new();
+static mut LIBC: (usize, usize) = (0, 0);
+
+/// Looks at what is mapped now and logs what came and went.
+pub(crate) unsafe fn scan(t: *mut Thread) {
+    // SAFETY: the list is guarded by the lock, the log by the baton.
+    LOCK.with(|| unsafe {
+        let list = &mut *(&raw mut MODULES);
+        list.iter_mut().for_each(|m| m.seen = false);
+        let before = list.len();
+        libc::dl_iterate_phdr(Some(visit), std::ptr::from_mut(list).cast());
+        for m in list.iter().filter(|m| !m.seen) {
+            thread::put(t, &Record::ModuleGone { start: m.start as u64 });
+        }
+        for m in &list[before..] {
+            thread::put(
+                t,
+                &Record::Module {
+                    bias: m.bias as u64,
+                    start: m.start as u64,
+                    end: m.end as u64,
+                    path: &m.path,
+                    build_id: &m.build_id,
+                },
+            );
+        }
+        list.retain(|m| m.seen);
+        let libc = list.iter().find(|m| m.path.windows(8).any(|w| w == b"/libc.so"));
+        LIBC = libc.map_or((0, 0), |m| (m.start, m.end));
+    });
+}
+
+unsafe extern "C" fn visit(info: *mut libc::dl_phdr_info, _: usize, data: *mut c_void) -> c_int {
+    // SAFETY: the dynamic linker gives valid program headers; `data` is the list.
+    unsafe {
+        let list = &mut *data.cast::<Vec<Module>>();
+        let info = &*info;
+        let headers = std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum));
+        let bias = info.dlpi_addr as usize;
+        let loads = headers.iter().filter(|h| h.p_type == libc::PT_LOAD);
+        let start = loads.clone().map(|h| bias.wrapping_add(h.p_vaddr as usize)).min();
+        let end = loads.map(|h| bias.wrapping_add((h.p_vaddr + h.p_memsz) as usize)).max();
+        let (Some(start), Some(end)) = (start, end) else { return 0 };
+        let name = CStr::from_ptr(info.dlpi_name).to_bytes();
+        if let Some(m) = list.iter_mut().find(|m| m.start == start && m.end == end) {
+            m.seen = true;
+            return 0;
+        }
+        let path = if name.is_empty() { executable() } else { name.to_vec() };
+        let notes = headers.iter().filter(|h| h.p_type == libc::PT_NOTE);
+        let build_id = notes
+            .filter_map(|h| {
+                let at = bias.wrapping_add(h.p_vaddr as usize) as *const u8;
+                build_id(std::slice::from_raw_parts(at, h.p_memsz as usize))
+            })
+            .next()
+            .unwrap_or_default();
+        list.push(Module { bias, start, end, path, build_id, seen: true });
+        0
+    }
+}
+
+/// The build id in a note segment.
+fn build_id(mut note: &[u8]) -> Option<Vec<u8>> {
+    loop {
+        let word = |at: usize| {
+            let b = note.get(at..at + 4)?;
+            Some(u32::from_le_bytes([b[0], b[1], b[2], b[3]]) as usize)
+        };
+        let (name, len, kind) = (word(0)?, word(4)?, word(8)?);
+        let body = 12 + name.next_multiple_of(4);
+        let content = note.get(body..body.checked_add(len)?)?;
+        if kind == 3 && note.get(12..16) == Some(b"GNU\0") {
+            return Some(content.to_vec());
+        }
+        note = note.get(body + len.next_multiple_of(4)..)?;
+    }
+}
+
+/// Path of the program.
+fn executable() -> Vec<u8> {
+    let mut buf = vec![0u8; 4096];
+    let name = c"/proc/self/exe".as_ptr() as usize;
+    let at = libc::AT_FDCWD as isize as usize;
+    let a = [at, name, buf.as_mut_ptr() as usize, buf.len(), 0, 0];
+    // SAFETY: the buffer is writable.
+    let n = unsafe { crate::sys::call(libc::SYS_readlinkat, a) };
+    buf.truncate(n.max(0) as usize);
+    buf
+}
+
+/// Whether a code address is in the C library.
+pub(crate) fn in_libc(pc: usize) -> bool {
+    // SAFETY: written under the baton before threads exist, or after dlopen.
+    let (start, end) = unsafe { LIBC };
+    (start..end).contains(&pc)
+}
+
+/// `module+0xoffset` of a code address, for people.
+pub(crate) fn place(pc: usize) -> String {
+    // SAFETY: the list is guarded by the lock.
+    LOCK.with(|| unsafe {
+        let list = &*(&raw const MODULES);
+        match list.iter().find(|m| (m.start..m.end).contains(&pc)) {
+            Some(m) => {
+                let path = String::from_utf8_lossy(&m.path);
+                let name = path.rsplit('/').next().unwrap_or("?");
+                format!("{name}+{:#x}", pc.wrapping_sub(m.bias))
+            }
+            None => format!("{pc:#x}"),
+        }
+    })
+}
+
+/// Offset of a code address in the module with this path.
+pub(crate) fn offset_in(path: &[u8], pc: usize) -> Option<u64> {
+    // SAFETY: the list is guarded by the lock.
+    LOCK.with(|| unsafe {
+        let list = &*(&raw const MODULES);
+        let m = list.iter().find(|m| (m.start..m.end).contains(&pc))?;
+        (m.path == path).then(|| pc.wrapping_sub(m.bias) as u64)
+    })
+}

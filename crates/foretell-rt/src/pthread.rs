@@ -1,0 +1,409 @@
+//! Creation, end, names of threads.
+
+use crate::cancel;
+use crate::entry::{enter, entries, leave, plain_entries};
+use crate::init;
+use crate::log::Stream;
+use crate::outside;
+use crate::real::real;
+use crate::sched::{self, Deadline, Waiting, block, step};
+use crate::sync::until;
+use crate::thread::{self, State, Thread, Wake};
+use foretell_rt_format::{Kind, Record, WaitingFor};
+use libc::{pthread_t, timespec};
+use std::ffi::{CStr, c_char, c_int, c_void};
+
+/// The thread with this handle that has not been joined.
+pub(crate) fn find(handle: pthread_t) -> *mut Thread {
+    // SAFETY: the list is guarded by the lock.
+    sched::LOCK.with(|| unsafe {
+        let all = &sched::sched().threads;
+        let mut newest_first = all.iter().rev().copied();
+        newest_first
+            .find(|&t| !t.is_null() && (*t).pthread == handle && !(*t).joined)
+            .unwrap_or(std::ptr::null_mut())
+    })
+}
+
+/// A new thread's state; `t` creates it.
+unsafe fn prepare(t: *mut Thread, routine: usize, argument: usize, c11: bool) -> *mut Thread {
+    // SAFETY: `t` is the calling thread.
+    unsafe {
+        let nth = (*t).children;
+        let index = sched::LOCK.with(|| {
+            let s = sched::sched();
+            let fresh = (s.threads.len() as u32).max(s.replay.fresh_index());
+            s.replay.index_of((*t).index, nth).unwrap_or(fresh)
+        });
+        let stream = if (*t).parallel { Stream::new(index) } else { (*t).stream };
+        let child = Thread::new(index, (*t).index, stream);
+        (*child).parallel = (*t).parallel;
+        (*child).routine = routine;
+        (*child).argument = argument;
+        (*child).c11 = c11;
+        (*child).depth = 0;
+        child
+    }
+}
+
+unsafe extern "C-unwind" fn trampoline(p: *mut c_void) -> *mut c_void {
+    let t: *mut Thread = p.cast();
+    // SAFETY: the creator passes the new thread's state.
+    unsafe {
+        crate::tls::set(t);
+        if !(*t).parallel {
+            sched::wait_turn(t);
+        } else {
+            (*t).state = State::Running;
+        }
+        init::begin_thread(t);
+        leave(t);
+        if (*t).c11 {
+            let f: unsafe extern "C-unwind" fn(usize) -> c_int = std::mem::transmute((*t).routine);
+            f((*t).argument) as isize as *mut c_void
+        } else {
+            let f: unsafe extern "C-unwind" fn(usize) -> *mut c_void =
+                std::mem::transmute((*t).routine);
+            f((*t).argument)
+        }
+    }
+}
+
+unsafe extern "C" {
+    fn pthread_attr_getdetachstate(attr: *const libc::pthread_attr_t, state: *mut c_int) -> c_int;
+}
+
+type Start = unsafe extern "C-unwind" fn(*mut c_void) -> *mut c_void;
+
+unsafe fn spawn(
+    t: *mut Thread,
+    handle: *mut pthread_t,
+    attr: *const libc::pthread_attr_t,
+    (routine, argument, c11): (usize, usize, bool),
+    pc: usize,
+) -> c_int {
+    // SAFETY: as the program's own call.
+    unsafe {
+        crate::watchdog::start();
+        step(t, Kind::Create, pc);
+        let child = prepare(t, routine, argument, c11);
+        let mut detached: c_int = 0;
+        if !attr.is_null() {
+            pthread_attr_getdetachstate(attr, &mut detached);
+        }
+        (*child).detached = detached == libc::PTHREAD_CREATE_DETACHED;
+        sched::admit(child);
+        let start: Start = trampoline;
+        let argument: *mut c_void = child.cast();
+        let mut made: pthread_t = 0;
+        let out = &raw mut made;
+        let r = real!(pthread_create(out: *mut pthread_t, attr: *const libc::pthread_attr_t,
+            start: Start, argument: *mut c_void) -> c_int);
+        // The step is counted even when the creation fails; the reader sees a thread that
+        // never begins.
+        let (index, nth) = ((*child).index, (*t).children);
+        (*t).children += 1;
+        let (pc, routine) = (pc as u64, routine as u64);
+        thread::put(t, &Record::Create { thread: index, nth, pc, routine });
+        if r != 0 {
+            sched::dismiss(child);
+            return r;
+        }
+        (*child).pthread = made;
+        *handle = made;
+        0
+    }
+}
+
+unsafe extern "C-unwind" fn create(
+    handle: *mut pthread_t,
+    attr: *const libc::pthread_attr_t,
+    routine: usize,
+    argument: usize,
+    pc: usize,
+) -> c_int {
+    // SAFETY: as the program's own call.
+    unsafe {
+        let t = enter();
+        if t.is_null() {
+            return real!(pthread_create(handle: *mut pthread_t,
+                attr: *const libc::pthread_attr_t, routine: usize, argument: usize) -> c_int);
+        }
+        let r = spawn(t, handle, attr, (routine, argument, false), pc);
+        leave(t);
+        r
+    }
+}
+
+unsafe extern "C-unwind" fn thrd_create_fn(
+    handle: *mut pthread_t,
+    routine: usize,
+    argument: usize,
+    pc: usize,
+) -> c_int {
+    // SAFETY: as the program's own call.
+    unsafe {
+        let t = enter();
+        if t.is_null() {
+            return real!(thrd_create(handle: *mut pthread_t, routine: usize, argument: usize)
+                -> c_int);
+        }
+        let r = spawn(t, handle, std::ptr::null(), (routine, argument, true), pc);
+        leave(t);
+        match r {
+            0 => 0,
+            libc::ENOMEM => 3,
+            _ => 2,
+        }
+    }
+}
+
+/// Waits for the end of a thread; `limit`: not at all, until then, or for ever.
+unsafe fn wait_end(
+    t: *mut Thread,
+    handle: pthread_t,
+    pc: usize,
+    limit: Option<Option<Deadline>>,
+    real: &dyn Fn() -> c_int,
+) -> c_int {
+    // SAFETY: `t` is the calling thread.
+    unsafe {
+        let target = find(handle);
+        if target.is_null() || (*target).detached || target == t {
+            return if target.is_null() {
+                outside::call(t, "pthread_join", pc, real)
+            } else {
+                real()
+            };
+        }
+        cancel::point(t);
+        let immediate = limit.is_some_and(|l| l.is_none());
+        if immediate && (*target).state != State::Finished {
+            return libc::EBUSY;
+        }
+        step(t, Kind::Join, pc);
+        while !(*t).parallel && (*target).state != State::Finished {
+            let w = Waiting {
+                what: WaitingFor::Join,
+                object: (*target).index as usize,
+                pc,
+                owner_at: 0,
+                between: false,
+            };
+            match block(t, w, limit.flatten()) {
+                Wake::Event => {}
+                Wake::Time => {
+                    (*t).limit -= 1;
+                    return libc::ETIMEDOUT;
+                }
+                Wake::Interrupt => {
+                    crate::signal::deliver(t);
+                    // Not a step when the thread ends here.
+                    (*t).limit -= 1;
+                    cancel::point(t);
+                    (*t).limit += 1;
+                }
+            }
+        }
+        let r = real();
+        let index = (*target).index;
+        if r == 0 {
+            (*target).joined = true;
+        }
+        thread::put(t, &Record::Join { thread: index, pc: pc as u64 });
+        r
+    }
+}
+
+unsafe fn join_any(
+    handle: pthread_t,
+    pc: usize,
+    limit: Option<Option<Deadline>>,
+    real: &dyn Fn() -> c_int,
+) -> c_int {
+    // SAFETY: as the program's own call.
+    unsafe {
+        let t = enter();
+        if t.is_null() {
+            return real();
+        }
+        let r = wait_end(t, handle, pc, limit, real);
+        leave(t);
+        r
+    }
+}
+
+unsafe extern "C-unwind" fn join(handle: pthread_t, result: usize, pc: usize) -> c_int {
+    // SAFETY: as the program's own call.
+    unsafe {
+        join_any(
+            handle,
+            pc,
+            None,
+            &|| real!(pthread_join(handle: pthread_t, result: usize) -> c_int),
+        )
+    }
+}
+
+unsafe extern "C-unwind" fn tryjoin(handle: pthread_t, result: usize, pc: usize) -> c_int {
+    // SAFETY: as the program's own call. When our model says the thread has ended the library
+    // may be a moment behind.
+    unsafe {
+        join_any(
+            handle,
+            pc,
+            Some(None),
+            &|| real!(pthread_join(handle: pthread_t, result: usize) -> c_int),
+        )
+    }
+}
+
+unsafe extern "C-unwind" fn timedjoin(
+    handle: pthread_t,
+    result: usize,
+    at: *const timespec,
+    pc: usize,
+) -> c_int {
+    // SAFETY: as the program's own call.
+    unsafe {
+        let limit = until(libc::CLOCK_REALTIME, at);
+        join_any(
+            handle,
+            pc,
+            limit.map(Some),
+            &|| real!(pthread_join(handle: pthread_t, result: usize) -> c_int),
+        )
+    }
+}
+
+unsafe extern "C-unwind" fn clockjoin(
+    handle: pthread_t,
+    result: usize,
+    clock: c_int,
+    at: *const timespec,
+    pc: usize,
+) -> c_int {
+    // SAFETY: as the program's own call.
+    unsafe {
+        let limit = until(clock, at);
+        join_any(
+            handle,
+            pc,
+            limit.map(Some),
+            &|| real!(pthread_join(handle: pthread_t, result: usize) -> c_int),
+        )
+    }
+}
+
+unsafe extern "C-unwind" fn thrd_join_fn(
+    handle: pthread_t,
+    result: *mut c_int,
+    pc: usize,
+) -> c_int {
+    // SAFETY: as the program's own call.
+    unsafe {
+        let mut value: usize = 0;
+        let out = &raw mut value;
+        let r = join_any(
+            handle,
+            pc,
+            None,
+            &|| real!(pthread_join(handle: pthread_t, out: *mut usize) -> c_int),
+        );
+        if r == 0 && !result.is_null() {
+            *result = value as c_int;
+        }
+        if r == 0 { 0 } else { 2 }
+    }
+}
+
+unsafe fn detach_any(handle: pthread_t, real: &dyn Fn() -> c_int) -> c_int {
+    // SAFETY: as the program's own call.
+    unsafe {
+        let t = enter();
+        if !t.is_null() {
+            let target = find(handle);
+            if !target.is_null() {
+                (*target).detached = true;
+                thread::put(t, &Record::Detach { thread: (*target).index });
+            }
+        }
+        let r = real();
+        if !t.is_null() {
+            leave(t);
+        }
+        r
+    }
+}
+
+unsafe extern "C-unwind" fn detach(handle: pthread_t) -> c_int {
+    // SAFETY: as the program's own call.
+    unsafe { detach_any(handle, &|| real!(pthread_detach(handle: pthread_t) -> c_int)) }
+}
+
+unsafe extern "C-unwind" fn thrd_detach_fn(handle: pthread_t) -> c_int {
+    // SAFETY: as the program's own call.
+    unsafe { detach_any(handle, &|| real!(thrd_detach(handle: pthread_t) -> c_int)) }
+}
+
+/// The end itself is seen by the destructor of our key; here the last access is completed.
+unsafe fn complete() {
+    // SAFETY: enter and leave match.
+    unsafe {
+        let t = enter();
+        if !t.is_null() {
+            leave(t);
+        }
+    }
+}
+
+unsafe extern "C-unwind" fn exit_thread(value: usize) {
+    // SAFETY: as the program's own call; does not return.
+    unsafe {
+        complete();
+        real!(pthread_exit(value: usize));
+    }
+}
+
+unsafe extern "C-unwind" fn thrd_exit_fn(value: c_int) {
+    // SAFETY: as the program's own call; does not return.
+    unsafe {
+        complete();
+        real!(thrd_exit(value: c_int));
+    }
+}
+
+unsafe extern "C-unwind" fn setname(handle: pthread_t, name: *const c_char) -> c_int {
+    // SAFETY: as the program's own call.
+    unsafe {
+        let t = enter();
+        if !t.is_null() {
+            let target = find(handle);
+            if !target.is_null() {
+                let thread = (*target).index;
+                let name = CStr::from_ptr(name).to_bytes();
+                thread::put(t, &Record::ThreadName { thread, name });
+            }
+            leave(t);
+        }
+        real!(pthread_setname_np(handle: pthread_t, name: *const c_char) -> c_int)
+    }
+}
+
+entries! {
+    pthread_create => create, "r8";
+    pthread_join => join, "rdx";
+    pthread_tryjoin_np => tryjoin, "rdx";
+    pthread_timedjoin_np => timedjoin, "rcx";
+    pthread_clockjoin_np => clockjoin, "r8";
+    thrd_create => thrd_create_fn, "rcx";
+    thrd_join => thrd_join_fn, "rdx";
+}
+
+plain_entries! {
+    pthread_detach => detach;
+    pthread_exit => exit_thread;
+    pthread_setname_np => setname;
+    thrd_detach => thrd_detach_fn;
+    thrd_exit => thrd_exit_fn;
+}

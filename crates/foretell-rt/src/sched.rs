@@ -1,0 +1,672 @@
+//! The baton: exactly one recorded thread runs between two hooks, and this decides which.
+//!
+//! A thread that cannot go on never blocks in the kernel on the program's own object: the
+//! interposed function tries the real, non-blocking operation and, when that fails, calls
+//! [`block`]; whoever changes the object calls [`wake_waiters`] and the blocked thread tries
+//! again. So the scheduler always knows who can run, decisions are a function of the seed, and
+//! a deadlock is the plain fact that nobody can.
+//!
+//! Time: a sleeping thread goes on when the hooks the others have run amount to the time it
+//! sleeps for ([`HOOK_NS`] each), or at once when nobody else can run; in both cases not before
+//! the real time has passed. The order is thus the same in every run with the same seed, as
+//! long as the program's inputs are.
+//!
+//! Outside: a thread in a blocking system call has given the baton away and takes it back when
+//! the call returns; that moment is the outside world's and the only one not given by the seed.
+
+use crate::lock::Lock;
+use crate::log;
+use crate::replay::{self, Replay};
+use crate::sys::{self, Wait, futex_wait, futex_wake, now_ns, say};
+use crate::thread::{self, State, Thread, Wake};
+use foretell_rt_format::{Blocked, Kind, Record, WaitingFor};
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::*};
+
+/// Virtual duration of a hook.
+const HOOK_NS: u64 = 50;
+/// How often a thread whose time is over looks whether everybody else is idle.
+const POLL_NS: u64 = 10_000_000;
+/// Nobody holds the baton.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// The state of the scheduler; guarded by [`LOCK`].
+pub(crate) struct Sched {
+    /// By index; null where the replayed run has not created the thread (yet).
+    pub(crate) threads: Vec<*mut Thread>,
+    pub(crate) runnable: Vec<u32>,
+    pub(crate) current: u32,
+    pub(crate) outside: u32,
+    random: u64,
+    quantum: u64,
+    now: u64,
+    tickets: u64,
+    pub(crate) replay: Replay,
+}
+
+pub(crate) static LOCK: Lock = Lock::new();
+static mut SCHED: Sched = Sched {
+    threads: Vec::new(),
+    runnable: Vec::new(),
+    current: NONE,
+    outside: 0,
+    random: 0,
+    quantum: 1000,
+    now: 0,
+    tickets: 0,
+    replay: Replay::new(),
+};
+/// Threads that are blocked: nobody needs to be looked for while this is 0.
+static BLOCKED: AtomicU32 = AtomicU32::new(0);
+/// Hand-overs so far: the watchdog's pulse.
+pub(crate) static PULSE: AtomicU64 = AtomicU64::new(0);
+/// The program has handlers for signals from outside: being all blocked may end.
+pub(crate) static HANDLERS: AtomicBool = AtomicBool::new(false);
+
+/// The scheduler.
+///
+/// # Safety
+/// [`LOCK`] is held, or there is one thread.
+pub(crate) unsafe fn sched() -> &'static mut Sched {
+    // SAFETY: promised by the caller.
+    unsafe { &mut *(&raw mut SCHED) }
+}
+
+impl Sched {
+    /// SplitMix64.
+    fn random(&mut self) -> u64 {
+        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.random;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// A budget of hooks, the quantum on average.
+    fn quantum(&mut self) -> u64 {
+        let span = self.quantum.saturating_mul(2).saturating_sub(1).max(1);
+        1 + self.random() % span
+    }
+
+    pub(crate) fn get(&self, index: u32) -> *mut Thread {
+        self.threads.get(index as usize).copied().unwrap_or(null_mut())
+    }
+
+    pub(crate) fn add(&mut self, index: u32, t: *mut Thread) {
+        let at = index as usize;
+        if self.threads.len() <= at {
+            self.threads.resize(at + 1, null_mut());
+        }
+        self.threads[at] = t;
+    }
+
+    /// Threads that have not ended.
+    pub(crate) fn living(&self) -> impl Iterator<Item = *mut Thread> + '_ {
+        // SAFETY: threads live as long as the process.
+        self.threads
+            .iter()
+            .copied()
+            .filter(|t| !t.is_null() && unsafe { (**t).state } != State::Finished)
+    }
+
+    /// Gives the baton to `t`, which can run. The caller wakes it after unlocking.
+    unsafe fn hand(&mut self, t: *mut Thread) -> Handed {
+        // SAFETY: threads live as long as the process.
+        unsafe {
+            (*t).state = State::Running;
+            self.current = (*t).index;
+            Handed(t)
+        }
+    }
+
+    /// Makes a blocked thread runnable.
+    pub(crate) unsafe fn ready(&mut self, t: *mut Thread, wake: Wake) {
+        // SAFETY: threads live as long as the process.
+        unsafe {
+            if (*t).state == State::Blocked {
+                BLOCKED.fetch_sub(1, Relaxed);
+                (*t).state = State::Runnable;
+                (*t).wake = wake;
+                (*t).virtual_deadline = u64::MAX;
+                (*t).real_deadline = u64::MAX;
+                self.runnable.push((*t).index);
+            }
+        }
+    }
+
+    /// Takes a given thread out of the runnable ones.
+    fn take(&mut self, index: u32) -> bool {
+        match self.runnable.iter().position(|&i| i == index) {
+            Some(at) => {
+                self.runnable.swap_remove(at);
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Lets the sleepers go on whose virtual time is over.
+    unsafe fn expire(&mut self) {
+        // SAFETY: as `ready`.
+        unsafe {
+            if BLOCKED.load(Relaxed) == 0 {
+                return;
+            }
+            for i in 0..self.threads.len() {
+                let t = self.threads[i];
+                if !t.is_null() && (*t).state == State::Blocked && (*t).virtual_deadline <= self.now
+                {
+                    self.ready(t, Wake::Time);
+                }
+            }
+        }
+    }
+
+    /// The sleeper whose virtual deadline comes first.
+    fn first_sleeper(&self) -> *mut Thread {
+        // SAFETY: threads live as long as the process.
+        self.living()
+            .filter(|t| unsafe {
+                (**t).state == State::Blocked && (**t).virtual_deadline != u64::MAX
+            })
+            .min_by_key(|t| unsafe { ((**t).virtual_deadline, (**t).index) })
+            .unwrap_or(null_mut())
+    }
+
+    /// The current thread does not go on: picks who does. `None`: nobody can for now.
+    pub(crate) unsafe fn pass(&mut self) -> Option<Handed> {
+        // SAFETY: as `hand`.
+        unsafe {
+            if self.replay.active && replay::at_end(self) {
+                replay::over(self);
+            }
+            if self.replay.active {
+                let next = replay::next(self);
+                self.take((*next).index);
+                return Some(self.hand(next));
+            }
+            self.expire();
+            if !self.runnable.is_empty() {
+                let n = self.runnable.len() as u64;
+                let at = (self.random() % n) as usize;
+                let index = self.runnable.swap_remove(at);
+                let next = self.get(index);
+                return Some(self.hand(next));
+            }
+            self.current = NONE;
+            if self.outside == 0 && self.first_sleeper().is_null() && !HANDLERS.load(Relaxed) {
+                deadlock(self);
+            }
+            None
+        }
+    }
+}
+
+/// A thread that has been given the baton and must be woken.
+#[must_use]
+pub(crate) struct Handed(*mut Thread);
+
+impl Handed {
+    /// Wakes it; the scheduler's lock is free.
+    pub(crate) fn wake(self) {
+        // SAFETY: threads live as long as the process.
+        let go = unsafe { &(*self.0).go };
+        PULSE.fetch_add(1, Relaxed);
+        go.store(1, Release);
+        futex_wake(go);
+    }
+}
+
+/// Starts the scheduler with the first thread, which holds the baton.
+pub(crate) unsafe fn start(t: *mut Thread, seed: u64, quantum: u64) {
+    // SAFETY: there is one thread.
+    unsafe {
+        let s = sched();
+        s.random = seed;
+        s.quantum = quantum.max(1);
+        s.add(0, t);
+        s.current = 0;
+        (*t).state = State::Running;
+        grant(s, t);
+        log::switch((*t).stream, 0);
+    }
+}
+
+/// A new budget; the next step has ordinal `limit` after this (it is `limit - budget`).
+unsafe fn grant(s: &mut Sched, t: *mut Thread) {
+    // SAFETY: `t` is the caller's.
+    unsafe {
+        let budget = if s.replay.active { 0 } else { s.quantum() };
+        (*t).limit = ((*t).limit as i64 - (*t).budget) as u64 + budget;
+        (*t).budget = budget as i64;
+    }
+}
+
+/// One step of the thread is about to run: every counted record begins with this.
+#[inline(always)]
+pub(crate) unsafe fn step(t: *mut Thread, kind: Kind, pc: usize) {
+    // SAFETY: `t` is the calling thread and holds the baton.
+    unsafe {
+        (*t).budget -= 1;
+        if (*t).budget < 0 {
+            turn(t, kind, pc);
+        }
+    }
+}
+
+/// The budget is used up: the scheduler, or the schedule, decides who runs.
+#[cold]
+#[inline(never)]
+unsafe fn turn(t: *mut Thread, kind: Kind, pc: usize) {
+    // SAFETY: `t` is the calling thread and holds the baton.
+    unsafe {
+        (*t).pc = pc;
+        if (*t).parallel {
+            (*t).limit = 1 << 62;
+            (*t).budget = 1 << 62;
+            return;
+        }
+        let ordinal = (*t).limit;
+        loop {
+            LOCK.lock();
+            let s = sched();
+            if s.replay.active {
+                match replay::turn(s, t, ordinal, kind, pc) {
+                    replay::Turn::Run { budget } => {
+                        LOCK.unlock();
+                        (*t).limit = ordinal + 1 + budget;
+                        (*t).budget = budget as i64;
+                        return;
+                    }
+                    replay::Turn::Over => {}
+                    replay::Turn::Other => {
+                        give_away(s, t);
+                        continue;
+                    }
+                }
+            }
+            let budget = s.quantum();
+            s.now += budget * HOOK_NS;
+            (*t).limit = ordinal + 1 + budget;
+            (*t).budget = budget as i64;
+            s.expire();
+            let n = s.runnable.len() as u64;
+            if n > 0 && s.random() % (n + 1) < n {
+                give_away(s, t);
+            } else {
+                LOCK.unlock();
+            }
+            return;
+        }
+    }
+}
+
+/// Hands the baton over and waits for it; unlocks. The thread stays runnable.
+unsafe fn give_away(s: &mut Sched, t: *mut Thread) {
+    // SAFETY: the lock is held, `t` is the calling thread.
+    unsafe {
+        (*t).state = State::Runnable;
+        // Not a candidate itself: it joins the others after the choice.
+        let next = s.pass();
+        s.runnable.push((*t).index);
+        LOCK.unlock();
+        if let Some(next) = next {
+            next.wake();
+        }
+        wait_turn(t);
+    }
+}
+
+/// Lets another thread run, if one can (`sched_yield`).
+pub(crate) unsafe fn give_way(t: *mut Thread) {
+    // SAFETY: `t` is the calling thread and holds the baton.
+    unsafe {
+        LOCK.lock();
+        let s = sched();
+        s.expire();
+        if s.replay.active || s.runnable.is_empty() {
+            s.now += HOOK_NS * 20;
+            LOCK.unlock();
+            return;
+        }
+        give_away(s, t);
+    }
+}
+
+/// Waits for the baton.
+pub(crate) unsafe fn wait_turn(t: *mut Thread) {
+    // SAFETY: `t` is the calling thread.
+    unsafe {
+        while (*t).go.swap(0, Acquire) == 0 {
+            let timeout = match (*t).real_deadline {
+                u64::MAX => None,
+                at => Some(at.saturating_sub(now_ns(libc::CLOCK_MONOTONIC)).max(POLL_NS / 10)),
+            };
+            match futex_wait(&(*t).go, 0, timeout) {
+                Wait::TimedOut => time_over(t),
+                Wait::Interrupted => interrupted(t),
+                Wait::Changed => {}
+            }
+        }
+        log::switch((*t).stream, (*t).index);
+    }
+}
+
+/// The real deadline of a blocked thread has passed.
+unsafe fn time_over(t: *mut Thread) {
+    // SAFETY: the lock is taken.
+    unsafe {
+        LOCK.lock();
+        let s = sched();
+        let mut handed = None;
+        if (*t).state == State::Blocked && !s.replay.active {
+            let now = now_ns(libc::CLOCK_MONOTONIC);
+            if s.current == NONE && s.runnable.is_empty() {
+                let first = s.first_sleeper();
+                if !first.is_null() && (*first).real_deadline <= now {
+                    s.now = s.now.max((*first).virtual_deadline);
+                    s.ready(first, Wake::Time);
+                    handed = s.pass();
+                }
+            } else if (*t).real_deadline.saturating_add((*t).patience) <= now {
+                // The others run few hooks: do not keep it for ever.
+                s.ready(t, Wake::Time);
+            } else if (*t).real_deadline <= now {
+                LOCK.unlock();
+                futex_wait(&(*t).go, 0, Some(POLL_NS));
+                return;
+            }
+        }
+        LOCK.unlock();
+        if let Some(h) = handed {
+            h.wake();
+        }
+    }
+}
+
+/// A signal handler ran while the thread was waiting.
+unsafe fn interrupted(t: *mut Thread) {
+    // SAFETY: the lock is taken.
+    unsafe {
+        if (*t).signalled == 0 {
+            return;
+        }
+        interrupt(t);
+    }
+}
+
+/// Lets a blocked thread look at a signal or a cancellation request.
+pub(crate) unsafe fn interrupt(t: *mut Thread) {
+    // SAFETY: the lock is taken.
+    unsafe {
+        LOCK.lock();
+        let s = sched();
+        let mut handed = None;
+        if (*t).state == State::Blocked && (*t).interruptible {
+            s.ready(t, Wake::Interrupt);
+            if s.current == NONE {
+                handed = s.pass();
+            }
+        }
+        LOCK.unlock();
+        if let Some(h) = handed {
+            h.wake();
+        }
+    }
+}
+
+/// A moment at which a wait ends.
+#[derive(Clone, Copy)]
+pub(crate) struct Deadline {
+    /// On the monotonic clock.
+    pub(crate) real: u64,
+    /// From now, rounded so that it does not depend on how fast the program got here.
+    pub(crate) rounded: u64,
+}
+
+impl Deadline {
+    /// So many nanoseconds from now.
+    pub(crate) fn after(ns: u64) -> Deadline {
+        let grain = if ns >= 10_000_000 { 10_000_000 } else { 1_000_000 };
+        let rounded = if ns == 0 { 0 } else { ns.div_ceil(grain).saturating_mul(grain) };
+        Deadline { real: now_ns(libc::CLOCK_MONOTONIC).saturating_add(ns), rounded }
+    }
+}
+
+/// What a thread waits for.
+#[derive(Clone, Copy)]
+pub(crate) struct Waiting {
+    pub(crate) what: WaitingFor,
+    pub(crate) object: usize,
+    pub(crate) pc: usize,
+    /// Offset in the object of the owner's thread id; 0: it has none.
+    pub(crate) owner_at: usize,
+    /// Between two steps (a wait and its end), not in the middle of one.
+    pub(crate) between: bool,
+}
+
+/// Blocks the calling thread until somebody wakes it.
+pub(crate) unsafe fn block(t: *mut Thread, w: Waiting, deadline: Option<Deadline>) -> Wake {
+    // SAFETY: `t` is the calling thread and holds the baton.
+    unsafe {
+        LOCK.lock();
+        let s = sched();
+        (*t).what = w.what;
+        (*t).object = w.object;
+        (*t).owner_at = w.owner_at;
+        (*t).pc = w.pc;
+        (*t).interruptible = true;
+        if let Some(d) = deadline {
+            (*t).virtual_deadline = s.now.saturating_add(d.rounded);
+            (*t).real_deadline = d.real;
+            (*t).patience = d.rounded.saturating_add(1_000_000_000);
+        }
+        if s.replay.active {
+            replay::blocks(s, t, w.between);
+        }
+        s.tickets += 1;
+        (*t).ticket = s.tickets;
+        (*t).state = State::Blocked;
+        BLOCKED.fetch_add(1, Relaxed);
+        let next = s.pass();
+        LOCK.unlock();
+        if let Some(next) = next {
+            next.wake();
+        }
+        wait_turn(t);
+        (*t).what = WaitingFor::Runnable;
+        (*t).wake
+    }
+}
+
+/// Wakes up to `max` threads that wait for `object`, first come first served. The number woken.
+pub(crate) unsafe fn wake_waiters(what: &[WaitingFor], object: usize, max: usize) -> usize {
+    if BLOCKED.load(Relaxed) == 0 {
+        return 0;
+    }
+    // SAFETY: the lock is taken.
+    LOCK.with(|| unsafe {
+        let s = sched();
+        let mut waiting: Vec<*mut Thread> = s
+            .living()
+            .filter(|&t| {
+                (*t).state == State::Blocked && (*t).object == object && what.contains(&(*t).what)
+            })
+            .collect();
+        waiting.sort_by_key(|&t| (*t).ticket);
+        if max < waiting.len() && s.replay.active {
+            replay::prefer(s, &mut waiting);
+        }
+        waiting.truncate(max);
+        for &t in &waiting {
+            (*t).notified = true;
+            s.ready(t, Wake::Event);
+        }
+        waiting.len()
+    })
+}
+
+/// Gives the baton away for a call of the system.
+pub(crate) unsafe fn go_outside(t: *mut Thread, name: &'static str, pc: usize) {
+    // SAFETY: `t` is the calling thread and holds the baton.
+    unsafe {
+        LOCK.lock();
+        let s = sched();
+        (*t).call = name;
+        (*t).what = WaitingFor::Call;
+        (*t).pc = pc;
+        (*t).state = State::Outside;
+        s.outside += 1;
+        let next = s.pass();
+        LOCK.unlock();
+        (*t).outside.store(1, Relaxed);
+        if let Some(next) = next {
+            next.wake();
+        }
+    }
+}
+
+/// Takes the baton back after a call of the system.
+pub(crate) unsafe fn come_back(t: *mut Thread) {
+    // SAFETY: `t` is the calling thread.
+    unsafe {
+        (*t).outside.store(0, Relaxed);
+        LOCK.lock();
+        let s = sched();
+        s.outside -= 1;
+        (*t).what = WaitingFor::Runnable;
+        if s.current == NONE && !s.replay.active {
+            let _now = s.hand(t);
+            LOCK.unlock();
+            log::switch((*t).stream, (*t).index);
+        } else {
+            (*t).state = State::Runnable;
+            s.runnable.push((*t).index);
+            LOCK.unlock();
+            wait_turn(t);
+        }
+    }
+}
+
+/// A new thread can run from now on.
+pub(crate) unsafe fn admit(t: *mut Thread) {
+    // SAFETY: the lock is taken.
+    LOCK.with(|| unsafe {
+        let s = sched();
+        s.add((*t).index, t);
+        s.runnable.push((*t).index);
+        grant(s, t);
+    });
+}
+
+/// The creation of an admitted thread failed after all.
+pub(crate) unsafe fn dismiss(t: *mut Thread) {
+    // SAFETY: the lock is taken.
+    LOCK.with(|| unsafe {
+        let s = sched();
+        s.take((*t).index);
+        (*t).state = State::Finished;
+        s.threads[(*t).index as usize] = null_mut();
+    });
+}
+
+/// The calling thread has ended.
+pub(crate) unsafe fn finish(t: *mut Thread) {
+    // SAFETY: `t` is the calling thread and holds the baton.
+    unsafe {
+        wake_waiters(&[WaitingFor::Join], (*t).index as usize, usize::MAX);
+        LOCK.lock();
+        let s = sched();
+        (*t).state = State::Finished;
+        let alone = s.living().next().is_none();
+        let next = if alone {
+            s.current = NONE;
+            None
+        } else {
+            s.pass()
+        };
+        LOCK.unlock();
+        if let Some(next) = next {
+            next.wake();
+        }
+    }
+}
+
+/// Who waits for what, for reports.
+pub(crate) unsafe fn situation(s: &Sched) -> Vec<Blocked> {
+    // SAFETY: the lock is held.
+    s.living()
+        .map(|t| unsafe {
+            let what = match (*t).state {
+                State::Blocked | State::Outside => (*t).what,
+                _ => WaitingFor::Runnable,
+            };
+            Blocked {
+                thread: (*t).index,
+                what,
+                object: (*t).object as u64,
+                owner: owner(s, what, (*t).object, (*t).owner_at),
+                pc: (*t).pc as u64,
+            }
+        })
+        .collect()
+}
+
+/// The thread that owns a mutex or the writer side of a reader-writer lock.
+unsafe fn owner(s: &Sched, what: WaitingFor, object: usize, owner_at: usize) -> Option<u32> {
+    if owner_at == 0 || !matches!(what, WaitingFor::Lock | WaitingFor::ReadLock) {
+        return None;
+    }
+    // SAFETY: somebody is waiting for the object, so it is there.
+    let tid = unsafe { *((object + owner_at) as *const u32) };
+    s.living().map(|t| unsafe { ((*t).tid, (*t).index) }).find(|&(id, _)| id == tid).map(|p| p.1)
+}
+
+/// A line for people: what a thread waits for.
+pub(crate) unsafe fn describe(s: &Sched, b: &Blocked) -> String {
+    let name = |i: u32| format!("thread {i}");
+    let held = b.owner.map_or(String::new(), |o| format!(", held by {}", name(o)));
+    let object = b.object;
+    let doing = match b.what {
+        WaitingFor::Runnable if s.current == b.thread => "runs".to_owned(),
+        WaitingFor::Runnable => "can run".to_owned(),
+        WaitingFor::Lock => format!("waits for the lock at {object:#x}{held}"),
+        WaitingFor::ReadLock => format!("waits to read-lock {object:#x}{held}"),
+        WaitingFor::Condition => format!("waits for the condition at {object:#x}"),
+        WaitingFor::Semaphore => format!("waits for the semaphore at {object:#x}"),
+        WaitingFor::Barrier => format!("waits at the barrier at {object:#x}"),
+        WaitingFor::Join => format!("waits for the end of {}", name(object as u32)),
+        WaitingFor::Once => format!("waits for the initialisation of {object:#x}"),
+        WaitingFor::Futex => format!("waits for the futex at {object:#x}"),
+        WaitingFor::Sleep => "sleeps".to_owned(),
+        WaitingFor::Call => {
+            let t = s.get(b.thread);
+            // SAFETY: threads live as long as the process.
+            let call = if t.is_null() { "" } else { unsafe { (*t).call } };
+            format!("is in {call}()")
+        }
+    };
+    format!("{} {doing} ({})", name(b.thread), crate::modules::place(b.pc as usize))
+}
+
+/// Nobody can ever run again: says so and ends the program as `abort` would.
+unsafe fn deadlock(s: &mut Sched) -> ! {
+    // SAFETY: the lock is held; the calling thread held the baton.
+    unsafe {
+        let threads = situation(s);
+        let lines: Vec<String> = threads.iter().map(|b| describe(s, b)).collect();
+        say!("deadlock: {}", lines.join("; "));
+        let stream = s.living().next().map_or(null_mut(), |t| (*t).stream);
+        if !stream.is_null() {
+            log::put(stream, &Record::Deadlock { threads });
+        }
+    }
+    sys::die_by(libc::SIGABRT)
+}
+
+/// Hooks of the calling thread are off from now on.
+pub(crate) unsafe fn retire(t: *mut Thread) {
+    crate::tls::set(null_mut());
+    // SAFETY: `t` was the calling thread's and has ended.
+    unsafe { thread::Thread::release(t) };
+}

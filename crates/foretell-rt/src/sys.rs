@@ -1,0 +1,149 @@
+//! System calls made directly: libc's wrappers are interposed by this very library, set `errno`
+//! and are cancellation points; none of this may happen inside the runtime.
+
+use std::arch::asm;
+use std::sync::atomic::AtomicU32;
+
+/// A system call; an error is a negative number.
+///
+/// # Safety
+/// As the system call.
+#[inline]
+pub(crate) unsafe fn call(nr: i64, a: [usize; 6]) -> isize {
+    let r: isize;
+    // SAFETY: the x86-64 system call convention.
+    unsafe {
+        asm!("syscall", inlateout("rax") nr as isize => r, in("rdi") a[0], in("rsi") a[1],
+             in("rdx") a[2], in("r10") a[3], in("r8") a[4], in("r9") a[5],
+             lateout("rcx") _, lateout("r11") _, options(nostack));
+    }
+    r
+}
+
+/// Waits while `*word == expected`, at most for `timeout_ns`. False when the time ran out.
+pub(crate) fn futex_wait(word: &AtomicU32, expected: u32, timeout_ns: Option<u64>) -> Wait {
+    let ts = timeout_ns.map(|ns| [ns / 1_000_000_000, ns % 1_000_000_000]);
+    let ts_ptr = ts.as_ref().map_or(0, |t| t.as_ptr() as usize);
+    let op = (libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG) as usize;
+    let word = std::ptr::from_ref(word) as usize;
+    // SAFETY: the word and the time outlive the call.
+    let r = unsafe { call(libc::SYS_futex, [word, op, expected as usize, ts_ptr, 0, 0]) };
+    match -(r as i32) {
+        libc::ETIMEDOUT => Wait::TimedOut,
+        libc::EINTR => Wait::Interrupted,
+        _ => Wait::Changed,
+    }
+}
+
+/// How a futex wait ended.
+#[derive(PartialEq, Eq, Clone, Copy)]
+pub(crate) enum Wait {
+    /// Woken, or the word had changed.
+    Changed,
+    /// The time ran out.
+    TimedOut,
+    /// A signal handler ran.
+    Interrupted,
+}
+
+/// Wakes one waiter.
+pub(crate) fn futex_wake(word: &AtomicU32) {
+    let op = (libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG) as usize;
+    // SAFETY: waking does not touch the word.
+    unsafe { call(libc::SYS_futex, [std::ptr::from_ref(word) as usize, op, 1, 0, 0, 0]) };
+}
+
+/// Writes all bytes to a file descriptor, or as many as it takes.
+pub(crate) fn write_all(fd: i32, mut bytes: &[u8]) {
+    while !bytes.is_empty() {
+        let a = [fd as usize, bytes.as_ptr() as usize, bytes.len(), 0, 0, 0];
+        // SAFETY: the bytes are readable.
+        let n = unsafe { call(libc::SYS_write, a) };
+        if n == -(libc::EINTR as isize) {
+            continue;
+        }
+        if n <= 0 {
+            return;
+        }
+        bytes = &bytes[n as usize..];
+    }
+}
+
+/// The whole content of a file, empty when it cannot be read.
+pub(crate) fn read_file(path: &[u8]) -> Vec<u8> {
+    let mut name = path.to_vec();
+    name.push(0);
+    let mut out = Vec::new();
+    let flags = (libc::O_RDONLY | libc::O_CLOEXEC) as usize;
+    let at = libc::AT_FDCWD as isize as usize;
+    // SAFETY: the name ends with a zero; the buffer is writable.
+    unsafe {
+        let fd = call(libc::SYS_openat, [at, name.as_ptr() as usize, flags, 0, 0, 0]);
+        if fd < 0 {
+            return out;
+        }
+        let mut buf = vec![0u8; 1 << 16];
+        loop {
+            let a = [fd as usize, buf.as_mut_ptr() as usize, buf.len(), 0, 0, 0];
+            let n = call(libc::SYS_read, a);
+            if n == -(libc::EINTR as isize) {
+                continue;
+            }
+            if n <= 0 {
+                break;
+            }
+            out.extend_from_slice(&buf[..n as usize]);
+        }
+        call(libc::SYS_close, [fd as usize, 0, 0, 0, 0, 0]);
+    }
+    out
+}
+
+/// Nanoseconds of a clock.
+pub(crate) fn now_ns(clock: i32) -> u64 {
+    let mut ts = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `ts` is writable; clock_gettime is not interposed.
+    unsafe { libc::clock_gettime(clock, &mut ts) };
+    (ts.tv_sec as u64).saturating_mul(1_000_000_000).saturating_add(ts.tv_nsec as u64)
+}
+
+/// Id of the calling thread.
+pub(crate) fn gettid() -> u32 {
+    // SAFETY: no arguments.
+    unsafe { call(libc::SYS_gettid, [0; 6]) as u32 }
+}
+
+/// Ends the process at once.
+pub(crate) fn exit_group(status: i32) -> ! {
+    loop {
+        // SAFETY: does not return.
+        unsafe { call(libc::SYS_exit_group, [status as usize, 0, 0, 0, 0, 0]) };
+    }
+}
+
+/// Ends the process as `abort` would.
+pub(crate) fn die_by(signal: i32) -> ! {
+    // SAFETY: plain system calls; the action is the kernel's layout, all zero: default.
+    unsafe {
+        let action = [0usize; 4];
+        let a = [signal as usize, action.as_ptr() as usize, 0, 8, 0, 0];
+        call(libc::SYS_rt_sigaction, a);
+        let mask = 1u64 << (signal - 1);
+        let a = [libc::SIG_UNBLOCK as usize, &raw const mask as usize, 0, 8, 0, 0];
+        call(libc::SYS_rt_sigprocmask, a);
+        let pid = call(libc::SYS_getpid, [0; 6]) as usize;
+        call(libc::SYS_tgkill, [pid, gettid() as usize, signal as usize, 0, 0, 0]);
+    }
+    exit_group(128 + signal)
+}
+
+/// A line on standard error, in one piece.
+macro_rules! say {
+    ($($arg:tt)*) => {{
+        let mut line = String::from("foretell: ");
+        let _ = std::fmt::Write::write_fmt(&mut line, format_args!($($arg)*));
+        line.push('\n');
+        $crate::sys::write_all(2, line.as_bytes());
+    }};
+}
+pub(crate) use say;

@@ -1,0 +1,127 @@
+//! Compiles little C programs, runs them under the runtime, reads their logs.
+#![allow(dead_code)] // not every test file uses everything
+
+use foretell_rt_format::{Entry, Log, Record};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// Where cargo put the library: beside the test itself.
+pub fn library_dir() -> PathBuf {
+    let exe = std::env::current_exe().expect("the test has a path");
+    exe.parent().expect("a directory").to_path_buf()
+}
+
+/// One compiled program in a directory of its own.
+pub struct Program {
+    dir: tempfile::TempDir,
+    exe: PathBuf,
+}
+
+/// What a run left behind.
+pub struct Run {
+    pub output: Output,
+    pub log: Vec<u8>,
+}
+
+impl Program {
+    /// Compiles `tests/c/NAME` with gcc (`g++` for C++), linked with the shared library.
+    pub fn build(name: &str) -> Program {
+        Program::build_with(name, &[])
+    }
+
+    /// With further options.
+    pub fn build_with(name: &str, options: &[&str]) -> Program {
+        let dir = tempfile::tempdir().expect("a directory");
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c").join(name);
+        let compiler = if name.ends_with(".cc") { "g++" } else { "gcc" };
+        let (object, exe) = (dir.path().join("program.o"), dir.path().join("program"));
+        let compiled = Command::new(compiler)
+            .args(["-g", "-O0", "-w", "-fsanitize=thread", "-D_GNU_SOURCE", "-c"])
+            .args(options)
+            .arg(&source)
+            .arg("-o")
+            .arg(&object)
+            .status();
+        assert!(compiled.expect("a compiler").success(), "{name} compiles");
+        let lib = library_dir();
+        let linked = Command::new(compiler)
+            .arg(&object)
+            .arg("-o")
+            .arg(&exe)
+            .arg(format!("-L{}", lib.display()))
+            .args(["-Wl,--no-as-needed", "-lforetell_rt", "-pthread", "-ldl", "-lrt"])
+            .arg(format!("-Wl,-rpath,{}", lib.display()))
+            .status();
+        assert!(linked.expect("a linker").success(), "{name} links");
+        Program { dir, exe }
+    }
+
+    /// A path in the program's directory.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    /// The executable.
+    pub fn exe(&self) -> &Path {
+        &self.exe
+    }
+
+    /// Runs it without recording.
+    pub fn native(&self, args: &[&str]) -> Output {
+        Command::new(&self.exe).args(args).output().expect("it runs")
+    }
+
+    /// Records a run with these variables set.
+    pub fn record(&self, variables: &[(&str, &str)], args: &[&str]) -> Run {
+        let log = self.path("log");
+        let _ = std::fs::remove_file(&log);
+        // Without address randomisation equal runs have equal logs.
+        let output = Command::new("setarch")
+            .arg("-R")
+            .arg(&self.exe)
+            .args(args)
+            .env("FORETELL_LOG", &log)
+            .env("FORETELL_QUANTUM", "20")
+            .env("FORETELL_WATCHDOG_SECS", "5")
+            .envs(variables.iter().copied())
+            .output()
+            .expect("it runs");
+        Run { output, log: std::fs::read(&log).unwrap_or_default() }
+    }
+
+    /// Records and expects a normal end with status 0 and the output of a run without recording.
+    pub fn record_ok(&self, args: &[&str]) -> Run {
+        let run = self.record(&[], args);
+        let native = self.native(args);
+        assert_eq!(run.stderr(), String::from_utf8_lossy(&native.stderr));
+        assert_eq!(run.output.status.code(), Some(0), "{}", run.stdout());
+        assert_eq!(run.stdout(), String::from_utf8_lossy(&native.stdout));
+        run
+    }
+}
+
+impl Run {
+    pub fn stdout(&self) -> String {
+        String::from_utf8_lossy(&self.output.stdout).into_owned()
+    }
+
+    pub fn stderr(&self) -> String {
+        String::from_utf8_lossy(&self.output.stderr).into_owned()
+    }
+
+    pub fn signal(&self) -> Option<i32> {
+        self.output.status.signal()
+    }
+
+    /// Every record.
+    pub fn entries(&self) -> Vec<Entry<'_>> {
+        let log = Log::parse(&self.log).expect("a log");
+        log.events().map(|e| e.expect("a record")).collect()
+    }
+
+    /// How many records satisfy `f`.
+    pub fn count(&self, f: impl Fn(&Record<'_>) -> bool) -> usize {
+        self.entries().iter().filter(|e| f(&e.record)).count()
+    }
+}
