@@ -20,6 +20,7 @@
 //! Fields that this version does not know are kept and written back: a file of a later version
 //! passes through `merge` unharmed. What it does know must have the right type.
 
+mod check;
 mod finding;
 mod fingerprint;
 mod merge;
@@ -34,6 +35,7 @@ use std::io::{self, Write};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+pub use check::check;
 pub use finding::{Block, Finding, Form, Kind, Source, Undecided, Witness};
 pub use merge::{MergeError, merge};
 pub use pattern::{finding, pattern};

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use foretell_report::json::Findings;
+use foretell_report::json::{self, Findings};
 use foretell_report::text::{self, Look};
 use foretell_trace::Trace;
 
@@ -12,7 +12,8 @@ use crate::terminal::{Terminal, complain};
 
 /// Show a findings file as text
 ///
-/// Witnesses are shown from the trace; without it there are only the headlines.
+/// Witnesses are shown from the trace, once the independent checker has accepted them all; without the
+/// trace there are only the headlines.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Report {
     /// The findings
@@ -33,11 +34,14 @@ pub(crate) struct Report {
 
 impl Report {
     pub(crate) fn run(self, terminal: &mut Terminal) -> Result<Status, Failure> {
-        let file = input::findings(&self.findings)?;
+        let mut file = input::findings(&self.findings)?;
         let trace = match &self.trace {
             Some(path) => Some(self.read_trace(&file, path)?),
             None => self.find_trace(&file),
         };
+        if let Some(trace) = &trace {
+            self.check(&mut file, trace)?;
+        }
         let look = Look { fold: !self.full, ..terminal.look() };
         text::findings(terminal, &file, trace.as_ref(), &look)?;
         Ok(if file.findings.is_empty() { Status::Clean } else { Status::Found })
@@ -47,6 +51,21 @@ impl Report {
         let trace = input::trace(path, self.options)?;
         input::same_trace(&self.findings, file, path, &trace)?;
         Ok(trace)
+    }
+
+    /// Nothing is shown as a finding that the checker refuses, whatever the file says.
+    fn check(&self, file: &mut Findings, trace: &Trace) -> Result<(), Failure> {
+        let verdicts = json::check(file, trace, file.trace.model)
+            .map_err(|error| Failure::input(&self.findings, error))?;
+        for (finding, verdict) in file.findings.iter_mut().zip(verdicts) {
+            verdict.map_err(|refusal| {
+                let refusal = text::printable(&refusal.to_string());
+                let message = format!("finding {}: the checker refuses it: {refusal}", finding.id);
+                Failure::input(&self.findings, message)
+            })?;
+            finding.verified = true;
+        }
+        Ok(())
     }
 
     /// The trace that the file names. It may be long gone or changed: that is worth a note only.

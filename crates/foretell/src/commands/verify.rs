@@ -4,8 +4,8 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use foretell_report::json;
-use foretell_trace::{EventId, Model, Trace};
-use foretell_verify::{Checker, Pattern};
+use foretell_report::text::printable;
+use foretell_trace::Model;
 
 use crate::failure::{Failure, Status};
 use crate::input::{self, TraceOptions};
@@ -38,36 +38,22 @@ impl Verify {
         let trace = input::trace(&self.trace, self.options)?;
         let file = input::findings(&self.findings)?;
         input::same_trace(&self.findings, &file, &self.trace, &trace)?;
-        // All of the file must make sense before anything is said about a part of it.
-        let claims = self.claims(&file, &trace)?;
-
-        let checker = Checker::new(&trace, self.model.unwrap_or(file.trace.model));
-        let mut accepted = 0;
-        for (finding, (pattern, schedule)) in file.findings.iter().zip(&claims) {
-            match checker.verify(pattern, schedule) {
-                Ok(()) => {
-                    accepted += 1;
-                    writeln!(terminal, "{}: accepted", finding.id)?;
-                }
-                Err(refusal) => writeln!(terminal, "{}: refused: {refusal}", finding.id)?,
+        let model = self.model.unwrap_or(file.trace.model);
+        let verdicts = json::check(&file, &trace, model)
+            .map_err(|error| Failure::input(&self.findings, error))?;
+        for (finding, verdict) in file.findings.iter().zip(&verdicts) {
+            match verdict {
+                Ok(()) => writeln!(terminal, "{}: accepted", finding.id)?,
+                Err(refusal) => writeln!(
+                    terminal,
+                    "{}: refused: {}",
+                    finding.id,
+                    printable(&refusal.to_string())
+                )?,
             }
         }
-        writeln!(terminal, "{accepted} of {} accepted", claims.len())?;
-        Ok(if accepted == claims.len() { Status::Clean } else { Status::Found })
-    }
-
-    /// What each finding claims, and the schedule that is to show it.
-    fn claims(
-        &self,
-        file: &json::Findings,
-        trace: &Trace,
-    ) -> Result<Vec<(Pattern, Vec<EventId>)>, Failure> {
-        let claim = |finding: &json::Finding| {
-            let pattern = json::pattern(finding, trace).map_err(|message| {
-                Failure::input(&self.findings, format!("finding {}: {message}", finding.id))
-            })?;
-            Ok((pattern, finding.witness.schedule.iter().map(|&e| EventId(e)).collect()))
-        };
-        file.findings.iter().map(claim).collect()
+        let accepted = verdicts.iter().filter(|verdict| verdict.is_ok()).count();
+        writeln!(terminal, "{accepted} of {} accepted", verdicts.len())?;
+        Ok(if accepted == verdicts.len() { Status::Clean } else { Status::Found })
     }
 }

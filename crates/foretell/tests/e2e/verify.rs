@@ -20,7 +20,10 @@ fn bank() -> PathBuf {
 #[test]
 fn good_witnesses_are_accepted() {
     let out = verify(&bank(), &repository("examples/traces/bank.json")).quietly(0);
-    assert_eq!(out, "atomicity-1: accepted\nnondeterminism-1: accepted\n2 of 2 accepted\n");
+    assert_eq!(
+        out,
+        "atomicity-1: accepted\nnondeterminism-1: accepted\nnondeterminism-2: accepted\n3 of 3 accepted\n"
+    );
 }
 
 #[test]
@@ -29,7 +32,7 @@ fn the_trace_may_be_in_any_format() {
     let binary = files.path("bank.ft");
     foretell([Path::new("convert"), &bank(), &binary]).quietly(0);
     let out = verify(&binary, &repository("examples/traces/bank.json")).quietly(0);
-    assert!(out.ends_with("2 of 2 accepted\n"), "{out}");
+    assert!(out.ends_with("3 of 3 accepted\n"), "{out}");
 }
 
 #[test]
@@ -40,7 +43,10 @@ fn a_wrong_witness_is_refused_with_the_rule_and_the_event() {
     let out = verify(&bank(), &findings).quietly(1);
     let lines: Vec<&str> = out.lines().collect();
     assert!(lines[0].starts_with("atomicity-1: refused: event 10 (ledger acq(account))"), "{out}");
-    assert_eq!(lines[1..], ["nondeterminism-1: accepted", "1 of 2 accepted"]);
+    assert_eq!(
+        lines[1..],
+        ["nondeterminism-1: accepted", "nondeterminism-2: accepted", "2 of 3 accepted"]
+    );
     // Feasible, but it does not show what it is said to show.
     let findings = changed(&files, "[0,1,2,3,4,5,10,11,12,6,7]", "[0,1,2,3,4,5,6,7]");
     let out = verify(&bank(), &findings).quietly(1);
