@@ -5,6 +5,7 @@ mod convert;
 mod damaged;
 mod generate;
 mod merge;
+mod predict;
 mod report;
 mod stats;
 mod unreadable;

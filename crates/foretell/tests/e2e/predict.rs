@@ -1,0 +1,68 @@
+//! `foretell predict` together with the other commands.
+
+use super::*;
+
+/// The traces of the examples and of the literature.
+fn traces() -> Vec<PathBuf> {
+    let examples = ["bank", "check-then-use", "lock-inversion"]
+        .map(|name| repository(&format!("examples/traces/{name}.std")));
+    let literature = (1..=33).map(|n| repository(&format!("tests/literature/Test{n}.std")));
+    examples.into_iter().chain(literature).collect()
+}
+
+#[test]
+fn what_is_predicted_is_accepted_and_can_be_reported() {
+    let files = Files::new();
+    let json = files.path("findings.json");
+    for trace in traces() {
+        let predicted = foretell(["predict", text(&trace), "--all", "--json", text(&json)]);
+        let findings = read(&json).matches("\n  {\"id\":").count();
+        assert_eq!(predicted.status, i32::from(findings > 0), "{}", predicted.stderr);
+        let verified = foretell([Path::new("verify"), &trace, &json]).quietly(0);
+        assert!(
+            verified.ends_with(&format!("\n{findings} of {findings} accepted\n")) || findings == 0
+        );
+        let status = i32::from(findings > 0);
+        foretell(["report", text(&json), "--trace", text(&trace)]).quietly(status);
+    }
+}
+
+#[test]
+fn the_examples_show_what_their_comments_say() {
+    for (name, start) in [
+        (
+            "bank",
+            "atomicity-1: atomicity violation on balance: clerk reads at bank.c:12 and writes",
+        ),
+        ("check-then-use", "race-1: data race on connection: "),
+        (
+            "lock-inversion",
+            "deadlock-1: deadlock: save holds lock-checking and waits for lock-savings",
+        ),
+    ] {
+        let trace = repository(&format!("examples/traces/{name}.std"));
+        let out = foretell([Path::new("predict"), &trace]);
+        assert_eq!(out.status, 1, "{}", out.stderr);
+        assert!(out.stdout.lines().any(|line| line.starts_with(start)), "{}", out.stdout);
+    }
+}
+
+#[test]
+fn parts_merge_to_the_whole() {
+    let files = Files::new();
+    let trace = repository("examples/traces/bank.std");
+    let whole = files.path("whole.json");
+    foretell(["predict", text(&trace), "--all", "--json", text(&whole)]);
+    let parts: Vec<PathBuf> = (1..=3).map(|i| files.path(&format!("{i}.json"))).collect();
+    for (i, part) in parts.iter().enumerate() {
+        let shard = format!("{}/3", i + 1);
+        foretell(["predict", text(&trace), "--all", "--shard", &shard, "--json", text(part)]);
+    }
+    let merged = foretell(["merge", text(&parts[2]), text(&parts[0]), text(&parts[1])]).quietly(1);
+    let findings = |text: &str| -> Vec<String> {
+        let lines = text.lines().filter(|line| line.starts_with("  {\"id\":"));
+        // What is claimed: the witnesses may differ.
+        lines.map(|line| line.split(",\"witness\"").next().unwrap().to_owned()).collect()
+    };
+    assert_eq!(findings(&merged), findings(&read(&whole)));
+}
