@@ -143,6 +143,8 @@ impl Counts {
 
 /// The number of chunks the work is cut into, as long as none gets too large.
 const CHUNKS: usize = 64;
+/// The same where each chunk starts a process that has to learn the whole trace.
+const CHUNKS_FOR_PROCESSES: usize = 8;
 /// Groups in a chunk at most: what an engine has learnt is worth less and less.
 const LARGEST_CHUNK: usize = 256;
 
@@ -158,7 +160,8 @@ pub fn predict(
     for &analysis in &options.analyses {
         work.extend(groups(&structure, analysis, options.all));
     }
-    let size = work.len().div_ceil(CHUNKS).clamp(1, LARGEST_CHUNK);
+    let chunks = if options.engine.smt_solver().is_some() { CHUNKS_FOR_PROCESSES } else { CHUNKS };
+    let size = work.len().div_ceil(chunks).clamp(1, LARGEST_CHUNK);
     let (part, parts) = options.shard;
     let chunks: Vec<&[Group]> = work.chunks(size).skip(part).step_by(parts.max(1)).collect();
     if let Some(progress) = options.progress {

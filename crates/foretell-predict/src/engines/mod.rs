@@ -9,7 +9,7 @@ use std::str::FromStr;
 use foretell_model::Structure;
 
 use self::order::OrderEngine;
-use self::smt::SmtOptions;
+use self::smt::{SmtEngine, SmtOptions, SmtSolver};
 use crate::engine::Engine;
 
 /// Which engine decides the queries.
@@ -18,34 +18,48 @@ pub enum EngineKind {
     /// The order solver.
     #[default]
     Order,
+    /// Z3, an external SMT solver.
+    Z3,
+    /// cvc5, an external SMT solver.
+    Cvc5,
+    /// Yices, an external SMT solver.
+    Yices,
 }
 
 impl EngineKind {
     /// Every engine, the default one first.
-    pub const ALL: [EngineKind; 1] = [EngineKind::Order];
+    pub const ALL: [EngineKind; 4] =
+        [EngineKind::Order, EngineKind::Z3, EngineKind::Cvc5, EngineKind::Yices];
 
     /// The name on the command line and in reports.
     pub fn name(self) -> &'static str {
+        self.smt_solver().map_or("order", SmtSolver::name)
+    }
+
+    /// The external solver of the engine, if it is one.
+    pub fn smt_solver(self) -> Option<SmtSolver> {
         match self {
-            EngineKind::Order => "order",
+            EngineKind::Order => None,
+            EngineKind::Z3 => Some(SmtSolver::Z3),
+            EngineKind::Cvc5 => Some(SmtSolver::Cvc5),
+            EngineKind::Yices => Some(SmtSolver::Yices),
         }
     }
 
     /// Whether the engine can run here; if not, one line that says what is missing and how to get it.
     pub fn available(self) -> Result<(), String> {
-        match self {
-            EngineKind::Order => Ok(()),
-        }
+        self.smt_solver().map_or(Ok(()), |solver| solver.find().map(drop))
     }
 
     /// A new engine for the queries about one trace.
     pub fn engine<'s>(
         self,
         structure: &'s Structure<'s>,
-        _options: &SmtOptions,
+        options: &SmtOptions,
     ) -> Box<dyn Engine + 's> {
-        match self {
-            EngineKind::Order => Box::new(OrderEngine::new(structure)),
+        match self.smt_solver() {
+            None => Box::new(OrderEngine::new(structure)),
+            Some(solver) => Box::new(SmtEngine::new(structure, solver, options.clone())),
         }
     }
 }

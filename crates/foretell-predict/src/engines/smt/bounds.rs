@@ -1,0 +1,204 @@
+//! The cone of a query: which events have run in every interleaving it asks for, and which ones a
+//! shortest such interleaving may have run.
+//!
+//! The lower bound is must-happen-before. The upper bound is the least set that contains what the
+//! query names and, with an event, whatever may be needed for it to run: the events before it,
+//! every write its reads could have to see, the ends of the critical sections it starts, the
+//! forks, joined threads, posts, notifications and arrivals. Leaving everything else out of a
+//! feasible interleaving leaves a feasible one: locks are freed as before, a read has its writer and
+//! fewer others, and where leaving something out could do harm (a waiter that a notification would
+//! have gone to, an arrival that filled a generation) all events of the object are in.
+
+use foretell_model::Structure;
+use foretell_model::must::Frontier;
+use foretell_trace::{CondId, EventId, EventKind, ThreadId};
+
+use crate::query::{Goal, Query};
+
+/// How many events of each thread have run at least and at most.
+#[derive(Clone, Debug)]
+pub(super) struct Bounds {
+    pub(super) least: Frontier,
+    pub(super) most: Frontier,
+}
+
+impl Bounds {
+    /// Everything may run and nothing has to.
+    pub(super) fn whole(structure: &Structure<'_>) -> Self {
+        let threads = structure.chains.thread_count();
+        Self { least: vec![0; threads], most: lengths(structure) }
+    }
+
+    /// The bounds of a query; `None` if no interleaving can be what it asks for.
+    pub(super) fn of_query(structure: &Structure<'_>, query: &Query) -> Option<Self> {
+        let Structure { trace, chains, must, .. } = structure;
+        let mut least = structure.frontier_of_next(&query.next)?;
+        if let Goal::Overwritten(_) = query.goal {
+            least = lengths(structure);
+        }
+        for &e in &query.run {
+            must.include_run(&mut least, trace.thread(e), chains.position(e));
+        }
+        let mut limit = lengths(structure);
+        for &e in &query.next {
+            let limit = &mut limit[trace.thread(e).index()];
+            *limit = (*limit).min(chains.position(e));
+        }
+        if let Goal::Broken(read) = query.goal {
+            let limit = &mut limit[trace.thread(read).index()];
+            *limit = (*limit).min(chains.position(read) + 1);
+        }
+        lower_to_what_can_run(structure, &mut limit);
+        if least.iter().zip(&limit).any(|(least, limit)| least > limit) {
+            return None;
+        }
+        let threads = chains.thread_count();
+        let mut cone =
+            Cone { structure, most: vec![0; threads], limit, conditions: Vec::new(), work: vec![] };
+        cone.conditions.resize(trace.condition_count(), false);
+        for (t, &count) in least.iter().enumerate() {
+            cone.raise(ThreadId::from_index(t), count);
+        }
+        cone.goal(query.goal);
+        cone.close();
+        Some(Self { least, most: cone.most })
+    }
+
+    /// Whether an event has run in every interleaving.
+    pub(super) fn always(&self, structure: &Structure<'_>, e: EventId) -> bool {
+        structure.chains.position(e) < self.least[structure.trace.thread(e).index()]
+    }
+
+    /// Whether an event runs in none.
+    pub(super) fn never(&self, structure: &Structure<'_>, e: EventId) -> bool {
+        structure.chains.position(e) >= self.most[structure.trace.thread(e).index()]
+    }
+}
+
+fn lengths(structure: &Structure<'_>) -> Frontier {
+    let threads = 0..structure.chains.thread_count();
+    threads.map(|t| structure.chains.events(ThreadId::from_index(t)).len() as u32).collect()
+}
+
+/// Cuts each thread off where must-happen-before asks for something beyond a limit.
+fn lower_to_what_can_run(structure: &Structure<'_>, limit: &mut Frontier) {
+    let Structure { trace, chains, must, .. } = structure;
+    let fixed = limit.clone();
+    for (t, most) in limit.iter_mut().enumerate() {
+        let events = &chains.events(ThreadId::from_index(t))[..*most as usize];
+        // What an event needs only grows along a thread.
+        let can_run = events.partition_point(|&e| {
+            let needs = must.to_run(chains, trace, e);
+            needs.iter().zip(&fixed).all(|(need, limit)| need <= limit)
+        });
+        *most = can_run as u32;
+    }
+}
+
+struct Cone<'a> {
+    structure: &'a Structure<'a>,
+    most: Frontier,
+    limit: Frontier,
+    /// The conditions that are in already, by index.
+    conditions: Vec<bool>,
+    work: Vec<EventId>,
+}
+
+impl Cone<'_> {
+    /// The first `count` events of a thread may run.
+    fn raise(&mut self, thread: ThreadId, count: u32) {
+        let t = thread.index();
+        let count = count.min(self.limit[t]);
+        if count > self.most[t] {
+            let events = self.structure.chains.events(thread);
+            self.work.extend(&events[self.most[t] as usize..count as usize]);
+            self.most[t] = count;
+        }
+    }
+
+    fn add(&mut self, e: EventId) {
+        self.raise(self.structure.trace.thread(e), self.structure.chains.position(e) + 1);
+    }
+
+    fn add_all(&mut self, events: &[EventId]) {
+        for &e in events {
+            self.add(e);
+        }
+    }
+
+    fn goal(&mut self, goal: Goal) {
+        let structure = self.structure;
+        match goal {
+            Goal::Reach | Goal::Overwritten(_) => {}
+            Goal::Broken(read) => {
+                if let Some(x) = structure.trace.variable(read) {
+                    self.add_all(structure.couples.writes(x));
+                }
+            }
+            Goal::Path(block) => {
+                let inside = super::goals::accesses(structure, block);
+                self.add_all(&inside);
+                self.add_all(&super::goals::segment(structure, block, &inside));
+            }
+            // A cycle may go back in time, so nothing is too far away.
+            Goal::Cycle(_) => {
+                for t in (0..self.most.len()).map(ThreadId::from_index) {
+                    self.raise(t, u32::MAX);
+                }
+            }
+        }
+    }
+
+    fn close(&mut self) {
+        while let Some(e) = self.work.pop() {
+            self.needs(e);
+        }
+    }
+
+    fn needs(&mut self, e: EventId) {
+        let structure = self.structure;
+        let Structure { trace, chains, locks, counters, .. } = structure;
+        if chains.position(e) == 0
+            && let Some(fork) = chains.fork(trace.thread(e))
+        {
+            self.add(fork);
+        }
+        if trace.op(e).reads() {
+            for writer in super::couples::writers(structure, e, true).into_iter().flatten() {
+                self.add(writer);
+            }
+        }
+        if let Some(section) = locks.entered_at(e)
+            && let Some(exit) = locks.get(section).exit
+        {
+            self.add(exit);
+        }
+        match trace.event(e).kind {
+            EventKind::TryFailed { lock } => {
+                for &s in locks.of_lock(lock) {
+                    self.add(locks.get(s).enter);
+                }
+            }
+            EventKind::Join { thread } => self.raise(thread, u32::MAX),
+            EventKind::Down { sem } => self.add_all(counters.posts(sem)),
+            EventKind::Leave { barrier } => self.add_all(counters.arrivals(barrier)),
+            EventKind::Woken { cond, .. } | EventKind::TimedOut { cond, .. } => {
+                self.condition(cond);
+            }
+            _ => {}
+        }
+    }
+
+    /// Everything that happens on a condition may run.
+    fn condition(&mut self, c: CondId) {
+        if std::mem::replace(&mut self.conditions[c.index()], true) {
+            return;
+        }
+        let waits = &self.structure.waits;
+        self.add_all(waits.notifies(c));
+        self.add_all(waits.notify_alls(c));
+        for &w in waits.of_cond(c) {
+            self.add(waits.get(w).enter);
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! Queries as constraints: what has run, what is next, and the goal.
+//!
+//! A path of a serializability violation is the SMT-versus-DPOR paper's `fromA` (its section 4.1) within the
+//! trace atomicity segment, as implications: reached only if there is a reason. Reasons of a path
+//! are earlier in the order, so none supports itself; those of a cycle of transactions have ranks
+//! for that.
+
+use foretell_model::{BlockId, Structure};
+use foretell_trace::{EventId, Op, ThreadId};
+use rustc_hash::FxHashMap;
+
+use super::couples::writers;
+use super::feasible::CutShort;
+use super::formula::{Formula, Lit};
+use crate::conflict::{conflict, visible_variable};
+use crate::query::{Goal, Query};
+
+/// More pairs of conflicting accesses than this are not written down.
+const MOST_PAIRS: usize = 3_000_000;
+
+/// The accesses of a block that can take part in a finding.
+pub(super) fn accesses(structure: &Structure<'_>, block: BlockId) -> Vec<EventId> {
+    let events = structure.blocks.events(&structure.chains, block);
+    events.iter().copied().filter(|&e| visible_variable(structure.trace, e).is_some()).collect()
+}
+
+/// The trace atomicity segment of a block: the accesses of other threads that can come after
+/// its first access and before its last.
+pub(super) fn segment(
+    structure: &Structure<'_>,
+    block: BlockId,
+    inside: &[EventId],
+) -> Vec<EventId> {
+    let Structure { trace, chains, must, .. } = structure;
+    let (Some(&first), Some(&last)) = (inside.first(), inside.last()) else { return Vec::new() };
+    let own = structure.blocks.get(block).thread;
+    trace
+        .ids()
+        .filter(|&e| {
+            trace.thread(e) != own
+                && visible_variable(trace, e).is_some()
+                && !must.ordered_before(chains, trace, e, first)
+                && !must.ordered_before(chains, trace, last, e)
+        })
+        .collect()
+}
+
+/// The events whose view a query relies on whatever happens after them.
+pub(super) fn relied_on(structure: &Structure<'_>, query: &Query) -> Vec<EventId> {
+    let Structure { trace, chains, .. } = structure;
+    let mut events: Vec<EventId> =
+        query.next.iter().filter_map(|&e| chains.previous(trace, e)).collect();
+    if let Goal::Overwritten(_) = query.goal {
+        let threads = (0..chains.thread_count()).map(ThreadId::from_index);
+        events.extend(threads.filter_map(|t| chains.events(t).last()));
+    }
+    events.retain(|&e| trace.op(e).reads() || trace.op(e) == Op::TryFailed);
+    events
+}
+
+impl Formula<'_> {
+    /// Writes a query down. `least` is what has run in every interleaving that it asks for.
+    pub(super) fn query(&mut self, query: &Query, least: &[u32]) -> Result<(), CutShort> {
+        let structure = self.structure;
+        let Structure { trace, chains, .. } = structure;
+        for (t, &count) in least.iter().enumerate().filter(|(_, count)| **count > 0) {
+            self.fact(Lit::Ran(chains.events(ThreadId::from_index(t))[count as usize - 1]));
+        }
+        for &e in &query.run {
+            self.fact(Lit::Ran(e));
+        }
+        for &e in &query.next {
+            self.fact(Lit::NotRan(e));
+            match chains.previous(trace, e) {
+                Some(previous) => self.fact(Lit::Ran(previous)),
+                None => chains.fork(trace.thread(e)).into_iter().for_each(|f| {
+                    self.fact(Lit::Ran(f));
+                }),
+            }
+        }
+        for e in relied_on(structure, query) {
+            self.fact(Lit::Kept(e));
+        }
+        for &(a, b) in &query.order {
+            self.fact(Lit::Less(a, b));
+        }
+        match query.goal {
+            Goal::Reach => {}
+            Goal::Broken(read) => {
+                let mut broken = FxHashMap::default();
+                let lit = self.broken(read, &mut broken);
+                self.fact(lit);
+            }
+            Goal::Overwritten(write) => self.overwritten(write),
+            Goal::Path(block) => self.path(block)?,
+            Goal::Cycle(block) => self.cycle(block)?,
+        }
+        Ok(())
+    }
+
+    fn fact(&mut self, lit: Lit) {
+        self.implies(&[], &[&[lit]]);
+    }
+
+    fn any_of(&mut self, antecedents: &[Lit], alternatives: &[Vec<Lit>]) {
+        let alternatives: Vec<&[Lit]> = alternatives.iter().map(Vec::as_slice).collect();
+        self.implies(antecedents, &alternatives);
+    }
+
+    /// A literal that implies that `read` is the last event of its thread and broken: it sees a write
+    /// that does not preserve it, or an update that is itself broken.
+    fn broken(&mut self, read: EventId, known: &mut FxHashMap<EventId, Lit>) -> Lit {
+        if let Some(&lit) = known.get(&read) {
+            return lit;
+        }
+        let structure = self.structure;
+        let Structure { trace, chains, .. } = structure;
+        let broken = Lit::Var(self.var());
+        known.insert(read, broken);
+        self.implies(&[broken], &[&[Lit::Ran(read)]]);
+        if let Some(next) = chains.next(trace, read) {
+            self.implies(&[broken], &[&[Lit::NotRan(next)]]);
+        }
+        let mut ways = Vec::new();
+        for writer in writers(structure, read, false) {
+            let sees = Lit::Var(self.var());
+            self.sees(sees, read, writer, false);
+            ways.push(vec![sees]);
+        }
+        for w in writers(structure, read, true).into_iter().flatten() {
+            // A broken update is the last of its thread, so it is in another one.
+            if trace.op(w).reads() && trace.thread(w) != trace.thread(read) {
+                let sees = Lit::Var(self.var());
+                self.sees(sees, read, Some(w), false);
+                ways.push(vec![sees, self.broken(w, known)]);
+            }
+        }
+        self.any_of(&[broken], &ways);
+        broken
+    }
+
+    /// Another write of the variable comes after `write`.
+    fn overwritten(&mut self, write: EventId) {
+        let Structure { trace, couples, .. } = self.structure;
+        let mut ways = Vec::new();
+        if let Some(x) = trace.variable(write) {
+            let others = couples.writes(x).iter().filter(|&&v| v != write);
+            ways.extend(others.map(|&v| vec![Lit::Less(write, v)]));
+        }
+        self.any_of(&[], &ways);
+    }
+
+    /// A path leaves the block and comes back.
+    fn path(&mut self, block: BlockId) -> Result<(), CutShort> {
+        let structure = self.structure;
+        let Structure { trace, chains, must, .. } = structure;
+        let inside = accesses(structure, block);
+        let outside = segment(structure, block, &inside);
+        let by_variable = by_variable(structure, &outside)?;
+        let reached: FxHashMap<EventId, Lit> =
+            outside.iter().map(|&e| (e, Lit::Var(self.var()))).collect();
+        let mut previous: FxHashMap<ThreadId, Lit> = FxHashMap::default();
+        let mut back = Vec::new();
+        for &u in &outside {
+            let lit = reached[&u];
+            self.implies(&[lit], &[&[Lit::Ran(u)]]);
+            let mut reasons: Vec<Vec<Lit>> = Vec::new();
+            reasons.extend(previous.insert(trace.thread(u), lit).map(|p| vec![p]));
+            for &s in inside.iter().filter(|&&s| conflict(trace, s, u)) {
+                reasons.push(vec![Lit::Ran(s), Lit::Less(s, u)]);
+            }
+            for &v in with_variable(structure, &by_variable, u) {
+                if conflict(trace, v, u) && !must.ordered_before(chains, trace, u, v) {
+                    reasons.push(vec![reached[&v], Lit::Less(v, u)]);
+                }
+            }
+            self.any_of(&[lit], &reasons);
+            for &t in inside.iter().filter(|&&t| conflict(trace, u, t)) {
+                back.push(vec![lit, Lit::Ran(t), Lit::Less(u, t)]);
+            }
+        }
+        self.any_of(&[], &back);
+        Ok(())
+    }
+
+    /// A cycle of transactions goes through the block.
+    fn cycle(&mut self, block: BlockId) -> Result<(), CutShort> {
+        let structure = self.structure;
+        let trace = structure.trace;
+        let all: Vec<EventId> =
+            trace.ids().filter(|&e| visible_variable(trace, e).is_some()).collect();
+        let by_variable = by_variable(structure, &all)?;
+        let start = structure.blocks.get(block).begin;
+        let transaction =
+            |e: EventId| structure.blocks.outermost(e).map_or(e, |b| structure.blocks.get(b).begin);
+        // By transaction: the variable that says it is reached, and the reasons.
+        let mut reached: FxHashMap<EventId, u32> = FxHashMap::default();
+        let mut reasons: FxHashMap<EventId, Vec<Vec<Lit>>> = FxHashMap::default();
+        let mut last: FxHashMap<ThreadId, EventId> = FxHashMap::default();
+        let mut steps: Vec<(EventId, EventId, Vec<Lit>)> = Vec::new();
+        for &e in &all {
+            let own = transaction(e);
+            reached.entry(own).or_insert_with(|| {
+                let v = self.var();
+                self.rank(v);
+                v
+            });
+            // Program order, to a transaction of which something has run.
+            if let Some(before) = last.insert(trace.thread(e), own).filter(|&b| b != own) {
+                steps.push((before, own, vec![Lit::Ran(e)]));
+            }
+            for &f in with_variable(structure, &by_variable, e) {
+                let from = transaction(f);
+                if from != own && conflict(trace, f, e) {
+                    steps.push((from, own, vec![Lit::Ran(f), Lit::Ran(e), Lit::Less(f, e)]));
+                }
+            }
+        }
+        let Some(&goal) = reached.get(&start) else {
+            self.fact(Lit::False);
+            return Ok(());
+        };
+        for (from, to, mut lits) in steps {
+            if from != start {
+                lits.push(Lit::Var(reached[&from]));
+                lits.push(Lit::RankLess(reached[&from], reached[&to]));
+            }
+            reasons.entry(to).or_default().push(lits);
+        }
+        let mut transactions: Vec<(EventId, u32)> = reached.into_iter().collect();
+        transactions.sort_unstable();
+        for (t, v) in transactions {
+            self.any_of(&[Lit::Var(v)], &reasons.remove(&t).unwrap_or_default());
+        }
+        self.fact(Lit::Var(goal));
+        Ok(())
+    }
+}
+
+type ByVariable = FxHashMap<u32, Vec<EventId>>;
+
+fn by_variable(structure: &Structure<'_>, events: &[EventId]) -> Result<ByVariable, CutShort> {
+    let mut map = ByVariable::default();
+    for &e in events {
+        if let Some(x) = structure.trace.variable(e) {
+            map.entry(x.0).or_default().push(e);
+        }
+    }
+    let pairs: usize = map.values().map(|list| list.len() * list.len() / 2).sum();
+    if pairs > MOST_PAIRS {
+        return Err(CutShort(format!("about {pairs} conflicting pairs may be on a path")));
+    }
+    Ok(map)
+}
+
+fn with_variable<'m>(structure: &Structure<'_>, map: &'m ByVariable, e: EventId) -> &'m [EventId] {
+    let list = structure.trace.variable(e).and_then(|x| map.get(&x.0));
+    list.map_or(&[], Vec::as_slice)
+}
