@@ -12,6 +12,9 @@
 //! glibc. Nothing in here panics on purpose; a panic would end the program, it cannot unwind
 //! into C.
 
+// Statics that several threads share are reached through raw pointers on purpose.
+#![allow(clippy::deref_addrof)]
+
 mod access;
 mod arena;
 mod atomics;

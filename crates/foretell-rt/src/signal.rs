@@ -220,13 +220,14 @@ pub(crate) unsafe fn deliver(t: *mut Thread) {
     unsafe {
         (*t).signalled = 0;
         let errno = *libc::__errno_location();
-        for n in 1..SIGNALS {
-            let kept = &raw mut (*t).kept[n];
-            if !(*kept).there {
+        let mut n = 0;
+        while n + 1 < SIGNALS {
+            n += 1;
+            if !(*t).kept[n].there {
                 continue;
             }
-            let mut info = (*kept).info;
-            *kept = KeptSignal { there: false, info: [0; 16] };
+            let mut info = (*t).kept[n].info;
+            (*t).kept[n] = KeptSignal { there: false, info: [0; 16] };
             if let Some(action) = ACTIONS[n] {
                 let mut context: libc::ucontext_t = zeroed();
                 let info = (&raw mut info).cast();

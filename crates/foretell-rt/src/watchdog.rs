@@ -65,10 +65,10 @@ unsafe extern "C-unwind" fn watch(_: *mut c_void) -> *mut c_void {
                 let threads = sched::situation(s);
                 let lines: Vec<_> = threads.iter().map(|b| sched::describe(s, b)).collect();
                 say!("nothing moved for {quiet} s: {}", lines.join("; "));
-                if s.current == NONE {
-                    if let Some(t) = s.living().next() {
-                        log::put((*t).stream, &Record::Stuck { threads });
-                    }
+                // Somebody with the baton may be writing to the log.
+                let writer = s.living().next().filter(|_| s.current == NONE);
+                if let Some(t) = writer {
+                    log::put((*t).stream, &Record::Stuck { threads });
                 }
             }
         });

@@ -7,31 +7,31 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// Where cargo put the library: beside the test itself.
-pub fn library_dir() -> PathBuf {
+pub(crate) fn library_dir() -> PathBuf {
     let exe = std::env::current_exe().expect("the test has a path");
     exe.parent().expect("a directory").to_path_buf()
 }
 
 /// One compiled program in a directory of its own.
-pub struct Program {
+pub(crate) struct Program {
     dir: tempfile::TempDir,
     exe: PathBuf,
 }
 
 /// What a run left behind.
-pub struct Run {
-    pub output: Output,
-    pub log: Vec<u8>,
+pub(crate) struct Run {
+    pub(crate) output: Output,
+    pub(crate) log: Vec<u8>,
 }
 
 impl Program {
     /// Compiles `tests/c/NAME` with gcc (`g++` for C++), linked with the shared library.
-    pub fn build(name: &str) -> Program {
+    pub(crate) fn build(name: &str) -> Program {
         Program::build_with(name, &[])
     }
 
     /// With further options.
-    pub fn build_with(name: &str, options: &[&str]) -> Program {
+    pub(crate) fn build_with(name: &str, options: &[&str]) -> Program {
         let dir = tempfile::tempdir().expect("a directory");
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c").join(name);
         let compiler = if name.ends_with(".cc") { "g++" } else { "gcc" };
@@ -58,22 +58,22 @@ impl Program {
     }
 
     /// A path in the program's directory.
-    pub fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
     }
 
     /// The executable.
-    pub fn exe(&self) -> &Path {
+    pub(crate) fn exe(&self) -> &Path {
         &self.exe
     }
 
     /// Runs it without recording.
-    pub fn native(&self, args: &[&str]) -> Output {
+    pub(crate) fn native(&self, args: &[&str]) -> Output {
         Command::new(&self.exe).args(args).output().expect("it runs")
     }
 
     /// Records a run with these variables set.
-    pub fn record(&self, variables: &[(&str, &str)], args: &[&str]) -> Run {
+    pub(crate) fn record(&self, variables: &[(&str, &str)], args: &[&str]) -> Run {
         let log = self.path("log");
         let _ = std::fs::remove_file(&log);
         // Without address randomisation equal runs have equal logs.
@@ -91,7 +91,7 @@ impl Program {
     }
 
     /// Records and expects a normal end with status 0 and the output of a run without recording.
-    pub fn record_ok(&self, args: &[&str]) -> Run {
+    pub(crate) fn record_ok(&self, args: &[&str]) -> Run {
         let run = self.record(&[], args);
         let native = self.native(args);
         assert_eq!(run.stderr(), String::from_utf8_lossy(&native.stderr));
@@ -102,26 +102,26 @@ impl Program {
 }
 
 impl Run {
-    pub fn stdout(&self) -> String {
+    pub(crate) fn stdout(&self) -> String {
         String::from_utf8_lossy(&self.output.stdout).into_owned()
     }
 
-    pub fn stderr(&self) -> String {
+    pub(crate) fn stderr(&self) -> String {
         String::from_utf8_lossy(&self.output.stderr).into_owned()
     }
 
-    pub fn signal(&self) -> Option<i32> {
+    pub(crate) fn signal(&self) -> Option<i32> {
         self.output.status.signal()
     }
 
     /// Every record.
-    pub fn entries(&self) -> Vec<Entry<'_>> {
+    pub(crate) fn entries(&self) -> Vec<Entry<'_>> {
         let log = Log::parse(&self.log).expect("a log");
         log.events().map(|e| e.expect("a record")).collect()
     }
 
     /// How many records satisfy `f`.
-    pub fn count(&self, f: impl Fn(&Record<'_>) -> bool) -> usize {
+    pub(crate) fn count(&self, f: impl Fn(&Record<'_>) -> bool) -> usize {
         self.entries().iter().filter(|e| f(&e.record)).count()
     }
 }

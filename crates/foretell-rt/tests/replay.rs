@@ -1,0 +1,178 @@
+//! Real programs driven along schedules.
+
+mod common;
+
+use common::{Program, Run};
+use foretell_rt_format::{
+    AccessKind, DEPARTURE_STATUS, Entry, Kind, Record, Schedule, Step, SyncKind, ThreadOrigin,
+};
+
+/// Hardly a preemption: what the program does by itself.
+const CALM: [(&str, &str); 1] = [("FORETELL_QUANTUM", "100000")];
+
+/// The schedule that follows these records of a log.
+fn schedule(run: &Run, chosen: &[Entry<'_>]) -> Schedule {
+    let mut schedule = Schedule::default();
+    let mut modules = Vec::new();
+    for e in run.entries() {
+        match e.record {
+            Record::Module { bias, start, end, path, .. } => {
+                schedule.modules.push(String::from_utf8_lossy(path).into_owned());
+                modules.push((bias, start, end));
+            }
+            Record::Create { thread, nth, .. } => {
+                schedule.threads.push(ThreadOrigin { thread, parent: e.thread, nth });
+            }
+            _ => {}
+        }
+    }
+    for e in chosen {
+        let (Some(kind), Some(pc)) = (e.record.kind(), e.record.pc()) else { continue };
+        let module = modules.iter().position(|&(_, start, end)| (start..end).contains(&pc));
+        let place = module.map(|m| (m as u32, pc - modules[m].0));
+        schedule.steps.push(Step { thread: e.thread, ordinal: e.ordinal, kind, place });
+    }
+    schedule
+}
+
+fn replay(program: &Program, schedule: &Schedule) -> Run {
+    let path = program.path("schedule");
+    std::fs::write(&path, schedule.to_string()).expect("a file");
+    let path = path.to_string_lossy().into_owned();
+    let variables = [("FORETELL_MODE", "replay"), ("FORETELL_SCHEDULE", path.as_str())];
+    program.record(&variables, &[])
+}
+
+/// The records of one thread, counted ones only.
+fn of_thread<'a>(run: &'a Run, thread: u32) -> Vec<Entry<'a>> {
+    run.entries().into_iter().filter(|e| e.thread == thread && e.record.counted()).collect()
+}
+
+#[test]
+fn a_recorded_run_replays_as_itself() {
+    for name in ["counter.c", "waiters.c", "inverted_locks.c", "check_then_use.c"] {
+        let program = Program::build(name);
+        let recorded = program.record(&[("FORETELL_SEED", "5")], &[]);
+        let all = recorded.entries();
+        let replayed = replay(&program, &schedule(&recorded, &all));
+        assert_eq!(replayed.stderr(), "", "{name}");
+        assert_eq!(replayed.stdout(), recorded.stdout(), "{name}");
+        assert_eq!(replayed.output.status, recorded.output.status, "{name}");
+        let steps = |run: &Run| -> Vec<_> {
+            run.entries()
+                .iter()
+                .filter(|e| e.record.counted())
+                .map(|e| (e.thread, e.ordinal, e.record.kind(), e.record.pc()))
+                .collect()
+        };
+        assert_eq!(steps(&replayed), steps(&recorded), "{name}");
+        assert_eq!(replayed.count(|r| *r == Record::StepsDone), 1, "{name}");
+    }
+}
+
+#[test]
+fn the_clearing_comes_between_check_and_use() {
+    let program = Program::build("check_then_use.c");
+    let recorded = program.record(&CALM, &[]);
+    let main = of_thread(&recorded, 0);
+    let creations = main.iter().rposition(|e| e.record.kind() == Some(Kind::Create));
+    let mut steps = main[..=creations.expect("threads")].to_vec();
+    let user = of_thread(&recorded, 1);
+    let clearer = of_thread(&recorded, 2);
+    // Check, clear, read again, and use.
+    steps.push(user[0].clone());
+    steps.extend(clearer.iter().cloned());
+    steps.extend(user[1..3].iter().cloned());
+    let schedule = schedule(&recorded, &steps);
+    for _ in 0..20 {
+        let run = replay(&program, &schedule);
+        assert_eq!(run.signal(), Some(libc::SIGSEGV), "{}", run.stderr());
+        let crash = |r: &Record<'_>| matches!(r, Record::Crash { signal: 11, addr: 0, .. });
+        assert_eq!(run.count(crash), 1);
+        let fault = |r: &Record<'_>| matches!(r, Record::Wide { addr: 0, value: None, .. });
+        assert_eq!(run.count(fault), 1);
+    }
+}
+
+#[test]
+fn locks_are_taken_crosswise() {
+    let program = Program::build("inverted_locks.c");
+    let recorded = program.record(&CALM, &[]);
+    assert_eq!(recorded.stdout(), "2\n");
+    let main = of_thread(&recorded, 0);
+    let creations = main.iter().rposition(|e| e.record.kind() == Some(Kind::Create));
+    let mut steps = main[..=creations.expect("threads")].to_vec();
+    steps.push(of_thread(&recorded, 1)[0].clone());
+    steps.push(of_thread(&recorded, 2)[0].clone());
+    let schedule = schedule(&recorded, &steps);
+    for _ in 0..20 {
+        let run = replay(&program, &schedule);
+        assert_eq!(run.signal(), Some(libc::SIGABRT));
+        assert!(run.stderr().starts_with("foretell: deadlock: "), "{}", run.stderr());
+        let deadlock = run.entries().into_iter().find_map(|e| match e.record {
+            Record::Deadlock { threads } => Some(threads),
+            _ => None,
+        });
+        let threads = deadlock.expect("a deadlock in the log");
+        let held: Vec<_> = threads.iter().map(|b| (b.thread, b.owner)).collect();
+        assert_eq!(held, [(0, None), (1, Some(2)), (2, Some(1))]);
+    }
+}
+
+#[test]
+fn the_schedule_chooses_who_is_woken_and_who_times_out() {
+    let program = Program::build("waiters.c");
+    let recorded = program.record_ok(&[]);
+    let woken = |run: &Run| -> Vec<u32> {
+        run.entries()
+            .iter()
+            .filter(|e| matches!(e.record, Record::Sync { kind: SyncKind::Woken, .. }))
+            .map(|e| e.thread)
+            .collect()
+    };
+    assert_eq!(woken(&recorded).len(), 2);
+    let replayed = replay(&program, &schedule(&recorded, &recorded.entries()));
+    assert_eq!(woken(&replayed), woken(&recorded));
+    let timed_out = |r: &Record<'_>| matches!(r, Record::Sync { kind: SyncKind::TimedOut, .. });
+    assert_eq!(replayed.count(timed_out), 1);
+}
+
+#[test]
+fn departures_are_loud() {
+    let program = Program::build("check_then_use.c");
+    let recorded = program.record(&CALM, &[]);
+    let good = schedule(&recorded, &recorded.entries());
+    let departs = |change: &dyn Fn(&mut Schedule), words: &str| {
+        let mut bad = good.clone();
+        change(&mut bad);
+        let run = replay(&program, &bad);
+        assert_eq!(run.output.status.code(), Some(DEPARTURE_STATUS), "{words}: {}", run.stderr());
+        assert!(run.stderr().contains("replay departed from the schedule"), "{}", run.stderr());
+        assert!(run.stderr().contains(words), "{words}: {}", run.stderr());
+        assert_eq!(run.count(|r| matches!(r, Record::Departure { .. })), 1);
+    };
+    departs(&|s| s.steps[0].kind = Kind::Atomic, "expected Atomic number 0 of thread 0");
+    departs(&|s| s.steps[1].place = s.steps[1].place.map(|(m, o)| (m, o + 1)), "at step 1");
+    departs(&|s| s.steps[0].thread = 2, "has not been created");
+    departs(&|s| s.steps.last_mut().expect("steps").ordinal += 50, "the end of the program");
+    let mut text = good.to_string();
+    text.push_str("nonsense\n");
+    std::fs::write(program.path("schedule"), &text).expect("a file");
+    let path = program.path("schedule").to_string_lossy().into_owned();
+    let run =
+        program.record(&[("FORETELL_MODE", "replay"), ("FORETELL_SCHEDULE", path.as_str())], &[]);
+    assert_eq!(run.output.status.code(), Some(DEPARTURE_STATUS));
+    assert!(run.stderr().contains("unusable, line"), "{}", run.stderr());
+}
+
+#[test]
+fn a_read_is_not_a_write() {
+    let program = Program::build("check_then_use.c");
+    let recorded = program.record(&CALM, &[]);
+    let user = of_thread(&recorded, 1);
+    let kinds: Vec<_> = user
+        .iter()
+        .map(|e| matches!(e.record, Record::Access { kind: AccessKind::Read, .. }))
+        .collect();
+    assert_eq!(kinds, [true; 3]);
+}
