@@ -222,7 +222,8 @@ impl Facts {
                 let holders = open.entry(own.lock.0).or_default();
                 for &other in holders.iter() {
                     let other = structure.locks.get(other);
-                    if let Some(exit) = other.exit.filter(|_| !(other.shared && own.shared)) {
+                    let exit = other.exit.filter(|_| !(other.shared && own.shared));
+                    if let Some(exit) = exit.filter(|&x| !needed.has(structure, x)) {
                         needed.work.push(exit);
                         found = true;
                     }
