@@ -119,6 +119,7 @@ families! {
     Values "values" "few distinct values, so that many writes explain a read";
     Symbolic "symbolic" "reads into registers, computed writes and guards";
     Scalable "scalable" "workers in loops over locked objects, a few statements racy; any size";
+    Waiters "waiters" "several threads that wait on one condition, one that notifies";
 }
 
 impl fmt::Display for Family {

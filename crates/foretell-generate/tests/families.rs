@@ -98,6 +98,8 @@ fn families_have_the_operations_they_are_about() {
     assert_eq!(missing(Family::Mixed, &wanted), []);
     assert_eq!(missing(Family::Queue, &[Op::Wait, Op::Woken, Op::TimedOut, Op::Notify]), []);
     assert_eq!(missing(Family::Queue, &[Op::NotifyAll]), []);
+    assert_eq!(missing(Family::Waiters, &[Op::Wait, Op::Woken, Op::TimedOut, Op::Notify]), []);
+    assert_eq!(missing(Family::Waiters, &[Op::NotifyAll]), []);
     assert_eq!(missing(Family::ForkJoin, &[Op::Fork, Op::Join]), []);
     assert_eq!(missing(Family::Blocks, &[Op::Begin, Op::End]), []);
     assert_eq!(

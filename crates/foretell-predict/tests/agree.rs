@@ -95,4 +95,5 @@ families! {
     sync Sync;
     values Values;
     symbolic_without_symbols Symbolic;
+    waiters Waiters;
 }

@@ -7,6 +7,7 @@ mod queue;
 mod random;
 mod scalable;
 mod sync;
+mod waiters;
 
 use crate::program::{Coder, Detail, Do, Instr, Program};
 use crate::rng::Rng;
@@ -28,6 +29,7 @@ pub(crate) fn program(family: Family, params: &Params, rng: &mut Rng) -> Program
         Family::Sync => sync::program(params, rng),
         Family::Mixed => mixed::program(params, rng),
         Family::Scalable => scalable::program(params),
+        Family::Waiters => waiters::program(params, rng),
         _ => random::program(family, params, rng),
     };
     program.switch = params.switch;
