@@ -98,11 +98,14 @@ impl<'s> Encoding<'s> {
             let t = foretell_trace::ThreadId::from_index(t);
             let events = structure.chains.events(t);
             let (Some(&first), Some(&last)) = (events.first(), events.last()) else { continue };
-            if let Some(fork) = structure.chains.fork(t) {
+            if let Some(fork) = structure.chains.fork(t).filter(|_| !mutated!(ForksInAnyOrder)) {
                 let lit = self.less(fork, first);
                 self.solver.add_clause(&[lit]);
             }
             for &join in structure.chains.joins(t) {
+                if mutated!(JoinsInAnyOrder) {
+                    continue;
+                }
                 let lit = self.less(last, join);
                 self.solver.add_clause(&[lit]);
             }
@@ -168,7 +171,8 @@ impl<'s> Encoding<'s> {
         self.kept.insert(e, lit);
         let ran = self.ran(e);
         self.solver.add_clause(&[!lit, ran]);
-        if let Some(next) = self.structure.chains.next(self.structure.trace, e) {
+        let next = self.structure.chains.next(self.structure.trace, e);
+        if let Some(next) = next.filter(|_| !mutated!(NextKeepsNothing)) {
             let next = self.ran(next);
             self.solver.add_clause(&[!next, lit]);
         }
@@ -234,7 +238,7 @@ impl<'s> Encoding<'s> {
             if let Some(w) = writer {
                 let before = self.less(w, read);
                 self.solver.add_clause(&[!lit, before]);
-                if self.structure.trace.op(w).reads() {
+                if self.structure.trace.op(w).reads() && !mutated!(UpdatesAreAlwaysIntact) {
                     let intact = self.kept(w);
                     self.solver.add_clause(&[!lit, intact]);
                 }
@@ -260,6 +264,9 @@ impl<'s> Encoding<'s> {
                     own = Some(w);
                 }
             } else if couples.preserves(trace, read, Some(w)) == preserving
+                && !(mutated!(OnlyTheObservedWriter)
+                    && preserving
+                    && couples.observed(read) != Some(w))
                 && !structure.must.ordered_before(chains, trace, read, w)
             {
                 writers.push(Some(w));
@@ -284,6 +291,9 @@ impl<'s> Encoding<'s> {
         read: EventId,
         other: EventId,
     ) {
+        if mutated!(ThirdWritersBetween) {
+            return;
+        }
         let after = self.less(read, other);
         match writer {
             Some(w) => {
@@ -309,6 +319,7 @@ impl<'s> Encoding<'s> {
             let Some(w) = writer else { continue };
             if self.structure.trace.op(w).reads()
                 && self.structure.trace.thread(w) != self.structure.trace.thread(read)
+                && !mutated!(UpdatesNeverBreakReaders)
             {
                 clause.push(self.challenge(read, writer));
             }
@@ -365,7 +376,7 @@ impl<'s> Encoding<'s> {
     pub(crate) fn challenged(&mut self, read: EventId, seen: Option<EventId>) {
         let Some(seen) = seen else { return };
         for (writer, lit) in self.challenges.get(&read).cloned().unwrap_or_default() {
-            if writer != Some(seen) && self.solver.value(lit) {
+            if writer != Some(seen) && self.solver.value(lit) && !mutated!(ChallengersAreHidden) {
                 self.nothing_between(lit, writer, read, seen);
             }
         }
@@ -382,7 +393,7 @@ impl<'s> Encoding<'s> {
         if let Some(exit) = a.exit {
             clause.push(self.less(exit, b.enter));
         }
-        if let Some(exit) = b.exit {
+        if let Some(exit) = b.exit.filter(|_| !mutated!(SectionsInOneOrder)) {
             clause.push(self.less(exit, a.enter));
         }
         self.solver.add_clause(&clause);
@@ -401,7 +412,7 @@ impl<'s> Encoding<'s> {
             let inside = self.solver.new_var();
             let entered = self.less(section.enter, e);
             self.solver.add_clause(&[!inside, entered]);
-            if let Some(exit) = section.exit {
+            if let Some(exit) = section.exit.filter(|_| !mutated!(TryLocksFailAfterwards)) {
                 let not_left = self.less(e, exit);
                 self.solver.add_clause(&[!inside, not_left]);
             }
@@ -431,7 +442,7 @@ impl<'s> Encoding<'s> {
         }
         let listed: FxHashSet<_> = posts.iter().copied().collect();
         for &p in self.structure.counters.posts(sem) {
-            if !listed.contains(&p) {
+            if !listed.contains(&p) && !mutated!(OtherPostsDoNotCount) {
                 clause.push(self.less(p, down));
             }
         }
@@ -452,7 +463,7 @@ impl<'s> Encoding<'s> {
         }
         let listed: FxHashSet<_> = arrived.iter().copied().collect();
         for &a in self.structure.counters.arrivals(barrier) {
-            if !listed.contains(&a) {
+            if !listed.contains(&a) && !mutated!(OtherArrivalsDoNotCount) {
                 clause.push(self.less(a, leave));
             }
         }
@@ -465,7 +476,8 @@ impl<'s> Encoding<'s> {
             self.woken(w);
         }
         let waits = &self.structure.waits;
-        if waits.of_cond(cond).iter().any(|&w| waits.get(w).timed_out) {
+        let times_out = waits.of_cond(cond).iter().any(|&w| waits.get(w).timed_out);
+        if times_out && !mutated!(TimedWaitsAreFree) {
             self.timed(cond)?;
         }
         Ok(())
@@ -481,7 +493,8 @@ impl<'s> Encoding<'s> {
         }
         let mut clause = vec![!self.ran(exit)];
         for &n in structure.waits.notifies(wait.cond) {
-            if self.may_wake(n, w) {
+            let counts = clause.len() == 1 || !mutated!(OtherNotifiesDoNotCount);
+            if self.may_wake(n, w) && counts {
                 clause.push(self.wakes(n, w));
             }
         }
@@ -528,7 +541,7 @@ impl<'s> Encoding<'s> {
             self.solver.add_clause(&[!lit, before, after]);
         }
         let siblings = self.wakes_by_notify.entry(n).or_default().clone();
-        for other in siblings {
+        for other in siblings.into_iter().filter(|_| !mutated!(NotifyPicksTwo)) {
             self.solver.add_clause(&[!lit, !self.wakes[&(n, other)]]);
         }
         let rivals = self.wakes_by_wait.entry(w).or_default().clone();

@@ -64,7 +64,7 @@ impl Asked {
                 for t in 0..structure.chains.thread_count() {
                     let events = structure.chains.events(ThreadId::from_index(t));
                     let Some(&last) = events.last() else { continue };
-                    if observes(structure.trace.op(last)) {
+                    if observes(structure.trace.op(last)) && !mutated!(FinalReadsMayBreak) {
                         assumptions.push(encoding.kept(last));
                     }
                 }
@@ -177,7 +177,8 @@ fn path(encoding: &mut Encoding<'_>, block: BlockId) -> Result<Option<Lit>, TooL
         let ran = encoding.ran(u);
         encoding.solver.add_clause(&[!lit, ran]);
         let mut support = vec![!lit];
-        support.extend(previous.insert(trace.thread(u), lit));
+        let before = previous.insert(trace.thread(u), lit);
+        support.extend(before.filter(|_| !mutated!(PathsIgnoreThreads)));
         // If any conflicting access of the block comes before u, the first one does.
         if let Some(&s) = inside.iter().find(|&&s| conflict(trace, s, u)) {
             support.push(encoding.less(s, u));
@@ -323,7 +324,7 @@ impl Cycle {
     fn closed(&self, encoding: &mut Encoding<'_>, schedule: &[EventId]) -> bool {
         let graph = TransactionGraph::new(encoding.structure, schedule);
         let really = graph.reached(self.start);
-        if really.contains(&self.start) {
+        if really.contains(&self.start) || mutated!(CyclesSupportThemselves) {
             return true;
         }
         let mut unfounded: Vec<EventId> = self

@@ -9,9 +9,27 @@
 //!
 //! The solver and everything learnt stay from query to query.
 
+/// Whether a rule is switched off, by the test which shows that somebody would notice.
+#[cfg(test)]
+macro_rules! mutated {
+    ($name:ident) => {
+        $crate::engines::order::mutations::active(
+            $crate::engines::order::mutations::Mutation::$name,
+        )
+    };
+}
+#[cfg(not(test))]
+macro_rules! mutated {
+    ($name:ident) => {
+        false
+    };
+}
+
 mod encode;
 mod goals;
 mod linearize;
+#[cfg(test)]
+mod mutations;
 mod simulate;
 
 use foretell_model::Structure;
@@ -78,7 +96,7 @@ impl<'s> OrderEngine<'s> {
         for &e in &query.next {
             assumptions.push(!self.encoding.ran(e));
             match chains.previous(trace, e) {
-                Some(previous) if observes(trace.op(previous)) => {
+                Some(previous) if observes(trace.op(previous)) && !mutated!(PendingAfterBroken) => {
                     assumptions.push(self.encoding.kept(previous));
                 }
                 Some(_) => {}
@@ -124,6 +142,10 @@ impl Engine for OrderEngine<'_> {
                 }
             }
             self.rounds += 1;
+            #[cfg(test)]
+            if mutations::circling(self.rounds) {
+                return Verdict::Undecided("a mutation leads in circles".to_owned());
+            }
             let (schedule, counts) = self.encoding.candidate(&frontier);
             let watch = asked.watched(&self.encoding);
             let outcome =

@@ -6,7 +6,7 @@
 //! that the sequence is feasible. It is not the checker: `foretell-verify` shares no code
 //! with it and has the last word.
 
-use foretell_model::{SectionId, Structure, WaitId};
+use foretell_model::{Section, SectionId, Structure, WaitId};
 use foretell_trace::{CondId, EventId, EventKind, Op};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -132,9 +132,9 @@ impl<D: Demands> Run<'_, D> {
                 let thread = structure.trace.thread(e);
                 let owned = self.holders(lock.index()).iter().any(|&s| {
                     let section = structure.locks.get(s);
-                    !section.shared && section.thread != thread
+                    (!section.shared || mutated!(ReadersFailTryLocks)) && section.thread != thread
                 });
-                if !owned && self.must_be_preserved(e) {
+                if !owned && self.must_be_preserved(e) && !mutated!(TryLocksNeedNoOwner) {
                     self.outcome.violations.push(Violation::TryFailed(e));
                 }
             }
@@ -163,8 +163,8 @@ impl<D: Demands> Run<'_, D> {
 
     fn must_be_preserved(&self, e: EventId) -> bool {
         let thread = self.structure.trace.thread(e);
-        self.structure.chains.position(e) + 1 < self.counts[thread.index()]
-            || self.demands.must_be_preserved(e)
+        let goes_on = self.structure.chains.position(e) + 1 < self.counts[thread.index()];
+        goes_on && !mutated!(BrokenReadsGoOn) || self.demands.must_be_preserved(e)
     }
 
     fn access(&mut self, e: EventId, op: Op) {
@@ -174,8 +174,10 @@ impl<D: Demands> Run<'_, D> {
         if op.reads() {
             let seen = (slot.0 == self.simulator.run).then_some(slot.1);
             let preserved = self.structure.couples.preserves(trace, e, seen)
-                && seen.is_none_or(|w| !self.poisoned.contains(&w));
-            if !preserved {
+                && seen.is_none_or(|w| {
+                    !self.poisoned.contains(&w) || mutated!(BrokenUpdatesAreIntact)
+                });
+            if !preserved && !mutated!(ReadsNeedNoView) {
                 if self.must_be_preserved(e) {
                     self.outcome.violations.push(Violation::Read { read: e, seen });
                 } else if op.writes() {
@@ -191,7 +193,7 @@ impl<D: Demands> Run<'_, D> {
         }
         if trace.is_opaque(x) {
             let latest = self.opaque.entry(x.0).or_insert(e);
-            if *latest > e {
+            if *latest > e && !mutated!(OpaqueInAnyOrder) {
                 self.outcome.violations.push(Violation::Opaque { first: e, second: *latest });
             } else {
                 *latest = e;
@@ -216,7 +218,7 @@ impl<D: Demands> Run<'_, D> {
             .holders(section.lock.index())
             .iter()
             .copied()
-            .filter(|&s| !(section.shared && structure.locks.get(s).shared))
+            .filter(|&s| excludes(&section, structure.locks.get(s)))
             .collect();
         for held in held {
             self.outcome.violations.push(Violation::Lock { entering, held });
@@ -242,6 +244,7 @@ impl<D: Demands> Run<'_, D> {
         let downs = self.counted(Op::Down, sem.0);
         let posts = self.counted(Op::Post, sem.0);
         let tokens = self.structure.trace.initial_count(sem).saturating_add(posts.len() as u64);
+        let tokens = if mutated!(SemaphoresHaveOneMore) { tokens + 1 } else { tokens };
         if downs.len() as u64 > tokens {
             // One down more than there are tokens is enough to tell, and `e` is one of them.
             let mut some = downs[..tokens as usize].to_vec();
@@ -257,13 +260,22 @@ impl<D: Demands> Run<'_, D> {
         let arrived = self.counted(Op::Arrive, barrier.0);
         let Some(place) = arrived.iter().position(|&a| a == arrival) else { return };
         let generation = place / parties;
-        if arrived.len() < (generation + 1) * parties {
+        if arrived.len() < (generation + 1) * parties && !mutated!(BarriersLetThrough) {
             self.outcome.violations.push(Violation::Barrier {
                 leave: e,
                 earlier: arrived[..generation * parties].to_vec(),
                 arrived: arrived.to_vec(),
             });
         }
+    }
+}
+
+/// Whether two sections of one lock cannot be open at the same time.
+fn excludes(a: &Section, b: &Section) -> bool {
+    match (a.shared, b.shared) {
+        (true, true) => mutated!(ReadersExcludeReaders),
+        (false, false) => !mutated!(LocksLetEverybodyIn),
+        _ => !mutated!(ReadersLetWritersIn),
     }
 }
 
@@ -287,7 +299,8 @@ fn notifications_explain(structure: &Structure<'_>, events: &[EventId], counts: 
         match trace.op(e) {
             Op::Wait => waiting.extend(structure.waits.at(e)),
             Op::Woken => {
-                if structure.waits.at(e).is_some_and(|w| waiting.contains(&w)) {
+                let still_waits = structure.waits.at(e).is_some_and(|w| waiting.contains(&w));
+                if still_waits && !mutated!(WokenNeedsNoNotify) {
                     return false;
                 }
             }
@@ -295,10 +308,12 @@ fn notifications_explain(structure: &Structure<'_>, events: &[EventId], counts: 
                 let Some(w) = structure.waits.at(e) else { continue };
                 match waiting.iter().position(|&v| v == w) {
                     Some(i) => waiting.swap_remove(i),
+                    None if mutated!(NotifiedMayTimeOut) => continue,
                     None => return false,
                 };
             }
             Op::NotifyAll => waiting.clear(),
+            Op::Notify if mutated!(NotifyWakesAll) => waiting.clear(),
             _ => {
                 let best = (0..waiting.len()).min_by_key(|&i| {
                     let w = waiting[i];
@@ -308,7 +323,11 @@ fn notifications_explain(structure: &Structure<'_>, events: &[EventId], counts: 
                         Some(p) => (2, p),
                     }
                 });
-                if let Some(i) = best {
+                let times_out = |i: usize| {
+                    let w = waiting[i];
+                    exit_place(w).is_some() && structure.waits.get(w).timed_out
+                };
+                if let Some(i) = best.filter(|&i| !(mutated!(NotifyMaySkip) && times_out(i))) {
                     waiting.swap_remove(i);
                 }
             }

@@ -1,0 +1,203 @@
+//! Would anybody notice? Each mutation switches one rule of the engine off, or gets one clause wrong; on
+//! random traces either the answers must differ from brute force, or the checker must refuse a witness. A
+//! mutation that nobody notices is a hole in the random traces that the agreement tests rely on.
+//!
+//! The switches exist in tests only: everywhere else `mutated!` is `false`.
+
+use std::cell::Cell;
+
+use foretell_brute::Findings;
+use foretell_generate::{Family, Params, generate};
+use foretell_model::Structure;
+use foretell_trace::{Model, Trace};
+use foretell_verify::Checker;
+
+use super::OrderEngine;
+use crate::analyses::{Analysis, Candidate, candidates};
+use crate::engine::Engine;
+use crate::finding::Finding;
+use crate::query::{Limit, Verdict};
+
+macro_rules! mutations {
+    ($($(#[$doc:meta])* $name:ident)*) => {
+        /// A rule that is switched off, or a clause that is wrong.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        pub(super) enum Mutation { $($(#[$doc])* $name,)* }
+
+        const ALL: &[Mutation] = &[$(Mutation::$name),*];
+    };
+}
+
+mutations! {
+    // The simulator lets pass
+    /// a read that sees another write than it may, whoever relies on it
+    ReadsNeedNoView
+    /// an event after a broken read
+    BrokenReadsGoOn
+    /// a read that sees a broken update
+    BrokenUpdatesAreIntact
+    /// two sections of a lock at once
+    LocksLetEverybodyIn
+    /// a writer while there are readers
+    ReadersLetWritersIn
+    /// a failed try-lock where nobody holds the lock
+    TryLocksNeedNoOwner
+    /// a failed try-lock where only readers hold the lock
+    ReadersFailTryLocks
+    /// a waiter that nobody notified
+    WokenNeedsNoNotify
+    /// a time-out of a waiter that was notified
+    NotifiedMayTimeOut
+    /// a notify that wakes everybody
+    NotifyWakesAll
+    /// a notify that wakes nobody, although somebody waits
+    NotifyMaySkip
+    /// one down too many
+    SemaphoresHaveOneMore
+    /// a leave before everybody has arrived
+    BarriersLetThrough
+    /// the accesses of an opaque variable in any order
+    OpaqueInAnyOrder
+
+    // The simulator stops
+    /// readers that run together
+    ReadersExcludeReaders
+
+    // The clauses let pass
+    /// a thread before its fork
+    ForksInAnyOrder
+    /// a join before the thread's end
+    JoinsInAnyOrder
+    /// a write between a read and the write it sees
+    ThirdWritersBetween
+    /// a view that is not kept although the thread goes on
+    NextKeepsNothing
+    /// a read that relies on an update that is broken
+    UpdatesAreAlwaysIntact
+    /// a write between a broken read and its challenger
+    ChallengersAreHidden
+    /// a try-lock that fails when the section is over
+    TryLocksFailAfterwards
+    /// a notify that picks two waiters
+    NotifyPicksTwo
+    /// everything about waits that time out
+    TimedWaitsAreFree
+    /// a pending event after a broken read
+    PendingAfterBroken
+    /// a final state with broken reads
+    FinalReadsMayBreak
+    /// transactions that are reached from each other only
+    CyclesSupportThemselves
+
+    // The clauses stop
+    /// a read that sees an equal value of somebody else
+    OnlyTheObservedWriter
+    /// a read that is broken because it sees a broken update
+    UpdatesNeverBreakReaders
+    /// two sections in another order than in the trace
+    SectionsInOneOrder
+    /// a down that uses another post
+    OtherPostsDoNotCount
+    /// a barrier that meets in another order
+    OtherArrivalsDoNotCount
+    /// a waiter that another notify wakes
+    OtherNotifiesDoNotCount
+    /// a path along program order
+    PathsIgnoreThreads
+}
+
+thread_local! {
+    static ACTIVE: Cell<Option<Mutation>> = const { Cell::new(None) };
+}
+
+/// Whether a rule is switched off on this thread.
+pub(super) fn active(mutation: Mutation) -> bool {
+    ACTIVE.get() == Some(mutation)
+}
+
+/// Proposals that a small trace never needs, unless a rule is broken again and again because its clause is
+/// missing.
+const TOO_MANY_ROUNDS: u64 = 5000;
+
+/// Whether a mutated engine goes in circles.
+pub(super) fn circling(rounds: u64) -> bool {
+    ACTIVE.get().is_some() && rounds > TOO_MANY_ROUNDS
+}
+
+/// A random trace with what brute force says about it.
+struct Case {
+    trace: Trace,
+    model: Model,
+    findings: Findings,
+}
+
+/// Random traces of all families, those with the same seed together: many of every kind, then only those with
+/// an opaque variable, which are rare.
+fn cases() -> impl Iterator<Item = Case> {
+    let families = Family::ALL.iter().copied().filter(|&f| f != Family::Scalable);
+    let common = (0..200).map(|seed| (seed, false));
+    let rare = (200..1000).map(|seed| (seed, true));
+    common
+        .chain(rare)
+        .flat_map(move |(seed, rare)| families.clone().map(move |family| (family, seed, rare)))
+        .map(|(family, seed, rare)| (generate(family, &Params::small(family, seed)), rare))
+        .filter(|(trace, rare)| !rare || has_opaque(trace))
+        .flat_map(|(trace, _)| [Model::View, Model::Value].map(|model| (trace.clone(), model)))
+        .filter_map(|(trace, model)| {
+            let findings = foretell_brute::findings_within(&trace, model, 20_000)?;
+            Some(Case { trace, model, findings })
+        })
+}
+
+fn has_opaque(trace: &Trace) -> bool {
+    trace.ids().any(|e| trace.variable(e).is_some_and(|x| trace.is_opaque(x)))
+}
+
+/// Whether the engine says something else than brute force, nothing, or something that the checker refuses.
+fn disagrees(case: &Case) -> bool {
+    let structure = Structure::new(&case.trace, case.model);
+    let checker = Checker::new(&case.trace, case.model);
+    let mut engine = OrderEngine::new(&structure);
+    let mut all = Analysis::ALL.into_iter().flat_map(|a| candidates(&structure, a));
+    all.any(|candidate| match engine.decide(&candidate.query(), &Limit::default()) {
+        Verdict::Impossible => is_finding(&structure, &case.findings, &candidate),
+        Verdict::Undecided(_) => true,
+        Verdict::Witness(schedule) => {
+            !is_finding(&structure, &case.findings, &candidate)
+                || Finding::new(&structure, &checker, &candidate, &schedule, "order").is_err()
+        }
+    })
+}
+
+fn is_finding(structure: &Structure<'_>, findings: &Findings, candidate: &Candidate) -> bool {
+    let begin = |b| structure.blocks.get(b).begin;
+    match candidate {
+        Candidate::Race(a, b) => findings.races.contains(&[*a, *b]),
+        Candidate::Atomicity(c, r, c2) => findings.atomicity.contains(&[*c, *r, *c2]),
+        Candidate::Serializability(b) => findings.serializability.contains(&begin(*b)),
+        Candidate::Transactions(b) => findings.transactions.contains(&begin(*b)),
+        Candidate::NondeterministicRead(r) => findings.nondeterministic_reads.contains(r),
+        Candidate::FinalValue(w) => {
+            structure.trace.variable(*w).is_some_and(|x| findings.final_values.contains(&x))
+        }
+        Candidate::Deadlock(acquires) => findings.deadlocks.contains(acquires),
+    }
+}
+
+#[test]
+fn every_mutation_is_noticed() {
+    let mut unnoticed = ALL.to_vec();
+    for case in cases() {
+        unnoticed.retain(|&mutation| {
+            ACTIVE.set(Some(mutation));
+            let noticed = disagrees(&case);
+            ACTIVE.set(None);
+            assert!(!noticed || !disagrees(&case), "{mutation:?} is not to blame");
+            !noticed
+        });
+        if unnoticed.is_empty() {
+            return;
+        }
+    }
+    panic!("nobody notices {unnoticed:?}");
+}
