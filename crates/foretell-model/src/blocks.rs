@@ -105,3 +105,42 @@ impl Blocks {
         &chains.events(block.thread)[block.first as usize..=block.last as usize]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{ids, trace};
+
+    #[test]
+    fn nested_and_open_blocks() {
+        let trace = trace(
+            "T1|w(x)
+             T1|begin
+             T2|begin
+             T1|begin
+             T1|w(x)
+             T1|end
+             T1|w(x)
+             T1|end
+             T1|w(x)
+             T2|w(x)",
+        );
+        let chains = Chains::new(&trace);
+        let blocks = Blocks::new(&trace, &chains);
+        let limits: Vec<_> = blocks.iter().map(|(_, b)| (b.begin.0, b.end.map(|e| e.0))).collect();
+        assert_eq!(limits, [(1, Some(7)), (2, None), (3, Some(5))]);
+        assert_eq!(blocks.len(), 3);
+        assert!(!blocks.is_empty());
+        let [outer, open, inner] = [0, 1, 2].map(BlockId);
+        assert_eq!(blocks.get(outer).outermost, outer);
+        assert_eq!(blocks.get(inner).outermost, outer);
+        assert_eq!(blocks.get(open).outermost, open);
+        assert_eq!(blocks.events(&chains, outer), ids([1, 3, 4, 5, 6, 7]));
+        assert_eq!(blocks.events(&chains, inner), ids([3, 4, 5]));
+        assert_eq!(blocks.events(&chains, open), ids([2, 9]), "to the end of the thread");
+        let outermost = |e| blocks.outermost(EventId(e));
+        assert_eq!(ids([0, 8]).map(|e| blocks.outermost(e)), [None; 2]);
+        assert_eq!([1, 3, 4, 5, 6, 7].map(outermost), [Some(outer); 6]);
+        assert_eq!([2, 9].map(outermost), [Some(open); 2]);
+    }
+}

@@ -81,3 +81,45 @@ impl Chains {
         &self.joins[t.index()]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{ids, trace};
+
+    #[test]
+    fn threads_are_chains_with_forks_and_joins() {
+        let trace = trace(
+            "T0|fork(T1)
+             T1|w(x)
+             T0|w(x)
+             T1|r(x)
+             T0|join(T1)
+             T2|join(T1)",
+        );
+        let chains = Chains::new(&trace);
+        let thread = |name| trace.find_thread(name).expect("a thread");
+        assert_eq!(chains.thread_count(), 3);
+        assert_eq!(chains.events(thread("T0")), ids([0, 2, 4]));
+        assert_eq!(chains.events(thread("T1")), ids([1, 3]));
+        assert_eq!(chains.position(EventId(3)), 1);
+        assert_eq!(chains.previous(&trace, EventId(3)), Some(EventId(1)));
+        assert_eq!(chains.previous(&trace, EventId(1)), None);
+        assert_eq!(chains.next(&trace, EventId(1)), Some(EventId(3)));
+        assert_eq!(chains.next(&trace, EventId(3)), None);
+        assert_eq!(chains.fork(thread("T1")), Some(EventId(0)));
+        assert_eq!(chains.fork(thread("T0")), None);
+        assert_eq!(chains.joins(thread("T1")), ids([4, 5]));
+        assert!(chains.joins(thread("T2")).is_empty());
+    }
+
+    /// A thread that is forked and never runs is a thread without events.
+    #[test]
+    fn thread_without_events() {
+        let trace = trace("T0|fork(T1)");
+        let chains = Chains::new(&trace);
+        let t1 = trace.find_thread("T1").expect("a thread");
+        assert!(chains.events(t1).is_empty());
+        assert_eq!(chains.fork(t1), Some(EventId(0)));
+    }
+}

@@ -112,3 +112,83 @@ impl Couples {
         self.initial[x.index()]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{ids, trace};
+
+    /// Who of all writers, the initial value first, preserves a read.
+    fn preserving(trace: &Trace, couples: &Couples, read: u32) -> Vec<Option<u32>> {
+        let x = trace.variable(EventId(read)).expect("a variable");
+        let writers = std::iter::once(None).chain(couples.writes(x).iter().copied().map(Some));
+        writers
+            .filter(|&w| couples.preserves(trace, EventId(read), w))
+            .map(|w| w.map(|w| w.0))
+            .collect()
+    }
+
+    #[test]
+    fn read_is_coupled_with_the_last_write() {
+        let trace = trace(
+            "T1|r(x)
+             T1|w(x)
+             T2|au(x)
+             T1|r(x)
+             T2|w(y)",
+        );
+        let couples = Couples::new(&trace, Model::View);
+        assert_eq!(couples.observed(EventId(0)), None);
+        assert_eq!(couples.observed(EventId(2)), Some(EventId(1)));
+        assert_eq!(couples.observed(EventId(3)), Some(EventId(2)), "an update writes");
+        assert_eq!(preserving(&trace, &couples, 0), [None]);
+        assert_eq!(preserving(&trace, &couples, 3), [Some(2)]);
+        let x = trace.find_variable("x").expect("a variable");
+        assert_eq!(couples.writes(x), ids([1, 2]));
+        assert_eq!(couples.accesses(x), ids([0, 1, 2, 3]));
+        let by_thread: Vec<_> = couples.accesses_by_thread(x).iter().map(|(_, l)| &l[..]).collect();
+        assert_eq!(by_thread, [&ids([0, 1, 3])[..], &ids([2])]);
+    }
+
+    #[test]
+    fn equal_values_preserve_by_value_only() {
+        let trace = trace(
+            "#! init x=1
+             T1|w(x=1)
+             T2|w(x=2)
+             T2|au(x=2>1)
+             T3|w(x)
+             T3|w(x=1)
+             T1|r(x=1)
+             T1|r(x)",
+        );
+        let view = Couples::new(&trace, Model::View);
+        assert_eq!(preserving(&trace, &view, 5), [Some(4)]);
+        let value = Couples::new(&trace, Model::Value);
+        assert_eq!(preserving(&trace, &value, 5), [None, Some(0), Some(2), Some(4)]);
+        assert_eq!(preserving(&trace, &value, 6), [Some(4)], "a read without a value");
+    }
+
+    /// The first read that has a value and comes before every write gives the initial value.
+    #[test]
+    fn initial_values() {
+        let trace = trace(
+            "T1|r(x)
+             T1|r(x=3)
+             T1|w(x=4)
+             T1|r(x=4)
+             T1|w(y=5)
+             T1|r(y=5)
+             T1|au(z=6>7)
+             T1|r(z=7)",
+        );
+        let couples = Couples::new(&trace, Model::Value);
+        let initial = |name| couples.initial(trace.find_variable(name).expect("a variable"));
+        assert_eq!(initial("x"), trace.read_value(EventId(1)));
+        assert_eq!(initial("y"), None);
+        assert_eq!(initial("z"), trace.read_value(EventId(6)));
+        assert!(couples.preserves(&trace, EventId(1), None));
+        assert!(!couples.preserves(&trace, EventId(3), None));
+        assert!(!couples.preserves(&trace, EventId(5), None), "unknown equals nothing");
+    }
+}

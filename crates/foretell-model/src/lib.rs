@@ -12,6 +12,9 @@ pub mod locks;
 pub mod must;
 pub mod waits;
 
+#[cfg(test)]
+mod testing;
+
 use foretell_trace::{Model, Trace};
 
 pub use blocks::{Block, BlockId, Blocks};

@@ -182,3 +182,89 @@ impl Sections {
         self.held[e.index()]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::trace;
+
+    /// Sections as (enter, exit, shared).
+    fn sections(trace: &Trace) -> (Sections, Vec<(u32, Option<u32>, bool)>) {
+        let sections = Sections::new(trace, &Chains::new(trace));
+        let plain = |s: &Section| (s.enter.0, s.exit.map(|e| e.0), s.shared);
+        let list = sections.all().iter().map(plain).collect();
+        (sections, list)
+    }
+
+    fn held(sections: &Sections, e: u32) -> Vec<u32> {
+        sections.held_before(EventId(e)).iter().map(|s| s.0).collect()
+    }
+
+    #[test]
+    fn reentrant_acquires_are_one_section() {
+        let trace = trace(
+            "T1|acq(l)
+             T1|acq(l)
+             T1|rel(l)
+             T1|w(x)
+             T1|rel(l)
+             T1|w(x)",
+        );
+        let (sections, list) = sections(&trace);
+        assert_eq!(list, [(0, Some(4), false)]);
+        assert_eq!(sections.entered_at(EventId(0)), Some(SectionId(0)));
+        assert_eq!(sections.entered_at(EventId(1)), None);
+        assert_eq!(held(&sections, 0), []);
+        assert_eq!(held(&sections, 3), [0]);
+        assert_eq!(held(&sections, 4), [0], "what the next event finds, not what it leaves");
+        assert_eq!(held(&sections, 5), []);
+        assert_eq!(sections.held_set_index(EventId(1)), sections.held_set_index(EventId(4)));
+        assert_ne!(sections.held_set_index(EventId(4)), sections.held_set_index(EventId(5)));
+    }
+
+    /// A wait frees the lock whatever its depth, and leaving the wait restores the depth.
+    #[test]
+    fn waits_split_sections() {
+        let trace = trace(
+            "T1|acq(l)
+             T1|acq(l)
+             T1|wait(c,l)
+             T2|notify(c)
+             T1|woken(c,l)
+             T1|rel(l)
+             T1|w(x)
+             T1|rel(l)",
+        );
+        let (sections, list) = sections(&trace);
+        assert_eq!(list, [(0, Some(2), false), (4, Some(7), false)]);
+        assert_eq!(held(&sections, 2), [0]);
+        assert_eq!(held(&sections, 4), []);
+        assert_eq!(held(&sections, 6), [1]);
+    }
+
+    #[test]
+    fn nested_shared_and_open_sections() {
+        let trace = trace(
+            "T1|racq(l)
+             T2|racq(l)
+             T2|racq(l)
+             T1|acq(m)
+             T1|rrel(l)
+             T2|rrel(l)
+             T2|w(x)
+             T2|rrel(l)
+             T1|w(x)",
+        );
+        let (sections, list) = sections(&trace);
+        assert_eq!(list, [(0, Some(4), true), (1, Some(7), true), (3, None, false)]);
+        assert_eq!(held(&sections, 4), [0, 2]);
+        assert_eq!(held(&sections, 6), [1], "shared holds nest");
+        assert_eq!(held(&sections, 8), [2], "still held at the end");
+        let lock = |name| trace.find_lock(name).expect("a lock");
+        assert_eq!(sections.of_lock(lock("l")), [SectionId(0), SectionId(1)]);
+        let by_thread = sections.of_lock_by_thread(lock("l"));
+        assert_eq!(by_thread.len(), 2);
+        assert_eq!(by_thread[1], (trace.thread(EventId(1)), vec![SectionId(1)]));
+        assert_eq!(sections.of_lock_by_thread(lock("m")).len(), 1);
+    }
+}

@@ -335,3 +335,92 @@ pub(crate) fn leave_others(
     }
     grew
 }
+
+#[cfg(test)]
+mod tests {
+    use foretell_trace::Model;
+
+    use super::*;
+    use crate::Structure;
+    use crate::testing::{ids, trace};
+
+    /// All pairs of events of different threads that are ordered.
+    fn ordered(trace: &Trace, model: Model) -> Vec<(u32, u32)> {
+        let Structure { chains, must, .. } = Structure::new(trace, model);
+        let pairs = trace.ids().flat_map(|a| trace.ids().map(move |b| (a, b)));
+        pairs
+            .filter(|&(a, b)| trace.thread(a) != trace.thread(b))
+            .filter(|&(a, b)| must.ordered_before(&chains, trace, a, b))
+            .map(|(a, b)| (a.0, b.0))
+            .collect()
+    }
+
+    /// Nothing orders the read itself: it may run and be broken. What comes after it is ordered.
+    #[test]
+    fn what_follows_a_read_follows_its_writer() {
+        let trace = trace("T1|w(x)\nT2|r(x)\nT2|w(y)");
+        assert_eq!(ordered(&trace, Model::View), [(0, 2)]);
+    }
+
+    #[test]
+    fn several_writers_order_only_what_all_of_them_need() {
+        let text = "T0|w(y=0)
+             T0|fork(T1)
+             T0|fork(T2)
+             T1|w(x=1)
+             T2|w(x=1)
+             T3|r(x=1)
+             T3|w(z=0)";
+        let trace = trace(text);
+        let behind_the_read = |model| {
+            let ordered = ordered(&trace, model);
+            ordered.into_iter().filter(|p| p.1 == 6).map(|p| p.0).collect::<Vec<_>>()
+        };
+        assert_eq!(behind_the_read(Model::View), [0, 1, 2, 4]);
+        assert_eq!(behind_the_read(Model::Value), [0, 1]);
+    }
+
+    #[test]
+    fn forks_and_joins_order() {
+        let trace = trace("T0|w(x)\nT0|fork(T1)\nT1|w(x)\nT0|join(T1)\nT0|w(x)");
+        assert_eq!(ordered(&trace, Model::View), [(0, 2), (1, 2), (2, 3), (2, 4)]);
+    }
+
+    /// T2's section has seen the write inside T1's section: so that one is over.
+    #[test]
+    fn order_is_closed_under_locks() {
+        let trace = trace(
+            "T1|acq(l)
+             T1|w(x)
+             T1|w(y)
+             T1|rel(l)
+             T2|acq(l)
+             T2|r(x)
+             T2|w(z)
+             T2|rel(l)",
+        );
+        let ordered = ordered(&trace, Model::View);
+        assert!(ordered.contains(&(3, 6)), "the section is over before the write of z");
+        assert!(!ordered.iter().any(|&(_, b)| b <= 5), "T2 may come first");
+        let structure = Structure::new(&trace, Model::View);
+        let Structure { chains, must, .. } = &structure;
+        assert!(must.run_before_next(chains, &trace, EventId(3), EventId(6)));
+        assert_eq!(must.before(chains, &trace, EventId(6)), [4, 2]);
+        assert_eq!(must.to_run(chains, &trace, EventId(4)), [0, 0]);
+        assert_eq!(must.after(chains, &trace, EventId(5)), [4, 2]);
+        assert_eq!(must.needs(chains, &trace, EventId(6), trace.thread(EventId(0))), 4);
+        assert_eq!(structure.frontier_of_next(&ids([2, 6])), None);
+    }
+
+    /// Both are inside their sections of one lock: there is no such state. Readers may be.
+    #[test]
+    fn frontier_inside_two_sections_cannot_be_reached() {
+        let exclusive = trace("T1|acq(l)\nT1|w(x)\nT1|rel(l)\nT2|acq(l)\nT2|w(x)\nT2|rel(l)");
+        let structure = Structure::new(&exclusive, Model::View);
+        assert_eq!(structure.frontier_of_next(&ids([1, 4])), None);
+        assert_eq!(structure.frontier_of_next(&ids([1, 3])), Some(vec![1, 0]));
+        let shared = trace("T1|racq(l)\nT1|w(x)\nT1|rrel(l)\nT2|racq(l)\nT2|w(x)\nT2|rrel(l)");
+        let structure = Structure::new(&shared, Model::View);
+        assert_eq!(structure.frontier_of_next(&ids([1, 4])), Some(vec![1, 1]));
+    }
+}

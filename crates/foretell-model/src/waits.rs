@@ -160,3 +160,71 @@ impl Counters {
         self.arrival_of.get(&leave).copied()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{ids, trace};
+
+    #[test]
+    fn waits_know_how_they_end() {
+        let trace = trace(
+            "T1|acq(l)
+             T1|wait(c,l)
+             T2|acq(l)
+             T2|wait(c,l)
+             T3|acq(l)
+             T3|wait(d,l)
+             T4|notify(c)
+             T1|woken(c,l)
+             T1|rel(l)
+             T2|timedout(c,l)
+             T4|notifyall(c)",
+        );
+        let waits = Waits::new(&trace);
+        let cond = |name| trace.find_condition(name).expect("a condition");
+        assert_eq!(waits.of_cond(cond("c")), [WaitId(0), WaitId(1)]);
+        assert_eq!(waits.of_cond(cond("d")), [WaitId(2)]);
+        let plain = |w| {
+            let wait = waits.get(WaitId(w));
+            (wait.enter.0, wait.exit.map(|e| e.0), wait.timed_out)
+        };
+        assert_eq!(plain(0), (1, Some(7), false));
+        assert_eq!(plain(1), (3, Some(9), true));
+        assert_eq!(plain(2), (5, None, false));
+        assert_eq!(waits.at(EventId(1)), Some(WaitId(0)));
+        assert_eq!(waits.at(EventId(7)), Some(WaitId(0)));
+        assert_eq!(waits.at(EventId(6)), None);
+        assert_eq!(waits.notifies(cond("c")), ids([6]));
+        assert_eq!(waits.notify_alls(cond("c")), ids([10]));
+        assert!(waits.notifies(cond("d")).is_empty());
+    }
+
+    #[test]
+    fn counters_know_posts_downs_and_arrivals() {
+        let trace = trace(
+            "#! sem s=1
+             #! barrier b=2
+             T1|post(s)
+             T2|down(s)
+             T1|arrive(b)
+             T2|arrive(b)
+             T1|leave(b)
+             T2|down(s)
+             T1|arrive(b)
+             T2|leave(b)
+             T2|arrive(b)
+             T1|leave(b)",
+        );
+        let counters = Counters::new(&trace);
+        let sem = trace.find_semaphore("s").expect("a semaphore");
+        let barrier = trace.find_barrier("b").expect("a barrier");
+        assert_eq!(counters.posts(sem), ids([0]));
+        assert_eq!(counters.downs(sem), ids([1, 5]));
+        assert_eq!(counters.arrivals(barrier), ids([2, 3, 6, 8]));
+        assert_eq!(counters.arrival_of(EventId(4)), Some(EventId(2)));
+        assert_eq!(counters.arrival_of(EventId(7)), Some(EventId(3)));
+        assert_eq!(counters.arrival_of(EventId(9)), Some(EventId(6)));
+        assert_eq!(counters.arrival_of(EventId(8)), None);
+    }
+}

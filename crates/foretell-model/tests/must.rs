@@ -1,0 +1,107 @@
+//! Must-happen-before claims nothing that is not so: whatever it orders is in that order in every feasible
+//! interleaving, and what it calls unreachable brute force does not reach.
+
+use foretell_brute::{findings, maximal_interleavings};
+use foretell_generate::{Family, Params, generate};
+use foretell_model::Structure;
+use foretell_trace::{EventId, Model, Op, Trace, text};
+
+const FAMILIES: [Family; 8] = [
+    Family::Locks,
+    Family::Inversion,
+    Family::ForkJoin,
+    Family::ReadersWriters,
+    Family::Values,
+    Family::Mixed,
+    Family::Uniform,
+    Family::Lucky,
+];
+
+fn small_traces(seeds: u64, events: usize) -> impl Iterator<Item = (Trace, String)> {
+    (0..seeds).flat_map(move |seed| {
+        FAMILIES.map(|family| {
+            let small = Params::small(family, seed);
+            let params = Params { events, threads: small.threads.min(3), ..small };
+            let trace = generate(family, &params);
+            let mut shown = format!("{family} seed {seed}\n").into_bytes();
+            text::write(&trace, &mut shown).expect("a generated trace can be written");
+            (trace, String::from_utf8_lossy(&shown).into_owned())
+        })
+    })
+}
+
+/// Whether an event is enabled whenever it is the next one of a thread that has started and is not cut.
+fn is_always_enabled(op: Op) -> bool {
+    op.is_access() || matches!(op, Op::Post | Op::Notify | Op::NotifyAll | Op::Begin | Op::End)
+}
+
+/// Pairs (a, b) of events of different threads for which some interleaving has b without an earlier a.
+fn free_pairs(trace: &Trace, model: Model) -> Vec<Vec<bool>> {
+    let mut free = vec![vec![false; trace.len()]; trace.len()];
+    for sequence in maximal_interleavings(trace, model) {
+        let mut ran = vec![false; trace.len()];
+        for b in sequence {
+            for a in 0..trace.len() {
+                free[a][b.index()] |= !ran[a];
+            }
+            ran[b.index()] = true;
+        }
+    }
+    free
+}
+
+#[test]
+fn what_is_ordered_is_never_the_other_way_round() {
+    let mut claims = 0;
+    for (trace, shown) in small_traces(150, 9) {
+        for model in [Model::View, Model::Value] {
+            let Structure { chains, must, .. } = Structure::new(&trace, model);
+            let free = free_pairs(&trace, model);
+            for (a, b) in trace.ids().flat_map(|a| trace.ids().map(move |b| (a, b))) {
+                if a == b || trace.thread(a) == trace.thread(b) {
+                    continue;
+                }
+                let is_free = free[a.index()][b.index()];
+                if must.ordered_before(&chains, &trace, a, b) {
+                    claims += 1;
+                    assert!(!is_free, "{a:?} before {b:?}, {model}\n{shown}");
+                }
+                if is_always_enabled(trace.op(b)) && must.run_before_next(&chains, &trace, a, b) {
+                    assert!(!is_free, "{a:?} before {b:?} is next, {model}\n{shown}");
+                }
+            }
+        }
+    }
+    assert!(claims > 1000, "{claims} pairs were ordered");
+}
+
+#[test]
+fn what_is_found_can_be_reached() {
+    let (mut races, mut deadlocks) = (0, 0);
+    for (trace, shown) in small_traces(100, 14) {
+        for model in [Model::View, Model::Value] {
+            let structure = Structure::new(&trace, model);
+            let Structure { chains, must, .. } = &structure;
+            let found = findings(&trace, model);
+            let pairs = found.races.iter().map(|r| r.to_vec());
+            for next in pairs.chain(found.deadlocks.iter().cloned()) {
+                let frontier = structure.frontier_of_next(&next);
+                let frontier = frontier.unwrap_or_else(|| panic!("{next:?}, {model}\n{shown}"));
+                for &e in &next {
+                    let own = frontier[trace.thread(e).index()];
+                    assert!(own <= chains.position(e), "{next:?}, {model}\n{shown}");
+                    let has_run =
+                        |a: &EventId| *a != e && must.run_before_next(chains, &trace, *a, e);
+                    assert!(!next.iter().any(has_run), "{next:?}, {model}\n{shown}");
+                }
+            }
+            races += found.races.len();
+            deadlocks += found.deadlocks.len();
+            for &[c, r, c2] in &found.atomicity {
+                assert!(!must.ordered_before(chains, &trace, r, c), "{model}\n{shown}");
+                assert!(!must.ordered_before(chains, &trace, c2, r), "{model}\n{shown}");
+            }
+        }
+    }
+    assert!(races > 500 && deadlocks > 20, "{races} races, {deadlocks} deadlocks");
+}
