@@ -68,40 +68,40 @@ fn show(
     let trace = structure.trace;
     Some(match *candidate {
         Candidate::Race(a, b) => {
-            let mut short = shorten(structure, schedule, &[], &[a, b]);
+            let mut short = shorten(structure, schedule, &[], &[], &[a, b]);
             short.extend([a, b]);
             (Pattern::Race { a, b }, short)
         }
         Candidate::Atomicity(c, r, c2) => {
-            let short = shorten(structure, schedule, &[c, r, c2], &[]);
+            let short = shorten(structure, schedule, &[c, r, c2], &[], &[]);
             (Pattern::Atomicity { c, r, c2 }, short)
         }
         Candidate::Serializability(block) => {
             let path = path_in(structure, schedule, block)?;
             let block = structure.blocks.get(block);
-            let short = shorten(structure, schedule, &path, &[]);
+            let short = shorten(structure, schedule, &path, &[], &[]);
             (Pattern::Serializability { begin: block.begin, end: block.end, path }, short)
         }
         Candidate::Transactions(block) => {
             let block = structure.blocks.get(block);
             let cycle = TransactionGraph::new(structure, schedule).cycle(structure, block.begin)?;
-            let short = shorten(structure, schedule, &cycle, &[]);
+            let short = shorten(structure, schedule, &cycle, &[], &[]);
             (Pattern::Transactions { begin: block.begin, end: block.end, cycle }, short)
         }
         Candidate::NondeterministicRead(read) => {
             let end = schedule.iter().position(|&e| e == read)?;
-            let short = shorten(structure, &schedule[..=end], &[read], &[]);
+            let short = shorten(structure, &schedule[..=end], &[], &[read], &[]);
             nondeterministic_read(structure, read, short)
         }
         Candidate::FinalValue(writer) => {
             let var = trace.variable(writer)?;
             let writes = |e: &&EventId| trace.variable(**e) == Some(var) && trace.op(**e).writes();
             let challenger = *schedule.iter().rev().find(writes)?;
-            let tidied = shorten(structure, schedule, schedule, &[]);
+            let tidied = shorten(structure, schedule, schedule, &[], &[]);
             (Pattern::FinalValue { var, writer, challenger }, tidied)
         }
         Candidate::Deadlock(ref acquires) => {
-            let short = shorten(structure, schedule, &[], acquires);
+            let short = shorten(structure, schedule, &[], &[], acquires);
             (Pattern::Deadlock { acquires: acquires.clone() }, short)
         }
     })

@@ -13,18 +13,19 @@ use std::collections::BTreeSet;
 
 use foretell_model::Structure;
 use foretell_trace::{EventId, EventKind, ObjectKind, Op, ThreadId};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A schedule that still shows the pattern, without the rest: `keep` are events of it that run,
-/// `next` are events that are next after it.
+/// `views` those that must see what they see in the schedule, `next` are events that are next after it.
 pub fn shorten(
     structure: &Structure<'_>,
     schedule: &[EventId],
     keep: &[EventId],
+    views: &[EventId],
     next: &[EventId],
 ) -> Vec<EventId> {
     let facts = Facts::new(structure, schedule);
-    let kept = facts.trim(structure, schedule, keep, next);
+    let kept = facts.trim(structure, schedule, [keep, views, next]);
     tidy(structure, &kept)
 }
 
@@ -133,20 +134,17 @@ impl Facts {
         &self,
         structure: &Structure<'_>,
         schedule: &[EventId],
-        keep: &[EventId],
-        next: &[EventId],
+        [keep, views, next]: [&[EventId]; 3],
     ) -> Vec<EventId> {
         let Structure { trace, chains, .. } = structure;
-        let mut needed = Needed { counts: vec![0; chains.thread_count()], work: Vec::new() };
-        let kept: BTreeSet<EventId> = keep.iter().copied().collect();
-        for &e in keep {
-            needed.work.push(e);
-        }
+        let mut needed = Needed { counts: vec![0; chains.thread_count()], ..Needed::default() };
+        let viewing: BTreeSet<EventId> = views.iter().copied().collect();
+        needed.work.extend(keep.iter().chain(views));
         for &e in next {
             match chains.previous(trace, e) {
                 Some(previous) => {
                     needed.work.push(previous);
-                    needed.work.extend(self.seen.get(&previous));
+                    self.require_view(structure, &mut needed, previous);
                     needed.work.extend(self.needs.get(&previous).into_iter().flatten());
                 }
                 None => needed.work.extend(chains.fork(trace.thread(e))),
@@ -154,7 +152,7 @@ impl Facts {
         }
         loop {
             while let Some(e) = needed.work.pop() {
-                self.require(structure, &mut needed, &kept, e);
+                self.require(structure, &mut needed, &viewing, e);
             }
             if !self.leave_sections(structure, schedule, &mut needed) {
                 break;
@@ -169,26 +167,26 @@ impl Facts {
         &self,
         structure: &Structure<'_>,
         needed: &mut Needed,
-        kept: &BTreeSet<EventId>,
+        viewing: &BTreeSet<EventId>,
         e: EventId,
     ) {
         let Structure { trace, chains, .. } = structure;
         let thread = trace.thread(e);
         let from = needed.counts[thread.index()];
         let to = chains.position(e) + 1;
-        if to > from {
-            if from == 0 {
-                needed.work.extend(chains.fork(thread));
-            }
-            needed.counts[thread.index()] = to;
+        if to <= from {
+            return;
         }
-        // The view of the last event matters only if it is part of the pattern or seen by others; the
-        // views of those before it always do.
+        if from == 0 {
+            needed.work.extend(chains.fork(thread));
+        }
+        needed.counts[thread.index()] = to;
+        // The view of the last event matters only if the pattern is about it; the views of those
+        // before it always do.
         let events = chains.events(thread);
-        for &f in &events[from.saturating_sub(1) as usize..to.max(from) as usize] {
-            let last = f == e && to > from;
-            if !last || kept.contains(&f) || trace.op(f) == Op::AtomicUpdate {
-                needed.work.extend(self.seen.get(&f).filter(|w| !needed.has(structure, **w)));
+        for &f in &events[from.saturating_sub(1) as usize..to as usize] {
+            if f != e || viewing.contains(&f) {
+                self.require_view(structure, needed, f);
             }
             if let Some(others) = self.needs.get(&f) {
                 let missing = others.iter().filter(|o| !needed.has(structure, **o)).copied();
@@ -201,6 +199,20 @@ impl Facts {
             {
                 needed.work.push(last);
             }
+        }
+    }
+
+    /// What `e` sees is needed and, if that is an update, what the update sees: it decides whether the
+    /// update is broken.
+    fn require_view(&self, structure: &Structure<'_>, needed: &mut Needed, mut e: EventId) {
+        while let Some(&w) = self.seen.get(&e).filter(|_| needed.viewed.insert(e)) {
+            if !needed.has(structure, w) {
+                needed.work.push(w);
+            }
+            if structure.trace.op(w) != Op::AtomicUpdate {
+                break;
+            }
+            e = w;
         }
     }
 
@@ -245,9 +257,12 @@ impl Facts {
     }
 }
 
+#[derive(Default)]
 struct Needed {
     counts: Vec<u32>,
     work: Vec<EventId>,
+    /// Events whose view is needed.
+    viewed: FxHashSet<EventId>,
 }
 
 impl Needed {

@@ -16,8 +16,8 @@ use foretell_predict::engine::Engine;
 use foretell_predict::engines::order::OrderEngine;
 use foretell_predict::finding::Finding;
 use foretell_predict::query::{Limit, Verdict};
-use foretell_trace::{EventId, Model, Trace};
-use foretell_verify::Checker;
+use foretell_trace::{EventId, Model, Op, ThreadId, Trace};
+use foretell_verify::{Checker, Pattern};
 
 /// Every family that the engines are for.
 fn families() -> impl Iterator<Item = Family> {
@@ -282,6 +282,37 @@ fn a_witness_is_never_longer_nor_more_restless_than_what_the_engine_proposed() {
                     "{place}\n{}",
                     common::show(&trace)
                 );
+            }
+        }
+    }
+}
+
+/// Where waits time out, all events of the condition are kept; everywhere else the last event of every
+/// thread is there for a reason.
+#[test]
+fn no_thread_of_a_witness_could_have_stopped_earlier() {
+    for family in families() {
+        for seed in 0..150 {
+            let trace = generate(family, &Params::small(family, seed));
+            if trace.ids().any(|e| trace.op(e) == Op::TimedOut) {
+                continue;
+            }
+            let checker = Checker::new(&trace, Model::View);
+            let options = Options { all: true, jobs: 1, ..Options::default() };
+            let found = predict(&trace, Model::View, &options).expect("no witness is refused");
+            // The witness of a final value has all events.
+            let is_final = |f: &&Finding| matches!(f.pattern, Pattern::FinalValue { .. });
+            for finding in found.findings.iter().filter(|f| !is_final(f)) {
+                for t in (0..trace.thread_count()).map(ThreadId::from_index) {
+                    let mut shorter = finding.schedule.clone();
+                    let last = shorter.iter().rposition(|&e| trace.thread(e) == t);
+                    let Some(last) = last.map(|i| shorter.remove(i)) else { continue };
+                    assert!(
+                        checker.verify(&finding.pattern, &shorter).is_err(),
+                        "{family} seed {seed}: {finding:?} does not need {last:?}\n{}",
+                        common::show(&trace)
+                    );
+                }
             }
         }
     }
