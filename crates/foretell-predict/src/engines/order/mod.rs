@@ -3,7 +3,7 @@
 //! Each query starts from the frontier that every interleaving it asks for has reached
 //! ([`MustOrder`](foretell_model::MustOrder)). The first proposal is that frontier in the observed
 //! order; often it is feasible already. Otherwise the rules it breaks become clauses
-//! ([`encode`]), the solver proposes another order, and so on until a proposal is feasible or
+//! (`encode`), the solver proposes another order, and so on until a proposal is feasible or
 //! the clauses contradict the query. Only finitely many clauses can be learnt and each one
 //! rules out the proposal it was learnt from, so the answer is exact.
 //!
