@@ -1,0 +1,172 @@
+//! Which stretches of a run count as atomic blocks.
+//!
+//! Three sources: markers in the source (`include/foretell.h`), the outermost lock scopes (from the acquire
+//! before which a thread held nothing to the release after which it holds nothing again) that contain no
+//! wait, as in the papers, and calls of functions whose name matches a pattern.
+
+use foretell_rt_format::{Entry, Record, SyncKind};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// What makes an atomic block.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Blocks {
+    /// Markers in the source.
+    pub markers: bool,
+    /// Outermost lock scopes without a wait.
+    pub locks: bool,
+    /// Calls of functions whose name matches one of these.
+    pub functions: Vec<Glob>,
+}
+
+impl Default for Blocks {
+    fn default() -> Self {
+        Blocks { markers: true, locks: true, functions: Vec::new() }
+    }
+}
+
+impl Blocks {
+    /// Whether calls of this function are atomic.
+    pub(crate) fn function(&self, name: &str) -> bool {
+        self.functions.iter().any(|glob| glob.matches(name))
+    }
+}
+
+/// A pattern for names: `*` is any text, `?` any one character.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Glob(Vec<char>);
+
+impl std::str::FromStr for Glob {
+    type Err = std::convert::Infallible;
+
+    fn from_str(pattern: &str) -> Result<Self, Self::Err> {
+        Ok(Glob(pattern.chars().collect()))
+    }
+}
+
+impl Glob {
+    /// Whether the whole of `name` fits.
+    pub fn matches(&self, name: &str) -> bool {
+        let name: Vec<char> = name.chars().collect();
+        let (mut p, mut n) = (0, 0);
+        // Where to go on when the text after the last `*` does not fit here.
+        let mut retry: Option<(usize, usize)> = None;
+        while n < name.len() {
+            match self.0.get(p) {
+                Some('*') => {
+                    retry = Some((p + 1, n));
+                    p += 1;
+                }
+                Some(&c) if c == '?' || c == name[n] => {
+                    p += 1;
+                    n += 1;
+                }
+                _ => match retry {
+                    Some((after, at)) => {
+                        (p, n) = (after, at + 1);
+                        retry = Some((after, at + 1));
+                    }
+                    None => return false,
+                },
+            }
+        }
+        self.0[p..].iter().all(|&c| c == '*')
+    }
+}
+
+/// How deep each thread is in locks.
+#[derive(Default)]
+pub(crate) struct Depths(FxHashMap<u32, u32>);
+
+/// What an operation on a lock means for the outermost scope of its thread.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Scope {
+    Opens,
+    Closes,
+    Same,
+}
+
+impl Depths {
+    pub(crate) fn step(&mut self, thread: u32, kind: SyncKind) -> Scope {
+        let depth = self.0.entry(thread).or_insert(0);
+        match kind {
+            SyncKind::Lock | SyncKind::ReadLock => {
+                *depth += 1;
+                if *depth == 1 { Scope::Opens } else { Scope::Same }
+            }
+            SyncKind::Unlock | SyncKind::ReadUnlock if *depth > 0 => {
+                *depth -= 1;
+                if *depth == 0 { Scope::Closes } else { Scope::Same }
+            }
+            _ => Scope::Same,
+        }
+    }
+}
+
+/// Finds the lock scopes that are blocks, by thread and ordinal of the acquire that opens them.
+#[derive(Default)]
+pub(crate) struct ScopeFinder {
+    depths: Depths,
+    open: FxHashMap<u32, (u64, bool)>,
+    scopes: FxHashSet<(u32, u64)>,
+}
+
+impl ScopeFinder {
+    pub(crate) fn take(&mut self, entry: &Entry<'_>) {
+        let Record::Sync { kind, .. } = entry.record else { return };
+        if kind == SyncKind::Wait
+            && let Some((_, waits)) = self.open.get_mut(&entry.thread)
+        {
+            *waits = true;
+        }
+        match self.depths.step(entry.thread, kind) {
+            Scope::Opens => {
+                self.open.insert(entry.thread, (entry.ordinal, false));
+            }
+            Scope::Closes => self.close(entry.thread),
+            Scope::Same => {}
+        }
+    }
+
+    fn close(&mut self, thread: u32) {
+        if let Some((ordinal, false)) = self.open.remove(&thread) {
+            self.scopes.insert((thread, ordinal));
+        }
+    }
+
+    /// The scopes; one that the end of the run cuts off is one too.
+    pub(crate) fn finish(mut self) -> FxHashSet<(u32, u64)> {
+        let open: Vec<u32> = self.open.keys().copied().collect();
+        open.into_iter().for_each(|thread| self.close(thread));
+        self.scopes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn globs() {
+        let m = |p: &str, n: &str| p.parse::<Glob>().unwrap().matches(n);
+        assert!(m("bank_*", "bank_move") && m("*", "") && m("a?c", "abc") && m("*b*d", "abcbd"));
+        assert!(!m("bank_*", "bank") && !m("a?c", "ac") && !m("*b", "abc") && !m("", "a"));
+    }
+
+    #[test]
+    fn outermost_scopes_without_a_wait() {
+        let sync = |thread, ordinal, kind| Entry {
+            thread,
+            ordinal,
+            record: Record::Sync { kind, pc: 0, object: 1, other: 2 },
+        };
+        let mut f = ScopeFinder::default();
+        use SyncKind::*;
+        for (ordinal, kind) in [Lock, ReadLock, Unlock, ReadUnlock, Lock, Wait, Woken, Unlock, Lock]
+            .into_iter()
+            .enumerate()
+        {
+            f.take(&sync(1, ordinal as u64, kind));
+        }
+        assert_eq!(f.finish(), [(1, 0), (1, 8)].into_iter().collect());
+    }
+}

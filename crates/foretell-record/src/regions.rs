@@ -1,0 +1,180 @@
+//! What an address is part of at a moment of the run.
+//!
+//! A region is a piece of memory with one life: a module's globals, a thread's stack, one allocation
+//! of the heap. Memory that is given out again is a new region, so that two objects that
+//! shared an address one after the other are never taken for one. What was given back stays
+//! what it was until somebody else gets it: a use after free is an access to the freed object.
+//! Everything else (mappings made by hand, thread-local storage) is one region without a name.
+//!
+//! Variables of one stack that shared a place one after the other are not told apart.
+
+use std::collections::BTreeMap;
+
+use foretell_rt_format::Record;
+use rustc_hash::FxHashMap;
+
+/// A region, numbered in the order of their births.
+pub(crate) type RegionId = u32;
+
+/// The region of everything that no other region holds.
+pub(crate) const ELSEWHERE: RegionId = 0;
+
+/// What a region is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum RegionKind {
+    Elsewhere,
+    /// The module that starts at this address.
+    Module,
+    /// The stack of a thread.
+    Stack {
+        thread: u32,
+    },
+    /// Memory given out by the call at `pc`, its `nth` (from 0).
+    Heap {
+        pc: u64,
+        nth: u32,
+    },
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Span {
+    end: u64,
+    region: RegionId,
+}
+
+/// The regions that there are now, and those that have been.
+pub(crate) struct Regions {
+    live: BTreeMap<u64, Span>,
+    kinds: Vec<(RegionKind, u64, u64)>,
+    /// Allocations so far by the place of the call.
+    allocations: FxHashMap<u64, u32>,
+    /// The span found last: accesses come in groups.
+    last: (u64, u64, RegionId),
+}
+
+impl Regions {
+    pub(crate) fn new() -> Self {
+        Regions {
+            live: BTreeMap::new(),
+            kinds: vec![(RegionKind::Elsewhere, 0, 0)],
+            allocations: FxHashMap::default(),
+            last: (0, 0, ELSEWHERE),
+        }
+    }
+
+    /// What a region is, and where it starts.
+    pub(crate) fn kind(&self, region: RegionId) -> (RegionKind, u64) {
+        self.kinds
+            .get(region as usize)
+            .map_or((RegionKind::Elsewhere, 0), |&(kind, start, _)| (kind, start))
+    }
+
+    /// One past the last address that a region had at its birth.
+    pub(crate) fn end(&self, region: RegionId) -> u64 {
+        self.kinds.get(region as usize).map_or(0, |&(_, _, end)| end)
+    }
+
+    /// Takes a record's births of regions in.
+    pub(crate) fn apply(&mut self, thread: u32, record: &Record<'_>) {
+        match *record {
+            Record::Module { start, end, .. } => self.born(start, end, RegionKind::Module),
+            Record::ThreadBegin { stack_start, stack_end, .. } if stack_start < stack_end => {
+                self.born(stack_start, stack_end, RegionKind::Stack { thread });
+            }
+            Record::Alloc { pc, addr, size } => {
+                let end = addr.saturating_add(size.max(1));
+                let count = self.allocations.entry(pc).or_insert(0);
+                let nth = *count;
+                *count += 1;
+                self.born(addr, end, RegionKind::Heap { pc, nth });
+            }
+            _ => {}
+        }
+    }
+
+    fn born(&mut self, start: u64, end: u64, kind: RegionKind) {
+        let before = self.live.range(..start).next_back();
+        let mut gone: Vec<u64> = Vec::new();
+        // A stack or a module may hold what is given out of it: it is cut, not forgotten.
+        if let Some((&at, span)) = before
+            && span.end > start
+        {
+            let span = *span;
+            if let Some(cut) = self.live.get_mut(&at) {
+                cut.end = start;
+            }
+            if span.end > end {
+                self.live.insert(end, span);
+            }
+        }
+        gone.extend(self.live.range(start..end).map(|(&at, _)| at));
+        for at in gone {
+            let Some(span) = self.live.remove(&at) else { continue };
+            if span.end > end {
+                self.live.insert(end, span);
+            }
+        }
+        let region = self.kinds.len() as RegionId;
+        self.kinds.push((kind, start, end));
+        self.live.insert(start, Span { end, region });
+        self.last = (0, 0, ELSEWHERE);
+    }
+
+    /// The region that holds an address.
+    pub(crate) fn of(&mut self, addr: u64) -> RegionId {
+        let (start, end, region) = self.last;
+        if start <= addr && addr < end {
+            return region;
+        }
+        match self.live.range(..=addr).next_back() {
+            Some((&start, span)) if addr < span.end => {
+                self.last = (start, span.end, span.region);
+                span.region
+            }
+            _ => ELSEWHERE,
+        }
+    }
+
+    /// How far the region that starts at `addr` reaches, if one does.
+    pub(crate) fn extent(&self, addr: u64) -> Option<(RegionId, u64)> {
+        self.live.get(&addr).map(|span| (span.region, span.end))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn alloc(r: &mut Regions, addr: u64, size: u64) {
+        r.apply(0, &Record::Alloc { pc: 1, addr, size });
+    }
+
+    #[test]
+    fn memory_that_is_given_out_again_is_new() {
+        let mut r = Regions::new();
+        alloc(&mut r, 100, 50);
+        let first = r.of(120);
+        assert_ne!(first, ELSEWHERE);
+        assert_eq!(r.of(150), ELSEWHERE);
+        alloc(&mut r, 110, 10);
+        let second = r.of(110);
+        assert_ne!(first, second);
+        // What is left of the first on both sides is still the first.
+        assert_eq!((r.of(105), r.of(119), r.of(120), r.of(149)), (first, second, first, first));
+        alloc(&mut r, 90, 100);
+        let third = r.of(90);
+        assert_eq!((r.of(105), r.of(119), r.of(189)), (third, third, third));
+        assert_eq!(r.of(190), ELSEWHERE);
+        assert_eq!(r.kind(third), (RegionKind::Heap { pc: 1, nth: 2 }, 90));
+    }
+
+    #[test]
+    fn stacks_and_modules_are_regions() {
+        let mut r = Regions::new();
+        r.apply(3, &Record::ThreadBegin { tid: 7, stack_start: 1000, stack_end: 2000 });
+        let stack = r.of(1500);
+        assert_eq!(r.kind(stack).0, RegionKind::Stack { thread: 3 });
+        assert_eq!(r.extent(1000), Some((stack, 2000)));
+        assert_eq!(r.extent(1001), None);
+    }
+}
