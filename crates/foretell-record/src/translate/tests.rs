@@ -1,1 +1,251 @@
+//! Hand-made logs, since the ones of real programs do not show every corner.
+
+use foretell_rt_format::{
+    CHUNK_HEADER_LEN, CHUNK_LEN, HEADER_LEN, MAGIC, MAX_RECORD_LEN, VERSION, header,
+};
+use foretell_trace::Op;
+
 use super::*;
+
+/// A log in memory. Plain accesses go in their wide form.
+struct Writer {
+    bytes: Vec<u8>,
+    at: usize,
+    thread: u32,
+}
+
+impl Writer {
+    fn new() -> Writer {
+        let mut bytes = vec![0; HEADER_LEN + CHUNK_LEN];
+        bytes[..8].copy_from_slice(&MAGIC);
+        bytes[header::VERSION..][..4].copy_from_slice(&VERSION.to_le_bytes());
+        bytes[header::CHUNK_LEN..][..4].copy_from_slice(&(CHUNK_LEN as u32).to_le_bytes());
+        bytes[HEADER_LEN] = 1;
+        Writer { bytes, at: HEADER_LEN + CHUNK_HEADER_LEN, thread: 0 }
+    }
+
+    fn raw(&mut self, record: &Record<'_>) {
+        let buf = &mut self.bytes[self.at..self.at + MAX_RECORD_LEN];
+        let (tag, len) = record.encode(buf).expect("not compact");
+        buf[0] = tag;
+        self.at += len;
+    }
+
+    fn put(&mut self, thread: u32, record: Record<'_>) -> &mut Self {
+        if thread != self.thread {
+            self.thread = thread;
+            self.raw(&Record::Switch { thread });
+        }
+        self.raw(&record);
+        self
+    }
+
+    fn create(&mut self, thread: u32) -> &mut Self {
+        self.put(0, Record::Create { thread, nth: thread - 1, pc: 1, routine: 1 })
+    }
+
+    fn access(&mut self, t: u32, kind: AccessKind, addr: u64, size: u8, value: u64) -> &mut Self {
+        self.put(t, Record::Wide { kind, size, pc: 7, addr, value: Some([value, 0]) })
+    }
+
+    fn read(&mut self, t: u32, addr: u64, size: u8, value: u64) -> &mut Self {
+        self.access(t, AccessKind::Read, addr, size, value)
+    }
+
+    fn write(&mut self, t: u32, addr: u64, size: u8, value: u64) -> &mut Self {
+        self.access(t, AccessKind::Write, addr, size, value)
+    }
+
+    fn sync(&mut self, t: u32, kind: SyncKind, object: u64, other: u64) -> &mut Self {
+        self.put(t, Record::Sync { kind, pc: 7, object, other })
+    }
+
+    fn translated(&self) -> Translated {
+        let log = Log::parse(&self.bytes).expect("a log");
+        let translated = translate(&log, &Blocks::default());
+        legality::check(&translated.trace).expect("legal");
+        assert_eq!(translated.steps.events.len(), translated.trace.len());
+        translated
+    }
+}
+
+/// The events in words: `T0 w memory+0x40=1`.
+fn events(t: &Translated) -> Vec<String> {
+    let trace = &t.trace;
+    let value = |v: Option<ValueId>| {
+        v.and_then(|v| trace.values().get(v)).map_or(String::new(), |v| format!("={v}"))
+    };
+    trace
+        .ids()
+        .map(|e| {
+            let op = trace.op(e);
+            let mut text = format!("{} {}", trace.thread_name(trace.thread(e)), op.keyword());
+            if let Some(var) = trace.variable(e) {
+                text += &format!(" {}", trace.variable_name(var));
+                text += &value(trace.read_value(e));
+                text += &value(trace.written_value(e));
+            }
+            text
+        })
+        .collect()
+}
+
+#[test]
+fn overlapping_accesses_share_their_variables() {
+    let mut w = Writer::new();
+    w.create(1).write(0, 64, 8, 0x2_ffff_ffff).read(1, 68, 4, 2).read(1, 64, 4, 0xffff_ffff);
+    let t = w.translated();
+    assert_eq!(
+        events(&t),
+        [
+            "T0 fork",
+            "T0 w memory+0x40=-1",
+            "T0 w memory+0x44=2",
+            "T1 r memory+0x44=2",
+            "T1 r memory+0x40=-1",
+        ]
+    );
+    // Both halves of the write are one step.
+    let step = |e: usize| t.steps.events[e].map(|s| (s.thread, s.ordinal));
+    assert_eq!((step(1), step(2), step(3)), (Some((0, 1)), Some((0, 1)), Some((1, 0))));
+    assert_eq!(t.steps.threads, [ThreadOrigin { thread: 1, parent: 0, nth: 0 }]);
+}
+
+#[test]
+fn private_memory_is_dropped_and_counted() {
+    let mut w = Writer::new();
+    w.create(1).write(0, 64, 4, 1).write(1, 68, 4, 1).write(0, 72, 4, 1).write(1, 72, 4, 2);
+    let t = w.translated();
+    assert_eq!((t.accesses, t.private), (4, 2));
+    assert_eq!(events(&t), ["T0 fork", "T0 w memory+0x48=1", "T1 w memory+0x48=2"]);
+}
+
+#[test]
+fn memory_given_out_again_is_another_variable_and_free_writes() {
+    let mut w = Writer::new();
+    w.create(1);
+    for _ in 0..2 {
+        w.put(0, Record::Alloc { pc: 9, addr: 1024, size: 16 });
+        w.write(0, 1032, 8, 5).read(1, 1032, 8, 5);
+        w.put(0, Record::Free { counted: true, pc: 9, addr: 1024, size: 16 });
+    }
+    let t = w.translated();
+    assert_eq!(
+        events(&t),
+        [
+            "T0 fork",
+            "T0 w heap@?#1+8=5",
+            "T1 r heap@?#1+8=5",
+            "T0 w heap@?#1+8",
+            "T0 w heap@?#2+8=5",
+            "T1 r heap@?#2+8=5",
+            "T0 w heap@?#2+8",
+        ]
+    );
+}
+
+#[test]
+fn a_value_that_nobody_wrote_makes_the_variable_opaque() {
+    let mut w = Writer::new();
+    w.create(1).write(0, 64, 4, 1).read(1, 64, 4, 1).write(0, 72, 4, 1).read(1, 72, 4, 9);
+    let t = w.translated();
+    let opaque = |name: &str| t.trace.is_opaque(t.trace.find_variable(name).expect("a variable"));
+    assert!(!opaque("memory+0x40") && opaque("memory+0x48"));
+    assert!(t.repairs.is_empty());
+}
+
+#[test]
+fn a_thread_that_ends_with_a_read_cannot_be_joined_after_another() {
+    let mut w = Writer::new();
+    w.create(1).create(2).write(0, 64, 4, 1).read(1, 64, 4, 1).put(1, Record::ThreadEnd);
+    w.read(2, 64, 4, 1).write(2, 64, 4, 2).put(2, Record::ThreadEnd);
+    w.put(0, Record::Join { thread: 1, pc: 3 }).put(0, Record::Join { thread: 2, pc: 3 });
+    let t = w.translated();
+    let ends: Vec<_> = t.trace.ids().filter(|&e| t.trace.op(e) == Op::Post).collect();
+    assert_eq!(ends.len(), 1);
+    assert_eq!(t.trace.thread_name(t.trace.thread(ends[0])), "T1");
+    assert_eq!(t.trace.semaphore_name(SemId(0)), "exit of T1");
+    assert_eq!(t.steps.events[ends[0].index()], None);
+}
+
+#[test]
+fn lock_scopes_are_blocks_unless_they_wait() {
+    use SyncKind::*;
+    let mut w = Writer::new();
+    w.create(1);
+    w.sync(0, Lock, 16, 0).sync(0, Wait, 32, 16);
+    w.sync(1, Lock, 16, 0).sync(1, Signal, 32, 0).sync(1, Unlock, 16, 0);
+    w.sync(0, Woken, 32, 16).sync(0, Unlock, 16, 0);
+    let t = w.translated();
+    assert_eq!(
+        events(&t),
+        [
+            "T0 fork", "T0 acq", "T0 wait", "T1 begin", "T1 acq", "T1 notify", "T1 rel", "T1 end",
+            "T0 woken", "T0 rel",
+        ]
+    );
+}
+
+#[test]
+fn semaphores_and_barriers_start_new_lives() {
+    use SyncKind::*;
+    let mut w = Writer::new();
+    w.create(1);
+    for _ in 0..2 {
+        w.sync(0, SemInit, 16, 1).sync(1, Down, 16, 0).sync(1, DownFailed, 16, 0);
+        w.sync(0, BarrierInit, 32, 1).sync(0, Arrive, 32, 0).sync(0, Leave, 32, 0);
+    }
+    let t = w.translated();
+    assert!(t.repairs.is_empty());
+    assert_eq!(t.trace.semaphore_name(SemId(1)), "memory+0x10~2");
+    assert_eq!(t.trace.initial_count(SemId(1)), 1);
+    assert_eq!(t.trace.parties(BarrierId(1)), Some(1));
+}
+
+#[test]
+fn what_is_not_legal_is_dropped_with_its_step() {
+    let mut w = Writer::new();
+    w.create(1).sync(1, SyncKind::Unlock, 16, 0).write(1, 64, 4, 3).read(0, 64, 4, 3);
+    let t = w.translated();
+    assert_eq!(t.repairs.len(), 1);
+    assert_eq!(events(&t), ["T0 fork", "T1 w memory+0x40=3", "T0 r memory+0x40=3"]);
+    assert_eq!(t.steps.events[1].map(|s| s.ordinal), Some(1));
+}
+
+#[test]
+fn updates_that_fail_only_read() {
+    let mut w = Writer::new();
+    let atomic = |kind, old, new| Record::Atomic {
+        kind,
+        size: 4,
+        order: 5,
+        pc: 7,
+        addr: 64,
+        old: [old, 0],
+        new: [new, 0],
+    };
+    w.create(1).put(0, atomic(AtomicKind::Update, 0, 1)).put(1, atomic(AtomicKind::Store, 0, 4));
+    w.put(1, atomic(AtomicKind::FailedUpdate, 4, 0)).put(0, atomic(AtomicKind::Load, 4, 0));
+    let t = w.translated();
+    assert_eq!(
+        events(&t),
+        [
+            "T0 fork",
+            "T0 au memory+0x40=0=1",
+            "T1 aw memory+0x40=4",
+            "T1 ar memory+0x40=4",
+            "T0 ar memory+0x40=4"
+        ]
+    );
+}
+
+#[test]
+fn a_damaged_log_is_taken_up_to_the_damage() {
+    let mut w = Writer::new();
+    w.create(1).write(0, 64, 4, 3).read(1, 64, 4, 3);
+    let at = w.at;
+    w.bytes[at] = 0x3f;
+    let t = w.translated();
+    assert!(t.damaged);
+    assert_eq!(t.trace.len(), 3);
+}
