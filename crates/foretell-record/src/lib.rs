@@ -1,19 +1,32 @@
 //! Real programs: building them instrumented, recording a run, driving them along a schedule.
 //!
-//! The runtime that is linked into the program (`foretell-rt`) writes a raw log; [`translate`]
-//! makes the trace of it.
+//! The runtime that is linked into the program (`foretell-rt`) writes a raw log and follows
+//! schedules. Here is everything around it: the compiler driver that links it in ([`compile`]), running
+//! the program ([`Launch`]), making a trace of the log ([`record`], [`translate`]), and replaying a
+//! witness with a look at what came of it ([`Replay`], [`Verdict`]).
 
 mod blocks;
+mod driver;
 mod error;
 mod granules;
+mod launch;
 mod names;
+mod record;
 mod regions;
+mod replay;
+mod runtime;
 mod stacks;
 mod steps;
 mod symbols;
 mod translate;
+mod verdict;
 
 pub use blocks::{Blocks, Glob};
+pub use driver::{Language, compile, shell_status};
 pub use error::Error;
+pub use launch::{Launch, Mode, Run};
+pub use record::{Recorded, record};
+pub use replay::{Replay, orders};
 pub use steps::Steps;
 pub use translate::{Translated, translate};
+pub use verdict::{Reference, Verdict, judge};

@@ -1,0 +1,95 @@
+//! Driving a program along the witness of a finding.
+//!
+//! A race is two steps that are possible at the same time: both orders are tried, and the worse
+//! of the two counts. Every other finding is one order of steps.
+
+use std::path::Path;
+use std::time::Duration;
+
+use crate::launch::{Launch, Mode};
+use crate::verdict::{Reference, judge};
+use crate::{Error, Steps, Verdict};
+
+/// How to replay.
+#[derive(Debug)]
+pub struct Replay<'a> {
+    /// The program, and how it was recorded.
+    pub launch: &'a Launch,
+    /// The steps behind the trace's events.
+    pub steps: &'a Steps,
+    /// What to compare with.
+    pub reference: &'a Reference,
+    /// How long a run may take.
+    pub limit: Duration,
+}
+
+/// The orders of events to try for a witness whose last events are those of the finding.
+pub fn orders(schedule: &[u32], is_race: bool) -> Vec<Vec<u32>> {
+    let mut orders = vec![schedule.to_vec()];
+    if is_race && schedule.len() >= 2 {
+        let mut other = schedule.to_vec();
+        let last = other.len() - 1;
+        other.swap(last - 1, last);
+        orders.push(other);
+    }
+    orders
+}
+
+impl Replay<'_> {
+    /// Runs the program along some orders of events: the worst that happened.
+    ///
+    /// # Errors
+    /// When it cannot be run at all.
+    pub fn run(&self, orders: &[Vec<u32>]) -> Result<Verdict, Error> {
+        let mut worst = None;
+        for order in orders {
+            worst = worst.max(Some(self.one(order)?));
+        }
+        worst.ok_or_else(|| Error::Other("nothing to replay".to_owned()))
+    }
+
+    fn one(&self, order: &[u32]) -> Result<Verdict, Error> {
+        let (launch, _schedule) = self.prepared(order, false)?;
+        let run = launch.run()?;
+        judge(&run, self.reference, self.limit.as_secs())
+    }
+
+    fn prepared(&self, order: &[u32], stop: bool) -> Result<(Launch, tempfile::TempPath), Error> {
+        let directory = &self.launch.directory;
+        let file = schedule_file(&self.steps.schedule(order).to_string(), directory)?;
+        let mode = Mode::Replay { schedule: file.to_path_buf(), stop };
+        let launch = Launch { mode, quiet: true, limit: Some(self.limit), ..self.launch.clone() };
+        Ok((launch, file))
+    }
+
+    /// Runs the program under gdb, stopped before the last step.
+    ///
+    /// # Errors
+    /// When gdb cannot be run.
+    pub fn debug(&self, order: &[u32]) -> Result<(), Error> {
+        let (launch, _schedule) = self.prepared(order, true)?;
+        launch.debug().map(|_| ())
+    }
+}
+
+fn schedule_file(text: &str, directory: &Path) -> Result<tempfile::TempPath, Error> {
+    let make = || -> std::io::Result<tempfile::TempPath> {
+        let mut file =
+            tempfile::Builder::new().prefix(".foretell-schedule-").tempfile_in(directory)?;
+        std::io::Write::write_all(&mut file, text.as_bytes())?;
+        Ok(file.into_temp_path())
+    };
+    make().map_err(Error::file(directory))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_orders_of_a_race() {
+        assert_eq!(orders(&[1, 2, 3], true), [vec![1, 2, 3], vec![1, 3, 2]]);
+        assert_eq!(orders(&[1, 2, 3], false), [vec![1, 2, 3]]);
+        assert_eq!(orders(&[1], true).len(), 1);
+    }
+}
