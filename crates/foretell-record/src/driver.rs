@@ -26,11 +26,53 @@ pub enum Language {
 
 /// Options that take the next argument as their value: it is no input.
 const WITH_VALUE: &[&str] = &[
-    "-o", "-x", "-I", "-D", "-U", "-L", "-l", "-B", "-T", "-u", "-e", "-z", "-h", "-G", "-A", "-MF",
-    "-MT", "-MQ", "-MJ", "-Xlinker", "-Xpreprocessor", "-Xassembler", "-Xclang", "-mllvm", "-include",
-    "-imacros", "-isystem", "-idirafter", "-iquote", "-iprefix", "-iwithprefix", "-iwithprefixbefore",
-    "-isysroot", "-imultilib", "-include-pch", "-target", "-arch", "--param", "-aux-info", "-dumpbase",
-    "-dumpdir", "-specs", "-wrapper", "-framework", "--sysroot", "-fplugin", "--foretell-compiler",
+    "-o",
+    "-x",
+    "-I",
+    "-D",
+    "-U",
+    "-L",
+    "-l",
+    "-B",
+    "-T",
+    "-u",
+    "-e",
+    "-z",
+    "-h",
+    "-G",
+    "-A",
+    "-MF",
+    "-MT",
+    "-MQ",
+    "-MJ",
+    "-Xlinker",
+    "-Xpreprocessor",
+    "-Xassembler",
+    "-Xclang",
+    "-mllvm",
+    "-include",
+    "-imacros",
+    "-isystem",
+    "-idirafter",
+    "-iquote",
+    "-iprefix",
+    "-iwithprefix",
+    "-iwithprefixbefore",
+    "-isysroot",
+    "-imultilib",
+    "-include-pch",
+    "-target",
+    "-arch",
+    "--param",
+    "-aux-info",
+    "-dumpbase",
+    "-dumpdir",
+    "-specs",
+    "-wrapper",
+    "-framework",
+    "--sysroot",
+    "-fplugin",
+    "--foretell-compiler",
 ];
 
 /// What an input is to the linker when its name ends so.
@@ -196,7 +238,9 @@ pub fn compile(
         return Err(Error::Other(refusal));
     }
     if request.optimised && request.sources && !request.probe {
-        warn("optimised code: the compiler may merge racy reads, which are then not seen; -O0 or -Og shows all");
+        warn(
+            "optimised code: the compiler may merge racy reads, which are then not seen; -O0 or -Og shows all",
+        );
     }
     let clang = is_clang(&compiler);
     if request.sources {

@@ -46,7 +46,8 @@ impl Stacks {
         self.threads.get(&thread).and_then(|s| s.last()).map(|f| f.pc)
     }
 
-    /// The site of an event of `thread` at `pc`.
+    /// The site of an event of `thread` at `pc`; for one in a header of the system, the place
+    /// from which that was called.
     pub(crate) fn site(
         &mut self,
         thread: u32,
@@ -54,30 +55,43 @@ impl Stacks {
         builder: &mut TraceBuilder,
         symbols: &mut Symbols,
     ) -> SiteId {
-        let caller = self.frame_site(thread, builder, symbols);
-        if let Some(&site) = self.sites.get(&(pc, caller)) {
+        let depth = self.threads.get(&thread).map_or(0, Vec::len).min(DEEPEST);
+        let innermost = self.frame_site(thread, depth, builder, symbols);
+        if let Some(&site) = self.sites.get(&(pc, innermost)) {
             return site;
         }
-        let code = symbols.code(pc);
+        let (mut at, mut depth, mut caller) = (pc, depth, innermost);
+        while symbols.code(at).system && depth > 0 {
+            let Some(outer) = self.threads.get(&thread).and_then(|s| s.get(depth - 1)) else {
+                break;
+            };
+            if !symbols.code(outer.call).known {
+                break;
+            }
+            at = outer.call;
+            depth -= 1;
+            caller = self.frame_site(thread, depth, builder, symbols);
+        }
+        let code = symbols.code(at);
         let outer = match (caller, code.functions.last()) {
             (None, Some((name, _))) => Some(builder.site(name, None)),
             _ => caller,
         };
         let caller_with_inlined = inlined(&code.functions, outer, builder);
         let site = builder.site(&code.place, caller_with_inlined);
-        self.sites.insert((pc, caller), site);
+        self.sites.insert((pc, innermost), site);
         site
     }
 
-    /// The site of the innermost frame of `thread`.
+    /// The site of frame number `depth` of `thread`, counted from the outermost, from 1.
     fn frame_site(
         &mut self,
         thread: u32,
+        depth: usize,
         builder: &mut TraceBuilder,
         symbols: &mut Symbols,
     ) -> Option<SiteId> {
         let stack = self.threads.get_mut(&thread)?;
-        let depth = stack.len().min(DEEPEST);
         let known = stack[..depth].iter().rposition(|f| f.site.is_some());
         let mut site = known.and_then(|i| stack[i].site);
         for f in &mut stack[known.map_or(0, |i| i + 1)..depth] {

@@ -5,6 +5,7 @@
 //! `name:line`, with as much of the directory in front as it takes to tell two files of the
 //! same name apart.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::rc::Rc;
@@ -20,6 +21,8 @@ pub(crate) struct Code {
     pub(crate) place: String,
     /// Whether `place` is a line of source.
     pub(crate) known: bool,
+    /// Whether that is in a header of the system: not where anybody looks for a bug.
+    pub(crate) system: bool,
     /// The functions it is in, innermost (an inlined one) first: the name, and for all but the
     /// last the place of the call in the next.
     pub(crate) functions: Vec<(String, String)>,
@@ -44,7 +47,8 @@ struct Module {
 /// What a file says about its addresses.
 struct File {
     path: String,
-    loader: Option<Loader>,
+    /// Its debug information, if it has any; read when first asked for.
+    loader: OnceCell<Option<Loader>>,
     /// Start, size and name of every global, by start; read when first asked for.
     globals: Option<Vec<(u64, u64, String)>>,
 }
@@ -66,7 +70,7 @@ impl Symbols {
         let file = match self.files.iter().position(|f| f.path == path) {
             Some(file) => file,
             None => {
-                let loader = Loader::new(Path::new(&path)).ok();
+                let loader = OnceCell::new();
                 self.files.push(File { path: path.clone(), loader, globals: None });
                 self.files.len() - 1
             }
@@ -112,13 +116,19 @@ impl Symbols {
 
     fn explain(&mut self, pc: u64) -> Code {
         let Some(module) = self.module(pc) else {
-            return Code { place: "?".to_owned(), known: false, functions: Vec::new() };
+            return Code {
+                place: "?".to_owned(),
+                known: false,
+                system: false,
+                functions: Vec::new(),
+            };
         };
         let at = pc.wrapping_sub(module.bias);
         let short = module.path.rsplit('/').next().unwrap_or("?");
         let unknown = format!("{short}+{at:#x}");
-        let mut frames = Vec::new();
-        if let Some(loader) = &self.files[module.file].loader {
+        let mut frames: Vec<Frame> = Vec::new();
+        let file = &self.files[module.file];
+        if let Some(loader) = file.loader.get_or_init(|| Loader::new(Path::new(&file.path)).ok()) {
             if let Ok(mut found) = loader.find_frames(at) {
                 while let Ok(Some(frame)) = found.next() {
                     let name = frame.function.and_then(|f| f.demangle().ok().map(|n| plain(&n)));
@@ -136,6 +146,11 @@ impl Symbols {
                 }
             }
         }
+        // What was inlined from the system's headers is told by where it was used.
+        while frames.len() > 1 && is_system(&frames[0]) {
+            frames.remove(0);
+        }
+        let system = frames.first().is_some_and(is_system);
         let places: Vec<Option<String>> = frames
             .iter()
             .map(|(_, line)| line.as_ref().map(|(file, line)| self.place(file, *line)))
@@ -149,7 +164,7 @@ impl Symbols {
                 Some((name?, call))
             })
             .collect();
-        Code { known: place.is_some(), place: place.unwrap_or(unknown), functions }
+        Code { known: place.is_some(), place: place.unwrap_or(unknown), system, functions }
     }
 
     /// `file:line` with the shortest name that is this file's alone.
@@ -181,6 +196,16 @@ impl Symbols {
             _ => Some((short, at)),
         }
     }
+}
+
+/// A function and a line in it, each where known.
+type Frame = (Option<String>, Option<(String, u32)>);
+
+fn is_system((_, line): &Frame) -> bool {
+    line.as_ref().is_some_and(|(file, _)| {
+        ["/usr/include/", "/usr/lib/"].iter().any(|d| file.starts_with(d))
+            || file.ends_with("/foretell.h")
+    })
 }
 
 /// The data symbols of a file.

@@ -14,7 +14,9 @@
 
 use std::rc::Rc;
 
-use foretell_rt_format::{AccessKind, AtomicKind, Entry, Log, Record, Step, SyncKind, ThreadOrigin};
+use foretell_rt_format::{
+    AccessKind, AtomicKind, Entry, Log, Record, Step, SyncKind, ThreadOrigin,
+};
 use foretell_trace::legality::{self, Repair};
 use foretell_trace::{
     BarrierId, CondId, EventKind, LockId, SemId, SiteId, ThreadId, Trace, TraceBuilder, Value,

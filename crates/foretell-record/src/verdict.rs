@@ -224,7 +224,9 @@ fn assertion(stderr: &str) -> Option<String> {
     };
     let (place, function) = place.rsplit_once(": ").unwrap_or((place, ""));
     let place = place.rsplit('/').next().unwrap_or(place);
+    // C++ says the whole signature: `void bank::audit(int)`.
     let function = function.split('(').next().unwrap_or(function);
+    let function = function.rsplit(' ').next().unwrap_or(function);
     Some(format!("`{text}` in {function} at {place}"))
 }
 
@@ -270,7 +272,7 @@ mod tests {
         let stderr = "x\nprog: dir/bank.c:41: audit: Assertion `total == 100' failed.\n";
         assert_eq!(assertion(stderr).unwrap(), "`total == 100` in audit at bank.c:41");
         let cpp = "prog: bank.cpp:4: void audit(int): Assertion `ok' failed.";
-        assert_eq!(assertion(cpp).unwrap(), "`ok` in void audit at bank.cpp:4");
+        assert_eq!(assertion(cpp).unwrap(), "`ok` in audit at bank.cpp:4");
         assert_eq!(assertion("all is well"), None);
     }
 }

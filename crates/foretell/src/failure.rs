@@ -13,6 +13,8 @@ pub(crate) enum Status {
     Found,
     /// Some query stayed undecided, and that was to be told.
     Undecided,
+    /// A program ran, and this is its exit status.
+    Program(u8),
 }
 
 impl From<Status> for ExitCode {
@@ -21,6 +23,7 @@ impl From<Status> for ExitCode {
             Status::Clean => ExitCode::SUCCESS,
             Status::Found => ExitCode::from(1),
             Status::Undecided => ExitCode::from(3),
+            Status::Program(status) => ExitCode::from(status),
         }
     }
 }

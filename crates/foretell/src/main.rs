@@ -10,6 +10,8 @@ mod failure;
 mod input;
 mod output;
 mod progress;
+mod recording;
+mod stack;
 mod terminal;
 
 use std::process::ExitCode;
@@ -36,6 +38,13 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
+    // The arguments of a compiler are not ours to understand: `--version` is gcc's own.
+    if let Some(result) = commands::cc::asked_for() {
+        return match result {
+            Ok(status) => status.into(),
+            Err(failure) => fail(&failure.to_string()),
+        };
+    }
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => return explain(&error),

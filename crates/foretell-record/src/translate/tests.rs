@@ -180,8 +180,16 @@ fn lock_scopes_are_blocks_unless_they_wait() {
     assert_eq!(
         events(&t),
         [
-            "T0 fork", "T0 acq", "T0 wait", "T1 begin", "T1 acq", "T1 notify", "T1 rel", "T1 end",
-            "T0 woken", "T0 rel",
+            "T0 fork",
+            "T0 acq",
+            "T0 wait",
+            "T1 begin",
+            "T1 acq",
+            "T1 notify",
+            "T1 rel",
+            "T1 end",
+            "T0 woken",
+            "T0 rel",
         ]
     );
 }

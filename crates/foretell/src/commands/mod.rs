@@ -1,9 +1,13 @@
 //! The commands, one file each.
 
+pub(crate) mod cc;
+mod check;
 mod convert;
 mod generate;
 mod merge;
 mod predict;
+mod record;
+mod replay;
 mod report;
 mod stats;
 mod verify;
@@ -14,6 +18,12 @@ use crate::terminal::Terminal;
 /// What to do.
 #[derive(clap::Subcommand, Debug)]
 pub(crate) enum Command {
+    Check(check::Check),
+    Cc(cc::Cc),
+    #[command(name = "c++")]
+    Cpp(cc::Cpp),
+    Record(record::Record),
+    Replay(replay::Replay),
     Stats(stats::Stats),
     Convert(convert::Convert),
     Verify(verify::Verify),
@@ -27,6 +37,11 @@ impl Command {
     /// Does it.
     pub(crate) fn run(self, terminal: &mut Terminal) -> Result<Status, Failure> {
         match self {
+            Command::Check(command) => command.run(terminal),
+            Command::Cc(command) => command.run(),
+            Command::Cpp(command) => command.run(),
+            Command::Record(command) => command.run(),
+            Command::Replay(command) => command.run(terminal),
             Command::Stats(command) => command.run(terminal),
             Command::Convert(command) => command.run(terminal),
             Command::Verify(command) => command.run(terminal),

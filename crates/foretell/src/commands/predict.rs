@@ -9,6 +9,7 @@ use std::time::Duration;
 use foretell_model::Structure;
 use foretell_predict::analyses::{Analysis, Candidate};
 use foretell_predict::driver::{self, Counts, Options, Prediction, Progress};
+use foretell_predict::finding::Defect;
 use foretell_report::json::{self, Block, Findings, Kind, Shard, TraceInfo};
 use foretell_report::text::{self, Look};
 use foretell_trace::{EventId, Model, Trace};
@@ -123,7 +124,7 @@ impl Predict {
             let trace = input::trace(path, self.options)?;
             let model = self.choose_model(path, &trace)?;
             let (prediction, interrupted) = self.predict(path, &trace, model, stop)?;
-            let findings = self.findings(path, &trace, model, &prediction);
+            let findings = document(path, &trace, model, &prediction, self.shard, self.stats);
             self.show(terminal, &trace, &findings, &prediction)?;
             if self.strict && !findings.undecided.is_empty() {
                 status = Status::Undecided;
@@ -190,44 +191,8 @@ impl Predict {
         }
         let result = progress::shown_while(&progress, || driver::predict(trace, model, &options));
         let interrupted = stop.load(std::sync::atomic::Ordering::Relaxed);
-        let prediction = result.map_err(|defects| {
-            for defect in &defects {
-                complain(&format!("foretell: {}: defect: {defect}", path.display()));
-            }
-            Failure::Input(format!(
-                "{}: the checker refused {} of Foretell's own witnesses: this is a defect of \
-                 Foretell, nothing was reported",
-                path.display(),
-                defects.len()
-            ))
-        })?;
+        let prediction = result.map_err(|defects| defective(path, &defects))?;
         Ok((prediction, interrupted))
-    }
-
-    fn findings(
-        &self,
-        path: &Path,
-        trace: &Trace,
-        model: Model,
-        prediction: &Prediction,
-    ) -> Findings {
-        let mut file = Findings::new(TraceInfo::new(path.display().to_string(), trace, model));
-        file.shard = self.shard;
-        for finding in &prediction.findings {
-            let finding = json::finding(&finding.pattern, &finding.schedule, finding.engine, trace);
-            file.findings.push(finding);
-        }
-        let structure = (!prediction.undecided.is_empty()).then(|| Structure::new(trace, model));
-        for (candidate, reason) in &prediction.undecided {
-            let Some(structure) = &structure else { continue };
-            file.undecided.push(undecided(structure, candidate, reason));
-        }
-        for (analysis, counts) in &prediction.counts {
-            file.summary.insert(kind(*analysis), summary(counts, self.stats));
-        }
-        add_race_units(&mut file);
-        file.renumber();
-        file
     }
 
     fn show(
@@ -252,6 +217,47 @@ impl Predict {
         }
         Ok(())
     }
+}
+
+/// What to say when the checker refuses witnesses: nothing else may be said then.
+pub(crate) fn defective(path: &Path, defects: &[Defect]) -> Failure {
+    for defect in defects {
+        complain(&format!("foretell: {}: defect: {defect}", path.display()));
+    }
+    Failure::Input(format!(
+        "{}: the checker refused {} of Foretell's own witnesses: this is a defect of \
+         Foretell, nothing was reported",
+        path.display(),
+        defects.len()
+    ))
+}
+
+/// The findings file of a prediction.
+pub(crate) fn document(
+    path: &Path,
+    trace: &Trace,
+    model: Model,
+    prediction: &Prediction,
+    shard: Option<Shard>,
+    stats: bool,
+) -> Findings {
+    let mut file = Findings::new(TraceInfo::new(path.display().to_string(), trace, model));
+    file.shard = shard;
+    for finding in &prediction.findings {
+        let finding = json::finding(&finding.pattern, &finding.schedule, finding.engine, trace);
+        file.findings.push(finding);
+    }
+    let structure = (!prediction.undecided.is_empty()).then(|| Structure::new(trace, model));
+    for (candidate, reason) in &prediction.undecided {
+        let Some(structure) = &structure else { continue };
+        file.undecided.push(undecided(structure, candidate, reason));
+    }
+    for (analysis, counts) in &prediction.counts {
+        file.summary.insert(kind(*analysis), summary(counts, stats));
+    }
+    add_race_units(&mut file);
+    file.renumber();
+    file
 }
 
 fn kind(analysis: Analysis) -> Kind {

@@ -1,0 +1,275 @@
+//! `foretell check`: build, record, predict, replay, report, in one go.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use foretell_predict::analyses::Analysis;
+use foretell_predict::driver::{self, Options};
+use foretell_record::{
+    Language, Launch, Recorded, Reference, Replay, Steps, Verdict, compile, orders, record,
+};
+use foretell_report::json::{Finding, Findings, Kind};
+use foretell_report::text::{Shower, printable};
+use foretell_trace::{EventId, Model, Trace};
+
+use super::predict::{defective, document};
+use super::replay::replay_value;
+use crate::failure::{Failure, Status};
+use crate::output::{self, Destination};
+use crate::progress;
+use crate::recording::{RecordOptions, summary};
+use crate::stack;
+use crate::terminal::{Terminal, complain};
+
+/// The header with the markers, for programs that include it.
+const HEADER: &str = include_str!("../../../../include/foretell.h");
+
+/// Build a program, record a run, predict what else can happen, and make it happen
+///
+/// Every finding is replayed on the real program. A read that depends on the schedule is shown only if its
+/// replay goes wrong (crash, failed assertion, deadlock, another exit status), or with
+/// --analyses nondeterminism.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Check {
+    /// C or C++ sources, objects and libraries of the program
+    #[arg(required = true, value_name = "SOURCE")]
+    sources: Vec<PathBuf>,
+
+    #[command(flatten)]
+    options: RecordOptions,
+
+    /// The compiler to instrument with: gcc, clang, or the path of one of the two
+    #[arg(long, value_name = "NAME", default_value = "gcc")]
+    compiler: String,
+
+    /// A further option for the compiler, may be repeated: --cflag=-O1
+    #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
+    cflag: Vec<OsString>,
+
+    /// Record so many runs, each with the next seed
+    #[arg(long, value_name = "N", default_value_t = 1,
+          value_parser = clap::value_parser!(u64).range(1..))]
+    runs: u64,
+
+    /// What to look for [default: all]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    analyses: Vec<Analysis>,
+
+    /// Replay so many findings of a run at most
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    replays: usize,
+
+    /// A run that takes longer than this has not ended
+    #[arg(long, value_name = "SECS", default_value_t = 20)]
+    limit: u64,
+
+    /// Give up on a query after this many seconds; it then counts as undecided
+    #[arg(long, value_name = "SECS", default_value_t = 60)]
+    timeout: u64,
+
+    /// The program's standard input [default: empty]
+    #[arg(long, value_name = "FILE")]
+    stdin: Option<PathBuf>,
+
+    /// Keep the trace of the first run here
+    #[arg(short, long, value_name = "OUT")]
+    output: Option<PathBuf>,
+
+    /// Also write the findings of the first run to this file as JSON
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+
+    /// Arguments of the program
+    #[arg(last = true, value_name = "ARGS")]
+    arguments: Vec<OsString>,
+}
+
+impl Check {
+    pub(crate) fn run(self, terminal: &mut Terminal) -> Result<Status, Failure> {
+        let directory = tempfile::Builder::new()
+            .prefix("foretell-check-")
+            .tempdir()
+            .map_err(Failure::file(std::env::temp_dir()))?;
+        let program = self.build(directory.path())?;
+        let mut seen = BTreeSet::new();
+        let mut shown = 0;
+        for run in 0..self.runs {
+            let mut command = vec![program.clone().into_os_string()];
+            command.extend(self.arguments.iter().cloned());
+            let launch = Launch {
+                seed: self.options.seed.wrapping_add(run),
+                directory: directory.path().to_path_buf(),
+                quiet: true,
+                input: self.stdin.clone(),
+                limit: Some(Duration::from_secs(self.limit)),
+                ..self.options.launch(command)
+            };
+            shown += self.one_run(terminal, &launch, run == 0, &mut seen)?;
+        }
+        if shown == 0 {
+            writeln!(terminal, "nothing was predicted")?;
+        }
+        Ok(if shown == 0 { Status::Clean } else { Status::Found })
+    }
+
+    /// Builds the program, unoptimised unless the user says otherwise.
+    fn build(&self, directory: &Path) -> Result<PathBuf, Failure> {
+        let header = directory.join("foretell.h");
+        std::fs::write(&header, HEADER).map_err(Failure::file(&header))?;
+        for source in &self.sources {
+            std::fs::metadata(source).map_err(Failure::file(source))?;
+        }
+        let is_cpp = |source: &PathBuf| {
+            let extension = source.extension().and_then(|e| e.to_str());
+            extension.is_some_and(|e| ["cc", "cpp", "cxx", "C", "c++", "cp"].contains(&e))
+        };
+        let cpp = self.sources.iter().any(is_cpp);
+        let language = if cpp { Language::Cpp } else { Language::C };
+        let program = directory.join("program");
+        let mut arguments: Vec<OsString> =
+            vec![format!("--foretell-compiler={}", self.compiler).into()];
+        arguments.extend(["-O0", "-g", "-pthread", "-I"].map(OsString::from));
+        arguments.push(directory.into());
+        arguments.extend(self.cflag.iter().cloned());
+        arguments.extend(self.sources.iter().map(|s| s.clone().into_os_string()));
+        arguments.extend(["-lm".into(), "-o".into(), program.clone().into()]);
+        let warn = |message: &str| complain(&format!("foretell: warning: {message}"));
+        let status = compile(language, &arguments, warn)?;
+        if !status.success() {
+            let first = self.sources.first().map(|s| s.display().to_string());
+            let name = first.unwrap_or_default();
+            return Err(Failure::Input(format!("{name}: the compiler refused it, see above")));
+        }
+        Ok(program)
+    }
+
+    /// Records one run and reports what comes of it. How many findings were shown.
+    fn one_run(
+        &self,
+        terminal: &mut Terminal,
+        launch: &Launch,
+        first: bool,
+        seen: &mut BTreeSet<(Kind, Vec<Option<String>>)>,
+    ) -> Result<usize, Failure> {
+        let recorded = record(launch, &self.options.blocks()?)?;
+        if recorded.run.timed_out {
+            let limit = self.limit;
+            complain(&format!("foretell: the recorded run was ended after {limit} seconds"));
+        }
+        for note in &recorded.notes {
+            complain(&format!("foretell: {note}"));
+        }
+        writeln!(terminal, "{}\n", summary(&recorded))?;
+        let trace = &recorded.translated.trace;
+        let path = self.output.clone().unwrap_or_else(|| PathBuf::from("foretell.ft"));
+        let mut file = self.predict(&path, trace)?;
+        let shown = self.replay_all(&mut file, launch, &recorded, seen)?;
+        self.show(terminal, &file, trace, &shown)?;
+        if first {
+            if self.output.is_some() {
+                output::save(trace, &path)?;
+                recorded.translated.steps.save(&Steps::path_for(&path))?;
+            }
+            if let Some(json) = &self.json {
+                Destination::new(Some(json.clone()))
+                    .write(terminal, |mut out| file.write(&mut out))?;
+            }
+        }
+        Ok(shown.len())
+    }
+
+    fn predict(&self, path: &Path, trace: &Trace) -> Result<Findings, Failure> {
+        let model = Model::auto(trace);
+        let mut options = Options {
+            timeout: Some(Duration::from_secs(self.timeout)),
+            stop: Some(progress::stop_on_interrupt()),
+            ..Options::default()
+        };
+        if !self.analyses.is_empty() {
+            options.analyses = self.analyses.iter().copied().collect();
+        }
+        let prediction =
+            driver::predict(trace, model, &options).map_err(|defects| defective(path, &defects))?;
+        Ok(document(path, trace, model, &prediction, None, false))
+    }
+
+    /// Replays the findings that are new. Those worth showing, with what happened.
+    fn replay_all(
+        &self,
+        file: &mut Findings,
+        launch: &Launch,
+        recorded: &Recorded,
+        seen: &mut BTreeSet<(Kind, Vec<Option<String>>)>,
+    ) -> Result<Vec<(usize, Option<Verdict>)>, Failure> {
+        let reference =
+            Reference { ended: recorded.run.ended(), stdout: Some(recorded.run.stdout()) };
+        let limit = Duration::from_secs(self.limit);
+        let steps = &recorded.translated.steps;
+        let replay = Replay { launch, steps, reference: &reference, limit };
+        let mut shown = Vec::new();
+        let mut left = self.replays;
+        for (i, finding) in file.findings.iter_mut().enumerate() {
+            if !seen.insert((finding.kind, finding.locations.clone())) {
+                continue;
+            }
+            let mut verdict = None;
+            if left > 0 {
+                left -= 1;
+                let is_race = finding.kind == Kind::Race;
+                let worst = replay.run(&orders(&finding.witness.schedule, is_race))?;
+                finding.replay = Some(replay_value(&worst, 1, 1));
+                verdict = Some(worst);
+            }
+            if self.worth_showing(finding, verdict.as_ref()) {
+                shown.push((i, verdict));
+            }
+        }
+        Ok(shown)
+    }
+
+    /// A read that depends on the schedule is how correct programs are, as long as nothing comes of it.
+    fn worth_showing(&self, finding: &Finding, verdict: Option<&Verdict>) -> bool {
+        finding.kind != Kind::Nondeterminism
+            || self.analyses.contains(&Analysis::Nondeterminism)
+            || verdict.is_some_and(Verdict::is_failure)
+    }
+
+    fn show(
+        &self,
+        terminal: &mut Terminal,
+        file: &Findings,
+        trace: &Trace,
+        shown: &[(usize, Option<Verdict>)],
+    ) -> Result<(), Failure> {
+        let shower = Shower::new(trace, file.trace.model, terminal.look());
+        for (i, verdict) in shown {
+            let finding = &file.findings[*i];
+            shower.finding(terminal, finding)?;
+            writeln!(terminal)?;
+            for &event in finding.events.iter().filter(|&&e| (e as usize) < trace.len()) {
+                writeln!(terminal, "  {}", stack::describe(trace, EventId(event)))?;
+            }
+            let happened = match verdict {
+                Some(verdict) => printable(&verdict.to_string()),
+                None => "not replayed (see --replays)".to_owned(),
+            };
+            writeln!(terminal, "  replayed: {happened}\n")?;
+        }
+        let hidden = file.findings.iter().filter(|f| f.kind == Kind::Nondeterminism).count()
+            - shown.iter().filter(|(i, _)| file.findings[*i].kind == Kind::Nondeterminism).count();
+        if hidden > 0 {
+            let reads = match hidden {
+                1 => "1 read or final value depends".to_owned(),
+                n => format!("{n} reads or final values depend"),
+            };
+            writeln!(
+                terminal,
+                "{reads} on the schedule; no replay went wrong (--analyses nondeterminism shows them)\n"
+            )?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,65 @@
+//! `foretell record`: a program runs, and its trace is written.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use foretell_record::{Launch, Mode, Steps, record, shell_status};
+
+use crate::failure::{Failure, Status};
+use crate::output;
+use crate::recording::{RecordOptions, summary};
+use crate::terminal::complain;
+
+/// Run an instrumented program and write its trace
+///
+/// The program was built with `foretell cc`, or with gcc -fsanitize=thread. Its input, output and exit status are its own;
+/// a program that a signal ends gives 128 and the signal's number, as in a shell.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Record {
+    /// Where to write the trace; what `replay` needs goes beside it, to OUT.steps
+    #[arg(short, long, value_name = "OUT", default_value = "foretell.ft")]
+    output: PathBuf,
+
+    #[command(flatten)]
+    options: RecordOptions,
+
+    /// Let threads run at once: faster, but the recorded order of racing accesses is not certain
+    #[arg(long)]
+    parallel: bool,
+
+    /// Say nothing about what was recorded
+    #[arg(long, short)]
+    quiet: bool,
+
+    /// The program and its arguments
+    #[arg(last = true, required = true, value_name = "CMD")]
+    command: Vec<OsString>,
+}
+
+impl Record {
+    pub(crate) fn run(self) -> Result<Status, Failure> {
+        let blocks = self.options.blocks()?;
+        let directory = match self.output.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
+            _ => PathBuf::from("."),
+        };
+        let mode = if self.parallel { Mode::Parallel } else { Mode::Record };
+        let launch = Launch { mode, directory, ..self.options.launch(self.command) };
+        let recorded = record(&launch, &blocks)?;
+        output::save(&recorded.translated.trace, &self.output)?;
+        if self.output.as_os_str() != "-" {
+            recorded.translated.steps.save(&Steps::path_for(&self.output))?;
+        }
+        if !self.quiet {
+            let notes = recorded.notes.iter().map(String::as_str);
+            let parallel = self.parallel.then_some(
+                "recorded in parallel: where accesses race, their order in the trace may be wrong",
+            );
+            for note in notes.chain(parallel) {
+                complain(&format!("foretell: {note}"));
+            }
+            complain(&format!("foretell: {}", summary(&recorded)));
+        }
+        Ok(Status::Program(shell_status(recorded.run.status)))
+    }
+}

@@ -1,0 +1,78 @@
+//! What the commands that run programs have in common.
+
+use std::ffi::OsString;
+
+use foretell_record::{Blocks, Glob, Launch, Recorded};
+use foretell_report::text::grouped;
+
+use crate::failure::Failure;
+
+impl From<foretell_record::Error> for Failure {
+    fn from(error: foretell_record::Error) -> Self {
+        Failure::Input(format!("foretell: {error}"))
+    }
+}
+
+/// How to record.
+#[derive(clap::Args, Clone, Debug)]
+pub(crate) struct RecordOptions {
+    /// Seed of the scheduler: the same seed gives the same run
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) seed: u64,
+
+    /// How many accesses and calls a thread runs, on average, before another may go on
+    #[arg(long, value_name = "N", default_value_t = 1000,
+          value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) quantum: u64,
+
+    /// What counts as an atomic block: markers in the source, outermost lock scopes without a wait,
+    /// functions (those of --atomic-functions)
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "markers,locks")]
+    blocks: Vec<BlockSource>,
+
+    /// Functions whose calls are atomic blocks: names, `*` is any text
+    #[arg(long, value_name = "GLOB", value_delimiter = ',')]
+    atomic_functions: Vec<Glob>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+enum BlockSource {
+    Markers,
+    Locks,
+    Functions,
+    None,
+}
+
+impl RecordOptions {
+    /// What counts as an atomic block.
+    pub(crate) fn blocks(&self) -> Result<Blocks, Failure> {
+        if self.blocks.contains(&BlockSource::Functions) && self.atomic_functions.is_empty() {
+            return Err(Failure::Input(
+                "foretell: --blocks functions: say which ones with --atomic-functions".to_owned(),
+            ));
+        }
+        Ok(Blocks {
+            markers: self.blocks.contains(&BlockSource::Markers),
+            locks: self.blocks.contains(&BlockSource::Locks),
+            functions: self.atomic_functions.clone(),
+        })
+    }
+
+    /// A run of a command with these options.
+    pub(crate) fn launch(&self, command: Vec<OsString>) -> Launch {
+        Launch { seed: self.seed, quantum: self.quantum, ..Launch::new(command) }
+    }
+}
+
+/// One line about what was recorded.
+pub(crate) fn summary(recorded: &Recorded) -> String {
+    let t = &recorded.translated;
+    format!(
+        "recorded {} events of {} threads; {} of {} accesses were to memory of one thread alone; {}",
+        grouped(t.trace.len() as u64),
+        t.trace.thread_count(),
+        grouped(t.private),
+        grouped(t.accesses),
+        t.trace.meta().get("ended").map_or("", String::as_str),
+    )
+}

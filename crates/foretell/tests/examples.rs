@@ -1,0 +1,136 @@
+//! Every program in `examples/` built, recorded, predicted and replayed by the real command, with gcc and clang,
+//! unoptimised and at -O1; and the correct twins, on which nothing may be said.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn foretell() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_foretell"))
+}
+
+fn example(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(name)
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// The findings of a run of `check`.
+struct Checked {
+    output: Output,
+    findings: serde_json::Value,
+}
+
+impl Checked {
+    /// Whether there is a finding of this kind whose replay went this way.
+    fn has(&self, kind: &str, verdict: &str) -> bool {
+        let Some(findings) = self.findings["findings"].as_array() else { return false };
+        findings.iter().any(|f| {
+            f["kind"] == kind && f["replay"]["text"].as_str().is_some_and(|t| t.contains(verdict))
+        })
+    }
+}
+
+fn check(name: &str, compiler: &str, level: &str) -> Checked {
+    let dir = tempfile::tempdir().expect("a directory");
+    let json = dir.path().join("findings.json");
+    let output = foretell()
+        .args(["check", "--compiler", compiler])
+        .arg(format!("--cflag={level}"))
+        .arg("--json")
+        .arg(&json)
+        .arg(example(name))
+        .output()
+        .expect("foretell runs");
+    let findings = std::fs::read_to_string(&json).unwrap_or_default();
+    let findings = serde_json::from_str(&findings).unwrap_or_default();
+    Checked { output, findings }
+}
+
+const BUILDS: [(&str, &str); 4] =
+    [("gcc", "-O0"), ("gcc", "-O1"), ("clang", "-O0"), ("clang", "-O1")];
+
+/// Expects a finding of this kind with this verdict from every build in `builds`.
+fn predicts(name: &str, builds: &[(&str, &str)], kind: &str, verdict: &str) {
+    for (compiler, level) in builds {
+        let checked = check(name, compiler, level);
+        let stdout = text(&checked.output.stdout);
+        let context =
+            format!("{name} {compiler} {level}\n{stdout}\n{}", text(&checked.output.stderr));
+        assert_eq!(checked.output.status.code(), Some(1), "{context}");
+        assert!(checked.has(kind, verdict), "no {kind} with {verdict}: {context}");
+        assert!(stdout.contains(verdict), "{context}");
+    }
+}
+
+fn is_silent(name: &str) {
+    for (compiler, level) in BUILDS {
+        let output = check(name, compiler, level).output;
+        let context = format!("{name} {compiler} {level}\n{}", text(&output.stderr));
+        assert_eq!(output.status.code(), Some(0), "{context}\n{}", text(&output.stdout));
+    }
+}
+
+#[test]
+fn a_checked_pointer_is_used_too_late() {
+    // At -O1 the compiler reads the pointer once: there is no bug any more.
+    let unoptimised = [("gcc", "-O0"), ("clang", "-O0")];
+    predicts(
+        "check_then_use.c",
+        &unoptimised,
+        "race",
+        "SIGSEGV in get_info at check_then_use.c:18",
+    );
+    predicts("check_then_use.c", &unoptimised, "nondeterminism", "SIGSEGV in get_info");
+    predicts("check_then_use.c", &BUILDS, "race", "");
+    is_silent("check_then_use_fixed.c");
+}
+
+#[test]
+fn an_update_is_lost() {
+    predicts("lost_update.c", &BUILDS, "race", "exit status 1 instead of 0");
+    is_silent("lost_update_fixed.c");
+}
+
+#[test]
+fn an_assertion_fails() {
+    let failed = "assertion failed: `total == 100` in audit at audit.c:";
+    predicts("audit.c", &BUILDS, "serializability", failed);
+    is_silent("audit_fixed.c");
+}
+
+#[test]
+fn threads_wait_for_each_other() {
+    predicts("dining.c", &BUILDS, "deadlock", "deadlock: threads 1 and 2");
+    is_silent("dining_fixed.c");
+}
+
+#[test]
+fn the_output_depends_on_the_schedule() {
+    predicts("greeting.c", &BUILDS, "race", "output differs");
+    is_silent("greeting_fixed.c");
+}
+
+#[test]
+fn a_race_may_be_benign() {
+    predicts("statistics.c", &BUILDS, "race", "ran to the end: benign here");
+    is_silent("statistics_fixed.c");
+}
+
+#[test]
+fn blocks_that_are_correct_alone() {
+    predicts("after_you.c", &BUILDS, "transactions", "exit status 1 instead of 0");
+    is_silent("after_you_fixed.c");
+}
+
+#[test]
+fn a_marked_scope_of_cpp_is_not_atomic() {
+    predicts("stack.cpp", &BUILDS, "atomicity", "assertion failed: `size > 0` in");
+    is_silent("stack_fixed.cpp");
+}
+
+#[test]
+fn a_correct_queue() {
+    is_silent("queue.cpp");
+}

@@ -1,0 +1,50 @@
+/* Two polite people at a door: each raises a hand, looks at the other's, and goes first if that is down.
+ *
+ * Every access is under the lock, and raising and looking is meant to be atomic. No block alone shows
+ * anything; together they are a transaction cycle, and nobody goes: exit status 1. */
+#include <pthread.h>
+
+#include "foretell.h"
+
+static int hand[2], gone[2];
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void raise_hand(int who)
+{
+    pthread_mutex_lock(&lock);
+    hand[who] = 1;
+    pthread_mutex_unlock(&lock);
+}
+
+static int is_raised(int who)
+{
+    pthread_mutex_lock(&lock);
+    int raised = hand[who];
+    pthread_mutex_unlock(&lock);
+    return raised;
+}
+
+static void pass(int who)
+{
+    FORETELL_ATOMIC_BEGIN("pass");
+    raise_hand(who);
+    int other = is_raised(1 - who);
+    FORETELL_ATOMIC_END();
+    gone[who] = !other;
+}
+
+static void *second(void *unused)
+{
+    (void)unused;
+    pass(1);
+    return NULL;
+}
+
+int main(void)
+{
+    pthread_t thread;
+    pthread_create(&thread, NULL, second, NULL);
+    pass(0);
+    pthread_join(thread, NULL);
+    return gone[0] || gone[1] ? 0 : 1;
+}
