@@ -157,6 +157,21 @@ impl<'s> Encoding<'s> {
         lit
     }
 
+    /// How many events are known.
+    pub(crate) fn size(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Asks the solver to let events run only where something needs them. Without this, what ran
+    /// for an earlier query is tried again first.
+    pub(crate) fn prefer_little(&mut self) {
+        for &(_, last, ran) in &self.atom_list {
+            if last == END {
+                self.solver.set_phase(!ran);
+            }
+        }
+    }
+
     /// The literal "`e` has run".
     pub(crate) fn ran(&mut self, e: EventId) -> Lit {
         self.less(e, END)

@@ -43,6 +43,10 @@ use self::simulate::Simulator;
 use crate::engine::Engine;
 use crate::query::{Goal, Limit, Query, Verdict};
 
+/// Events that an encoding may know before the next query starts a new one: what was learnt for other
+/// parts of the trace is only a burden.
+const LARGEST_ENCODING: usize = 5_000;
+
 /// Decides queries about one trace with the order solver.
 pub struct OrderEngine<'s> {
     structure: &'s Structure<'s>,
@@ -120,6 +124,9 @@ impl Engine for OrderEngine<'_> {
     }
 
     fn decide(&mut self, query: &Query, limit: &Limit<'_>) -> Verdict {
+        if self.encoding.size() > LARGEST_ENCODING {
+            self.encoding = Encoding::new(self.structure);
+        }
         let Some(frontier) = self.frontier(query) else { return Verdict::Impossible };
         let mut assumptions = self.assume(query, &frontier);
         let mut asked = match Asked::new(&mut self.encoding, query.goal, &mut assumptions) {
@@ -133,6 +140,7 @@ impl Engine for OrderEngine<'_> {
             if let Some(reason) = limit.reached() {
                 return Verdict::Undecided(reason.to_owned());
             }
+            self.encoding.prefer_little();
             match self.encoding.solver.solve(&assumptions, &solver_limit) {
                 Answer::Sat => {}
                 Answer::Unsat => return Verdict::Impossible,
