@@ -1,6 +1,6 @@
 //! Atomic blocks: the stretches of a thread that ought to happen as if at once.
 
-use foretell_trace::{EventId, EventKind, Op, ThreadId, Trace};
+use foretell_trace::{EventId, Op, ThreadId, Trace};
 
 use crate::Chains;
 
@@ -60,7 +60,7 @@ impl Blocks {
             if let Some(b) = stack.first() {
                 outermost[e.index()] = b.0;
             }
-            if let EventKind::End { .. } = trace.event(e).kind
+            if trace.op(e) == Op::End
                 && let Some(b) = stack.pop()
             {
                 let block = &mut blocks[b.0 as usize];

@@ -15,7 +15,7 @@ pub mod waits;
 #[cfg(test)]
 mod testing;
 
-use foretell_trace::{Model, Trace};
+use foretell_trace::{EventKind, Model, Op, Trace};
 
 pub use blocks::{Block, BlockId, Blocks};
 pub use chains::Chains;
@@ -45,6 +45,9 @@ pub struct Structure<'t> {
     pub blocks: Blocks,
     /// Must-happen-before.
     pub must: MustOrder,
+    /// The trace itself is feasible up to here. A try-lock that failed although nobody owned the lock
+    /// is legal in a trace, but nothing explains what its thread did next.
+    pub explained: u32,
 }
 
 impl<'t> Structure<'t> {
@@ -57,7 +60,15 @@ impl<'t> Structure<'t> {
         let counters = Counters::new(trace);
         let blocks = Blocks::new(trace, &chains);
         let must = MustOrder::new(trace, &chains, &couples, &locks);
-        Self { trace, model, chains, couples, locks, waits, counters, blocks, must }
+        let unexplained = trace.ids().filter(|&e| trace.op(e) == Op::TryFailed).find(|&e| {
+            let EventKind::TryFailed { lock } = trace.event(e).kind else { return false };
+            !locks.open_at(lock, e.0).iter().any(|&s| {
+                let section = locks.get(s);
+                !section.shared && section.thread != trace.thread(e)
+            })
+        });
+        let explained = unexplained.map_or(trace.len() as u32, |e| e.0);
+        Self { trace, model, chains, couples, locks, waits, counters, blocks, must, explained }
     }
 }
 

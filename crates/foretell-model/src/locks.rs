@@ -27,6 +27,8 @@ pub struct Section {
     pub shared: bool,
 }
 
+const NONE: u32 = u32::MAX;
+
 /// All critical sections of a trace.
 #[derive(Debug)]
 pub struct Sections {
@@ -34,8 +36,8 @@ pub struct Sections {
     by_lock: Vec<Vec<SectionId>>,
     /// For each lock, each thread that takes it and its sections in order.
     by_lock_and_thread: Vec<Vec<(ThreadId, Vec<SectionId>)>>,
-    /// The sections that start at each event's index, sparse.
-    entered_at: rustc_hash::FxHashMap<EventId, SectionId>,
+    /// For each event the section that it starts, or `NONE`.
+    entered_at: Vec<u32>,
     /// For each event, an index into `held_sets`: what its thread holds when it is the next event.
     held: Vec<u32>,
     held_sets: Vec<Box<[SectionId]>>,
@@ -59,7 +61,7 @@ impl Sections {
             sections: Vec::new(),
             by_lock: vec![Vec::new(); trace.lock_count()],
             by_lock_and_thread: vec![Vec::new(); trace.lock_count()],
-            entered_at: rustc_hash::FxHashMap::default(),
+            entered_at: vec![NONE; trace.len()],
             held: Vec::with_capacity(trace.len()),
             held_sets: vec![Box::default()],
         };
@@ -111,7 +113,7 @@ impl Sections {
             Some((_, list)) => list.push(id),
             None => threads.push((thread, vec![id])),
         }
-        self.entered_at.insert(enter, id);
+        self.entered_at[enter.index()] = id.0;
         holding.open.push((id, depth));
         self.new_set(holding);
     }
@@ -167,7 +169,19 @@ impl Sections {
     /// The section that an event starts, if it starts one (a re-entrant acquire does not).
     #[inline]
     pub fn entered_at(&self, e: EventId) -> Option<SectionId> {
-        self.entered_at.get(&e).copied()
+        let section = self.entered_at[e.index()];
+        (section != NONE).then_some(SectionId(section))
+    }
+
+    /// The sections of a lock that are open in the trace when the event with index `before` is about
+    /// to run.
+    pub fn open_at(&self, l: LockId, before: u32) -> Vec<SectionId> {
+        let threads = self.of_lock_by_thread(l).iter();
+        let last = threads.filter_map(|(_, list)| {
+            let entered = list.partition_point(|&s| self.get(s).enter.0 < before);
+            list[..entered].last().copied()
+        });
+        last.filter(|&s| self.get(s).exit.is_none_or(|exit| exit.0 >= before)).collect()
     }
 
     /// The sections that the thread of `e` is inside when `e` is its next event.

@@ -86,6 +86,16 @@ impl Waits {
         self.by_event.get(&e).copied()
     }
 
+    /// All events of a condition, in the order of the trace.
+    pub fn events(&self, c: CondId) -> Vec<EventId> {
+        let waits = self.of_cond(c).iter().map(|&w| self.get(w));
+        let ends = waits.flat_map(|w| [Some(w.enter), w.exit]).flatten();
+        let notifies = self.notifies(c).iter().chain(self.notify_alls(c)).copied();
+        let mut events: Vec<EventId> = ends.chain(notifies).collect();
+        events.sort_unstable();
+        events
+    }
+
     /// The notifications of one waiter on a condition.
     pub fn notifies(&self, c: CondId) -> &[EventId] {
         &self.notifies[c.index()]

@@ -27,6 +27,7 @@ use foretell_order::{Chain, Lit, Node, Solver};
 use foretell_trace::{CondId, EventId, LockId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::linearize::Proposal;
 use super::simulate::{Demands, Violation};
 
 /// Stands for the end of the interleaving where an event is expected.
@@ -644,27 +645,32 @@ impl<'s> Encoding<'s> {
     }
 
     /// The sequence that the current model proposes: of each thread what comes before `END` (at
-    /// least `at_least`), in the observed order where the model leaves a choice. Also says how
-    /// many events of each thread are in it.
-    pub(crate) fn candidate(&self, at_least: &[u32]) -> (Vec<EventId>, Vec<u32>) {
+    /// least `at_least`), in the observed order where the model leaves a choice.
+    pub(crate) fn candidate(&self, at_least: &[u32]) -> Proposal {
         let structure = self.structure;
         let trace = structure.trace;
         let mut counts = at_least.to_vec();
-        let mut waiting_for: FxHashMap<EventId, u32> = FxHashMap::default();
-        let mut followers: FxHashMap<EventId, Vec<EventId>> = FxHashMap::default();
+        let mut edges = Vec::new();
         for &(x, y, lit) in &self.atom_list {
             let (first, second) = if self.solver.value(lit) { (x, y) } else { (y, x) };
             if second == END {
                 let count = &mut counts[trace.thread(first).index()];
                 *count = (*count).max(structure.chains.position(first) + 1);
             } else if first != END {
+                edges.push((first, second));
+            }
+        }
+        let mut waiting_for: FxHashMap<EventId, u32> = FxHashMap::default();
+        let mut followers: FxHashMap<EventId, Vec<EventId>> = FxHashMap::default();
+        for (first, second) in edges {
+            // What comes after the end waits for nothing.
+            let runs = structure.chains.position(second) < counts[trace.thread(second).index()];
+            if runs {
                 *waiting_for.entry(second).or_default() += 1;
                 followers.entry(first).or_default().push(second);
             }
         }
-        let schedule =
-            super::linearize::by_observed_order(structure, &counts, waiting_for, &followers);
-        (schedule, counts)
+        super::linearize::by_observed_order(structure, counts, waiting_for, &followers)
     }
 }
 

@@ -17,6 +17,7 @@ use foretell_trace::{EventId, ThreadId};
 use rustc_hash::FxHashMap;
 
 use super::encode::{Encoding, TooLarge};
+use super::linearize::Proposal;
 use super::observes;
 use super::simulate::Outcome;
 use crate::conflict::{conflict, visible_variable};
@@ -93,7 +94,7 @@ impl Asked {
     pub(crate) fn reached(
         &mut self,
         encoding: &mut Encoding<'_>,
-        schedule: &[EventId],
+        proposal: &Proposal,
         outcome: &Outcome,
     ) -> bool {
         match self {
@@ -107,7 +108,7 @@ impl Asked {
                 }
                 broken
             }
-            Asked::Cycle(cycle) => cycle.closed(encoding, schedule),
+            Asked::Cycle(cycle) => cycle.closed(encoding, &proposal.schedule()),
         }
     }
 }

@@ -7,26 +7,61 @@ use foretell_model::Structure;
 use foretell_trace::{EventId, ThreadId};
 use rustc_hash::FxHashMap;
 
+/// A sequence of events that begins as the trace does.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Proposal {
+    /// The first events of the trace, this many, run first and in observed order.
+    pub(crate) prefix: u32,
+    /// What comes after them.
+    pub(crate) tail: Vec<EventId>,
+    /// How many events of each thread run in all.
+    pub(crate) counts: Vec<u32>,
+}
+
+impl Proposal {
+    /// The whole sequence.
+    pub(crate) fn schedule(&self) -> Vec<EventId> {
+        (0..self.prefix).map(EventId).chain(self.tail.iter().copied()).collect()
+    }
+}
+
 /// Orders the first `counts` events of each thread: program order and the given edges are kept,
 /// and where several events are possible the first one of the trace goes on. `waiting_for` has the
 /// number of edges that end at an event, `followers` the edges. Edges from events that are not
 /// among the first `counts` would never be satisfied: there must be none.
+///
+/// Most of a long sequence is as in the trace: up to the first event that does not run or has to wait
+/// for something it did not wait for, as far as the trace itself is feasible.
 pub(crate) fn by_observed_order(
     structure: &Structure<'_>,
-    counts: &[u32],
+    counts: Vec<u32>,
     mut waiting_for: FxHashMap<EventId, u32>,
     followers: &FxHashMap<EventId, Vec<EventId>>,
-) -> Vec<EventId> {
+) -> Proposal {
     let (trace, chains) = (structure.trace, &structure.chains);
-    let total = counts.iter().map(|&c| c as usize).sum();
-    let mut schedule = Vec::with_capacity(total);
-    let mut done = vec![0u32; counts.len()];
+    let threads = || (0..counts.len()).map(ThreadId::from_index);
+    let left_out = threads().filter_map(|t| chains.events(t).get(counts[t.index()] as usize));
+    // Edges along the observed order hold by themselves as long as it is followed.
+    let reversed = followers
+        .iter()
+        .flat_map(|(first, list)| list.iter().filter(move |second| *second < first));
+    let prefix = left_out.chain(reversed).map(|e| e.0).min();
+    let prefix = prefix.unwrap_or(trace.len() as u32).min(structure.explained);
+    let mut done: Vec<u32> =
+        threads().map(|t| chains.events(t).partition_point(|e| e.0 < prefix) as u32).collect();
+    for (e, list) in followers {
+        for f in list.iter().filter(|_| e.0 < prefix) {
+            *waiting_for.entry(*f).or_insert(1) -= 1;
+        }
+    }
+    let total = counts.iter().map(|&c| c as usize).sum::<usize>() - prefix as usize;
+    let mut tail = Vec::with_capacity(total);
     let mut ready: BinaryHeap<Reverse<EventId>> = BinaryHeap::new();
     let blocked = |waiting_for: &FxHashMap<EventId, u32>, e: EventId| {
         waiting_for.get(&e).is_some_and(|&n| n > 0)
     };
-    for t in (0..counts.len()).filter(|&t| counts[t] > 0) {
-        let first = chains.events(ThreadId::from_index(t))[0];
+    for t in threads().filter(|t| done[t.index()] < counts[t.index()]) {
+        let first = chains.events(t)[done[t.index()] as usize];
         if !blocked(&waiting_for, first) {
             ready.push(Reverse(first));
         }
@@ -34,7 +69,7 @@ pub(crate) fn by_observed_order(
     while let Some(Reverse(mut e)) = ready.pop() {
         // A thread goes on without passing through the heap while it is first anyway.
         loop {
-            schedule.push(e);
+            tail.push(e);
             let thread = trace.thread(e).index();
             done[thread] += 1;
             for &f in followers.get(&e).map_or(&[][..], Vec::as_slice) {
@@ -60,6 +95,6 @@ pub(crate) fn by_observed_order(
             e = next;
         }
     }
-    debug_assert_eq!(schedule.len(), total, "the model's order has a cycle");
-    schedule
+    debug_assert_eq!(tail.len(), total, "the model's order has a cycle");
+    Proposal { prefix, tail, counts }
 }

@@ -154,14 +154,13 @@ impl Engine for OrderEngine<'_> {
             if mutations::circling(self.rounds) {
                 return Verdict::Undecided("a mutation leads in circles".to_owned());
             }
-            let (schedule, counts) = self.encoding.candidate(&frontier);
+            let proposal = self.encoding.candidate(&frontier);
             let watch = asked.watched(&self.encoding);
-            let outcome =
-                self.simulator.run(self.structure, &schedule, &counts, &self.encoding, &watch);
+            let outcome = self.simulator.run(self.structure, &proposal, &self.encoding, &watch);
             if outcome.violations.is_empty()
-                && asked.reached(&mut self.encoding, &schedule, &outcome)
+                && asked.reached(&mut self.encoding, &proposal, &outcome)
             {
-                return Verdict::Witness(schedule);
+                return Verdict::Witness(proposal.schedule());
             }
             for violation in &outcome.violations {
                 if let Err(too_large) = self.encoding.learn(violation) {

@@ -7,8 +7,10 @@
 //! with it and has the last word.
 
 use foretell_model::{Section, SectionId, Structure, WaitId};
-use foretell_trace::{CondId, EventId, EventKind, Op};
+use foretell_trace::{BarrierId, CondId, EventId, EventKind, LockId, Op, SemId, VarId};
 use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::linearize::Proposal;
 
 /// A rule that a candidate breaks.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -64,20 +66,22 @@ impl Simulator {
         }
     }
 
-    /// Runs `schedule`, in which `counts` events of each thread run; `watch` are reads whose
-    /// view the caller wants to know.
+    /// Runs a proposal; `watch` are reads whose view the caller wants to know. Its prefix is the
+    /// beginning of the trace, so it breaks nothing and only its effects matter; each is looked up
+    /// when something in the tail asks for it.
     pub(crate) fn run(
         &mut self,
         structure: &Structure<'_>,
-        schedule: &[EventId],
-        counts: &[u32],
+        proposal: &Proposal,
         demands: &impl Demands,
         watch: &[EventId],
     ) -> Outcome {
         self.run += 1;
+        let counts = &proposal.counts;
         let mut run = Run {
             simulator: self,
             structure,
+            prefix: proposal.prefix,
             counts,
             demands,
             watch,
@@ -87,7 +91,10 @@ impl Simulator {
             opaque: FxHashMap::default(),
             outcome: Outcome::default(),
         };
-        for &e in schedule {
+        for &read in watch.iter().filter(|r| r.0 < proposal.prefix) {
+            run.outcome.watched.push((read, structure.couples.observed(read), false));
+        }
+        for &e in &proposal.tail {
             run.step(e);
         }
         let mut conditions: Vec<_> = std::mem::take(&mut run.conditions).into_iter().collect();
@@ -106,6 +113,8 @@ impl Simulator {
 struct Run<'a, D> {
     simulator: &'a mut Simulator,
     structure: &'a Structure<'a>,
+    /// The first events of the trace, this many, have run before the first step.
+    prefix: u32,
     counts: &'a [u32],
     demands: &'a D,
     watch: &'a [EventId],
@@ -144,14 +153,14 @@ impl<D: Demands> Run<'_, D> {
             }
             EventKind::Wait { cond, lock } => {
                 self.leave(e, lock.index());
-                self.conditions.entry(cond).or_default().push(e);
+                self.condition(cond, e);
             }
             EventKind::Woken { cond, .. } | EventKind::TimedOut { cond, .. } => {
                 self.enter(e);
-                self.conditions.entry(cond).or_default().push(e);
+                self.condition(cond, e);
             }
             EventKind::Notify { cond } | EventKind::NotifyAll { cond } => {
-                self.conditions.entry(cond).or_default().push(e);
+                self.condition(cond, e);
             }
             EventKind::Post { sem } => self.count(Op::Post, sem.0, e),
             EventKind::Down { sem } => self.down(e, sem),
@@ -170,9 +179,8 @@ impl<D: Demands> Run<'_, D> {
     fn access(&mut self, e: EventId, op: Op) {
         let trace = self.structure.trace;
         let Some(x) = trace.variable(e) else { return };
-        let slot = self.simulator.last_write[x.index()];
         if op.reads() {
-            let seen = (slot.0 == self.simulator.run).then_some(slot.1);
+            let seen = self.last_write(x);
             let preserved = self.structure.couples.preserves(trace, e, seen)
                 && seen.is_none_or(|w| {
                     !self.poisoned.contains(&w) || mutated!(BrokenUpdatesAreIntact)
@@ -192,7 +200,9 @@ impl<D: Demands> Run<'_, D> {
             self.simulator.last_write[x.index()] = (self.simulator.run, e);
         }
         if trace.is_opaque(x) {
-            let latest = self.opaque.entry(x.0).or_insert(e);
+            let accesses = self.structure.couples.accesses(x);
+            let before = &accesses[..accesses.partition_point(|a| a.0 < self.prefix)];
+            let latest = self.opaque.entry(x.0).or_insert(*before.last().unwrap_or(&e));
             if *latest > e && !mutated!(OpaqueInAnyOrder) {
                 self.outcome.violations.push(Violation::Opaque { first: e, second: *latest });
             } else {
@@ -201,13 +211,32 @@ impl<D: Demands> Run<'_, D> {
         }
     }
 
+    fn last_write(&self, x: VarId) -> Option<EventId> {
+        let (run, write) = self.simulator.last_write[x.index()];
+        if run == self.simulator.run {
+            return Some(write);
+        }
+        let writes = self.structure.couples.writes(x);
+        writes[..writes.partition_point(|w| w.0 < self.prefix)].last().copied()
+    }
+
     fn holders(&mut self, lock: usize) -> &mut Vec<SectionId> {
         let (run, holders) = &mut self.simulator.holders[lock];
         if *run != self.simulator.run {
             *run = self.simulator.run;
-            holders.clear();
+            *holders = self.structure.locks.open_at(LockId::from_index(lock), self.prefix);
         }
         holders
+    }
+
+    fn condition(&mut self, cond: CondId, e: EventId) {
+        let (structure, prefix) = (self.structure, self.prefix);
+        let events = self.conditions.entry(cond).or_insert_with(|| {
+            let mut events = structure.waits.events(cond);
+            events.retain(|e| e.0 < prefix);
+            events
+        });
+        events.push(e);
     }
 
     fn enter(&mut self, e: EventId) {
@@ -232,40 +261,47 @@ impl<D: Demands> Run<'_, D> {
     }
 
     fn count(&mut self, op: Op, object: u32, e: EventId) {
-        self.counters.entry((op, object)).or_default().push(e);
+        self.counted(op, object).push(e);
     }
 
-    fn counted(&self, op: Op, object: u32) -> &[EventId] {
-        self.counters.get(&(op, object)).map_or(&[], Vec::as_slice)
+    /// The events of this kind on a semaphore or barrier so far.
+    fn counted(&mut self, op: Op, object: u32) -> &mut Vec<EventId> {
+        let (counters, prefix) = (&self.structure.counters, self.prefix);
+        self.counters.entry((op, object)).or_insert_with(|| {
+            let all = match op {
+                Op::Post => counters.posts(SemId(object)),
+                Op::Down => counters.downs(SemId(object)),
+                _ => counters.arrivals(BarrierId(object)),
+            };
+            all[..all.partition_point(|e| e.0 < prefix)].to_vec()
+        })
     }
 
-    fn down(&mut self, e: EventId, sem: foretell_trace::SemId) {
+    fn down(&mut self, e: EventId, sem: SemId) {
         self.count(Op::Down, sem.0, e);
-        let downs = self.counted(Op::Down, sem.0);
-        let posts = self.counted(Op::Post, sem.0);
-        let tokens = self.structure.trace.initial_count(sem).saturating_add(posts.len() as u64);
+        let posts = self.counted(Op::Post, sem.0).len() as u64;
+        let tokens = self.structure.trace.initial_count(sem).saturating_add(posts);
         let tokens = if mutated!(SemaphoresHaveOneMore) { tokens + 1 } else { tokens };
+        let downs = self.counted(Op::Down, sem.0);
         if downs.len() as u64 > tokens {
             // One down more than there are tokens is enough to tell, and `e` is one of them.
             let mut some = downs[..tokens as usize].to_vec();
             some.push(e);
-            let posts = posts.to_vec();
+            let posts = self.counted(Op::Post, sem.0).clone();
             self.outcome.violations.push(Violation::Semaphore { down: e, downs: some, posts });
         }
     }
 
-    fn leave_barrier(&mut self, e: EventId, barrier: foretell_trace::BarrierId) {
+    fn leave_barrier(&mut self, e: EventId, barrier: BarrierId) {
         let parties = self.structure.trace.parties(barrier).unwrap_or(1).max(1) as usize;
         let Some(arrival) = self.structure.counters.arrival_of(e) else { return };
         let arrived = self.counted(Op::Arrive, barrier.0);
         let Some(place) = arrived.iter().position(|&a| a == arrival) else { return };
         let generation = place / parties;
         if arrived.len() < (generation + 1) * parties && !mutated!(BarriersLetThrough) {
-            self.outcome.violations.push(Violation::Barrier {
-                leave: e,
-                earlier: arrived[..generation * parties].to_vec(),
-                arrived: arrived.to_vec(),
-            });
+            let earlier = arrived[..generation * parties].to_vec();
+            let arrived = arrived.clone();
+            self.outcome.violations.push(Violation::Barrier { leave: e, earlier, arrived });
         }
     }
 }
