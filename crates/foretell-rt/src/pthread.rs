@@ -215,19 +215,26 @@ unsafe fn wait_end(
     }
 }
 
+/// `native` is what the program called. In the model the thread has ended before it is joined;
+/// the library may be a moment behind, which `pthread_join` waits for.
 unsafe fn join_any(
-    handle: pthread_t,
+    (handle, result): (pthread_t, usize),
     pc: usize,
     limit: Option<Option<Deadline>>,
-    real: &dyn Fn() -> c_int,
+    native: &dyn Fn() -> c_int,
 ) -> c_int {
     // SAFETY: as the program's own call.
     unsafe {
         let t = enter();
         if t.is_null() {
-            return real();
+            return native();
         }
-        let r = wait_end(t, handle, pc, limit, real);
+        let reap = || real!(pthread_join(handle: pthread_t, result: usize) -> c_int);
+        let r = if (*t).parallel {
+            wait_end(t, handle, pc, None, native)
+        } else {
+            wait_end(t, handle, pc, limit, &reap)
+        };
         leave(t);
         r
     }
@@ -236,25 +243,16 @@ unsafe fn join_any(
 unsafe extern "C-unwind" fn join(handle: pthread_t, result: usize, pc: usize) -> c_int {
     // SAFETY: as the program's own call.
     unsafe {
-        join_any(
-            handle,
-            pc,
-            None,
-            &|| real!(pthread_join(handle: pthread_t, result: usize) -> c_int),
-        )
+        let native = || real!(pthread_join(handle: pthread_t, result: usize) -> c_int);
+        join_any((handle, result), pc, None, &native)
     }
 }
 
 unsafe extern "C-unwind" fn tryjoin(handle: pthread_t, result: usize, pc: usize) -> c_int {
-    // SAFETY: as the program's own call. When our model says the thread has ended the library
-    // may be a moment behind.
+    // SAFETY: as the program's own call.
     unsafe {
-        join_any(
-            handle,
-            pc,
-            Some(None),
-            &|| real!(pthread_join(handle: pthread_t, result: usize) -> c_int),
-        )
+        let native = || real!(pthread_tryjoin_np(handle: pthread_t, result: usize) -> c_int);
+        join_any((handle, result), pc, Some(None), &native)
     }
 }
 
@@ -266,13 +264,12 @@ unsafe extern "C-unwind" fn timedjoin(
 ) -> c_int {
     // SAFETY: as the program's own call.
     unsafe {
-        let limit = until(libc::CLOCK_REALTIME, at);
-        join_any(
-            handle,
-            pc,
-            limit.map(Some),
-            &|| real!(pthread_join(handle: pthread_t, result: usize) -> c_int),
-        )
+        let native = || {
+            real!(pthread_timedjoin_np(handle: pthread_t, result: usize, at: *const timespec)
+                -> c_int)
+        };
+        let limit = if at.is_null() { None } else { until(libc::CLOCK_REALTIME, at) };
+        join_any((handle, result), pc, limit.map(Some), &native)
     }
 }
 
@@ -285,13 +282,12 @@ unsafe extern "C-unwind" fn clockjoin(
 ) -> c_int {
     // SAFETY: as the program's own call.
     unsafe {
-        let limit = until(clock, at);
-        join_any(
-            handle,
-            pc,
-            limit.map(Some),
-            &|| real!(pthread_join(handle: pthread_t, result: usize) -> c_int),
-        )
+        let native = || {
+            real!(pthread_clockjoin_np(handle: pthread_t, result: usize, clock: c_int,
+                at: *const timespec) -> c_int)
+        };
+        let limit = if at.is_null() { None } else { until(clock, at) };
+        join_any((handle, result), pc, limit.map(Some), &native)
     }
 }
 
@@ -303,15 +299,9 @@ unsafe extern "C-unwind" fn thrd_join_fn(
     // SAFETY: as the program's own call.
     unsafe {
         let mut value: usize = 0;
-        let out = &raw mut value;
-        let r = join_any(
-            handle,
-            pc,
-            None,
-            &|| real!(pthread_join(handle: pthread_t, out: *mut usize) -> c_int),
-        );
+        let r = join(handle, &raw mut value as usize, pc);
         if r == 0 && !result.is_null() {
-            *result = value as c_int;
+            *result = (&raw const value).read_volatile() as c_int;
         }
         if r == 0 { 0 } else { 2 }
     }

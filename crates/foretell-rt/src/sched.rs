@@ -570,25 +570,25 @@ pub(crate) unsafe fn dismiss(t: *mut Thread) {
     });
 }
 
-/// The calling thread has ended.
-pub(crate) unsafe fn finish(t: *mut Thread) {
+/// The calling thread has ended. False when it was the last one: it keeps the baton.
+pub(crate) unsafe fn finish(t: *mut Thread) -> bool {
     // SAFETY: `t` is the calling thread and holds the baton.
     unsafe {
         wake_waiters(&[WaitingFor::Join], (*t).index as usize, usize::MAX);
         LOCK.lock();
         let s = sched();
         (*t).state = State::Finished;
-        let alone = s.living().next().is_none();
-        let next = if alone {
-            s.current = NONE;
-            None
-        } else {
-            s.pass()
-        };
+        if s.living().next().is_none() {
+            (*t).state = State::Running;
+            LOCK.unlock();
+            return false;
+        }
+        let next = if (*t).parallel { None } else { s.pass() };
         LOCK.unlock();
         if let Some(next) = next {
             next.wake();
         }
+        true
     }
 }
 

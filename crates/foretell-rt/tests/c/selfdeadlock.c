@@ -1,0 +1,8 @@
+/* Locks what it holds. */
+#include "check.h"
+pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+int main(void) {
+    pthread_mutex_lock(&m);
+    pthread_mutex_lock(&m);
+    return 0;
+}
