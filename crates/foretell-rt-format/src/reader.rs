@@ -2,8 +2,7 @@
 
 use crate::record::{AccessKind, Record, StopReason};
 use crate::wire::{
-    ADDR_FORM_LEN, CHUNK_HEADER_LEN, Get, HEADER_LEN, MAGIC, SLOTS, Slot, VALUE_FORM_LEN, VERSION,
-    header, tag,
+    CHUNK_HEADER_LEN, FORM_LEN, Get, HEADER_LEN, MAGIC, SLOTS, Slot, VERSION, header, tag,
 };
 use std::fmt;
 
@@ -229,7 +228,7 @@ impl<'a> Stream<'a> {
     fn record(&mut self, t: u8, g: &mut Get<'a>) -> Option<Record<'a>> {
         if t & tag::ACCESS != 0 {
             let (pc, addr) = self.slot(g, usize::from(t >> 2 & 3))?;
-            let value = g.fixed(usize::from(VALUE_FORM_LEN[usize::from(t & 3)]))?;
+            let value = g.fixed(usize::from(FORM_LEN[usize::from(t & 3)]))?;
             let kind = AccessKind::from_u8(t >> 6 & 1)?;
             return Some(Record::Access { kind, size: 1 << (t >> 4 & 3), pc, addr, value });
         }
@@ -246,7 +245,7 @@ impl<'a> Stream<'a> {
     /// Slot and address delta: the code address and the new data address.
     fn slot(&mut self, g: &mut Get<'_>, form: usize) -> Option<(u64, u64)> {
         let index = g.fixed(2)? as usize;
-        let len = usize::from(ADDR_FORM_LEN[form]);
+        let len = usize::from(FORM_LEN[form]);
         let raw = g.fixed(len)?;
         let unused = 64 - 8 * len as u32;
         let delta = if len == 0 { 0 } else { ((raw << unused) as i64 >> unused) as u64 };

@@ -102,10 +102,31 @@ pub mod tag {
     pub const ACCESS: u8 = 0x80;
 }
 
-/// Bytes of an address delta by form.
-pub const ADDR_FORM_LEN: [u8; 4] = [0, 1, 4, 8];
-/// Bytes of a value by form.
-pub const VALUE_FORM_LEN: [u8; 4] = [0, 1, 4, 8];
+/// Bytes of an address delta, and of a value, by form.
+pub const FORM_LEN: [u8; 4] = [0, 1, 4, 8];
+
+/// The same without a table in memory.
+#[inline(always)]
+const fn form_len(form: usize) -> usize {
+    (0x0804_0100_usize >> (8 * form)) & 0xff
+}
+
+/// Forms by the number of bits that are needed.
+const FORMS: [u8; 65] = {
+    let mut forms = [3; 65];
+    let mut bits = 0;
+    while bits <= 32 {
+        forms[bits] = if bits == 0 {
+            0
+        } else if bits <= 8 {
+            1
+        } else {
+            2
+        };
+        bits += 1;
+    }
+    forms
+};
 
 /// The slot of a code address: a direct-mapped cache, same function for writer and tests.
 #[inline(always)]
@@ -123,33 +144,19 @@ pub struct Slot {
     pub addr: u64,
 }
 
-/// Smallest form of a signed delta.
+/// Smallest form of a signed delta. No branches: they would not be predictable.
 #[inline(always)]
 fn delta_form(delta: u64) -> usize {
-    let d = delta as i64;
-    if d == 0 {
-        0
-    } else if d == i64::from(d as i8) {
-        1
-    } else if d == i64::from(d as i32) {
-        2
-    } else {
-        3
-    }
+    let sign = (delta as i64 >> 63) as u64;
+    // One more bit for the sign; -1 needs one bit, 0 none.
+    let magnitude = (delta ^ sign) << 1 | (sign & 1);
+    value_form(magnitude)
 }
 
 /// Smallest form of a value.
 #[inline(always)]
 fn value_form(value: u64) -> usize {
-    if value == 0 {
-        0
-    } else if value < 1 << 8 {
-        1
-    } else if value < 1 << 32 {
-        2
-    } else {
-        3
-    }
+    usize::from(FORMS[64 - value.leading_zeros() as usize])
 }
 
 /// Writes a `Slot` record that (re)defines the slot of `pc`, when it stands for another address.
@@ -200,11 +207,11 @@ pub unsafe fn put_access(
         at.add(1).cast::<u16>().write_unaligned(index as u16);
         let p = at.add(3);
         p.cast::<u64>().write_unaligned(delta);
-        let p = p.add(usize::from(ADDR_FORM_LEN[a]));
+        let p = p.add(form_len(a));
         p.cast::<u64>().write_unaligned(value);
         let tag = tag::ACCESS | (u8::from(write) << 6) | (log2 << 4) | (a << 2) as u8 | v as u8;
         at.write_volatile(tag);
-        p.add(usize::from(VALUE_FORM_LEN[v]))
+        p.add(form_len(v))
     }
 }
 
@@ -224,7 +231,7 @@ pub unsafe fn put_func_entry(at: *mut u8, slots: *mut Slot, pc: u64, call: u64) 
         at.add(1).cast::<u16>().write_unaligned(index as u16);
         let p = at.add(3);
         p.cast::<u64>().write_unaligned(delta);
-        let p = p.add(usize::from(ADDR_FORM_LEN[a]));
+        let p = p.add(form_len(a));
         p.cast::<u64>().write_unaligned(0);
         at.write_volatile(tag::FUNC_ENTRY | a as u8);
         p

@@ -183,18 +183,26 @@ pub(crate) unsafe fn flush(t: *mut Thread) {
             return;
         }
         (*t).pending.code = 0;
-        let value = match code & (7 | VOLATILE) {
-            0 => u64::from((addr as *const u8).read_volatile()),
-            1 => u64::from((addr as *const u16).read_unaligned()),
-            2 => u64::from((addr as *const u32).read_unaligned()),
-            3 => (addr as *const u64).read_unaligned(),
-            _ => return flush_wide(t, addr, pc, code),
-        };
+        // Eight bytes at once, unless they might reach into a page that is not there.
+        let log2 = code & (7 | VOLATILE);
+        if log2 > 3 || addr & 0xfff > 0xff8 {
+            return flush_wide(t, addr, pc, code);
+        }
+        let unused = 64 - (8 << log2);
+        let value = (addr as *const u64).read_unaligned() << unused >> unused;
         if (*t).parallel {
             put_seq(t, (*t).pending.seq);
         }
+        put_access(t, addr, pc, code & 8 != 0, log2 as u8, value);
+    }
+}
+
+/// Writes the record of a plain access.
+#[inline(always)]
+unsafe fn put_access(t: *mut Thread, addr: usize, pc: usize, write: bool, log2: u8, value: u64) {
+    // SAFETY: a stream always has room.
+    unsafe {
         let stream = (*t).stream;
-        let (write, log2) = (code & 8 != 0, (code & 7) as u8);
         (*stream).cur = foretell_rt_format::put_access(
             (*stream).cur,
             (*stream).slots,
@@ -210,7 +218,7 @@ pub(crate) unsafe fn flush(t: *mut Thread) {
     }
 }
 
-/// Accesses of 16 bytes, and volatile ones.
+/// Accesses of 16 bytes, at the end of a page, and volatile ones.
 #[cold]
 unsafe fn flush_wide(t: *mut Thread, addr: usize, pc: usize, code: u32) {
     // SAFETY: as in `flush`.
@@ -221,8 +229,14 @@ unsafe fn flush_wide(t: *mut Thread, addr: usize, pc: usize, code: u32) {
             let byte = u64::from((addr as *const u8).add(i).read_volatile());
             value[i / 8] |= byte << (8 * (i % 8));
         }
-        if code & VOLATILE == 0 {
+        if code & VOLATILE == 0 && size == 16 {
             return pend_record(t, addr, pc, code, Some(value));
+        }
+        if code & VOLATILE == 0 {
+            if (*t).parallel {
+                put_seq(t, (*t).pending.seq);
+            }
+            return put_access(t, addr, pc, code & 8 != 0, (code & 7) as u8, value[0]);
         }
         let (kind, old, new) = if code & 8 != 0 {
             (AtomicKind::VolatileStore, [0; 2], value)
