@@ -310,4 +310,6 @@ plain_entries! {
     __tsan_write4_pc => write_pc::<2>;
     __tsan_write8_pc => write_pc::<3>;
     __tsan_write16_pc => write_pc::<4>;
+    __tsan_read_range_pc => read_range;
+    __tsan_write_range_pc => write_range;
 }

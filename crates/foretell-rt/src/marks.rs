@@ -92,6 +92,8 @@ plain_entries! {
     AnnotateRWLockReleased => nothing;
     AnnotateThreadName => nothing;
     AnnotateNewMemory => nothing;
+    AnnotateMemoryIsInitialized => nothing;
+    AnnotateMemoryIsUninitialized => nothing;
     AnnotateFlushState => nothing;
     AnnotateEnableRaceDetection => nothing;
     AnnotateMutexIsNotPHB => nothing;

@@ -17,6 +17,7 @@ struct Module {
 static LOCK: Lock = Lock::new();
 static mut MODULES: Vec<Module> = Vec::new();
 static mut LIBC: (usize, usize) = (0, 0);
+static mut LIBSTDCXX: (usize, usize) = (0, 0);
 
 /// Looks at what is mapped now and logs what came and went.
 pub(crate) unsafe fn scan(t: *mut Thread) {
@@ -42,8 +43,12 @@ pub(crate) unsafe fn scan(t: *mut Thread) {
             );
         }
         list.retain(|m| m.seen);
-        let libc = list.iter().find(|m| m.path.windows(8).any(|w| w == b"/libc.so"));
-        LIBC = libc.map_or((0, 0), |m| (m.start, m.end));
+        let range = |name: &[u8]| {
+            let found = list.iter().find(|m| m.path.windows(name.len()).any(|w| w == name));
+            found.map_or((0, 0), |m| (m.start, m.end))
+        };
+        LIBC = range(b"/libc.so");
+        LIBSTDCXX = range(b"/libstdc++.so");
     });
 }
 
@@ -111,6 +116,50 @@ pub(crate) fn in_libc(pc: usize) -> bool {
     // SAFETY: written under the baton before threads exist, or after dlopen.
     let (start, end) = unsafe { LIBC };
     (start..end).contains(&pc)
+}
+
+/// The code address that a call counts for: `pc`, or where the program called the C++ library
+/// when the call comes from inside that (waiting, creating and joining threads do).
+pub(crate) fn caller(pc: usize) -> usize {
+    // SAFETY: as above.
+    let (start, end) = unsafe { LIBSTDCXX };
+    if !(start..end).contains(&pc) {
+        return pc;
+    }
+    let mut walk = Walk { library: (start, end), inside: false, found: pc };
+    // SAFETY: the frames are this thread's own.
+    unsafe { _Unwind_Backtrace(step, (&raw mut walk).cast()) };
+    walk.found
+}
+
+struct Walk {
+    library: (usize, usize),
+    inside: bool,
+    found: usize,
+}
+
+unsafe extern "C" {
+    fn _Unwind_Backtrace(
+        f: unsafe extern "C" fn(*mut c_void, *mut c_void) -> c_int,
+        data: *mut c_void,
+    ) -> c_int;
+    fn _Unwind_GetIP(context: *mut c_void) -> usize;
+}
+
+/// Stops at the first frame after those of the library.
+unsafe extern "C" fn step(context: *mut c_void, data: *mut c_void) -> c_int {
+    // SAFETY: the unwinder's context and our own data.
+    unsafe {
+        let walk = &mut *data.cast::<Walk>();
+        let ip = _Unwind_GetIP(context);
+        if (walk.library.0..walk.library.1).contains(&ip) {
+            walk.inside = true;
+        } else if walk.inside {
+            walk.found = ip;
+            return 5; // any code but "go on" ends the walk
+        }
+        0
+    }
 }
 
 /// `module+0xoffset` of a code address, for people.

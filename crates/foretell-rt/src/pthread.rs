@@ -4,6 +4,7 @@ use crate::cancel;
 use crate::entry::{enter, entries, leave, plain_entries};
 use crate::init;
 use crate::log::Stream;
+use crate::modules::caller;
 use crate::outside;
 use crate::real::real;
 use crate::sched::{self, Deadline, Waiting, block, step};
@@ -85,6 +86,7 @@ unsafe fn spawn(
     // SAFETY: as the program's own call.
     unsafe {
         crate::watchdog::start();
+        let pc = caller(pc);
         step(t, Kind::Create, pc);
         let child = prepare(t, routine, argument, c11);
         let mut detached: c_int = 0;
@@ -229,6 +231,7 @@ unsafe fn join_any(
         if t.is_null() {
             return native();
         }
+        let pc = caller(pc);
         let reap = || real!(pthread_join(handle: pthread_t, result: usize) -> c_int);
         let r = if (*t).parallel {
             wait_end(t, handle, pc, None, native)

@@ -35,6 +35,8 @@ pub(crate) struct Sched {
     /// By index; null where the replayed run has not created the thread (yet).
     pub(crate) threads: Vec<*mut Thread>,
     pub(crate) runnable: Vec<u32>,
+    /// Those that wait for something, in no order.
+    blocked: Vec<*mut Thread>,
     pub(crate) current: u32,
     pub(crate) outside: u32,
     random: u64,
@@ -48,6 +50,7 @@ pub(crate) static LOCK: Lock = Lock::new();
 static mut SCHED: Sched = Sched {
     threads: Vec::new(),
     runnable: Vec::new(),
+    blocked: Vec::new(),
     current: NONE,
     outside: 0,
     random: 0,
@@ -125,6 +128,7 @@ impl Sched {
         unsafe {
             if (*t).state == State::Blocked {
                 BLOCKED.fetch_sub(1, Relaxed);
+                self.blocked.retain(|&b| b != t);
                 (*t).state = State::Runnable;
                 (*t).wake = wake;
                 (*t).virtual_deadline = u64::MAX;
@@ -152,12 +156,12 @@ impl Sched {
             if BLOCKED.load(Relaxed) == 0 {
                 return;
             }
-            for i in 0..self.threads.len() {
-                let t = self.threads[i];
-                if !t.is_null() && (*t).state == State::Blocked && (*t).virtual_deadline <= self.now
-                {
-                    self.ready(t, Wake::Time);
-                }
+            // In order of creation, so that the order of those who go on is the seed's.
+            let mut over: Vec<*mut Thread> = Vec::new();
+            over.extend(self.blocked.iter().filter(|&&t| (*t).virtual_deadline <= self.now));
+            over.sort_by_key(|&t| (*t).index);
+            for t in over {
+                self.ready(t, Wake::Time);
             }
         }
     }
@@ -165,10 +169,9 @@ impl Sched {
     /// The sleeper whose virtual deadline comes first.
     fn first_sleeper(&self) -> *mut Thread {
         // SAFETY: threads live as long as the process.
-        self.living()
-            .filter(|t| unsafe {
-                (**t).state == State::Blocked && (**t).virtual_deadline != u64::MAX
-            })
+        let sleepers = self.blocked.iter().copied();
+        sleepers
+            .filter(|t| unsafe { (**t).virtual_deadline != u64::MAX })
             .min_by_key(|t| unsafe { ((**t).virtual_deadline, (**t).index) })
             .unwrap_or(null_mut())
     }
@@ -468,6 +471,7 @@ pub(crate) unsafe fn block(t: *mut Thread, w: Waiting, deadline: Option<Deadline
         (*t).ticket = s.tickets;
         (*t).state = State::Blocked;
         BLOCKED.fetch_add(1, Relaxed);
+        s.blocked.push(t);
         let next = s.pass();
         LOCK.unlock();
         if let Some(next) = next {
@@ -487,12 +491,9 @@ pub(crate) unsafe fn wake_waiters(what: &[WaitingFor], object: usize, max: usize
     // SAFETY: the lock is taken.
     LOCK.with(|| unsafe {
         let s = sched();
-        let mut waiting: Vec<*mut Thread> = s
-            .living()
-            .filter(|&t| {
-                (*t).state == State::Blocked && (*t).object == object && what.contains(&(*t).what)
-            })
-            .collect();
+        let matches = |t: *mut Thread| (*t).object == object && what.contains(&(*t).what);
+        let mut waiting: Vec<*mut Thread> = Vec::new();
+        waiting.extend(s.blocked.iter().filter(|&&t| matches(t)));
         waiting.sort_by_key(|&t| (*t).ticket);
         if max < waiting.len() && s.replay.active {
             replay::prefer(s, &mut waiting);

@@ -6,6 +6,7 @@
 //! the library, as a call outside.
 
 use crate::entry::{enter, entries, leave};
+use crate::modules::caller;
 use crate::outside;
 use crate::real::real;
 use crate::sched::{self, Deadline, Waiting, block, step, wake_waiters};
@@ -597,6 +598,7 @@ unsafe fn wait_any(
         if t.is_null() {
             return real();
         }
+        let pc = caller(pc);
         let flags = cond_flags(c);
         let r = if (*t).parallel || flags & 1 != 0 {
             native_wait(t, c, m, pc, real)
@@ -662,6 +664,7 @@ unsafe fn notify(c: usize, pc: usize, all: bool, real: &dyn Fn() -> c_int) -> c_
         if t.is_null() {
             return real();
         }
+        let pc = caller(pc);
         let (step_kind, kind, max) = if all {
             (Kind::Broadcast, SyncKind::Broadcast, usize::MAX)
         } else {
@@ -956,10 +959,11 @@ unsafe extern "C-unwind" fn barrier_wait(b: usize, pc: usize) -> c_int {
         }
         step(t, Kind::Arrive, pc);
         put(t, SyncKind::Arrive, b, 0, pc);
+        // Only the one with the baton looks at the list.
         let list = &mut *(&raw mut BARRIERS);
-        let found = list.iter_mut().find(|known| known.at == b);
+        let found = if (*t).parallel { None } else { list.iter_mut().find(|known| known.at == b) };
         let r = match found {
-            Some(barrier) if !(*t).parallel => {
+            Some(barrier) => {
                 barrier.arrived += 1;
                 if barrier.arrived == barrier.parties {
                     barrier.arrived = 0;

@@ -193,6 +193,35 @@ fn signals() {
     assert_eq!(run.count(|r| matches!(r, Record::Crash { signal: 11, .. })), 1);
 }
 
+/// What the C++ library does on behalf of the program counts for the program's own lines.
+#[test]
+fn the_cpp_library() {
+    let run = record("standard.cc");
+    let (start, end) = run
+        .entries()
+        .iter()
+        .find_map(|e| match e.record {
+            Record::Module { start, end, path, .. } if path.ends_with(b"program") => {
+                Some((start, end))
+            }
+            _ => None,
+        })
+        .expect("the program itself");
+    let mut seen = 0;
+    for e in run.entries() {
+        let of_program = match e.record {
+            Record::Create { pc, .. } | Record::Join { pc, .. } => (start..end).contains(&pc),
+            Record::Sync { kind: SyncKind::Wait | SyncKind::Broadcast, pc, .. } => {
+                (start..end).contains(&pc)
+            }
+            _ => continue,
+        };
+        assert!(of_program, "{e:?}");
+        seen += 1;
+    }
+    assert!(seen >= 9, "{seen}");
+}
+
 #[test]
 fn annotations() {
     record("annotations.c");

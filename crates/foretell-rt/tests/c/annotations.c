@@ -1,5 +1,6 @@
 /* The annotations have no effect, and are there. */
 #include "check.h"
+
 long __tsan_get_current_fiber();
 long __tsan_create_fiber();
 long __tsan_destroy_fiber();
@@ -45,6 +46,8 @@ long AnnotateRWLockAcquired();
 long AnnotateRWLockReleased();
 long AnnotateThreadName();
 long AnnotateNewMemory();
+long AnnotateMemoryIsInitialized();
+long AnnotateMemoryIsUninitialized();
 long AnnotateFlushState();
 long AnnotateEnableRaceDetection();
 long AnnotateMutexIsNotPHB();
@@ -112,6 +115,8 @@ int main(void) {
     CHECK(AnnotateRWLockReleased(0, 0, 0, 0) == 0);
     CHECK(AnnotateThreadName(0, 0, 0, 0) == 0);
     CHECK(AnnotateNewMemory(0, 0, 0, 0) == 0);
+    CHECK(AnnotateMemoryIsInitialized(0, 0, 0, 0) == 0);
+    CHECK(AnnotateMemoryIsUninitialized(0, 0, 0, 0) == 0);
     CHECK(AnnotateFlushState(0, 0, 0, 0) == 0);
     CHECK(AnnotateEnableRaceDetection(0, 0, 0, 0) == 0);
     CHECK(AnnotateMutexIsNotPHB(0, 0, 0, 0) == 0);
