@@ -46,6 +46,22 @@ impl Stacks {
         self.threads.get(&thread).and_then(|s| s.last()).map(|f| f.pc)
     }
 
+    /// The code address that stands for an allocation at `pc`: that one, or, where the call came from a
+    /// library or a header of the system, the innermost function around it that is the program's own.
+    pub(crate) fn own_code(&self, thread: u32, pc: u64, symbols: &mut Symbols) -> u64 {
+        let mut own = |pc| {
+            let code = symbols.code(pc);
+            code.known && !code.system
+        };
+        if own(pc) {
+            return pc;
+        }
+        let stack = self.threads.get(&thread).map_or(&[][..], Vec::as_slice);
+        let found =
+            stack.iter().rev().take(DEEPEST).flat_map(|f| [f.pc, f.call]).find(|&pc| own(pc));
+        found.unwrap_or(pc)
+    }
+
     /// The site of an event of `thread` at `pc`; for one in a header of the system, the place
     /// from which that was called.
     pub(crate) fn site(

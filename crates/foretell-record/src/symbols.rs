@@ -114,6 +114,25 @@ impl Symbols {
         code
     }
 
+    /// `text` with places of the source for what is written `file+0x…` in it.
+    pub(crate) fn with_places(&mut self, text: &str) -> String {
+        let words = text.split(' ').map(|word| {
+            let bare = word.trim_end_matches([';', ',', '.', ':']);
+            let place = bare.split_once("+0x").and_then(|(name, hex)| {
+                let offset = u64::from_str_radix(hex, 16).ok()?;
+                let mut modules = self.modules.values();
+                let module = modules.find(|m| m.path.rsplit('/').next() == Some(name))?;
+                let code = self.code(module.bias.wrapping_add(offset));
+                code.known.then(|| code.place.clone())
+            });
+            match place {
+                Some(place) => format!("{place}{}", &word[bare.len()..]),
+                None => word.to_owned(),
+            }
+        });
+        words.collect::<Vec<_>>().join(" ")
+    }
+
     fn explain(&mut self, pc: u64) -> Code {
         let Some(module) = self.module(pc) else {
             return Code {
@@ -139,7 +158,7 @@ impl Symbols {
             if frames.iter().all(|(name, _)| name.is_none())
                 && let Some(name) = loader.find_symbol(at)
             {
-                let name = plain(&addr2line::demangle_auto(name.into(), None));
+                let name = readable(name);
                 match frames.last_mut() {
                     Some(last) => last.0 = Some(name),
                     None => frames.push((Some(name), None)),
@@ -216,14 +235,20 @@ fn read_globals(path: &str) -> Vec<(u64, u64, String)> {
         .symbols()
         .chain(file.dynamic_symbols())
         .filter(|s| s.kind() == SymbolKind::Data && s.size() > 0)
-        .filter_map(|s| {
-            let name = addr2line::demangle_auto(s.name().ok()?.into(), None);
-            Some((s.address(), s.size(), plain(&name)))
-        })
+        .filter_map(|s| Some((s.address(), s.size(), readable(s.name().ok()?))))
         .collect();
     globals.sort();
     globals.dedup_by_key(|g| g.0);
     globals
+}
+
+/// A symbol's name as people write it. Only what is mangled is demangled: `x` alone would be a type.
+fn readable(symbol: &str) -> String {
+    if symbol.starts_with("_Z") || symbol.starts_with("_R") {
+        plain(&addr2line::demangle_auto(symbol.into(), None))
+    } else {
+        plain(symbol)
+    }
 }
 
 /// A demangled name without its parameters, and without what gcc adds to a clone of a function
@@ -253,6 +278,7 @@ mod tests {
     fn names_lose_their_parameters() {
         assert_eq!(plain("bank::Account::add(int, char const*)"), "bank::Account::add");
         assert_eq!(plain("worker.part.0"), "worker");
+        assert_eq!((readable("x"), readable("_Z1xi")), ("x".to_owned(), "x".to_owned()));
         assert_eq!(plain("operator()(int)"), "operator()(int)");
     }
 
@@ -264,5 +290,7 @@ mod tests {
         assert_eq!(s.code(0x1235).place, "program+0x234");
         assert_eq!(s.file_offset(0x1234), Some((0, 0x234)));
         assert_eq!(s.global(0x1234), Some(("program".to_owned(), 0x234)));
+        let text = "got Read at program+0x234; other+0x1 +0xg";
+        assert_eq!(s.with_places(text), text);
     }
 }

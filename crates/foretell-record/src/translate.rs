@@ -201,7 +201,13 @@ impl<'a> Translation<'a> {
     }
 
     fn entry(&mut self, entry: &Entry<'_>) {
-        self.regions.apply(entry.thread, &entry.record);
+        match entry.record {
+            Record::Alloc { pc, addr, size } => {
+                let pc = self.stacks.own_code(entry.thread, pc, &mut self.symbols);
+                self.regions.apply(entry.thread, &Record::Alloc { pc, addr, size });
+            }
+            _ => self.regions.apply(entry.thread, &entry.record),
+        }
         match entry.record {
             Record::Module { bias, start, end, path, .. } => {
                 self.symbols.add(start, end, bias, path);

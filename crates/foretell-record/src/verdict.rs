@@ -179,7 +179,8 @@ impl End {
                     stacks.exit(entry.thread);
                 }
                 Record::Departure { message, .. } => {
-                    end.departure = Some(String::from_utf8_lossy(message).into_owned());
+                    let message = String::from_utf8_lossy(message);
+                    end.departure = Some(symbols.with_places(&message));
                 }
                 Record::Deadlock { threads } => {
                     let stuck = threads.iter().filter(|b| b.what != WaitingFor::Runnable);

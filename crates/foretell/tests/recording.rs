@@ -1,0 +1,203 @@
+//! The compiler driver, recording and replaying, as a user has them on the command line.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+const FORETELL: &str = env!("CARGO_BIN_EXE_foretell");
+
+/// A directory with programs in it.
+struct Workshop(tempfile::TempDir);
+
+impl Workshop {
+    fn new() -> Workshop {
+        Workshop(tempfile::tempdir().expect("a directory"))
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        fs::write(self.path(name), text).expect("it can be written");
+    }
+
+    fn run(&self, program: &str, arguments: &[&str]) -> Output {
+        let mut command = Command::new(program);
+        command.current_dir(self.0.path()).args(arguments).stdin(Stdio::null());
+        command.output().expect("it runs")
+    }
+
+    fn foretell(&self, arguments: &[&str]) -> Output {
+        self.run(FORETELL, arguments)
+    }
+
+    /// Runs the command and expects this exit status.
+    fn expect(&self, status: i32, arguments: &[&str]) -> Output {
+        let output = self.foretell(arguments);
+        let said = format!("{arguments:?}\n{}\n{}", stdout(&output), stderr(&output));
+        assert_eq!(output.status.code(), Some(status), "{said}");
+        output
+    }
+
+    /// Builds an example.
+    fn build(&self, example: &str) {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let source = root.join("examples").join(example).display().to_string();
+        let include = format!("-I{}", root.join("include").display());
+        self.expect(0, &["cc", &include, &source, "-pthread", "-o", "program"]);
+    }
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn a_makefile_builds_with_the_driver() {
+    let w = Workshop::new();
+    w.write(
+        "Makefile",
+        "CFLAGS = -O0 -MMD\nLDLIBS = -lpthread\nprogram: main.o libpart.a libshared.so\n\
+         \t$(CC) $(LDFLAGS) -o $@ main.o libpart.a libshared.so $(LDLIBS) -Wl,-rpath,'$$ORIGIN'\n\
+         libpart.a: part.o\n\t$(AR) rcs $@ $^\n\
+         libshared.so: shared.c\n\t$(CC) -shared -fPIC -o $@ $^\n",
+    );
+    w.write(
+        "main.c",
+        "#include <pthread.h>\n#include <stdio.h>\nint part(int);\nint shared(int);\nint total;\n\
+         static void *work(void *a) { total = part(1) + shared(2); return a; }\n\
+         int main(void) { pthread_t t; pthread_create(&t, 0, work, 0); pthread_join(t, 0);\n\
+         printf(\"%d\\n\", total); return total; }\n",
+    );
+    w.write("part.c", "int part(int x) { return x + 1; }\n");
+    w.write("shared.c", "int calls; int shared(int x) { calls++; return x * 2; }\n");
+    let made = w.run("make", &["-s", &format!("CC={FORETELL} cc")]);
+    assert!(made.status.success(), "{}", stderr(&made));
+    assert!(w.path("main.d").exists());
+    let recorded = w.expect(6, &["record", "-o", "run.std", "--", "./program"]);
+    assert_eq!(stdout(&recorded), "6\n");
+    let trace = fs::read_to_string(w.path("run.std")).expect("a trace");
+    assert!(trace.contains("T1|w(total=6)|main.c:6|work\n"), "{trace}");
+    assert!(trace.contains("ended=exit 6"), "{trace}");
+}
+
+#[test]
+fn the_driver_passes_on_what_is_the_compilers() {
+    let w = Workshop::new();
+    assert_eq!(stdout(&w.expect(0, &["cc", "--version"])), stdout(&w.run("gcc", &["--version"])));
+    let name = "-print-file-name=libc.so";
+    assert_eq!(stdout(&w.expect(0, &["cc", name])), stdout(&w.run("gcc", &[name])));
+    w.write("a.c", "int main(void) { return FOO; }\n");
+    w.write("options", "-DFOO=3 -c 'a.c'\n-o a.o\n");
+    w.expect(0, &["cc", "@options"]);
+    w.expect(0, &["c++", "a.o", "-o", "a"]);
+    assert_eq!(w.run("./a", &[]).status.code(), Some(3));
+    assert!(stdout(&w.expect(0, &["cc", "-E", "-DFOO=4", "a.c"])).contains("return 4;"));
+    assert!(stdout(&w.expect(0, &["cc", "-MM", "a.c"])).starts_with("a.o: a.c"));
+    w.expect(1, &["cc", "-c", "a.c"]);
+    let refused = stderr(&w.expect(2, &["cc", "-static", "a.o", "-o", "b"]));
+    assert!(refused.starts_with("foretell cc: -static: ") && refused.lines().count() == 1);
+    let warned = stderr(&w.expect(0, &["cc", "-O2", "-DFOO=1", "-c", "a.c"]));
+    assert!(warned.contains("warning: optimised code"), "{warned}");
+}
+
+#[test]
+fn the_same_seed_gives_the_same_trace() {
+    let w = Workshop::new();
+    w.build("dining.c");
+    let mut traces = Vec::new();
+    for _ in 0..20 {
+        w.expect(0, &["record", "-q", "--seed", "7", "--quantum", "3", "--", "./program"]);
+        traces.push(fs::read(w.path("foretell.ft")).expect("a trace"));
+    }
+    assert!(traces.iter().all(|trace| *trace == traces[0]));
+}
+
+#[test]
+fn a_program_of_gccs_own_sanitizer_needs_no_new_build() {
+    let w = Workshop::new();
+    w.write(
+        "a.c",
+        "#include <pthread.h>\nint x;\nstatic void *f(void *a) { x = 1; return a; }\n\
+         int main(void) { pthread_t t; pthread_create(&t, 0, f, 0); x = 2; pthread_join(t, 0); }\n",
+    );
+    let built = w.run("gcc", &["-g", "-fsanitize=thread", "a.c", "-o", "a"]);
+    assert!(built.status.success(), "{}", stderr(&built));
+    w.expect(0, &["record", "-o", "a.ft", "--", "./a"]);
+    let predicted = stdout(&w.expect(1, &["predict", "a.ft"]));
+    assert!(predicted.contains("data race on x"), "{predicted}");
+}
+
+#[test]
+fn a_replay_reproduces_the_crash_every_time() {
+    let w = Workshop::new();
+    w.build("check_then_use.c");
+    w.expect(0, &["record", "-o", "run.ft", "--", "./program"]);
+    w.expect(1, &["predict", "run.ft", "--json", "run.json"]);
+    let replayed =
+        w.expect(1, &["replay", "run.ft", "race-1", "--times", "100", "--", "./program"]);
+    let expected = "race-1: SIGSEGV in get_info at check_then_use.c:18 (100 of 100)\n";
+    assert_eq!(stdout(&replayed), expected);
+    let file = fs::read_to_string(w.path("run.json")).expect("findings");
+    let file: serde_json::Value = serde_json::from_str(&file).expect("JSON");
+    let race = &file["findings"][0]["replay"];
+    assert_eq!((race["verdict"].as_str(), race["times"].as_u64()), (Some("crash"), Some(100)));
+    w.expect(0, &["verify", "run.ft", "run.json"]);
+    let unknown = stderr(&w.expect(2, &["replay", "run.ft", "race-9", "--", "./program"]));
+    assert!(unknown.contains("no finding `race-9`: there are race-1"), "{unknown}");
+}
+
+#[test]
+fn a_run_that_leaves_the_schedule_is_told() {
+    let w = Workshop::new();
+    w.build("check_then_use.c");
+    w.expect(0, &["record", "-o", "run.ft", "--", "./program"]);
+    w.build("lost_update.c");
+    let departed = stdout(&w.expect(2, &["replay", "run.ft", "race-1", "--", "./program"]));
+    assert!(departed.contains("race-1: left the schedule: expected "), "{departed}");
+}
+
+#[test]
+fn a_program_that_crashes_leaves_a_trace() {
+    let w = Workshop::new();
+    w.write(
+        "a.c",
+        "#include <pthread.h>\nint x, *p;\nstatic void *f(void *a) { x = 1; *p = 1; return a; }\n\
+         int main(void) { pthread_t t; x = 2; pthread_create(&t, 0, f, 0); pthread_join(t, 0); }\n",
+    );
+    w.expect(0, &["cc", "a.c", "-o", "a"]);
+    w.expect(139, &["record", "-o", "a.std", "--", "./a"]);
+    let trace = fs::read_to_string(w.path("a.std")).expect("a trace");
+    assert!(trace.contains("T1|w(x=1)|a.c:3|f\n") && trace.contains("ended=signal 11"), "{trace}");
+}
+
+#[test]
+fn functions_can_be_blocks() {
+    let w = Workshop::new();
+    w.build("after_you.c");
+    let blocks = |options: &[&str]| {
+        let record = [&["record", "-o", "run.std"], options, &["--", "./program"]].concat();
+        w.expect(0, &record);
+        let trace = fs::read_to_string(w.path("run.std")).expect("a trace");
+        (trace.matches("begin(pass)").count(), trace.matches("begin").count())
+    };
+    assert_eq!(blocks(&["--blocks", "none"]), (0, 0));
+    assert_eq!(blocks(&["--blocks", "markers"]), (2, 2));
+    assert_eq!(blocks(&["--blocks", "locks"]), (0, 4));
+    assert_eq!(blocks(&["--blocks", "functions", "--atomic-functions", "pas?,is_*"]), (2, 4));
+    w.expect(2, &["record", "--blocks", "functions", "--", "./program"]);
+}
+
+#[test]
+fn what_is_not_instrumented_is_told() {
+    let w = Workshop::new();
+    let told = stderr(&w.expect(2, &["record", "--", "true"]));
+    assert!(told.contains("not instrumented") && told.lines().count() == 1, "{told}");
+    let told = stderr(&w.expect(2, &["record", "--", "./nothing"]));
+    assert!(told.contains("cannot run ./nothing"), "{told}");
+}
