@@ -19,7 +19,7 @@
 //! | [`env::LOG`] | path of the log; must not exist yet (a second process finds it taken and is not recorded) | none: no recording |
 //! | [`env::MODE`] | `record`, `parallel`, `replay` | `record` |
 //! | [`env::SEED`] | seed of the scheduler, decimal | 0 |
-//! | [`env::QUANTUM`] | average number of hooks between two decisions | 1000 |
+//! | [`env::QUANTUM`] | average number of hooks between two decisions; it grows slowly in long runs | 1000 |
 //! | [`env::SCHEDULE`] | path of the schedule, for `replay` | |
 //! | [`env::WATCHDOG_SECS`] | say who is stuck when nothing moved for so long; 0: never | 10 |
 //! | [`env::STALL_SECS`] | replay: give up when a scheduled thread made no step for so long | 10 |

@@ -27,6 +27,9 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::*};
 const HOOK_NS: u64 = 50;
 /// How often a thread whose time is over looks whether everybody else is idle.
 const POLL_NS: u64 = 10_000_000;
+/// After so many decisions the quantum grows by its first value, up to this many times.
+const GROWTH_STEP: u64 = 256;
+const MAX_GROWTH: u64 = 32;
 /// Nobody holds the baton.
 pub(crate) const NONE: u32 = u32::MAX;
 
@@ -41,6 +44,8 @@ pub(crate) struct Sched {
     pub(crate) outside: u32,
     random: u64,
     quantum: u64,
+    /// Budgets given out.
+    decisions: u64,
     now: u64,
     tickets: u64,
     pub(crate) replay: Replay,
@@ -55,6 +60,7 @@ static mut SCHED: Sched = Sched {
     outside: 0,
     random: 0,
     quantum: 1000,
+    decisions: 0,
     now: 0,
     tickets: 0,
     replay: Replay::new(),
@@ -85,9 +91,12 @@ impl Sched {
         z ^ (z >> 31)
     }
 
-    /// A budget of hooks, the quantum on average.
+    /// A budget of hooks, the quantum on average. It grows slowly with the number of decisions:
+    /// a short program is cut finely, a long computation does not pay for every thousand hooks.
     fn quantum(&mut self) -> u64 {
-        let span = self.quantum.saturating_mul(2).saturating_sub(1).max(1);
+        self.decisions += 1;
+        let growth = (1 + self.decisions / GROWTH_STEP).min(MAX_GROWTH);
+        let span = self.quantum.saturating_mul(2 * growth).saturating_sub(1).max(1);
         1 + self.random() % span
     }
 
