@@ -1,0 +1,80 @@
+//! Where objects begin and end their life: addresses are used again.
+
+use super::*;
+
+/// Initialises or destroys an object and says that it begins or ends its life.
+unsafe fn life(object: usize, kind: SyncKind, pc: usize, f: &dyn Fn() -> c_int) -> c_int {
+    // SAFETY: as the program's own call.
+    unsafe {
+        let t = enter();
+        if t.is_null() {
+            return f();
+        }
+        put(t, kind, object, 0, pc);
+        let r = f();
+        leave(t);
+        r
+    }
+}
+
+macro_rules! life_fns {
+    ($($name:ident = $real:ident ( $($extra:ident)? ), $kind:ident;)*) => {$(
+        unsafe extern "C-unwind" fn $name(object: usize, $($extra: usize,)? pc: usize) -> c_int {
+            // SAFETY: as the program's own call.
+            unsafe {
+                life(object, SyncKind::$kind, pc, &|| {
+                    real!($real(object: usize $(, $extra: usize)?) -> c_int)
+                })
+            }
+        }
+    )*};
+}
+life_fns! {
+    mutex_init = pthread_mutex_init(attr), Init;
+    mutex_destroy = pthread_mutex_destroy(), Destroy;
+    rwlock_init = pthread_rwlock_init(attr), Init;
+    rwlock_destroy = pthread_rwlock_destroy(), Destroy;
+    cond_init = pthread_cond_init(attr), Init;
+    cond_destroy = pthread_cond_destroy(), Destroy;
+    spin_init = pthread_spin_init(shared), Init;
+    spin_destroy = pthread_spin_destroy(), Destroy;
+    barrier_destroy = pthread_barrier_destroy(), Destroy;
+    sem_destroy_fn = sem_destroy(), Destroy;
+    mtx_init_fn = mtx_init(kind), Init;
+    cnd_init_fn = cnd_init(), Init;
+}
+
+macro_rules! void_life_fns {
+    ($($name:ident = $real:ident;)*) => {$(
+        unsafe extern "C-unwind" fn $name(object: usize, pc: usize) {
+            // SAFETY: as the program's own call.
+            unsafe {
+                life(object, SyncKind::Destroy, pc, &|| {
+                    real!($real(object: usize));
+                    0
+                });
+            }
+        }
+    )*};
+}
+void_life_fns! {
+    mtx_destroy_fn = mtx_destroy;
+    cnd_destroy_fn = cnd_destroy;
+}
+
+entries! {
+    pthread_mutex_init => mutex_init, "rdx";
+    pthread_mutex_destroy => mutex_destroy, "rsi";
+    pthread_spin_init => spin_init, "rdx";
+    pthread_spin_destroy => spin_destroy, "rsi";
+    pthread_rwlock_init => rwlock_init, "rdx";
+    pthread_rwlock_destroy => rwlock_destroy, "rsi";
+    pthread_cond_init => cond_init, "rdx";
+    pthread_cond_destroy => cond_destroy, "rsi";
+    pthread_barrier_destroy => barrier_destroy, "rsi";
+    sem_destroy => sem_destroy_fn, "rsi";
+    mtx_init => mtx_init_fn, "rdx";
+    mtx_destroy => mtx_destroy_fn, "rsi";
+    cnd_init => cnd_init_fn, "rsi";
+    cnd_destroy => cnd_destroy_fn, "rsi";
+}

@@ -1,0 +1,182 @@
+//! Locks, conditions, semaphores, barriers, one-time initialisation.
+//!
+//! Locks and semaphores keep their real state: the non-blocking operation of the C library
+//! decides, so that types, attributes and errors are the library's own. Conditions, barriers
+//! and one-time initialisation are modelled here. Objects shared between processes are left to
+//! the library, as a call outside.
+
+mod barrier;
+mod condition;
+mod life;
+mod mutex;
+mod once;
+mod rwlock;
+mod semaphore;
+
+use crate::entry::{enter, entries, leave};
+use crate::modules::caller;
+use crate::outside;
+use crate::real::real;
+use crate::sched::{self, Deadline, Waiting, block, step, wake_waiters};
+use crate::sys::{self, now_ns};
+use crate::thread::{self, Thread, Wake};
+use foretell_rt_format::{AtomicKind, Kind, Record, SyncKind, WaitingFor};
+use libc::{EBUSY, ETIMEDOUT, timespec};
+use std::ffi::{c_int, c_uint};
+
+/// Offset of the owner's thread id in a mutex, and in a reader-writer lock (glibc, x86-64).
+pub(super) const MUTEX_OWNER: usize = 8;
+pub(super) const RWLOCK_WRITER: usize = 24;
+
+pub(crate) unsafe fn put(t: *mut Thread, kind: SyncKind, object: usize, other: usize, pc: usize) {
+    // SAFETY: `t` is the calling thread.
+    unsafe {
+        let (pc, object, other) = (pc as u64, object as u64, other as u64);
+        thread::put(t, &Record::Sync { kind, pc, object, other });
+    }
+}
+
+/// How long until an absolute time; `None` for a time that makes no sense.
+pub(crate) unsafe fn until(clock: c_int, at: *const timespec) -> Option<Deadline> {
+    // SAFETY: the program's own time.
+    let ts = unsafe { *at };
+    if !(0..1_000_000_000).contains(&ts.tv_nsec) {
+        return None;
+    }
+    let at = (ts.tv_sec.max(0) as u64).saturating_mul(1_000_000_000) + ts.tv_nsec as u64;
+    Some(Deadline::after(at.saturating_sub(now_ns(clock))))
+}
+
+/// How one kind of acquisition is done.
+pub(super) struct Acquire<'a> {
+    pub(super) kind: Kind,
+    pub(super) done: SyncKind,
+    pub(super) failed: SyncKind,
+    pub(super) waiting: WaitingFor,
+    pub(super) owner_at: usize,
+    /// The operation that does not block; `EBUSY`: not now.
+    pub(super) attempt: &'a dyn Fn() -> c_int,
+}
+
+/// How long an acquisition may take.
+#[derive(Clone, Copy)]
+pub(super) enum Patience {
+    None,
+    Until(Deadline),
+    Forever,
+}
+
+/// Takes an object, waiting for it as long as allowed.
+pub(super) unsafe fn acquire(
+    t: *mut Thread,
+    object: usize,
+    pc: usize,
+    a: &Acquire<'_>,
+    patience: Patience,
+) -> c_int {
+    // SAFETY: `t` is the calling thread.
+    unsafe {
+        step(t, a.kind, pc);
+        loop {
+            let r = (a.attempt)();
+            if r == 0 || r == libc::EOWNERDEAD {
+                put(t, a.done, object, 0, pc);
+                return r;
+            }
+            if r != EBUSY {
+                // An error: the step has been counted, so a record must stand for it.
+                put(t, a.failed, object, r as usize, pc);
+                return r;
+            }
+            let deadline = match patience {
+                Patience::None => {
+                    put(t, a.failed, object, 0, pc);
+                    return EBUSY;
+                }
+                Patience::Until(d) => Some(d),
+                Patience::Forever => None,
+            };
+            let w = Waiting { what: a.waiting, object, pc, owner_at: a.owner_at, between: false };
+            match block(t, w, deadline) {
+                Wake::Event => {}
+                Wake::Time => {
+                    put(t, a.failed, object, 0, pc);
+                    return ETIMEDOUT;
+                }
+                Wake::Interrupt => {
+                    if a.waiting == WaitingFor::Semaphore && (*t).signalled != 0 {
+                        crate::signal::deliver(t);
+                        put(t, a.failed, object, 0, pc);
+                        return libc::EINTR;
+                    }
+                    crate::signal::deliver(t);
+                }
+            }
+        }
+    }
+}
+
+/// Who may wait for a lock.
+pub(super) const LOCKERS: [WaitingFor; 2] = [WaitingFor::Lock, WaitingFor::ReadLock];
+
+/// Records what a real, blocking operation did (parallel recording, shared objects).
+pub(super) unsafe fn native(
+    t: *mut Thread,
+    object: usize,
+    pc: usize,
+    (kind, done, failed): (Kind, SyncKind, SyncKind),
+    name: &'static str,
+    f: &dyn Fn() -> c_int,
+) -> c_int {
+    // SAFETY: `t` is the calling thread.
+    unsafe {
+        step(t, kind, pc);
+        let r = if (*t).parallel { f() } else { outside::call(t, name, pc, f) };
+        put(t, if r == 0 { done } else { failed }, object, 0, pc);
+        r
+    }
+}
+
+pub(super) const MUTEX: (Kind, SyncKind, SyncKind) =
+    (Kind::Lock, SyncKind::Lock, SyncKind::TryFailed);
+
+/// Gives a lock back and lets those who wait for it try again.
+pub(super) unsafe fn release(
+    t: *mut Thread,
+    object: usize,
+    kind: SyncKind,
+    pc: usize,
+    f: &dyn Fn() -> c_int,
+) -> c_int {
+    // SAFETY: `t` is the calling thread.
+    unsafe {
+        step(t, Kind::Unlock, pc);
+        // In parallel the record's place must come before the real operation.
+        put(t, kind, object, 0, pc);
+        let r = f();
+        wake_waiters(&LOCKERS, object, usize::MAX);
+        r
+    }
+}
+
+/// The result of a C11 function.
+pub(super) const fn thrd(r: c_int) -> c_int {
+    match r {
+        0 => 0,
+        EBUSY => 1,
+        libc::ENOMEM => 3,
+        ETIMEDOUT => 4,
+        _ => 2,
+    }
+}
+
+/// C11 functions on the same objects under other names; results are translated.
+macro_rules! c11_fns {
+    ($($name:ident ( $($arg:ident : $t:ty),* ) = $imp:ident;)*) => {$(
+        unsafe extern "C-unwind" fn $name($($arg: $t,)* pc: usize) -> c_int {
+            // SAFETY: as the program's own call.
+            thrd(unsafe { $imp($($arg,)* pc) })
+        }
+    )*};
+}
+pub(super) use c11_fns;

@@ -1,0 +1,232 @@
+//! Mutexes and spin locks.
+
+use super::*;
+
+/// The kind word of a mutex (glibc, x86-64).
+unsafe fn mutex_kind(m: usize) -> u32 {
+    // SAFETY: the program's own mutex.
+    unsafe { *((m + 16) as *const u32) }
+}
+
+/// Shared between processes: not ours to model.
+unsafe fn mutex_is_shared(m: usize) -> bool {
+    // SAFETY: the program's own mutex.
+    unsafe { mutex_kind(m) & 128 != 0 }
+}
+
+unsafe fn try_mutex(m: usize) -> c_int {
+    // SAFETY: the program's own mutex.
+    unsafe {
+        let r = real!(pthread_mutex_trylock(m: usize) -> c_int);
+        let own = *((m + MUTEX_OWNER) as *const u32) == sys::gettid();
+        let checking = mutex_kind(m) & 3 == libc::PTHREAD_MUTEX_ERRORCHECK as u32;
+        if r == EBUSY && own && checking { libc::EDEADLK } else { r }
+    }
+}
+
+unsafe fn take_mutex(t: *mut Thread, m: usize, pc: usize, patience: Patience) -> c_int {
+    // SAFETY: the program's own mutex.
+    unsafe {
+        let attempt = || match patience {
+            Patience::None => real!(pthread_mutex_trylock(m: usize) -> c_int),
+            _ => try_mutex(m),
+        };
+        let a = Acquire {
+            kind: Kind::Lock,
+            done: SyncKind::Lock,
+            failed: SyncKind::TryFailed,
+            waiting: WaitingFor::Lock,
+            owner_at: MUTEX_OWNER,
+            attempt: &attempt,
+        };
+        acquire(t, m, pc, &a, patience)
+    }
+}
+
+pub(super) unsafe extern "C-unwind" fn mutex_lock(m: usize, pc: usize) -> c_int {
+    // SAFETY: as the program's own call.
+    unsafe {
+        let real = || real!(pthread_mutex_lock(m: usize) -> c_int);
+        let t = enter();
+        if t.is_null() {
+            return real();
+        }
+        let r = if (*t).parallel || mutex_is_shared(m) {
+            native(t, m, pc, MUTEX, "pthread_mutex_lock", &real)
+        } else {
+            take_mutex(t, m, pc, Patience::Forever)
+        };
+        leave(t);
+        r
+    }
+}
+
+pub(super) unsafe extern "C-unwind" fn mutex_trylock(m: usize, pc: usize) -> c_int {
+    // SAFETY: as the program's own call.
+    unsafe {
+        let t = enter();
+        if t.is_null() {
+            return real!(pthread_mutex_trylock(m: usize) -> c_int);
+        }
+        let r = take_mutex(t, m, pc, Patience::None);
+        leave(t);
+        r
+    }
+}
+
+unsafe fn mutex_until(
+    m: usize,
+    clock: c_int,
+    at: *const timespec,
+    pc: usize,
+    real: &dyn Fn() -> c_int,
+) -> c_int {
+    // SAFETY: as the program's own call.
+    unsafe {
+        let t = enter();
+        if t.is_null() {
+            return real();
+        }
+        let r = if (*t).parallel || mutex_is_shared(m) {
+            native(t, m, pc, MUTEX, "pthread_mutex_timedlock", real)
+        } else {
+            match until(clock, at) {
+                Some(d) => take_mutex(t, m, pc, Patience::Until(d)),
+                None => take_mutex(t, m, pc, Patience::Forever),
+            }
+        };
+        leave(t);
+        r
+    }
+}
+
+pub(super) unsafe extern "C-unwind" fn mutex_timedlock(
+    m: usize,
+    at: *const timespec,
+    pc: usize,
+) -> c_int {
+    // SAFETY: as the program's own call.
+    unsafe {
+        mutex_until(
+            m,
+            libc::CLOCK_REALTIME,
+            at,
+            pc,
+            &|| real!(pthread_mutex_timedlock(m: usize, at: *const timespec) -> c_int),
+        )
+    }
+}
+
+unsafe extern "C-unwind" fn mutex_clocklock(
+    m: usize,
+    clock: c_int,
+    at: *const timespec,
+    pc: usize,
+) -> c_int {
+    // SAFETY: as the program's own call.
+    unsafe {
+        mutex_until(
+            m,
+            clock,
+            at,
+            pc,
+            &|| real!(pthread_mutex_clocklock(m: usize, clock: c_int, at: *const timespec) -> c_int),
+        )
+    }
+}
+
+pub(super) unsafe extern "C-unwind" fn mutex_unlock(m: usize, pc: usize) -> c_int {
+    // SAFETY: as the program's own call.
+    unsafe {
+        let real = || real!(pthread_mutex_unlock(m: usize) -> c_int);
+        let t = enter();
+        if t.is_null() {
+            return real();
+        }
+        let r = release(t, m, SyncKind::Unlock, pc, &real);
+        leave(t);
+        r
+    }
+}
+
+unsafe extern "C-unwind" fn spin_lock(l: usize, pc: usize) -> c_int {
+    // SAFETY: as the program's own call.
+    unsafe {
+        let real = || real!(pthread_spin_lock(l: usize) -> c_int);
+        let t = enter();
+        if t.is_null() {
+            return real();
+        }
+        let r = if (*t).parallel {
+            native(t, l, pc, MUTEX, "pthread_spin_lock", &real)
+        } else {
+            take_spin(t, l, pc, Patience::Forever)
+        };
+        leave(t);
+        r
+    }
+}
+
+unsafe fn take_spin(t: *mut Thread, l: usize, pc: usize, patience: Patience) -> c_int {
+    // SAFETY: the program's own lock.
+    let attempt = || unsafe { real!(pthread_spin_trylock(l: usize) -> c_int) };
+    let a = Acquire {
+        kind: Kind::Lock,
+        done: SyncKind::Lock,
+        failed: SyncKind::TryFailed,
+        waiting: WaitingFor::Lock,
+        owner_at: 0,
+        attempt: &attempt,
+    };
+    // SAFETY: `t` is the calling thread.
+    unsafe { acquire(t, l, pc, &a, patience) }
+}
+
+unsafe extern "C-unwind" fn spin_trylock(l: usize, pc: usize) -> c_int {
+    // SAFETY: as the program's own call.
+    unsafe {
+        let t = enter();
+        if t.is_null() {
+            return real!(pthread_spin_trylock(l: usize) -> c_int);
+        }
+        let r = take_spin(t, l, pc, Patience::None);
+        leave(t);
+        r
+    }
+}
+
+unsafe extern "C-unwind" fn spin_unlock(l: usize, pc: usize) -> c_int {
+    // SAFETY: as the program's own call.
+    unsafe {
+        let real = || real!(pthread_spin_unlock(l: usize) -> c_int);
+        let t = enter();
+        if t.is_null() {
+            return real();
+        }
+        let r = release(t, l, SyncKind::Unlock, pc, &real);
+        leave(t);
+        r
+    }
+}
+
+c11_fns! {
+    mtx_lock_fn(m: usize) = mutex_lock;
+    mtx_trylock_fn(m: usize) = mutex_trylock;
+    mtx_timedlock_fn(m: usize, at: *const timespec) = mutex_timedlock;
+    mtx_unlock_fn(m: usize) = mutex_unlock;
+}
+
+entries! {
+    pthread_mutex_lock => mutex_lock, "rsi";
+    pthread_mutex_trylock => mutex_trylock, "rsi";
+    pthread_mutex_timedlock => mutex_timedlock, "rdx";
+    pthread_mutex_clocklock => mutex_clocklock, "rcx";
+    pthread_mutex_unlock => mutex_unlock, "rsi";
+    pthread_spin_lock => spin_lock, "rsi";
+    pthread_spin_trylock => spin_trylock, "rsi";
+    pthread_spin_unlock => spin_unlock, "rsi";
+    mtx_lock => mtx_lock_fn, "rsi";
+    mtx_trylock => mtx_trylock_fn, "rsi";
+    mtx_timedlock => mtx_timedlock_fn, "rdx";
+    mtx_unlock => mtx_unlock_fn, "rsi";
+}

@@ -1,0 +1,149 @@
+//! Reader-writer locks.
+
+use super::*;
+
+const READER: (Kind, SyncKind, SyncKind) =
+    (Kind::ReadLock, SyncKind::ReadLock, SyncKind::TryReadFailed);
+
+unsafe fn take_rwlock(
+    t: *mut Thread,
+    l: usize,
+    pc: usize,
+    write: bool,
+    patience: Patience,
+) -> c_int {
+    // SAFETY: the program's own lock.
+    let attempt = || unsafe {
+        if write {
+            real!(pthread_rwlock_trywrlock(l: usize) -> c_int)
+        } else {
+            real!(pthread_rwlock_tryrdlock(l: usize) -> c_int)
+        }
+    };
+    let (kind, done, failed) = if write { MUTEX } else { READER };
+    let waiting = if write { WaitingFor::Lock } else { WaitingFor::ReadLock };
+    let a = Acquire { kind, done, failed, waiting, owner_at: RWLOCK_WRITER, attempt: &attempt };
+    // SAFETY: `t` is the calling thread.
+    unsafe {
+        // The library refuses what would deadlock; trying would only say busy.
+        let own = *((l + RWLOCK_WRITER) as *const u32) == sys::gettid();
+        if own && !matches!(patience, Patience::None) {
+            step(t, kind, pc);
+            put(t, failed, l, libc::EDEADLK as usize, pc);
+            return libc::EDEADLK;
+        }
+        acquire(t, l, pc, &a, patience)
+    }
+}
+
+macro_rules! rwlock_fns {
+    ($($name:ident = $real:ident, $write:literal, $patience:expr;)*) => {$(
+        unsafe extern "C-unwind" fn $name(l: usize, pc: usize) -> c_int {
+            // SAFETY: as the program's own call.
+            unsafe {
+                let real = || real!($real(l: usize) -> c_int);
+                let t = enter();
+                if t.is_null() {
+                    return real();
+                }
+                let r = if (*t).parallel {
+                    native(t, l, pc, if $write { MUTEX } else { READER }, stringify!($real), &real)
+                } else {
+                    take_rwlock(t, l, pc, $write, $patience)
+                };
+                leave(t);
+                r
+            }
+        }
+    )*};
+}
+rwlock_fns! {
+    rwlock_rdlock = pthread_rwlock_rdlock, false, Patience::Forever;
+    rwlock_tryrdlock = pthread_rwlock_tryrdlock, false, Patience::None;
+    rwlock_wrlock = pthread_rwlock_wrlock, true, Patience::Forever;
+    rwlock_trywrlock = pthread_rwlock_trywrlock, true, Patience::None;
+}
+
+unsafe fn rwlock_until(
+    l: usize,
+    write: bool,
+    clock: c_int,
+    at: *const timespec,
+    pc: usize,
+    real: &dyn Fn() -> c_int,
+) -> c_int {
+    // SAFETY: as the program's own call.
+    unsafe {
+        let t = enter();
+        if t.is_null() {
+            return real();
+        }
+        let r = if (*t).parallel {
+            native(t, l, pc, if write { MUTEX } else { READER }, "pthread_rwlock_timed", real)
+        } else {
+            match until(clock, at) {
+                Some(d) => take_rwlock(t, l, pc, write, Patience::Until(d)),
+                None => take_rwlock(t, l, pc, write, Patience::Forever),
+            }
+        };
+        leave(t);
+        r
+    }
+}
+
+macro_rules! rwlock_timed_fns {
+    ($($timed:ident $clocked:ident = $rt:ident $rc:ident, $write:literal;)*) => {$(
+        unsafe extern "C-unwind" fn $timed(l: usize, at: *const timespec, pc: usize) -> c_int {
+            // SAFETY: as the program's own call.
+            unsafe {
+                rwlock_until(l, $write, libc::CLOCK_REALTIME, at, pc, &|| {
+                    real!($rt(l: usize, at: *const timespec) -> c_int)
+                })
+            }
+        }
+        unsafe extern "C-unwind" fn $clocked(
+            l: usize, clock: c_int, at: *const timespec, pc: usize,
+        ) -> c_int {
+            // SAFETY: as the program's own call.
+            unsafe {
+                rwlock_until(l, $write, clock, at, pc, &|| {
+                    real!($rc(l: usize, clock: c_int, at: *const timespec) -> c_int)
+                })
+            }
+        }
+    )*};
+}
+rwlock_timed_fns! {
+    rwlock_timedrdlock rwlock_clockrdlock =
+        pthread_rwlock_timedrdlock pthread_rwlock_clockrdlock, false;
+    rwlock_timedwrlock rwlock_clockwrlock =
+        pthread_rwlock_timedwrlock pthread_rwlock_clockwrlock, true;
+}
+
+unsafe extern "C-unwind" fn rwlock_unlock(l: usize, pc: usize) -> c_int {
+    // SAFETY: as the program's own call.
+    unsafe {
+        let real = || real!(pthread_rwlock_unlock(l: usize) -> c_int);
+        let t = enter();
+        if t.is_null() {
+            return real();
+        }
+        let write = *((l + RWLOCK_WRITER) as *const u32) == sys::gettid();
+        let kind = if write { SyncKind::Unlock } else { SyncKind::ReadUnlock };
+        let r = release(t, l, kind, pc, &real);
+        leave(t);
+        r
+    }
+}
+
+entries! {
+    pthread_rwlock_rdlock => rwlock_rdlock, "rsi";
+    pthread_rwlock_tryrdlock => rwlock_tryrdlock, "rsi";
+    pthread_rwlock_timedrdlock => rwlock_timedrdlock, "rdx";
+    pthread_rwlock_clockrdlock => rwlock_clockrdlock, "rcx";
+    pthread_rwlock_wrlock => rwlock_wrlock, "rsi";
+    pthread_rwlock_trywrlock => rwlock_trywrlock, "rsi";
+    pthread_rwlock_timedwrlock => rwlock_timedwrlock, "rdx";
+    pthread_rwlock_clockwrlock => rwlock_clockwrlock, "rcx";
+    pthread_rwlock_unlock => rwlock_unlock, "rsi";
+}
