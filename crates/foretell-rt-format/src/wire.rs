@@ -196,11 +196,30 @@ pub unsafe fn put_access(
     addr: u64,
     value: u64,
 ) -> *mut u8 {
+    // SAFETY: promised by the caller.
+    unsafe {
+        let (at, index) = use_slot(at, slots, pc);
+        put_access_in(at, slots.add(index), index, write, log2, addr, value)
+    }
+}
+
+/// The same for a code address whose slot is known to stand for it.
+///
+/// # Safety
+/// `at` is writable for [`MAX_RECORD_LEN`] bytes; `slot` is the slot with this index.
+#[inline(always)]
+pub unsafe fn put_access_in(
+    at: *mut u8,
+    slot: *mut Slot,
+    index: usize,
+    write: bool,
+    log2: u8,
+    addr: u64,
+    value: u64,
+) -> *mut u8 {
     // SAFETY: promised by the caller. Eight bytes are stored whatever the form; what spills over
     // is overwritten by the value, and the value's own spill is zero, so a zero tag follows.
     unsafe {
-        let (at, index) = use_slot(at, slots, pc);
-        let slot = slots.add(index);
         let delta = addr.wrapping_sub((*slot).addr);
         (*slot).addr = addr;
         let (a, v) = (delta_form(delta), value_form(value));

@@ -4,12 +4,58 @@ use crate::entry::{enter, entries, leave, plain_entries};
 use crate::log;
 use crate::sched::step;
 use crate::thread::{self, MAX_DEPTH, Pending, Thread, VOLATILE, flush, pending_code};
-use foretell_rt_format::{AccessKind, Kind, MAX_RANGE_DATA, Record};
+use foretell_rt_format::{AccessKind, Kind, MAX_RANGE_DATA, Record, put_access_in, slot_of};
 use std::sync::atomic::Ordering::Relaxed;
 
-/// The hook before an access of `1 << LOG2` bytes.
+/// The hook before an access of `1 << log2` bytes. The fast path makes no call and decides
+/// before it changes anything else: all that is rare is the slow path's.
 #[inline(always)]
 unsafe fn access(addr: usize, pc: usize, log2: u32, write: bool) {
+    let code = pending_code(log2, write);
+    let t = crate::tls::get();
+    // SAFETY: `t` is the calling thread; the pending address was accessed by the program.
+    unsafe {
+        // Not recorded; busy, signalled, parallel.
+        if t.is_null() || (&raw const (*t).busy).cast::<u32>().read() != 0 {
+            return access_slow(addr, pc, code);
+        }
+        // From here on signals are kept: what is read below stays as it is.
+        std::ptr::write_volatile(&raw mut (*t).busy, 1);
+        let p = (*t).pending;
+        let stream = (*t).stream;
+        let cur = (*stream).cur;
+        let index = slot_of(p.pc as u64);
+        let slot = (*stream).slots.add(index);
+        // Nothing pending, or something wide or volatile; eight bytes that may reach into the
+        // next page; a new code address; the scheduler's turn; no room.
+        if p.code & !FAST_CODE != pending_code(0, false)
+            || p.addr & 0xfff > 0xff8
+            || (*slot).pc != p.pc as u64
+            || (*t).budget <= 0
+            || cur > (*stream).limit
+        {
+            leave(t);
+            return access_slow(addr, pc, code);
+        }
+        let unused = 64 - (8 << (p.code & 3));
+        let value = (p.addr as *const u64).read_unaligned() << unused >> unused;
+        let (was_write, was_log2) = (p.code & 8 != 0, (p.code & 3) as u8);
+        (*stream).cur = put_access_in(cur, slot, index, was_write, was_log2, p.addr as u64, value);
+        (*t).budget -= 1;
+        (*t).pending.addr = addr;
+        (*t).pending.pc = pc;
+        (*t).pending.code = code;
+        leave(t);
+    }
+}
+
+/// Bits of the code of a pending access that the fast path takes: 1 to 8 bytes, read or write.
+const FAST_CODE: u32 = 8 | 3;
+
+/// The same in full.
+#[cold]
+#[inline(never)]
+unsafe extern "C" fn access_slow(addr: usize, pc: usize, code: u32) {
     let mut t = crate::tls::get();
     // SAFETY: `t` is the calling thread.
     unsafe {
@@ -21,9 +67,9 @@ unsafe fn access(addr: usize, pc: usize, log2: u32, write: bool) {
         }
         std::ptr::write_volatile(&raw mut (*t).busy, 1);
         flush(t);
-        step(t, if write { Kind::Write } else { Kind::Read }, pc);
+        step(t, if code & 8 != 0 { Kind::Write } else { Kind::Read }, pc);
         let seq = if (*t).parallel { log::SEQ.fetch_add(1, Relaxed) } else { 0 };
-        (*t).pending = Pending { addr, pc, code: pending_code(log2, write), seq };
+        (*t).pending = Pending { addr, pc, code, seq };
         leave(t);
     }
 }

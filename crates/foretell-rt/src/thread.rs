@@ -66,6 +66,8 @@ pub(crate) struct Thread {
     /// A signal is kept.
     pub(crate) signalled: u8,
     pub(crate) parallel: bool,
+    /// With the three before it one word that is zero in the fast path.
+    pub(crate) zero: u8,
     /// Stack pointers of the functions entered, for `longjmp`.
     pub(crate) depth: usize,
     pub(crate) frames: *mut usize,
@@ -128,6 +130,7 @@ impl Thread {
             busy: 1,
             signalled: 0,
             parallel: false,
+            zero: 0,
             depth: 0,
             frames,
             go: AtomicU32::new(0),
