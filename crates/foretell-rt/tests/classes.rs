@@ -240,6 +240,36 @@ fn processes() {
     assert_eq!(run.count(|r| matches!(r, Record::ModuleGone { .. })), 1);
 }
 
+/// Instrumented code that comes later is recorded too, and its module is in the log.
+#[test]
+fn a_library_loaded_at_run_time() {
+    let program = Program::build("loads.c");
+    let library = program.path("plugin.so");
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/c/plugin.c");
+    let compiler = |args: &[&str]| {
+        let status = std::process::Command::new("gcc").args(args).status();
+        assert!(status.expect("a compiler").success());
+    };
+    let object = program.path("plugin.o").to_string_lossy().into_owned();
+    let path = library.to_string_lossy().into_owned();
+    compiler(&["-g", "-O0", "-fsanitize=thread", "-fPIC", "-c", source, "-o", &object]);
+    compiler(&["-shared", &object, "-o", &path]);
+    let run = program.record_ok(&[&path]);
+    let (start, end) = run
+        .entries()
+        .iter()
+        .find_map(|e| match e.record {
+            Record::Module { start, end, path, .. } if path.ends_with(b"plugin.so") => {
+                Some((start, end))
+            }
+            _ => None,
+        })
+        .expect("its module");
+    let inside =
+        |r: &Record<'_>| matches!(r, Record::Access { pc, .. } if (start..end).contains(pc));
+    assert_eq!(run.count(inside), 200);
+}
+
 #[test]
 fn every_end_is_the_programs_own_and_is_in_the_log() {
     let program = Program::build("ends.c");
