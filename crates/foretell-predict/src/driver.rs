@@ -175,7 +175,10 @@ pub fn predict(
         deadline: options.budget.map(|b| Instant::now() + b),
         defects: Mutex::new(Vec::new()),
     };
-    let parts = in_parallel(options.jobs, || chunks.par_iter().map(|c| run.chunk(c)).collect());
+    let parts = match options.jobs {
+        1 => chunks.iter().map(|c| run.chunk(c)).collect(),
+        jobs => in_parallel(jobs, || chunks.par_iter().map(|c| run.chunk(c)).collect()),
+    };
     let defects = run.defects.into_inner().unwrap_or_default();
     if !defects.is_empty() {
         return Err(defects);

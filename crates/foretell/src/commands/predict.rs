@@ -9,6 +9,8 @@ use std::time::Duration;
 use foretell_model::Structure;
 use foretell_predict::analyses::{Analysis, Candidate};
 use foretell_predict::driver::{self, Counts, Options, Prediction, Progress};
+use foretell_predict::engines::EngineKind;
+use foretell_predict::engines::smt::SmtOptions;
 use foretell_predict::finding::Defect;
 use foretell_report::json::{self, Block, Findings, Kind, Shard, TraceInfo};
 use foretell_report::text::{self, Look};
@@ -42,6 +44,18 @@ pub(crate) struct Predict {
     /// Which other interleavings count as possible: auto, view, value
     #[arg(long, default_value = "auto")]
     model: ModelChoice,
+
+    /// What decides the queries: auto, order, or the external solvers z3, cvc5, yices
+    #[arg(long, default_value = "auto")]
+    engine: EngineChoice,
+
+    /// External solvers: order variables as bit-vectors instead of integers
+    #[arg(long)]
+    bit_blast: bool,
+
+    /// External solvers: write every instance to this directory as SMT-LIB
+    #[arg(long, value_name = "DIR")]
+    dump_smt: Option<PathBuf>,
 
     /// What to print
     #[arg(long, value_enum, default_value = "text")]
@@ -102,6 +116,21 @@ impl std::str::FromStr for ModelChoice {
     }
 }
 
+/// An engine, or the one that is best here: our own.
+#[derive(Clone, Copy, Debug)]
+struct EngineChoice(EngineKind);
+
+impl std::str::FromStr for EngineChoice {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        match name {
+            "auto" => Ok(EngineChoice(EngineKind::default())),
+            name => name.parse().map(EngineChoice),
+        }
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
 enum Format {
     Text,
@@ -117,6 +146,7 @@ fn seconds(text: &str) -> Result<Duration, String> {
 
 impl Predict {
     pub(crate) fn run(self, terminal: &mut Terminal) -> Result<Status, Failure> {
+        self.check_engine()?;
         let stop = progress::stop_on_interrupt();
         let mut status = Status::Clean;
         let mut documents = Vec::new();
@@ -143,6 +173,20 @@ impl Predict {
             })?;
         }
         Ok(status)
+    }
+
+    /// That the engine can run, and that its options mean something.
+    fn check_engine(&self) -> Result<(), Failure> {
+        let engine = self.engine.0;
+        engine.available().map_err(|message| Failure::Input(format!("foretell: {message}")))?;
+        if engine.smt_solver().is_none() && (self.bit_blast || self.dump_smt.is_some()) {
+            let message = "--bit-blast and --dump-smt are for --engine z3, cvc5 or yices";
+            return Err(Failure::Input(format!("foretell: {message}")));
+        }
+        if let Some(dir) = &self.dump_smt {
+            std::fs::create_dir_all(dir).map_err(Failure::file(dir))?;
+        }
+        Ok(())
     }
 
     fn choose_model(&self, path: &Path, trace: &Trace) -> Result<Model, Failure> {
@@ -179,6 +223,12 @@ impl Predict {
             timeout: self.timeout,
             budget: self.budget,
             jobs: self.jobs.map_or(0, usize::from),
+            engine: self.engine.0,
+            smt: SmtOptions {
+                bit_blast: self.bit_blast,
+                dump: self.dump_smt.clone(),
+                ..SmtOptions::default()
+            },
             stop: Some(stop),
             progress: Some(&progress),
             ..Options::default()
