@@ -136,7 +136,11 @@ impl MustOrder {
     /// The latest row of a thread that is not after `time`.
     fn row(&self, thread: ThreadId, time: u32) -> &[u32] {
         let timeline = &self.timelines[thread.index()];
-        let i = timeline.times.partition_point(|&t| t <= time) - 1;
+        // While the trace is swept, it is mostly the last one.
+        let i = match timeline.times.last() {
+            Some(&last) if last <= time => timeline.times.len() - 1,
+            _ => timeline.times.partition_point(|&t| t <= time) - 1,
+        };
         &timeline.rows[i * self.threads..(i + 1) * self.threads]
     }
 }

@@ -260,6 +260,7 @@ impl Predict {
                     writeln!(terminal, "{}:", findings.trace.path)?;
                 }
                 text::findings(terminal, findings, Some(trace), &look)?;
+                race_units(terminal, findings)?;
                 if self.stats {
                     phases(terminal, &prediction.counts)?;
                 }
@@ -353,6 +354,20 @@ fn add_race_units(file: &mut Findings) {
             counts.extra.insert(name.to_owned(), count.into());
         }
     }
+}
+
+fn race_units(terminal: &mut Terminal, findings: &Findings) -> std::io::Result<()> {
+    let Some(counts) = findings.summary.get(&Kind::Race).filter(|c| c.predicted > 0) else {
+        return Ok(());
+    };
+    let unit = |name: &str| counts.extra.get(name).and_then(serde_json::Value::as_u64).unwrap_or(0);
+    writeln!(
+        terminal,
+        "races shown: {} pairs of events, {} second events, {} pairs of places",
+        unit("event_pairs"),
+        unit("second_events"),
+        unit("location_pairs")
+    )
 }
 
 /// The phases of the papers' tables.
