@@ -3,20 +3,23 @@
 //! Accesses of different sizes may overlap, and overlapping accesses conflict. So the memory that was touched
 //! is cut at every place where some access begins or ends, and at every multiple of eight: the
 //! pieces are the granules, each the variable of the trace, and an access is one event for each
-//! granule that it covers. A granule that one thread alone ever touched is private: its
-//! accesses do not reach the trace.
+//! granule that it covers. A granule that one thread alone ever touched is private, and one that nobody
+//! ever wrote conflicts with nothing: their accesses do not reach the trace. Freeing memory
+//! touches and writes whatever somebody touched in it.
 
 use rustc_hash::FxHashMap;
 
 use crate::regions::{RegionId, Regions};
 
 /// Eight bytes of memory.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Default, Debug)]
 struct Word {
     /// Who touched each byte, plus one; 0 for nobody.
     owner: [u16; 8],
     /// Bytes that more than one thread touched.
     shared: u8,
+    /// Bytes that were written.
+    written: u8,
     /// Bytes at which an access began, or before which one ended.
     cuts: u8,
 }
@@ -29,47 +32,115 @@ pub(crate) struct Granule {
     pub(crate) len: u8,
 }
 
+/// Words in a page, and bytes.
+const PAGE_WORDS: usize = 64;
+const PAGE: u64 = 8 * PAGE_WORDS as u64;
+/// Pages that are found without the index.
+const CACHED: usize = 256;
+
+/// The words of one region in an aligned piece of memory.
+struct Page {
+    region: RegionId,
+    addr: u64,
+    words: [Word; PAGE_WORDS],
+}
+
 /// The memory that the run touched.
-#[derive(Default)]
 pub(crate) struct Granules {
-    words: FxHashMap<(RegionId, u64), Word>,
-    /// The words of each region that were touched by more than one thread.
-    shared_words: FxHashMap<RegionId, Vec<u64>>,
+    pages: Vec<Page>,
+    index: FxHashMap<(RegionId, u64), u32>,
+    /// Pages found last, by their address.
+    cache: [u32; CACHED],
+    /// The pages of each region.
+    of_region: FxHashMap<RegionId, Vec<u32>>,
+}
+
+impl Default for Granules {
+    fn default() -> Self {
+        Granules {
+            pages: Vec::new(),
+            index: FxHashMap::default(),
+            cache: [u32::MAX; CACHED],
+            of_region: FxHashMap::default(),
+        }
+    }
 }
 
 impl Granules {
     /// Notes an access of `thread` to `len` bytes.
-    pub(crate) fn touch(&mut self, regions: &mut Regions, thread: u32, addr: u64, len: u64) {
-        // Beyond this many threads they are not told apart: nothing of theirs is private.
-        let me = u16::try_from(thread + 1).unwrap_or(u16::MAX);
+    pub(crate) fn touch(
+        &mut self,
+        regions: &mut Regions,
+        thread: u32,
+        addr: u64,
+        len: u64,
+        write: bool,
+    ) {
+        let me = owner(thread);
         for (at, from, to) in words(addr, len) {
             let region = regions.of(at + u64::from(from));
-            let word = self.words.entry((region, at)).or_insert(Word {
-                owner: [0; 8],
-                shared: 0,
-                cuts: 0,
-            });
+            let page = match self.find(region, at) {
+                Some(page) => page,
+                None => self.add(region, at),
+            };
+            let word = &mut self.pages[page].words[index_in_page(at)];
             word.cuts |= 1 << from;
             if to < 8 {
                 word.cuts |= 1 << to;
+            }
+            if write {
+                word.written |= mask(from, to);
             }
             for byte in from..to {
                 let owner = &mut word.owner[usize::from(byte)];
                 if *owner == 0 {
                     *owner = me;
                 } else if *owner != me || me == u16::MAX {
-                    if word.shared == 0 {
-                        self.shared_words.entry(region).or_default().push(at);
-                    }
                     word.shared |= 1 << byte;
                 }
             }
         }
     }
 
+    /// `thread` frees a region.
+    pub(crate) fn free(&mut self, region: RegionId, thread: u32) {
+        let me = owner(thread);
+        for &page in self.of_region.get(&region).map_or(&[][..], Vec::as_slice) {
+            for word in &mut self.pages[page as usize].words {
+                for (byte, &owner) in word.owner.iter().enumerate().filter(|(_, o)| **o != 0) {
+                    word.written |= 1 << byte;
+                    if owner != me {
+                        word.shared |= 1 << byte;
+                    }
+                }
+            }
+        }
+    }
+
+    fn find(&mut self, region: RegionId, at: u64) -> Option<usize> {
+        let addr = at & !(PAGE - 1);
+        let slot = (addr / PAGE) as usize % CACHED;
+        let cached = self.cache[slot] as usize;
+        if self.pages.get(cached).is_some_and(|p| p.addr == addr && p.region == region) {
+            return Some(cached);
+        }
+        let page = *self.index.get(&(region, addr))?;
+        self.cache[slot] = page;
+        Some(page as usize)
+    }
+
+    fn add(&mut self, region: RegionId, at: u64) -> usize {
+        let addr = at & !(PAGE - 1);
+        let page = self.pages.len();
+        self.pages.push(Page { region, addr, words: [Word::default(); PAGE_WORDS] });
+        self.index.insert((region, addr), page as u32);
+        self.of_region.entry(region).or_default().push(page as u32);
+        page
+    }
+
     /// The shared granules among `len` bytes.
     pub(crate) fn shared(
-        &self,
+        &mut self,
         regions: &mut Regions,
         addr: u64,
         len: u64,
@@ -78,8 +149,8 @@ impl Granules {
         out.clear();
         for (at, from, to) in words(addr, len) {
             let region = regions.of(at + u64::from(from));
-            if let Some(word) = self.words.get(&(region, at)) {
-                word.granules(region, at, from, to, out);
+            if let Some(page) = self.find(region, at) {
+                self.pages[page].words[index_in_page(at)].granules(region, at, from, to, out);
             }
         }
     }
@@ -87,20 +158,20 @@ impl Granules {
     /// Every shared granule of a region, by address.
     pub(crate) fn of_region(&self, region: RegionId) -> Vec<Granule> {
         let mut out = Vec::new();
-        let mut at = self.shared_words.get(&region).cloned().unwrap_or_default();
-        at.sort_unstable();
-        for at in at {
-            if let Some(word) = self.words.get(&(region, at)) {
-                word.granules(region, at, 0, 8, &mut out);
+        for &page in self.of_region.get(&region).map_or(&[][..], Vec::as_slice) {
+            let page = &self.pages[page as usize];
+            for (i, word) in page.words.iter().enumerate() {
+                word.granules(region, page.addr + 8 * i as u64, 0, 8, &mut out);
             }
         }
+        out.sort_unstable_by_key(|g| g.addr);
         out
     }
 }
 
 impl Word {
     fn granules(&self, region: RegionId, at: u64, from: u8, to: u8, out: &mut Vec<Granule>) {
-        if self.shared == 0 {
+        if self.shared == 0 || self.written == 0 {
             return;
         }
         let mut start = from;
@@ -109,13 +180,27 @@ impl Word {
             while end < 8 && self.cuts & (1 << end) == 0 {
                 end += 1;
             }
-            let mask = (((1u16 << end) - 1) & !((1u16 << start) - 1)) as u8;
-            if self.shared & mask != 0 {
+            let mask = mask(start, end);
+            if self.shared & mask != 0 && self.written & mask != 0 {
                 out.push(Granule { region, addr: at + u64::from(start), len: end - start });
             }
             start = end;
         }
     }
+}
+
+/// How a thread is noted. Beyond this many they are not told apart: nothing of theirs is private.
+fn owner(thread: u32) -> u16 {
+    u16::try_from(thread.saturating_add(1)).unwrap_or(u16::MAX)
+}
+
+fn index_in_page(at: u64) -> usize {
+    (at / 8) as usize % PAGE_WORDS
+}
+
+/// The bits of bytes `from..to`.
+fn mask(from: u8, to: u8) -> u8 {
+    (((1u16 << to) - 1) & !((1u16 << from) - 1)) as u8
 }
 
 /// The words that `len` bytes at `addr` touch: address of the word, first byte, end.
@@ -137,8 +222,9 @@ fn words(addr: u64, len: u64) -> impl Iterator<Item = (u64, u8, u8)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::regions::ELSEWHERE;
 
-    fn spans(g: &Granules, addr: u64, len: u64) -> Vec<(u64, u8)> {
+    fn spans(g: &mut Granules, addr: u64, len: u64) -> Vec<(u64, u8)> {
         let mut out = Vec::new();
         g.shared(&mut Regions::new(), addr, len, &mut out);
         out.iter().map(|g| (g.addr, g.len)).collect()
@@ -147,26 +233,46 @@ mod tests {
     #[test]
     fn overlapping_accesses_are_cut_into_the_same_pieces() {
         let (mut g, mut r) = (Granules::default(), Regions::new());
-        g.touch(&mut r, 0, 64, 8);
-        g.touch(&mut r, 1, 64, 4);
-        g.touch(&mut r, 1, 68, 4);
-        assert_eq!(spans(&g, 64, 8), [(64, 4), (68, 4)]);
-        assert_eq!(spans(&g, 68, 4), [(68, 4)]);
+        g.touch(&mut r, 0, 64, 8, true);
+        g.touch(&mut r, 1, 64, 4, false);
+        g.touch(&mut r, 1, 68, 4, false);
+        assert_eq!(spans(&mut g, 64, 8), [(64, 4), (68, 4)]);
+        assert_eq!(spans(&mut g, 68, 4), [(68, 4)]);
         // Unaligned: cut at the word as well.
-        g.touch(&mut r, 0, 78, 4);
-        g.touch(&mut r, 1, 78, 4);
-        assert_eq!(spans(&g, 78, 4), [(78, 2), (80, 2)]);
+        g.touch(&mut r, 0, 78, 4, true);
+        g.touch(&mut r, 1, 78, 4, true);
+        assert_eq!(spans(&mut g, 78, 4), [(78, 2), (80, 2)]);
     }
 
     #[test]
     fn what_one_thread_touches_is_private() {
         let (mut g, mut r) = (Granules::default(), Regions::new());
-        g.touch(&mut r, 0, 64, 4);
-        g.touch(&mut r, 1, 68, 4);
-        g.touch(&mut r, 0, 64, 4);
-        assert_eq!(spans(&g, 64, 8), []);
-        g.touch(&mut r, 2, 64, 1);
-        assert_eq!(spans(&g, 64, 8), [(64, 1)]);
-        assert_eq!(g.of_region(crate::regions::ELSEWHERE).len(), 1);
+        g.touch(&mut r, 0, 64, 4, true);
+        g.touch(&mut r, 1, 68, 4, true);
+        g.touch(&mut r, 0, 64, 4, false);
+        assert_eq!(spans(&mut g, 64, 8), []);
+        g.touch(&mut r, 2, 64, 1, false);
+        assert_eq!(spans(&mut g, 64, 8), [(64, 1)]);
+        assert_eq!(g.of_region(ELSEWHERE).len(), 1);
+    }
+
+    #[test]
+    fn what_nobody_writes_is_left_out_until_it_is_freed() {
+        let (mut g, mut r) = (Granules::default(), Regions::new());
+        g.touch(&mut r, 0, 640, 4, false);
+        g.touch(&mut r, 1, 640, 4, false);
+        assert_eq!(spans(&mut g, 640, 4), []);
+        g.free(ELSEWHERE, 1);
+        assert_eq!(spans(&mut g, 640, 4), [(640, 4)]);
+    }
+
+    #[test]
+    fn freeing_what_another_thread_touched_shares_it() {
+        let (mut g, mut r) = (Granules::default(), Regions::new());
+        g.touch(&mut r, 1, 64, 4, true);
+        g.free(ELSEWHERE, 1);
+        assert_eq!(spans(&mut g, 64, 4), []);
+        g.free(ELSEWHERE, 0);
+        assert_eq!(spans(&mut g, 64, 4), [(64, 4)]);
     }
 }

@@ -16,6 +16,9 @@ use rustc_hash::FxHashMap;
 /// A region, numbered in the order of their births.
 pub(crate) type RegionId = u32;
 
+/// Spans that are found without a search.
+const CACHED: usize = 64;
+
 /// The region of everything that no other region holds.
 pub(crate) const ELSEWHERE: RegionId = 0;
 
@@ -48,8 +51,8 @@ pub(crate) struct Regions {
     kinds: Vec<(RegionKind, u64, u64)>,
     /// Allocations so far by the place of the call.
     allocations: FxHashMap<u64, u32>,
-    /// The span found last: accesses come in groups.
-    last: (u64, u64, RegionId),
+    /// Spans found last, by their address: accesses come in groups.
+    cache: [(u64, u64, RegionId); CACHED],
 }
 
 impl Regions {
@@ -58,7 +61,7 @@ impl Regions {
             live: BTreeMap::new(),
             kinds: vec![(RegionKind::Elsewhere, 0, 0)],
             allocations: FxHashMap::default(),
-            last: (0, 0, ELSEWHERE),
+            cache: [(0, 0, ELSEWHERE); CACHED],
         }
     }
 
@@ -117,18 +120,19 @@ impl Regions {
         let region = self.kinds.len() as RegionId;
         self.kinds.push((kind, start, end));
         self.live.insert(start, Span { end, region });
-        self.last = (0, 0, ELSEWHERE);
+        self.cache = [(0, 0, ELSEWHERE); CACHED];
     }
 
     /// The region that holds an address.
     pub(crate) fn of(&mut self, addr: u64) -> RegionId {
-        let (start, end, region) = self.last;
+        let slot = (addr >> 12) as usize % CACHED;
+        let (start, end, region) = self.cache[slot];
         if start <= addr && addr < end {
             return region;
         }
         match self.live.range(..=addr).next_back() {
             Some((&start, span)) if addr < span.end => {
-                self.last = (start, span.end, span.region);
+                self.cache[slot] = (start, span.end, span.region);
                 span.region
             }
             _ => ELSEWHERE,

@@ -41,7 +41,7 @@ pub struct Translated {
     pub steps: Steps,
     /// Accesses in the log.
     pub accesses: u64,
-    /// Accesses that were left out because nobody else touched that memory.
+    /// Accesses that were left out: to memory of one thread alone, or that nobody wrote.
     pub private: u64,
     /// What was dropped to make the trace legal.
     pub repairs: Vec<Repair>,
@@ -88,7 +88,12 @@ impl Survey {
             };
             regions.apply(entry.thread, &entry.record);
             if let Some((addr, len)) = touched(&entry.record) {
-                granules.touch(&mut regions, entry.thread, addr, len);
+                granules.touch(&mut regions, entry.thread, addr, len, writes(&entry.record));
+            }
+            if let Record::Free { counted: true, addr, .. } = entry.record
+                && let Some((region, _)) = regions.extent(addr)
+            {
+                granules.free(region, entry.thread);
             }
             if blocks.locks {
                 scopes.take(&entry);
@@ -106,6 +111,19 @@ fn touched(record: &Record<'_>) -> Option<(u64, u64)> {
         | Record::Atomic { addr, size, .. } => Some((addr, u64::from(size))),
         Record::Range { addr, len, .. } => Some((addr, len)),
         _ => None,
+    }
+}
+
+/// Whether an access writes.
+fn writes(record: &Record<'_>) -> bool {
+    match record {
+        Record::Access { kind, .. } | Record::Wide { kind, .. } | Record::Range { kind, .. } => {
+            *kind == AccessKind::Write
+        }
+        Record::Atomic { kind, .. } => {
+            matches!(kind, AtomicKind::Store | AtomicKind::VolatileStore | AtomicKind::Update)
+        }
+        _ => false,
     }
 }
 

@@ -68,7 +68,7 @@ impl RecordOptions {
 pub(crate) fn summary(recorded: &Recorded) -> String {
     let t = &recorded.translated;
     format!(
-        "recorded {} events of {} threads; {} of {} accesses were to memory of one thread alone; {}",
+        "recorded {} events of {} threads; {} of {} accesses were to memory that is not shared; {}",
         grouped(t.trace.len() as u64),
         t.trace.thread_count(),
         grouped(t.private),
