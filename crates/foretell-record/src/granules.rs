@@ -1,9 +1,9 @@
 //! Which bytes of memory are one variable, and which are shared.
 //!
 //! Accesses of different sizes may overlap, and overlapping accesses conflict. So the memory that was touched
-//! is cut at every place where some access begins or ends, and at every multiple of eight: the
-//! pieces are the granules, each the variable of the trace, and an access is one event for each
-//! granule that it covers. A granule that one thread alone ever touched is private, and one that nobody
+//! is cut at every place where some access begins or ends, and at every multiple of eight unless only long
+//! ranges (copied or filled at once) go over it: the pieces are the granules, each the variable of the trace,
+//! and an access is one event for each granule that it covers. A granule that one thread alone ever touched is private, and one that nobody
 //! ever wrote conflicts with nothing: their accesses do not reach the trace. Freeing memory
 //! touches and writes whatever somebody touched in it.
 
@@ -22,6 +22,8 @@ struct Word {
     written: u8,
     /// Bytes at which an access began, or before which one ended.
     cuts: u8,
+    /// Whether an access ended with the last byte.
+    ends: bool,
 }
 
 /// A variable: `len` bytes at `addr`.
@@ -29,7 +31,7 @@ struct Word {
 pub(crate) struct Granule {
     pub(crate) region: RegionId,
     pub(crate) addr: u64,
-    pub(crate) len: u8,
+    pub(crate) len: u64,
 }
 
 /// Words in a page, and bytes.
@@ -37,6 +39,8 @@ const PAGE_WORDS: usize = 64;
 const PAGE: u64 = 8 * PAGE_WORDS as u64;
 /// Pages that are found without the index.
 const CACHED: usize = 256;
+/// Accesses longer than this are not cut at every word.
+const LONG: u64 = 64;
 
 /// The words of one region in an aligned piece of memory.
 struct Page {
@@ -76,7 +80,7 @@ impl Granules {
         len: u64,
         write: bool,
     ) {
-        let me = owner(thread);
+        let (me, end) = (owner(thread), addr.saturating_add(len));
         for (at, from, to) in words(addr, len) {
             let region = regions.of(at + u64::from(from));
             let page = match self.find(region, at) {
@@ -84,10 +88,13 @@ impl Granules {
                 None => self.add(region, at),
             };
             let word = &mut self.pages[page].words[index_in_page(at)];
-            word.cuts |= 1 << from;
+            if len <= LONG || at + u64::from(from) == addr {
+                word.cuts |= 1 << from;
+            }
             if to < 8 {
                 word.cuts |= 1 << to;
             }
+            word.ends |= at + 8 == end;
             if write {
                 word.written |= mask(from, to);
             }
@@ -147,44 +154,95 @@ impl Granules {
         out: &mut Vec<Granule>,
     ) {
         out.clear();
+        let mut cutter = Cutter { out, open: None };
         for (at, from, to) in words(addr, len) {
             let region = regions.of(at + u64::from(from));
-            if let Some(page) = self.find(region, at) {
-                self.pages[page].words[index_in_page(at)].granules(region, at, from, to, out);
+            match self.find(region, at) {
+                Some(page) => {
+                    cutter.word(&self.pages[page].words[index_in_page(at)], region, at, from, to);
+                }
+                None => cutter.close(),
             }
         }
+        cutter.close();
     }
 
     /// Every shared granule of a region, by address.
     pub(crate) fn of_region(&self, region: RegionId) -> Vec<Granule> {
         let mut out = Vec::new();
-        for &page in self.of_region.get(&region).map_or(&[][..], Vec::as_slice) {
-            let page = &self.pages[page as usize];
+        let mut pages: Vec<&Page> = match self.of_region.get(&region) {
+            Some(pages) => pages.iter().map(|&page| &self.pages[page as usize]).collect(),
+            None => return out,
+        };
+        pages.sort_unstable_by_key(|page| page.addr);
+        let mut cutter = Cutter { out: &mut out, open: None };
+        for page in pages {
             for (i, word) in page.words.iter().enumerate() {
-                word.granules(region, page.addr + 8 * i as u64, 0, 8, &mut out);
+                cutter.word(word, region, page.addr + 8 * i as u64, 0, 8);
             }
         }
-        out.sort_unstable_by_key(|g| g.addr);
+        cutter.close();
         out
     }
 }
 
-impl Word {
-    fn granules(&self, region: RegionId, at: u64, from: u8, to: u8, out: &mut Vec<Granule>) {
-        if self.shared == 0 || self.written == 0 {
-            return;
+/// Puts words together to granules.
+struct Cutter<'a> {
+    out: &'a mut Vec<Granule>,
+    open: Option<Open>,
+}
+
+/// A granule that may go on.
+#[derive(Clone, Copy)]
+struct Open {
+    granule: Granule,
+    shared: bool,
+    written: bool,
+    /// Whether it ends with the word it has come to.
+    ends: bool,
+}
+
+impl Cutter<'_> {
+    /// The bytes `from..to` of the word at `at`.
+    fn word(&mut self, word: &Word, region: RegionId, at: u64, from: u8, to: u8) {
+        let first = at + u64::from(from);
+        let goes_on = self.open.is_some_and(|open| {
+            let next = open.granule.addr + open.granule.len;
+            !open.ends && open.granule.region == region && next == first
+        });
+        if !goes_on || word.cuts & (1 << from) != 0 {
+            self.close();
         }
         let mut start = from;
         while start < to {
             let mut end = start + 1;
-            while end < 8 && self.cuts & (1 << end) == 0 {
+            while end < to && word.cuts & (1 << end) == 0 {
                 end += 1;
             }
-            let mask = mask(start, end);
-            if self.shared & mask != 0 && self.written & mask != 0 {
-                out.push(Granule { region, addr: at + u64::from(start), len: end - start });
+            let bits = mask(start, end);
+            let open = self.open.get_or_insert(Open {
+                granule: Granule { region, addr: at + u64::from(start), len: 0 },
+                shared: false,
+                written: false,
+                ends: false,
+            });
+            open.granule.len += u64::from(end - start);
+            open.shared |= word.shared & bits != 0;
+            open.written |= word.written & bits != 0;
+            open.ends = end < 8 || word.ends;
+            if end < 8 {
+                self.close();
             }
             start = end;
+        }
+    }
+
+    fn close(&mut self) {
+        if let Some(open) = self.open.take()
+            && open.shared
+            && open.written
+        {
+            self.out.push(open.granule);
         }
     }
 }
@@ -224,7 +282,7 @@ mod tests {
     use super::*;
     use crate::regions::ELSEWHERE;
 
-    fn spans(g: &mut Granules, addr: u64, len: u64) -> Vec<(u64, u8)> {
+    fn spans(g: &mut Granules, addr: u64, len: u64) -> Vec<(u64, u64)> {
         let mut out = Vec::new();
         g.shared(&mut Regions::new(), addr, len, &mut out);
         out.iter().map(|g| (g.addr, g.len)).collect()
@@ -242,6 +300,22 @@ mod tests {
         g.touch(&mut r, 0, 78, 4, true);
         g.touch(&mut r, 1, 78, 4, true);
         assert_eq!(spans(&mut g, 78, 4), [(78, 2), (80, 2)]);
+    }
+
+    #[test]
+    fn long_ranges_stay_whole_until_something_cuts_them() {
+        let (mut g, mut r) = (Granules::default(), Regions::new());
+        g.touch(&mut r, 0, 1004, 2000, true);
+        g.touch(&mut r, 1, 1004, 2000, false);
+        g.touch(&mut r, 0, 3008, 8, true);
+        assert_eq!(spans(&mut g, 1004, 2000), [(1004, 2000)]);
+        g.touch(&mut r, 1, 2000, 4, true);
+        g.touch(&mut r, 1, 2088, 8, true);
+        let pieces = [(1004, 996), (2000, 4), (2004, 84), (2088, 8), (2096, 908)];
+        assert_eq!(spans(&mut g, 1004, 2000), pieces);
+        assert_eq!(spans(&mut g, 2088, 8), [(2088, 8)]);
+        let all: Vec<_> = g.of_region(ELSEWHERE).iter().map(|g| (g.addr, g.len)).collect();
+        assert_eq!(all, pieces);
     }
 
     #[test]

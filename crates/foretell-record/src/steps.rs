@@ -1,7 +1,8 @@
 //! Which step of the real program each event of a trace was: what a replay needs beside the trace.
 //!
 //! Kept in a file beside the trace, `TRACE.steps`: Zstandard-compressed text, first the modules and
-//! the origins of the threads as in a schedule, then one line for each event, `step …` as in a
+//! the origins of the threads as in a schedule, then `last …` like a step for the last step of each thread that
+//! ended and `join EVENT THREAD` for each join, then one line for each event, `step …` as in a
 //! schedule, or `-` for an event that is no step of its own (a block made from a lock scope).
 
 use std::fmt::Write as _;
@@ -9,6 +10,8 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use foretell_rt_format::{Schedule, Step, ThreadOrigin};
+
+use rustc_hash::FxHashMap;
 
 use crate::Error;
 
@@ -21,6 +24,10 @@ pub struct Steps {
     pub threads: Vec<ThreadOrigin>,
     /// For each event its step, if it is one.
     pub events: Vec<Option<Step>>,
+    /// The last step of each thread that ended: perhaps after its last event, on memory of its own.
+    pub last: Vec<Step>,
+    /// The events that are joins, by index, and the threads that they wait for.
+    pub joins: Vec<(u32, u32)>,
 }
 
 const FIRST_LINE: &str = "foretell-steps 1";
@@ -36,16 +43,21 @@ impl Steps {
     }
 
     /// The schedule that drives the program along these events. Several events that are one step
-    /// of the program are run at the first of them.
+    /// of the program are run at the first of them. A thread that is joined runs to its end before.
     pub fn schedule(&self, events: &[u32]) -> Schedule {
-        let mut next: rustc_hash::FxHashMap<u32, u64> = rustc_hash::FxHashMap::default();
+        let last: FxHashMap<u32, &Step> = self.last.iter().map(|s| (s.thread, s)).collect();
+        let joins: FxHashMap<u32, u32> = self.joins.iter().copied().collect();
+        let mut next: FxHashMap<u32, u64> = FxHashMap::default();
         let mut steps = Vec::new();
         for &event in events {
             let Some(Some(step)) = self.events.get(event as usize) else { continue };
-            let next = next.entry(step.thread).or_insert(0);
-            if step.ordinal >= *next {
-                *next = step.ordinal + 1;
-                steps.push(*step);
+            let joined = joins.get(&event).and_then(|thread| last.get(thread).copied());
+            for step in joined.into_iter().chain([step]) {
+                let next = next.entry(step.thread).or_insert(0);
+                if step.ordinal >= *next {
+                    *next = step.ordinal + 1;
+                    steps.push(*step);
+                }
             }
         }
         Schedule { modules: self.modules.clone(), threads: self.threads.clone(), steps }
@@ -71,14 +83,16 @@ impl Steps {
         let head = head.to_string();
         let mut text = format!("{FIRST_LINE}\n");
         text.extend(head.split_once('\n').map(|(_, rest)| rest));
-        for event in &self.events {
-            let Some(s) = event else {
-                text.push_str("-\n");
-                continue;
-            };
-            let place = s.place.map_or_else(|| "- 0".to_owned(), |(m, o)| format!("{m} {o}"));
+        self.last.iter().for_each(|step| write_step(&mut text, "last", step));
+        for (event, thread) in &self.joins {
             // Writing to a string does not fail.
-            let _ = writeln!(text, "step {} {} {} {place}", s.thread, s.ordinal, s.kind.name());
+            let _ = writeln!(text, "join {event} {thread}");
+        }
+        for event in &self.events {
+            match event {
+                Some(step) => write_step(&mut text, "step", step),
+                None => text.push_str("-\n"),
+            }
         }
         text
     }
@@ -112,15 +126,38 @@ impl Steps {
                 steps.events.push(None);
                 continue;
             }
+            let wrong = |what: &str| format!("{}: {what}", i + 1);
+            if let Some(rest) = line.strip_prefix("join ") {
+                let pair = rest
+                    .split_once(' ')
+                    .and_then(|(e, t)| Some((e.parse().ok()?, t.parse().ok()?)));
+                steps.joins.push(pair.ok_or_else(|| wrong("expected `join EVENT THREAD`"))?);
+                continue;
+            }
+            let last = line.strip_prefix("last ");
+            let line = last.map_or_else(|| line.to_owned(), |rest| format!("step {rest}"));
             let one: Schedule = format!("foretell-schedule 1\n{line}")
                 .parse()
-                .map_err(|e: foretell_rt_format::ScheduleError| format!("{}: {}", i + 1, e.what))?;
+                .map_err(|e: foretell_rt_format::ScheduleError| wrong(e.what))?;
+            if last.is_some() {
+                steps.last.extend(one.steps);
+                continue;
+            }
             steps.modules.extend(one.modules);
             steps.threads.extend(one.threads);
             steps.events.extend(one.steps.into_iter().map(Some));
         }
         Ok(steps)
     }
+}
+
+fn write_step(text: &mut String, word: &str, s: &Step) {
+    // Writing to a string does not fail.
+    let _ = write!(text, "{word} {} {} {}", s.thread, s.ordinal, s.kind.name());
+    let _ = match s.place {
+        Some((module, offset)) => writeln!(text, " {module} {offset}"),
+        None => writeln!(text, " - 0"),
+    };
 }
 
 #[cfg(test)]
@@ -138,6 +175,8 @@ mod tests {
             modules: vec!["/a b/c".to_owned()],
             threads: vec![ThreadOrigin { thread: 1, parent: 0, nth: 0 }],
             events: vec![step(0, 5), None, step(1, 0)],
+            last: step(1, 7).into_iter().collect(),
+            joins: vec![(2, 1)],
         };
         let dir = tempfile::tempdir().unwrap();
         let path = Steps::path_for(&dir.path().join("t.ft"));
@@ -156,8 +195,19 @@ mod tests {
     }
 
     #[test]
+    fn a_joined_thread_runs_to_its_end() {
+        let events = vec![step(1, 0), step(0, 5)];
+        let last = step(1, 7).into_iter().collect();
+        let steps = Steps { events, last, joins: vec![(1, 1)], ..Steps::default() };
+        let order: Vec<(u32, u64)> =
+            steps.schedule(&[0, 1]).steps.iter().map(|s| (s.thread, s.ordinal)).collect();
+        assert_eq!(order, [(1, 0), (1, 7), (0, 5)]);
+    }
+
+    #[test]
     fn other_files_are_refused() {
         assert!(Steps::parse("hello").is_err());
         assert!(Steps::parse("foretell-steps 1\nstep x").is_err());
+        assert!(Steps::parse("foretell-steps 1\njoin x").is_err());
     }
 }

@@ -168,6 +168,8 @@ struct Translation<'a> {
     depths: Depths,
     /// Threads that are in a lock scope that is a block.
     in_scope: FxHashSet<u32>,
+    /// The last step of each thread so far.
+    last_steps: FxHashMap<u32, Step>,
     /// Threads whose last event so far observes something.
     observed_last: FxHashSet<u32>,
     found: Vec<Granule>,
@@ -203,6 +205,7 @@ impl<'a> Translation<'a> {
             stacks: Stacks::default(),
             depths: Depths::default(),
             in_scope: FxHashSet::default(),
+            last_steps: FxHashMap::default(),
             observed_last: FxHashSet::default(),
             found: Vec::new(),
             out,
@@ -225,6 +228,11 @@ impl<'a> Translation<'a> {
                 self.regions.apply(entry.thread, &Record::Alloc { pc, addr, size });
             }
             _ => self.regions.apply(entry.thread, &entry.record),
+        }
+        if let Some(kind) = entry.record.kind() {
+            let (thread, ordinal) = (entry.thread, entry.ordinal);
+            let place = entry.record.pc().and_then(|pc| self.symbols.file_offset(pc));
+            self.last_steps.insert(thread, Step { thread, ordinal, kind, place });
         }
         match entry.record {
             Record::Module { bias, start, end, path, .. } => {
@@ -287,13 +295,7 @@ impl<'a> Translation<'a> {
         let pc = entry.record.pc();
         let site = pc.map(|pc| self.site(entry.thread, pc));
         self.builder.push(thread, kind, site);
-        let step = entry.record.kind().map(|kind| Step {
-            thread: entry.thread,
-            ordinal: entry.ordinal,
-            kind,
-            place: pc.and_then(|pc| self.symbols.file_offset(pc)),
-        });
-        self.out.steps.events.push(step);
+        self.out.steps.events.push(self.last_steps.get(&entry.thread).copied());
         let op = kind.op();
         if op.reads() || op == foretell_trace::Op::TryFailed {
             self.observed_last.insert(entry.thread);
@@ -316,6 +318,7 @@ impl<'a> Translation<'a> {
     }
 
     fn thread_end(&mut self, thread: u32) {
+        self.out.steps.last.extend(self.last_steps.get(&thread));
         if thread != 0 && self.observed_last.contains(&thread) {
             let sem = self.builder.semaphore(&format!("exit of T{thread}"));
             self.push_marker(thread, EventKind::Post { sem }, None);
@@ -442,7 +445,7 @@ impl<'a> Translation<'a> {
             self.out.private += 1;
         }
         for &granule in &found {
-            let part = Part { at: (granule.addr - addr) as usize, len: usize::from(granule.len) };
+            let part = Part { at: (granule.addr - addr) as usize, len: granule.len as usize };
             self.part(entry, granule, part);
         }
         self.found = found;
@@ -557,6 +560,16 @@ impl<'a> Translation<'a> {
         builder.set_meta("accesses", &out.accesses.to_string());
         builder.set_meta("private accesses", &out.private.to_string());
         let (trace, repairs) = legal(builder.build(), &mut out.steps.events);
+        let mut numbers = FxHashMap::default();
+        for (number, id) in (0u32..).zip(&self.threads) {
+            numbers.extend(id.map(|id| (id, number)));
+        }
+        for event in trace.events() {
+            if let EventKind::Join { thread } = event.kind {
+                let number = numbers.get(&thread).map(|&number| (event.id.0, number));
+                out.steps.joins.extend(number);
+            }
+        }
         Translated {
             trace,
             steps: out.steps,
@@ -600,8 +613,11 @@ struct Part {
 }
 
 impl Part {
-    /// Their value, as a signed number; none if they are not all there.
+    /// Their value, as a signed number; none if they are not all there, or too many.
     fn of(self, bytes: &[u8]) -> Option<i64> {
+        if self.len > 8 {
+            return None;
+        }
         let bytes = bytes.get(self.at..self.at + self.len)?;
         let mut value = [0u8; 8];
         value[..self.len].copy_from_slice(bytes);

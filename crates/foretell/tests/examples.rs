@@ -131,6 +131,12 @@ fn a_marked_scope_of_cpp_is_not_atomic() {
 }
 
 #[test]
+fn memory_is_freed_too_early() {
+    predicts("use_after_free.c", &BUILDS, "race", "");
+    is_silent("use_after_free_fixed.c");
+}
+
+#[test]
 fn a_correct_queue() {
     is_silent("queue.cpp");
 }

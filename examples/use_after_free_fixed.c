@@ -1,0 +1,34 @@
+/* use_after_free.c with the last access before the worker says that it is done. */
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdlib.h>
+
+struct job {
+    int size, sum;
+};
+
+static sem_t done;
+
+static void *worker(void *argument)
+{
+    struct job *job = argument;
+    int sum = 0;
+    for (int i = 1; i <= job->size; i++)
+        sum += i;
+    job->sum = sum;
+    sem_post(&done);
+    return NULL;
+}
+
+int main(void)
+{
+    pthread_t thread;
+    struct job *job = malloc(sizeof *job);
+    job->size = 4;
+    sem_init(&done, 0, 0);
+    pthread_create(&thread, NULL, worker, job);
+    sem_wait(&done);
+    free(job);
+    pthread_join(thread, NULL);
+    return 0;
+}
