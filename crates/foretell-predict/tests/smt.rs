@@ -143,10 +143,11 @@ fn dumped_instances_are_complete() {
     let dir = std::env::temp_dir().join(format!("foretell-smt-dump-{}", std::process::id()));
     for fresh in [false, true] {
         for bit_blast in [false, true] {
-            let dump = Some(dir.join(format!("{fresh}-{bit_blast}")));
-            let options = SmtOptions { dump: dump.clone(), fresh, bit_blast, ..Default::default() };
+            let dump = dir.join(format!("{fresh}-{bit_blast}"));
+            let file = dump.join("reach-next-0-5.smt2");
+            let options =
+                SmtOptions { dump: Some(dump), fresh, bit_blast, ..SmtOptions::default() };
             predicted(&trace, Model::View, SmtSolver::Z3, options);
-            let file = dump.expect("a directory").join("reach-next-0-5.smt2");
             for solver in SmtSolver::ALL {
                 let out = std::process::Command::new(solver.program()).arg(&file).output();
                 let out = out.expect("the solver runs").stdout;

@@ -1,13 +1,13 @@
 //! Engines that hand a query to an external SMT solver, as SMT-LIB over a pipe.
 //!
-//! The encoding ([`formula`], [`feasible`], [`goals`]) follows the SMT-versus-DPOR and the race-witness
+//! The encoding (`formula`, `feasible`, `goals`) follows the SMT-versus-DPOR and the race-witness
 //! paper, made exact for semantics sections 1 and 2. It shares nothing with the order engine but the
 //! structure of the trace, so that the two check each other; unlike there, everything is
 //! written down before the solver starts.
 //!
 //! There are two ways to ask. *Incremental*: one process learns the whole trace once, and each query
 //! is pushed on top and popped again. *Fresh*: a process for each query, which gets only the query's
-//! cone ([`bounds`]).
+//! cone (`bounds`).
 
 mod bounds;
 mod couples;
