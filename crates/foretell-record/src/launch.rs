@@ -210,7 +210,7 @@ impl Launch {
     pub fn debug(&self) -> Result<ExitStatus, Error> {
         let (prepared, _directory, _libraries) = self.prepare()?;
         let mut gdb = Command::new("gdb");
-        gdb.args(["-q", "-ex", "handle SIGTRAP nopass"]);
+        gdb.args(["-q", "-ex", "set width 0"]);
         for (name, value) in prepared.get_envs() {
             let (name, value) = (name.to_string_lossy(), value.unwrap_or_default());
             gdb.arg("-ex").arg(format!("set environment {name} {}", value.to_string_lossy()));

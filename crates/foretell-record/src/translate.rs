@@ -55,15 +55,29 @@ pub struct Translated {
 pub fn translate(log: &Log<'_>, blocks: &Blocks) -> Translated {
     let survey = Survey::of(log, blocks);
     let mut t = Translation::new(survey, blocks);
+    // In parallel a new thread may come before the record of its creation: its records wait for that.
+    let mut created = FxHashSet::from_iter([0]);
+    let mut early: FxHashMap<u32, Vec<Entry<'_>>> = FxHashMap::default();
     for entry in log.events().map_while(Result::ok) {
         if t.builder.trace().len() >= MOST_EVENTS {
             t.out.damaged = true;
             break;
         }
+        if log.header.mode == PARALLEL && !created.contains(&entry.thread) {
+            early.entry(entry.thread).or_default().push(entry);
+            continue;
+        }
         t.entry(&entry);
+        if let Record::Create { thread, .. } = entry.record {
+            created.insert(thread);
+            early.remove(&thread).iter().flatten().for_each(|entry| t.entry(entry));
+        }
     }
     t.finish(log)
 }
+
+/// The mode of a log that was recorded in parallel.
+const PARALLEL: u32 = 1;
 
 /// Identifiers of events have 32 bits; one record can be many events, so stop well before.
 const MOST_EVENTS: usize = u32::MAX as usize / 2;
@@ -553,7 +567,7 @@ impl<'a> Translation<'a> {
         let mut out = self.out;
         out.steps.modules = self.symbols.paths();
         let mut builder = self.builder;
-        let mode = if log.header.mode == 1 { "parallel" } else { "serialized" };
+        let mode = if log.header.mode == PARALLEL { "parallel" } else { "serialized" };
         builder.set_meta("recorded", mode);
         builder.set_meta("seed", &log.header.seed.to_string());
         builder.set_meta("quantum", &log.header.quantum.to_string());

@@ -153,6 +153,16 @@ fn a_replay_reproduces_the_crash_every_time() {
 }
 
 #[test]
+fn gdb_stops_before_the_last_step() {
+    let w = Workshop::new();
+    w.build("check_then_use.c");
+    w.expect(0, &["record", "-o", "run.ft", "--", "./program"]);
+    let gdb = stdout(&w.expect(0, &["replay", "run.ft", "race-1", "--gdb", "--", "./program"]));
+    assert!(gdb.contains("SIGTRAP"), "{gdb}");
+    assert!(gdb.contains("in closer (unused="), "{gdb}");
+}
+
+#[test]
 fn a_run_that_leaves_the_schedule_is_told() {
     let w = Workshop::new();
     w.build("check_then_use.c");

@@ -248,6 +248,17 @@ fn updates_that_fail_only_read() {
 }
 
 #[test]
+fn a_parallel_log_may_have_a_thread_before_its_creation() {
+    let mut w = Writer::new();
+    w.write(1, 64, 4, 3).create(1).read(0, 64, 4, 3);
+    w.bytes[header::MODE] = 1;
+    // The one chunk of a parallel log is the stream of thread 0, which switches as any other.
+    let t = w.translated();
+    assert_eq!(events(&t), ["T0 fork", "T1 w memory+0x40=3", "T0 r memory+0x40=3"]);
+    assert!(t.repairs.is_empty());
+}
+
+#[test]
 fn a_damaged_log_is_taken_up_to_the_damage() {
     let mut w = Writer::new();
     w.create(1).write(0, 64, 4, 3).read(1, 64, 4, 3);
