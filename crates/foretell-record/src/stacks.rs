@@ -9,7 +9,6 @@ use foretell_trace::{SiteId, TraceBuilder};
 use rustc_hash::FxHashMap;
 
 use crate::symbols::Symbols;
-use crate::translate::frame;
 
 /// Calls deeper than this are not told apart.
 const DEEPEST: usize = 100;
@@ -135,6 +134,14 @@ fn inlined(
         site = Some(builder.site(&frame(name, Some(call)), site));
     }
     site
+}
+
+/// A function name and where it was called from, for a frame of a call stack.
+fn frame(function: &str, call: Option<&str>) -> String {
+    match call {
+        Some(call) if !call.is_empty() => format!("{function} {call}"),
+        _ => function.to_owned(),
+    }
 }
 
 fn function_name(pc: u64, symbols: &mut Symbols) -> String {

@@ -12,24 +12,24 @@
 //! The result is always legal: what is not (a log made in parallel mode may be out of order) is
 //! dropped, and said.
 
-use std::rc::Rc;
-
 use foretell_rt_format::{
     AccessKind, AtomicKind, Entry, Log, Record, Step, SyncKind, ThreadOrigin,
 };
-use foretell_trace::legality::{self, Repair};
+use foretell_trace::legality::Repair;
 use foretell_trace::{
     BarrierId, CondId, EventKind, LockId, SemId, SiteId, ThreadId, Trace, TraceBuilder, Value,
     ValueId, VarId,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::blocks::{Blocks, Depths, Scope, ScopeFinder};
-use crate::granules::{Granule, Granules};
+use crate::blocks::{Blocks, Depths, Scope};
+use crate::granules::Granule;
+use crate::legal::legal;
 use crate::names::Namer;
 use crate::regions::{RegionId, Regions};
 use crate::stacks::Stacks;
 use crate::steps::Steps;
+use crate::survey::{Survey, touched};
 use crate::symbols::Symbols;
 
 /// The trace of a run, and what was done to get it.
@@ -81,65 +81,6 @@ const PARALLEL: u32 = 1;
 
 /// Identifiers of events have 32 bits; one record can be many events, so stop well before.
 const MOST_EVENTS: usize = u32::MAX as usize / 2;
-
-/// The first pass.
-struct Survey {
-    granules: Granules,
-    scopes: FxHashSet<(u32, u64)>,
-    damaged: bool,
-}
-
-impl Survey {
-    fn of(log: &Log<'_>, blocks: &Blocks) -> Survey {
-        let mut regions = Regions::new();
-        let mut granules = Granules::default();
-        let mut scopes = ScopeFinder::default();
-        let mut damaged = false;
-        for entry in log.events() {
-            let Ok(entry) = entry else {
-                damaged = true;
-                break;
-            };
-            regions.apply(entry.thread, &entry.record);
-            if let Some((addr, len)) = touched(&entry.record) {
-                granules.touch(&mut regions, entry.thread, addr, len, writes(&entry.record));
-            }
-            if let Record::Free { counted: true, addr, .. } = entry.record
-                && let Some((region, _)) = regions.extent(addr)
-            {
-                granules.free(region, entry.thread);
-            }
-            if blocks.locks {
-                scopes.take(&entry);
-            }
-        }
-        Survey { granules, scopes: scopes.finish(), damaged }
-    }
-}
-
-/// The memory that a record accesses.
-fn touched(record: &Record<'_>) -> Option<(u64, u64)> {
-    match *record {
-        Record::Access { addr, size, .. }
-        | Record::Wide { addr, size, .. }
-        | Record::Atomic { addr, size, .. } => Some((addr, u64::from(size))),
-        Record::Range { addr, len, .. } => Some((addr, len)),
-        _ => None,
-    }
-}
-
-/// Whether an access writes.
-fn writes(record: &Record<'_>) -> bool {
-    match record {
-        Record::Access { kind, .. } | Record::Wide { kind, .. } | Record::Range { kind, .. } => {
-            *kind == AccessKind::Write
-        }
-        Record::Atomic { kind, .. } => {
-            matches!(kind, AtomicKind::Store | AtomicKind::VolatileStore | AtomicKind::Update)
-        }
-        _ => false,
-    }
-}
 
 /// What is known of a variable's content.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -596,29 +537,6 @@ impl<'a> Translation<'a> {
     }
 }
 
-/// Makes a trace legal if it is not, and keeps the steps in line with what is left.
-fn legal(trace: Trace, steps: &mut Vec<Option<Step>>) -> (Trace, Vec<Repair>) {
-    if legality::check(&trace).is_ok() {
-        return (trace, Vec::new());
-    }
-    // Events go through the repair with their index in the place of the site, to be known again.
-    let mut numbered = trace.builder_with_names();
-    for event in trace.events() {
-        numbered.push(event.thread, event.kind, Some(SiteId(event.id.0)));
-    }
-    let (mended, repairs) = legality::repair(&numbered.build());
-    let mut builder = mended.builder_with_names();
-    let mut kept = Vec::with_capacity(mended.len());
-    for event in mended.events() {
-        let Some(SiteId(index)) = event.site else { continue };
-        let site = trace.site(foretell_trace::EventId(index));
-        builder.push(event.thread, event.kind, site);
-        kept.push(steps.get(index as usize).copied().flatten());
-    }
-    *steps = kept;
-    (builder.build(), repairs)
-}
-
 /// Some bytes of an access.
 #[derive(Clone, Copy)]
 struct Part {
@@ -645,14 +563,6 @@ fn wide(halves: [u64; 2]) -> [u8; 16] {
     bytes[..8].copy_from_slice(&halves[0].to_le_bytes());
     bytes[8..].copy_from_slice(&halves[1].to_le_bytes());
     bytes
-}
-
-/// A function name and where it was called from, for a frame of a call stack.
-pub(crate) fn frame(function: &str, call: Option<&str>) -> Rc<str> {
-    match call {
-        Some(call) if !call.is_empty() => Rc::from(format!("{function} {call}")),
-        _ => Rc::from(function),
-    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use foretell_rt_format::{
     CHUNK_HEADER_LEN, CHUNK_LEN, HEADER_LEN, MAGIC, MAX_RECORD_LEN, VERSION, header,
 };
-use foretell_trace::Op;
+use foretell_trace::{Op, legality};
 
 use super::*;
 

@@ -1,0 +1,69 @@
+//! The first pass over a log: which memory is shared, and which lock scopes are blocks.
+
+use foretell_rt_format::{AccessKind, AtomicKind, Log, Record};
+use rustc_hash::FxHashSet;
+
+use crate::blocks::{Blocks, ScopeFinder};
+use crate::granules::Granules;
+use crate::regions::Regions;
+
+/// What has to be known of a whole log before its first event is written.
+pub(crate) struct Survey {
+    pub(crate) granules: Granules,
+    /// Lock scopes that are blocks, by thread and ordinal of the acquire.
+    pub(crate) scopes: FxHashSet<(u32, u64)>,
+    /// Whether the log could not be read to its end.
+    pub(crate) damaged: bool,
+}
+
+impl Survey {
+    pub(crate) fn of(log: &Log<'_>, blocks: &Blocks) -> Survey {
+        let mut regions = Regions::new();
+        let mut granules = Granules::default();
+        let mut scopes = ScopeFinder::default();
+        let mut damaged = false;
+        for entry in log.events() {
+            let Ok(entry) = entry else {
+                damaged = true;
+                break;
+            };
+            regions.apply(entry.thread, &entry.record);
+            if let Some((addr, len)) = touched(&entry.record) {
+                granules.touch(&mut regions, entry.thread, addr, len, writes(&entry.record));
+            }
+            if let Record::Free { counted: true, addr, .. } = entry.record
+                && let Some((region, _)) = regions.extent(addr)
+            {
+                granules.free(region, entry.thread);
+            }
+            if blocks.locks {
+                scopes.take(&entry);
+            }
+        }
+        Survey { granules, scopes: scopes.finish(), damaged }
+    }
+}
+
+/// The memory that a record accesses.
+pub(crate) fn touched(record: &Record<'_>) -> Option<(u64, u64)> {
+    match *record {
+        Record::Access { addr, size, .. }
+        | Record::Wide { addr, size, .. }
+        | Record::Atomic { addr, size, .. } => Some((addr, u64::from(size))),
+        Record::Range { addr, len, .. } => Some((addr, len)),
+        _ => None,
+    }
+}
+
+/// Whether an access writes.
+fn writes(record: &Record<'_>) -> bool {
+    match record {
+        Record::Access { kind, .. } | Record::Wide { kind, .. } | Record::Range { kind, .. } => {
+            *kind == AccessKind::Write
+        }
+        Record::Atomic { kind, .. } => {
+            matches!(kind, AtomicKind::Store | AtomicKind::VolatileStore | AtomicKind::Update)
+        }
+        _ => false,
+    }
+}
