@@ -74,6 +74,7 @@ pub fn merge(parts: Vec<(String, Findings)>) -> Result<Findings, MergeError> {
         }
     }
     drop_duplicates(&mut whole);
+    whole.count_races();
     whole.renumber();
     Ok(whole)
 }

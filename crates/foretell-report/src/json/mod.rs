@@ -29,7 +29,7 @@ mod read;
 mod shard;
 mod trace_info;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 use serde::{Deserialize, Serialize};
@@ -125,6 +125,25 @@ impl Findings {
             let number = last.entry(finding.kind).or_default();
             *number += 1;
             finding.id = format!("{}-{number}", finding.kind);
+        }
+    }
+
+    /// Counts the races in the three units that tools use, so that results can be compared: pairs of
+    /// events, second events, pairs of places.
+    pub fn count_races(&mut self) {
+        let races = || self.findings.iter().filter(|f| f.kind == Kind::Race);
+        let second: BTreeSet<Option<&u32>> = races().map(|f| f.events.iter().max()).collect();
+        let places: BTreeSet<BTreeSet<&Option<String>>> =
+            races().map(|f| f.locations.iter().collect()).collect();
+        let units = [
+            ("event_pairs", races().count()),
+            ("second_events", second.len()),
+            ("location_pairs", places.len()),
+        ];
+        if let Some(counts) = self.summary.get_mut(&Kind::Race) {
+            for (name, count) in units {
+                counts.extra.insert(name.to_owned(), count.into());
+            }
         }
     }
 }

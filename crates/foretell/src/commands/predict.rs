@@ -1,6 +1,6 @@
 //! `foretell predict`: what other interleavings of a trace would show.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -306,7 +306,7 @@ pub(crate) fn document(
     for (analysis, counts) in &prediction.counts {
         file.summary.insert(kind(*analysis), summary(counts, stats));
     }
-    add_race_units(&mut file);
+    file.count_races();
     file.renumber();
     file
 }
@@ -334,25 +334,6 @@ fn summary(counts: &Counts, phases: bool) -> json::Counts {
         predicted: counts.predicted,
         undecided: counts.undecided,
         extra,
-    }
-}
-
-/// Races are counted in three ways by different tools: pairs of events, second events, pairs of
-/// places.
-fn add_race_units(file: &mut Findings) {
-    let races = || file.findings.iter().filter(|f| f.kind == Kind::Race);
-    let second: BTreeSet<Option<&u32>> = races().map(|f| f.events.iter().max()).collect();
-    let places: BTreeSet<BTreeSet<&Option<String>>> =
-        races().map(|f| f.locations.iter().collect()).collect();
-    let units = [
-        ("event_pairs", races().count()),
-        ("second_events", second.len()),
-        ("location_pairs", places.len()),
-    ];
-    if let Some(counts) = file.summary.get_mut(&Kind::Race) {
-        for (name, count) in units {
-            counts.extra.insert(name.to_owned(), count.into());
-        }
     }
 }
 
