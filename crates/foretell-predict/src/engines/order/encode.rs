@@ -22,6 +22,8 @@
 //!   must pick somebody who waits, if there is anybody.
 //! - Semaphores and barriers: counting arguments, see [`Encoding::learn`].
 
+mod conditions;
+
 use foretell_model::{SectionId, Structure, WaitId};
 use foretell_order::{Chain, Lit, Node, Solver};
 use foretell_trace::{CondId, EventId, LockId};
@@ -32,9 +34,6 @@ use super::simulate::{Demands, Violation};
 
 /// Stands for the end of the interleaving where an event is expected.
 pub(crate) const END: EventId = EventId(u32::MAX);
-
-/// Too many pairs of notifications and waits to write down the rules of timed waits.
-const MOST_TIMED_CLAUSES: usize = 4_000_000;
 
 pub(crate) struct Encoding<'s> {
     pub(crate) structure: &'s Structure<'s>,
@@ -484,164 +483,6 @@ impl<'s> Encoding<'s> {
             }
         }
         self.solver.add_clause(&clause);
-    }
-
-    /// Writes down who wakes whom on a condition.
-    fn condition(&mut self, cond: CondId, woken: &[WaitId]) -> Result<(), TooLarge> {
-        for &w in woken {
-            self.woken(w);
-        }
-        let waits = &self.structure.waits;
-        let times_out = waits.of_cond(cond).iter().any(|&w| waits.get(w).timed_out);
-        if times_out && !mutated!(TimedWaitsAreFree) {
-            self.timed(cond)?;
-        }
-        Ok(())
-    }
-
-    /// Who is woken was picked by a notify or saw a notify-all.
-    fn woken(&mut self, w: WaitId) {
-        let structure = self.structure;
-        let wait = *structure.waits.get(w);
-        let Some(exit) = wait.exit else { return };
-        if !self.woken_written.insert(exit) {
-            return;
-        }
-        let mut clause = vec![!self.ran(exit)];
-        for &n in structure.waits.notifies(wait.cond) {
-            let counts = clause.len() == 1 || !mutated!(OtherNotifiesDoNotCount);
-            if self.may_wake(n, w) && counts {
-                clause.push(self.wakes(n, w));
-            }
-        }
-        for &n in structure.waits.notify_alls(wait.cond) {
-            if !self.may_wake(n, w) {
-                continue;
-            }
-            let lit = self.solver.new_var();
-            let (after, before) = (self.less(wait.enter, n), self.less(n, exit));
-            self.solver.add_clause(&[!lit, after]);
-            self.solver.add_clause(&[!lit, before]);
-            clause.push(lit);
-        }
-        self.solver.add_clause(&clause);
-    }
-
-    /// Whether must-happen-before leaves it open that `n` comes while `w` waits.
-    fn may_wake(&self, n: EventId, w: WaitId) -> bool {
-        let Structure { trace, chains, must, waits, .. } = self.structure;
-        let wait = waits.get(w);
-        trace.thread(n) != trace.thread(wait.enter)
-            && !must.ordered_before(chains, trace, n, wait.enter)
-            && wait.exit.is_none_or(|e| !must.ordered_before(chains, trace, e, n))
-    }
-
-    /// The literal "notify `n` picks the waiter of `w`".
-    fn wakes(&mut self, n: EventId, w: WaitId) -> Lit {
-        if let Some(&lit) = self.wakes.get(&(n, w)) {
-            return lit;
-        }
-        let structure = self.structure;
-        let wait = *structure.waits.get(w);
-        let lit = self.solver.new_var();
-        self.wakes.insert((n, w), lit);
-        let (ran, after) = (self.ran(n), self.less(wait.enter, n));
-        self.solver.add_clause(&[!lit, ran]);
-        self.solver.add_clause(&[!lit, after]);
-        if let Some(exit) = wait.exit {
-            let consequence = if wait.timed_out { !self.ran(exit) } else { self.less(n, exit) };
-            self.solver.add_clause(&[!lit, consequence]);
-        }
-        for &all in structure.waits.notify_alls(wait.cond) {
-            let (before, after) = (self.less(all, wait.enter), self.less(n, all));
-            self.solver.add_clause(&[!lit, before, after]);
-        }
-        let siblings = self.wakes_by_notify.entry(n).or_default().clone();
-        for other in siblings.into_iter().filter(|_| !mutated!(NotifyPicksTwo)) {
-            self.solver.add_clause(&[!lit, !self.wakes[&(n, other)]]);
-        }
-        let rivals = self.wakes_by_wait.entry(w).or_default().clone();
-        for other in rivals {
-            self.solver.add_clause(&[!lit, !self.wakes[&(other, w)]]);
-        }
-        self.wakes_by_notify.entry(n).or_default().push(w);
-        self.wakes_by_wait.entry(w).or_default().push(n);
-        lit
-    }
-
-    /// A condition with timed waits: a waiter that times out is picked by nobody, and every notify
-    /// picks somebody who waits, if there is anybody.
-    fn timed(&mut self, cond: CondId) -> Result<(), TooLarge> {
-        if !self.timed_written.insert(cond) {
-            return Ok(());
-        }
-        let structure = self.structure;
-        let waits = structure.waits.of_cond(cond);
-        let notifies = structure.waits.notifies(cond);
-        let alls = structure.waits.notify_alls(cond);
-        let size = (notifies.len() + alls.len() + waits.len()) * notifies.len() * waits.len();
-        if size > MOST_TIMED_CLAUSES {
-            return Err(TooLarge(format!(
-                "condition {} has {} timed and other waits and {} notifications",
-                structure.trace.condition_name(cond),
-                waits.len(),
-                notifies.len()
-            )));
-        }
-        for &w in waits {
-            let wait = *structure.waits.get(w);
-            let Some(exit) = wait.exit.filter(|_| wait.timed_out) else { continue };
-            let ran = self.ran(exit);
-            for &n in alls {
-                let (before, after) = (self.less(n, wait.enter), self.less(exit, n));
-                self.solver.add_clause(&[!ran, before, after]);
-            }
-        }
-        for &n in notifies {
-            let picks: Vec<Lit> = waits
-                .iter()
-                .filter(|&&w| self.may_wake(n, w))
-                .copied()
-                .collect::<Vec<_>>()
-                .into_iter()
-                .map(|w| self.wakes(n, w))
-                .collect();
-            let ran = self.ran(n);
-            for &w in waits {
-                let mut clause = vec![!ran];
-                clause.extend(&picks);
-                self.push_not_waiting(n, w, &mut clause);
-                self.solver.add_clause(&clause);
-            }
-        }
-        Ok(())
-    }
-
-    /// Adds the ways in which the waiter of `w` is not in the wait set when `n` runs.
-    fn push_not_waiting(&mut self, n: EventId, w: WaitId, clause: &mut Vec<Lit>) {
-        let structure = self.structure;
-        let wait = *structure.waits.get(w);
-        clause.push(self.less(n, wait.enter));
-        if let Some(exit) = wait.exit {
-            clause.push(self.less(exit, n));
-        }
-        for &earlier in structure.waits.notifies(wait.cond) {
-            if earlier == n || !self.may_wake(earlier, w) {
-                continue;
-            }
-            let lit = self.solver.new_var();
-            let (picked, before) = (self.wakes(earlier, w), self.less(earlier, n));
-            self.solver.add_clause(&[!lit, picked]);
-            self.solver.add_clause(&[!lit, before]);
-            clause.push(lit);
-        }
-        for &all in structure.waits.notify_alls(wait.cond) {
-            let lit = self.solver.new_var();
-            let (after, before) = (self.less(wait.enter, all), self.less(all, n));
-            self.solver.add_clause(&[!lit, after]);
-            self.solver.add_clause(&[!lit, before]);
-            clause.push(lit);
-        }
     }
 
     /// The sequence that the current model proposes: of each thread what comes before `END` (at
