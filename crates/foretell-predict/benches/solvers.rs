@@ -1,7 +1,8 @@
 //! The order engine and external SMT solvers on the same queries of the same traces.
 //!
 //! `bench/solvers [--sizes 1000,5000,20000] [--families A,B,C,D,E] [--time-limit SECONDS] [--queries N]
-//! [--solvers z3,yices]` prints a table in Markdown: seconds of wall time for all queries of a trace. The queries are races
+//! [--solvers z3,yices]` prints a table in Markdown: seconds of processor time, ours and that of the processes we
+//! start, for all queries of a trace. The queries are races
 //! that the filters do not settle, drawn at random. Each solver has the time limit for all of them
 //! together; one that runs into it is not tried on larger traces of the family. *Incremental* is
 //! one process that learns the whole trace and answers one query after the other; *fresh* is a
@@ -184,14 +185,30 @@ fn candidates(structure: &Structure<'_>, wanted: usize) -> Vec<Candidate> {
     found
 }
 
-/// The answers and the time they took.
-fn run(
-    engine: &mut dyn Engine,
+/// Processor time that this process and those it has started and seen end have taken, in seconds.
+fn processor_time() -> f64 {
+    let of = |who| {
+        // SAFETY: zeros are a valid `rusage`, and the call writes nothing else.
+        let usage = unsafe {
+            let mut usage = std::mem::zeroed::<libc::rusage>();
+            libc::getrusage(who, &raw mut usage);
+            usage
+        };
+        let seconds = |t: libc::timeval| t.tv_sec as f64 + t.tv_usec as f64 / 1e6;
+        seconds(usage.ru_utime) + seconds(usage.ru_stime)
+    };
+    of(libc::RUSAGE_SELF) + of(libc::RUSAGE_CHILDREN)
+}
+
+/// The answers and the processor time they took, with that of making and ending the engine.
+fn run<'s>(
+    engine: impl FnOnce() -> Box<dyn Engine + 's>,
     queries: &[Candidate],
     patience: Duration,
 ) -> (Vec<Option<bool>>, f64) {
-    let start = Instant::now();
-    let limit = Limit { deadline: Some(start + patience), stop: None };
+    let before = processor_time();
+    let mut engine = engine();
+    let limit = Limit { deadline: Some(Instant::now() + patience), stop: None };
     let answers = queries.iter().map(|candidate| match engine.decide(&candidate.query(), &limit) {
         Verdict::Witness(_) => Some(true),
         Verdict::Impossible => Some(false),
@@ -202,7 +219,10 @@ fn run(
             None
         }
     });
-    (answers.collect(), start.elapsed().as_secs_f64())
+    let answers = answers.collect();
+    // A solver's time counts once its process has ended.
+    drop(engine);
+    (answers, processor_time() - before)
 }
 
 /// One row of the table. `given_up` are the columns that are not tried any more.
@@ -210,9 +230,13 @@ fn row(kind: &Kind, events: usize, arguments: &Arguments, given_up: &mut [bool])
     let trace = trace(kind, events);
     let structure = Structure::new(&trace, Model::View);
     let queries = candidates(&structure, arguments.queries);
+    if queries.is_empty() {
+        // The filters settle everything.
+        return;
+    }
     let sections = structure.locks.all().len();
-    let mut order = OrderEngine::new(&structure);
-    let (expected, seconds) = run(&mut order, &queries, arguments.time_limit);
+    let order = || -> Box<dyn Engine + '_> { Box::new(OrderEngine::new(&structure)) };
+    let (expected, seconds) = run(order, &queries, arguments.time_limit);
     let races = expected.iter().filter(|a| **a == Some(true)).count();
     let open = expected.iter().filter(|a| a.is_none()).count();
     let own = if open == 0 { format!("{seconds:.3}") } else { format!("TO ({open} open)") };
@@ -231,8 +255,9 @@ fn row(kind: &Kind, events: usize, arguments: &Arguments, given_up: &mut [bool])
             continue;
         }
         let options = SmtOptions { fresh, ..SmtOptions::default() };
-        let mut engine = SmtEngine::new(&structure, solver, options);
-        let (answers, time) = run(&mut engine, &queries, arguments.time_limit);
+        let engine =
+            || -> Box<dyn Engine + '_> { Box::new(SmtEngine::new(&structure, solver, options)) };
+        let (answers, time) = run(engine, &queries, arguments.time_limit);
         for ((query, theirs), ours) in queries.iter().zip(&answers).zip(&expected) {
             if let (Some(theirs), Some(ours)) = (theirs, ours) {
                 assert_eq!(theirs, ours, "{query:?}: {} says otherwise", solver.name());
