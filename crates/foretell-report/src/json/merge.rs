@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::{Counts, Findings, Mismatch, Shard};
+use super::{Counts, Findings, Kind, Mismatch, Shard};
 
 /// Why some findings files are not parts of one whole. Parts are named as the caller named them.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -74,7 +74,10 @@ pub fn merge(parts: Vec<(String, Findings)>) -> Result<Findings, MergeError> {
         }
     }
     drop_duplicates(&mut whole);
-    whole.count_races();
+    // Sums of the parts' second events or places would count some of them twice.
+    if whole.summary.get(&Kind::Race).is_some_and(|c| c.extra.contains_key("second_events")) {
+        whole.count_races();
+    }
     whole.renumber();
     Ok(whole)
 }
