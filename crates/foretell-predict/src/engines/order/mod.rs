@@ -45,7 +45,7 @@ use crate::query::{Goal, Limit, Query, Verdict};
 
 /// Events that an encoding may know before the next query starts a new one: what was learnt for other
 /// parts of the trace is only a burden.
-const LARGEST_ENCODING: usize = 5_000;
+const LARGEST_ENCODING: usize = 20_000;
 
 /// Decides queries about one trace with the order solver.
 pub struct OrderEngine<'s> {
@@ -128,6 +128,7 @@ impl Engine for OrderEngine<'_> {
             self.encoding = Encoding::new(self.structure);
         }
         let Some(frontier) = self.frontier(query) else { return Verdict::Impossible };
+        self.encoding.prefer_little();
         let mut assumptions = self.assume(query, &frontier);
         let mut asked = match Asked::new(&mut self.encoding, query.goal, &mut assumptions) {
             Ok(Some(asked)) => asked,
@@ -140,7 +141,6 @@ impl Engine for OrderEngine<'_> {
             if let Some(reason) = limit.reached() {
                 return Verdict::Undecided(reason.to_owned());
             }
-            self.encoding.prefer_little();
             match self.encoding.solver.solve(&assumptions, &solver_limit) {
                 Answer::Sat => {}
                 Answer::Unsat => return Verdict::Impossible,
