@@ -43,8 +43,7 @@ use self::simulate::Simulator;
 use crate::engine::Engine;
 use crate::query::{Goal, Limit, Query, Verdict};
 
-/// Events that an encoding may know before the next query starts a new one: what was learnt for other
-/// parts of the trace is only a burden.
+/// Events that an encoding may know before the next query starts a new one.
 const LARGEST_ENCODING: usize = 20_000;
 
 /// Decides queries about one trace with the order solver.
@@ -52,6 +51,8 @@ pub struct OrderEngine<'s> {
     structure: &'s Structure<'s>,
     encoding: Encoding<'s>,
     simulator: Simulator,
+    /// The latest event that the last query named.
+    last_place: EventId,
     rounds: u64,
 }
 
@@ -62,6 +63,7 @@ impl<'s> OrderEngine<'s> {
             structure,
             encoding: Encoding::new(structure),
             simulator: Simulator::new(structure),
+            last_place: EventId(0),
             rounds: 0,
         }
     }
@@ -69,6 +71,18 @@ impl<'s> OrderEngine<'s> {
     /// How many proposals were looked at so far.
     pub fn rounds(&self) -> u64 {
         self.rounds
+    }
+
+    /// Whether what was learnt so far is more of a burden than a help: too much, or about another part
+    /// of the trace.
+    fn is_stale(&mut self, query: &Query) -> bool {
+        let known = self.encoding.size();
+        let Some(&place) = query.next.iter().chain(&query.run).max() else {
+            return known > LARGEST_ENCODING;
+        };
+        let distance = place.0.abs_diff(self.last_place.0) as usize;
+        self.last_place = place;
+        known > LARGEST_ENCODING || distance > 1_000 + 4 * known
     }
 
     /// What has run in every interleaving that the query asks for; `None` if there is none.
@@ -124,7 +138,7 @@ impl Engine for OrderEngine<'_> {
     }
 
     fn decide(&mut self, query: &Query, limit: &Limit<'_>) -> Verdict {
-        if self.encoding.size() > LARGEST_ENCODING {
+        if self.is_stale(query) {
             self.encoding = Encoding::new(self.structure);
         }
         let Some(frontier) = self.frontier(query) else { return Verdict::Impossible };
