@@ -4,9 +4,8 @@
 //! `cargo bench -p foretell-trace --bench read_binary [-- EVENTS]`; two million events by default.
 //!
 //! The simulated program has worker threads that run the same code: a shared counter and a table
-//! under locks, sums over arrays of their own, a linked list that all of them walk, a
-//! hand-over queue with a condition variable, statistics with atomic updates, and pointers as
-//! values. A scheduler switches threads after bursts of random length.
+//! under locks, sums over arrays of their own, a linked list that all of them walk,
+//! statistics with atomic updates, and pointers as values. It has no condition variables. A scheduler switches threads after bursts of random length.
 
 use std::io::Write;
 use std::time::{Duration, Instant};

@@ -62,8 +62,7 @@ impl SmtSolver {
         })
     }
 
-    /// The arguments that make the solver fastest on these formulas, as measured by
-    /// the benchmark of the solvers.
+    /// The arguments that suit these formulas. Other settings of the solvers were not compared here.
     fn arguments(self, incremental: bool, bit_blast: bool) -> &'static [&'static str] {
         match (self, incremental, bit_blast) {
             // 3 is the dense solver for difference logic (Floyd-Warshall).
