@@ -17,6 +17,7 @@ pub mod io;
 pub mod legality;
 mod model;
 mod names;
+mod pages;
 pub mod stats;
 pub mod text;
 mod trace;

@@ -12,6 +12,7 @@ use super::predict::{
     template_code, value_code,
 };
 use super::tables::object_counts;
+use crate::pages;
 use crate::trace::NONE;
 use crate::value::TABLE_START;
 use crate::{EventId, ExprId, Op, RegId, ThreadId, Trace, TraceBuilder, ValueId};
@@ -104,6 +105,7 @@ pub(super) fn read(
 fn grow(trace: &mut Trace, count: usize) -> Columns<'_> {
     fn more<T: Copy>(column: &mut Vec<T>, count: usize, fill: T) -> &mut [T] {
         let start = column.len();
+        pages::reserve(column, count);
         column.resize(start + count, fill);
         &mut column[start..]
     }
