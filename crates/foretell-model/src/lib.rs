@@ -3,13 +3,15 @@
 //! [`Structure`] is computed once for a trace and a predictive model, in a few linear passes, and
 //! then only read: threads as chains of events ([`chains`]), which write each read saw and which
 //! others it could see ([`couples`]), lock sections ([`locks`]), waits and their notifications
-//! ([`waits`]), atomic blocks ([`blocks`]), and what must happen before what ([`must`]).
+//! ([`waits`]), atomic blocks ([`blocks`]), and what must happen before what ([`must`]). Where in the trace a
+//! violation of a block must lie is its segment ([`segments`]).
 
 pub mod blocks;
 pub mod chains;
 pub mod couples;
 pub mod locks;
 pub mod must;
+pub mod segments;
 pub mod waits;
 
 #[cfg(test)]
@@ -22,6 +24,7 @@ pub use chains::Chains;
 pub use couples::Couples;
 pub use locks::{Section, SectionId, Sections};
 pub use must::MustOrder;
+pub use segments::Segment;
 pub use waits::{Counters, Wait, WaitId, Waits};
 
 /// Everything the analyses and engines ask about a trace.
@@ -48,6 +51,8 @@ pub struct Structure<'t> {
     /// The trace itself is feasible up to here. A try-lock that failed although nobody owned the lock
     /// is legal in a trace, but nothing explains what its thread did next.
     pub explained: u32,
+    /// Whether questions about a block look only at its segment.
+    pub segmented: bool,
 }
 
 impl<'t> Structure<'t> {
@@ -68,7 +73,19 @@ impl<'t> Structure<'t> {
             })
         });
         let explained = unexplained.map_or(trace.len() as u32, |e| e.0);
-        Self { trace, model, chains, couples, locks, waits, counters, blocks, must, explained }
+        Self {
+            trace,
+            model,
+            chains,
+            couples,
+            locks,
+            waits,
+            counters,
+            blocks,
+            must,
+            explained,
+            segmented: true,
+        }
     }
 }
 

@@ -40,6 +40,8 @@ pub struct Options<'a> {
     pub shard: (usize, usize),
     /// Which filters are on.
     pub filters: Filters,
+    /// Whether a block's serializability is looked for only in its trace atomicity segment.
+    pub segments: bool,
     /// Which engine decides what the filters leave.
     pub engine: EngineKind,
     /// Settings of an engine that is an external SMT solver.
@@ -60,6 +62,7 @@ impl Default for Options<'_> {
             jobs: 0,
             shard: (0, 1),
             filters: Filters::default(),
+            segments: true,
             engine: EngineKind::default(),
             smt: SmtOptions::default(),
             stop: None,
@@ -105,6 +108,8 @@ pub struct Counts {
     pub histories: u64,
     /// Dropped by must-happen-before.
     pub must: u64,
+    /// Dropped by the static check of their segment.
+    pub static_check: u64,
     /// Dropped because no path or cycle is possible.
     pub reachability: u64,
     /// Put to the engine.
@@ -124,6 +129,7 @@ impl Counts {
         self.locksets += other.locksets;
         self.histories += other.histories;
         self.must += other.must;
+        self.static_check += other.static_check;
         self.reachability += other.reachability;
         self.solved += other.solved;
         self.predicted += other.predicted;
@@ -136,6 +142,7 @@ impl Counts {
             Dropped::Lockset => self.locksets += 1,
             Dropped::History => self.histories += 1,
             Dropped::Must => self.must += 1,
+            Dropped::Static => self.static_check += 1,
             Dropped::Reachability => self.reachability += 1,
         }
     }
@@ -154,7 +161,7 @@ pub fn predict(
     model: Model,
     options: &Options<'_>,
 ) -> Result<Prediction, Vec<Defect>> {
-    let structure = Structure::new(trace, model);
+    let structure = Structure { segmented: options.segments, ..Structure::new(trace, model) };
     let checker = Checker::new(trace, model);
     let mut work: Vec<Group> = Vec::new();
     for &analysis in &options.analyses {

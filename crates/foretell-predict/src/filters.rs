@@ -8,6 +8,8 @@
 //! - *Acquisition histories* (Kahlon and Gupta; the race-witness paper's first phase): thread one
 //!   holds l and has taken m since, thread two holds m and has taken l since. Each one's
 //!   inner section had to come before the other's outer one.
+//! - *Static check* (trace-segmentation paper): in the segment of a block nothing conflicts with two of its
+//!   accesses, so no path leaves it and comes back.
 //! - *Must-happen-before*: one of the events has run whenever the other one is next, or the frontier
 //!   that all of them need cannot be reached.
 
@@ -26,13 +28,15 @@ pub struct Filters {
     pub histories: bool,
     /// Must-happen-before.
     pub must: bool,
+    /// The static check of a block's segment.
+    pub static_check: bool,
     /// Paths and cycles that must-happen-before and locks rule out.
     pub reachability: bool,
 }
 
 impl Default for Filters {
     fn default() -> Self {
-        Self { locksets: true, histories: true, must: true, reachability: true }
+        Self { locksets: true, histories: true, must: true, static_check: true, reachability: true }
     }
 }
 
@@ -45,14 +49,21 @@ pub enum Dropped {
     History,
     /// Must-happen-before.
     Must,
+    /// The static check.
+    Static,
     /// No path or cycle.
     Reachability,
 }
 
 impl Filters {
     /// No filter at all.
-    pub const NONE: Filters =
-        Filters { locksets: false, histories: false, must: false, reachability: false };
+    pub const NONE: Filters = Filters {
+        locksets: false,
+        histories: false,
+        must: false,
+        static_check: false,
+        reachability: false,
+    };
 
     /// The filter that proves a candidate impossible, if one does.
     pub fn drop(&self, structure: &Structure<'_>, candidate: &Candidate) -> Option<Dropped> {
@@ -61,6 +72,9 @@ impl Filters {
             Candidate::Deadlock(acquires) => self.next(structure, acquires),
             Candidate::Atomicity(c, r, c2) => self.between(structure, *c, *r, *c2),
             Candidate::Serializability(block) => {
+                if self.static_check && !structure.segment(*block).may_be_violated(structure) {
+                    return Some(Dropped::Static);
+                }
                 let unreachable =
                     self.reachability && Reach::around(structure, *block, false).is_empty();
                 unreachable.then_some(Dropped::Reachability)

@@ -1,13 +1,13 @@
 //! Which accesses can lie on a path of conflicts and program order that leaves an atomic block and
 //! comes back, judged by must-happen-before alone, and the paths and cycles of a given interleaving.
 //!
-//! The first part is what the trace-segmentation paper's static check is about: an access that
-//! cannot be reached from the block, or from which the block cannot be reached, is on no path in
-//! any interleaving. The second part reads the path of a violation off its witness.
+//! The first part goes on from where the trace-segmentation paper's static check ends: within the segment
+//! of the block, an access that cannot be reached from the block, or from which the block cannot be
+//! reached, is on no path in any interleaving. The second part reads the path of a violation off its witness.
 
 use std::collections::VecDeque;
 
-use foretell_model::{BlockId, SectionId, Structure};
+use foretell_model::{BlockId, SectionId, Segment, Structure};
 use foretell_trace::{EventId, ThreadId, VarId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -24,6 +24,8 @@ pub(crate) struct Reach {
     /// Sections that the block is inside of from its first access to its last: while they are open,
     /// nobody else gets into a section of the same lock, so such accesses are on no path.
     spans: Vec<SectionId>,
+    /// The segment of the block: no path goes out of it. Cycles of transactions do.
+    segment: Option<Segment>,
 }
 
 impl Reach {
@@ -32,7 +34,11 @@ impl Reach {
     /// entered late can be left early, so thresholds then move to the transaction's limits.
     pub(crate) fn around(structure: &Structure<'_>, block: BlockId, transactions: bool) -> Self {
         let threads = structure.chains.thread_count();
-        let accesses = accesses_of(structure, block);
+        let segment = (!transactions).then(|| structure.segment(block));
+        let accesses = match &segment {
+            Some(segment) => segment.ends.clone(),
+            None => accesses_of(structure, block),
+        };
         let mut spans = Vec::new();
         if let (false, Some(&first), Some(&last)) =
             (transactions, accesses.first(), accesses.last())
@@ -41,7 +47,8 @@ impl Reach {
             spans.extend(structure.locks.held_before(first));
             spans.retain(|s| held_at_last.contains(s));
         }
-        let mut reach = Self { from: vec![u32::MAX; threads], to: vec![0; threads], spans };
+        let (from, to) = (vec![u32::MAX; threads], vec![0; threads]);
+        let mut reach = Self { from, to, spans, segment };
         let own = (!transactions).then(|| structure.blocks.get(block).thread);
         reach.forward(structure, &accesses, own, transactions);
         reach.backward(structure, &accesses, own, transactions);
@@ -61,7 +68,8 @@ impl Reach {
     }
 
     fn possible(&self, structure: &Structure<'_>, e: EventId) -> bool {
-        !self.spans.iter().any(|&s| excludes(structure, s, e))
+        self.segment.as_ref().is_none_or(|s| s.contains(structure, e))
+            && !self.spans.iter().any(|&s| excludes(structure, s, e))
     }
 
     /// Whether the step from one access to another is a conflict of accesses that can be on a path.

@@ -73,6 +73,7 @@ macro_rules! families {
                 Filters { locksets: true, ..Filters::NONE },
                 Filters { histories: true, ..Filters::NONE },
                 Filters { must: true, ..Filters::NONE },
+                Filters { static_check: true, ..Filters::NONE },
                 Filters { reachability: true, ..Filters::NONE },
             ];
             for (i, filters) in only.into_iter().enumerate() {

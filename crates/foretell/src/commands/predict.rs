@@ -57,6 +57,14 @@ pub(crate) struct Predict {
     #[arg(long, value_name = "DIR")]
     dump_smt: Option<PathBuf>,
 
+    /// Look for serializability violations of a block in the whole trace, not only in its segment
+    #[arg(long)]
+    no_segments: bool,
+
+    /// Put every block to the engine, also where the static check proves it serializable
+    #[arg(long)]
+    no_static_check: bool,
+
     /// What to print
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
@@ -229,10 +237,12 @@ impl Predict {
                 dump: self.dump_smt.clone(),
                 ..SmtOptions::default()
             },
+            segments: !self.no_segments,
             stop: Some(stop),
             progress: Some(&progress),
             ..Options::default()
         };
+        options.filters.static_check = !self.no_static_check;
         if !self.analyses.is_empty() {
             options.analyses = self.analyses.iter().copied().collect();
         }
@@ -352,13 +362,14 @@ fn race_units(terminal: &mut Terminal, findings: &Findings) -> std::io::Result<(
 }
 
 /// The phases of the papers' tables.
-fn phase_columns(counts: &Counts) -> [(&'static str, u64); 7] {
+fn phase_columns(counts: &Counts) -> [(&'static str, u64); 8] {
     [
         ("groups", counts.groups),
         ("examined", counts.examined),
         ("dropped_by_locksets", counts.locksets),
         ("dropped_by_histories", counts.histories),
         ("dropped_by_must", counts.must),
+        ("dropped_by_static_check", counts.static_check),
         ("dropped_by_reachability", counts.reachability),
         ("solved", counts.solved),
     ]

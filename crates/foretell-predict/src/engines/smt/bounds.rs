@@ -138,7 +138,7 @@ impl Cone<'_> {
             Goal::Path(block) => {
                 let inside = super::goals::accesses(structure, block);
                 self.add_all(&inside);
-                self.add_all(&super::goals::segment(structure, block, &inside));
+                self.add_all(&super::goals::segment(structure, block));
             }
             // A cycle may go back in time, so nothing is too far away.
             Goal::Cycle(_) => {

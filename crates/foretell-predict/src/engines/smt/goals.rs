@@ -24,25 +24,14 @@ pub(super) fn accesses(structure: &Structure<'_>, block: BlockId) -> Vec<EventId
     events.iter().copied().filter(|&e| visible_variable(structure.trace, e).is_some()).collect()
 }
 
-/// The trace atomicity segment of a block: the accesses of other threads that can come after
-/// its first access and before its last.
-pub(super) fn segment(
-    structure: &Structure<'_>,
-    block: BlockId,
-    inside: &[EventId],
-) -> Vec<EventId> {
-    let Structure { trace, chains, must, .. } = structure;
-    let (Some(&first), Some(&last)) = (inside.first(), inside.last()) else { return Vec::new() };
+/// The accesses of other threads in the trace atomicity segment of a block: those that can come after its
+/// first access and before its last.
+pub(super) fn segment(structure: &Structure<'_>, block: BlockId) -> Vec<EventId> {
+    let trace = structure.trace;
     let own = structure.blocks.get(block).thread;
-    trace
-        .ids()
-        .filter(|&e| {
-            trace.thread(e) != own
-                && visible_variable(trace, e).is_some()
-                && !must.ordered_before(chains, trace, e, first)
-                && !must.ordered_before(chains, trace, last, e)
-        })
-        .collect()
+    let segment = structure.segment(block);
+    let step = |&e: &EventId| trace.thread(e) != own && visible_variable(trace, e).is_some();
+    trace.ids().filter(|e| segment.contains(structure, *e)).filter(step).collect()
 }
 
 /// The events whose view a query relies on whatever happens after them.
@@ -155,7 +144,7 @@ impl Formula<'_> {
         let structure = self.structure;
         let Structure { trace, chains, must, .. } = structure;
         let inside = accesses(structure, block);
-        let outside = segment(structure, block, &inside);
+        let outside = segment(structure, block);
         let by_variable = by_variable(structure, &outside)?;
         let reached: FxHashMap<EventId, Lit> =
             outside.iter().map(|&e| (e, Lit::Var(self.var()))).collect();

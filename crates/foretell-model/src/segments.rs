@@ -1,0 +1,158 @@
+//! Trace atomicity segments: the part of a trace in which a serializability violation of a block must
+//! lie (trace-segmentation paper, section III).
+//!
+//! A path s → u1 → … → um → t leaves block A at its access s and comes back at a later one, t. What must have
+//! run before A's first access is never after s, what runs only after A's last access is never before t:
+//! no step of any path is there. The *upper frontier* says for each thread how many of its events lie above
+//! the segment, the *lower frontier* where what is below begins. The *static check* asks for two accesses of A
+//! that conflict with other threads' accesses in the segment; without two of them there is no path.
+//!
+//! Departures from the paper:
+//! - The vectors are those of [`MustOrder`](crate::MustOrder), closed under locks (semantics section 5).
+//! - The lower frontier of the paper leaves out every read that is coupled below the upper frontier. Here a
+//!   read counts with what it needs to run, broken or not, which is exact in that place and lets what comes
+//!   after such a read be below.
+//! - The refinement that the paper mentions ("shrinking it iteratively, depending on the access patterns"):
+//!   only accesses of A that conflict with something in the segment can be s or t, so the first and
+//!   the last one of these bound it anew, until nothing changes.
+//!
+//! A segment bounds the steps of a path, and nothing else: an interleaving that shows the path may have to
+//! arrange what is above the segment in another order than the observed one (docs/engines.md).
+
+use foretell_trace::{EventId, ThreadId};
+
+use crate::must::Frontier;
+use crate::{BlockId, Structure};
+
+/// The segment of one atomic block.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Segment {
+    /// For each thread, how many of its events lie above the segment.
+    pub upper: Frontier,
+    /// For each thread, the position of the first event below the segment.
+    pub lower: Frontier,
+    /// The accesses of the block by which a path may leave it or come back, ascending.
+    pub ends: Vec<EventId>,
+}
+
+impl Segment {
+    /// The segment between the frontiers of a block's first and last access.
+    pub fn new(structure: &Structure<'_>, block: BlockId) -> Self {
+        Self::between(structure, block, accesses(structure, block))
+    }
+
+    /// The whole trace: a segment that rules nothing out.
+    pub fn whole(structure: &Structure<'_>, block: BlockId) -> Self {
+        let threads = structure.chains.thread_count();
+        let ends = accesses(structure, block);
+        Self { upper: vec![0; threads], lower: lengths(structure), ends }
+    }
+
+    fn between(structure: &Structure<'_>, block: BlockId, ends: Vec<EventId>) -> Self {
+        let Structure { trace, chains, must, .. } = structure;
+        let threads = chains.thread_count();
+        let (Some(&first), Some(&last)) = (ends.first(), ends.last()) else {
+            return Self { upper: vec![0; threads], lower: vec![0; threads], ends };
+        };
+        let own = structure.blocks.get(block).thread;
+        // A path comes back after it left, so the thread goes on after the first access, and its view is
+        // preserved. What this asks for has run before it.
+        let mut upper = must.after(chains, trace, first);
+        upper[own.index()] = chains.position(first);
+        let end = chains.position(last);
+        let below = |(t, &above): (usize, &u32)| {
+            let thread = ThreadId::from_index(t);
+            if thread == own {
+                return end + 1;
+            }
+            // What an event needs only grows along a thread.
+            let between = |&e: &EventId| must.needs(chains, trace, e, own) <= end;
+            (chains.events(thread).partition_point(between) as u32).max(above)
+        };
+        let lower = upper.iter().enumerate().map(below).collect();
+        Self { upper, lower, ends }
+    }
+
+    /// The segment without what the block's accesses that conflict with nothing in it add to it.
+    #[must_use]
+    pub fn shrunk(mut self, structure: &Structure<'_>, block: BlockId) -> Self {
+        loop {
+            let ends = self.conflicting(structure);
+            if ends.len() == self.ends.len() {
+                return self;
+            }
+            let narrowed = ends.first() != self.ends.first() || ends.last() != self.ends.last();
+            self.ends = ends;
+            if narrowed {
+                let ends = std::mem::take(&mut self.ends);
+                self = Self::between(structure, block, ends);
+            }
+        }
+    }
+
+    /// The static check: whether two accesses of the block conflict with accesses of other threads in the
+    /// segment. Without two of them the block is serializable in every feasible interleaving.
+    pub fn may_be_violated(&self, structure: &Structure<'_>) -> bool {
+        self.conflicting(structure).len() > 1
+    }
+
+    fn conflicting(&self, structure: &Structure<'_>) -> Vec<EventId> {
+        let conflicts = |&e: &EventId| self.conflicts(structure, e);
+        self.ends.iter().copied().filter(conflicts).collect()
+    }
+
+    /// Whether an access of the block conflicts with an access of another thread in the segment.
+    fn conflicts(&self, structure: &Structure<'_>, e: EventId) -> bool {
+        let Structure { trace, chains, couples, .. } = structure;
+        let Some(x) = trace.variable(e) else { return false };
+        let any = trace.op(e).writes();
+        couples.accesses_by_thread(x).iter().any(|(thread, list)| {
+            let t = thread.index();
+            let from = list.partition_point(|&f| chains.position(f) < self.upper[t]);
+            let inside = list[from..].iter().take_while(|&&f| chains.position(f) < self.lower[t]);
+            *thread != trace.thread(e) && inside.into_iter().any(|&f| any || trace.op(f).writes())
+        })
+    }
+
+    /// Whether an event lies between the frontiers.
+    #[inline]
+    pub fn contains(&self, structure: &Structure<'_>, e: EventId) -> bool {
+        let thread = structure.trace.thread(e).index();
+        let position = structure.chains.position(e);
+        self.upper[thread] <= position && position < self.lower[thread]
+    }
+
+    /// How many events lie between the frontiers.
+    pub fn size(&self) -> u64 {
+        let between = self.upper.iter().zip(&self.lower);
+        between.map(|(upper, lower)| u64::from(lower.saturating_sub(*upper))).sum()
+    }
+}
+
+/// The accesses of a block that can take part in a finding.
+fn accesses(structure: &Structure<'_>, block: BlockId) -> Vec<EventId> {
+    let trace = structure.trace;
+    let visible = |e: &EventId| trace.variable(*e).is_some_and(|x| !trace.is_opaque(x));
+    let events = structure.blocks.events(&structure.chains, block);
+    events.iter().copied().filter(visible).collect()
+}
+
+fn lengths(structure: &Structure<'_>) -> Frontier {
+    let threads = 0..structure.chains.thread_count();
+    threads.map(|t| structure.chains.events(ThreadId::from_index(t)).len() as u32).collect()
+}
+
+impl Structure<'_> {
+    /// The segment in which a path that leaves a block and comes back lies: shrunk as far as it goes, or the
+    /// whole trace where segments are switched off.
+    pub fn segment(&self, block: BlockId) -> Segment {
+        if self.segmented {
+            Segment::new(self, block).shrunk(self, block)
+        } else {
+            Segment::whole(self, block)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
