@@ -123,7 +123,8 @@ pub struct Counts {
 }
 
 impl Counts {
-    fn add(&mut self, other: &Counts) {
+    /// Adds the counts of another part of the work.
+    pub fn add(&mut self, other: &Counts) {
         self.candidates += other.candidates;
         self.examined += other.examined;
         self.locksets += other.locksets;

@@ -76,19 +76,10 @@ fn shards_together_are_the_whole() {
                 findings.sort_by_key(|f| (f.candidate.analysis(), f.candidate.clone()));
                 assert_eq!(findings, whole.findings, "{family} in {n} shards");
                 for (i, expected) in whole.counts.values().enumerate() {
-                    let sum = |get: fn(&Counts) -> u64| counts.iter().map(|c| get(&c[i])).sum();
-                    let sum = Counts {
-                        candidates: sum(|c| c.candidates),
-                        examined: sum(|c| c.examined),
-                        locksets: sum(|c| c.locksets),
-                        histories: sum(|c| c.histories),
-                        must: sum(|c| c.must),
-                        reachability: sum(|c| c.reachability),
-                        solved: sum(|c| c.solved),
-                        predicted: sum(|c| c.predicted),
-                        undecided: sum(|c| c.undecided),
-                        groups: sum(|c| c.groups),
-                    };
+                    let sum = counts.iter().fold(Counts::default(), |mut sum, part| {
+                        sum.add(&part[i]);
+                        sum
+                    });
                     assert_eq!(sum, *expected, "{family} in {n} shards");
                 }
             }
