@@ -239,7 +239,7 @@ fn row(kind: &Kind, events: usize, arguments: &Arguments, given_up: &mut [bool])
     let (expected, seconds) = run(order, &queries, arguments.time_limit);
     let races = expected.iter().filter(|a| **a == Some(true)).count();
     let open = expected.iter().filter(|a| a.is_none()).count();
-    let own = if open == 0 { format!("{seconds:.3}") } else { format!("TO ({open} open)") };
+    let own = if open == 0 { format!("{seconds:.4}") } else { format!("TO ({open} open)") };
     print!(
         "| {} {}, {} | {sections} | {races} of {} | {own} |",
         kind.name,

@@ -17,6 +17,7 @@ use rayon::prelude::*;
 use crate::analyses::{Analysis, Candidate};
 use crate::engine::{Effort, Engine};
 use crate::engines::EngineKind;
+use crate::engines::order::OrderEngine;
 use crate::engines::smt::SmtOptions;
 use crate::filters::{Dropped, Filters};
 use crate::finding::{Defect, Finding};
@@ -44,6 +45,8 @@ pub struct Options<'a> {
     pub segments: bool,
     /// Which engine decides what the filters leave.
     pub engine: EngineKind,
+    /// The order engine searches for every witness, even where it could do without. The findings are the same.
+    pub search_only: bool,
     /// Settings of an engine that is an external SMT solver.
     pub smt: SmtOptions,
     /// Set from outside to stop early.
@@ -64,6 +67,7 @@ impl Default for Options<'_> {
             filters: Filters::default(),
             segments: true,
             engine: EngineKind::default(),
+            search_only: false,
             smt: SmtOptions::default(),
             stop: None,
             progress: None,
@@ -233,7 +237,12 @@ struct Run<'a> {
 
 impl Run<'_> {
     fn chunk(&self, groups: &[Group]) -> Prediction {
-        let mut engine = self.options.engine.engine(self.structure, &self.options.smt);
+        let mut engine: Box<dyn Engine + '_> = match self.options.engine {
+            EngineKind::Order if self.options.search_only => {
+                Box::new(OrderEngine::search_only(self.structure))
+            }
+            kind => kind.engine(self.structure, &self.options.smt),
+        };
         let mut prediction = Prediction::default();
         for group in groups {
             self.group(group, engine.as_mut(), &mut prediction);

@@ -1,8 +1,8 @@
 //! The order engine: SAT modulo strict order, with the rules of feasibility added as they are broken.
 //!
 //! Each query starts from the frontier that every interleaving it asks for has reached
-//! ([`MustOrder`](foretell_model::MustOrder)). The first proposal is that frontier in the observed
-//! order; often it is feasible already. Otherwise the rules it breaks become clauses
+//! ([`MustOrder`](foretell_model::MustOrder)). Most witnesses are close to the observed order and
+//! need no search (`attempt`). Otherwise the rules that a proposal breaks become clauses
 //! (`encode`), the solver proposes another order, and so on until a proposal is feasible or
 //! the clauses contradict the query. Only finitely many clauses can be learnt and each one
 //! rules out the proposal it was learnt from, so the answer is exact.
@@ -25,6 +25,7 @@ macro_rules! mutated {
     };
 }
 
+mod attempt;
 mod encode;
 mod goals;
 mod linearize;
@@ -37,6 +38,7 @@ use foretell_model::must::Frontier;
 use foretell_order::{Answer, Lit};
 use foretell_trace::{EventId, Op, ThreadId};
 
+use self::attempt::Attempt;
 use self::encode::Encoding;
 use self::goals::Asked;
 use self::simulate::Simulator;
@@ -49,9 +51,12 @@ const LARGEST_ENCODING: usize = 20_000;
 /// Decides queries about one trace with the order solver.
 pub struct OrderEngine<'s> {
     structure: &'s Structure<'s>,
-    encoding: Encoding<'s>,
+    /// `None` where everything is to be searched for.
+    attempt: Option<Attempt>,
+    /// `None` as long as nothing had to be searched for.
+    encoding: Option<Encoding<'s>>,
     simulator: Simulator,
-    /// The latest event that the last query named.
+    /// The latest event that the last query which was searched for named.
     last_place: EventId,
     rounds: u64,
 }
@@ -59,30 +64,38 @@ pub struct OrderEngine<'s> {
 impl<'s> OrderEngine<'s> {
     /// An engine that knows nothing yet.
     pub fn new(structure: &'s Structure<'s>) -> Self {
+        Self { attempt: Some(Attempt::new(structure)), ..Self::search_only(structure) }
+    }
+
+    /// An engine that puts every query to the solver, however easy it is. The verdicts are the same.
+    pub fn search_only(structure: &'s Structure<'s>) -> Self {
         Self {
             structure,
-            encoding: Encoding::new(structure),
+            attempt: None,
+            encoding: None,
             simulator: Simulator::new(structure),
             last_place: EventId(0),
             rounds: 0,
         }
     }
 
-    /// How many proposals were looked at so far.
+    /// How many proposals of the solver were looked at so far.
     pub fn rounds(&self) -> u64 {
         self.rounds
     }
 
-    /// Whether what was learnt so far is more of a burden than a help: too much, or about another part
-    /// of the trace.
-    fn is_stale(&mut self, query: &Query) -> bool {
-        let known = self.encoding.size();
-        let Some(&place) = query.next.iter().chain(&query.run).max() else {
-            return known > LARGEST_ENCODING;
-        };
-        let distance = place.0.abs_diff(self.last_place.0) as usize;
-        self.last_place = place;
-        known > LARGEST_ENCODING || distance > 1_000 + 4 * known
+    /// What was learnt so far, or nothing where that would be more of a burden than a help: too much, or
+    /// about another part of the trace.
+    fn encoding_for(&mut self, query: &Query) -> Encoding<'s> {
+        let old = self.encoding.take();
+        let known = old.as_ref().map_or(0, Encoding::size);
+        let mut stale = known > LARGEST_ENCODING;
+        if let Some(&place) = query.next.iter().chain(&query.run).max() {
+            let distance = place.0.abs_diff(self.last_place.0) as usize;
+            self.last_place = place;
+            stale |= distance > 1_000 + 4 * known;
+        }
+        old.filter(|_| !stale).unwrap_or_else(|| Encoding::new(self.structure))
     }
 
     /// What has run in every interleaving that the query asks for; `None` if there is none.
@@ -102,49 +115,46 @@ impl<'s> OrderEngine<'s> {
     }
 
     /// The query as literals to assume.
-    fn assume(&mut self, query: &Query, frontier: &[u32]) -> Vec<Lit> {
+    fn assume(&self, encoding: &mut Encoding<'s>, query: &Query, frontier: &[u32]) -> Vec<Lit> {
         let Structure { trace, chains, .. } = self.structure;
         let mut assumptions = Vec::new();
         for (t, &count) in frontier.iter().enumerate() {
             if count > 0 {
                 let last = chains.events(ThreadId::from_index(t))[count as usize - 1];
-                assumptions.push(self.encoding.ran(last));
+                assumptions.push(encoding.ran(last));
             }
         }
         for &e in &query.next {
-            assumptions.push(!self.encoding.ran(e));
+            assumptions.push(!encoding.ran(e));
             match chains.previous(trace, e) {
                 Some(previous) if observes(trace.op(previous)) && !mutated!(PendingAfterBroken) => {
-                    assumptions.push(self.encoding.kept(previous));
+                    assumptions.push(encoding.kept(previous));
                 }
                 Some(_) => {}
                 None => {
                     if let Some(fork) = chains.fork(trace.thread(e)) {
-                        assumptions.push(self.encoding.ran(fork));
+                        assumptions.push(encoding.ran(fork));
                     }
                 }
             }
         }
         for &(x, y) in &query.order {
-            assumptions.push(self.encoding.less(x, y));
+            assumptions.push(encoding.less(x, y));
         }
         assumptions
     }
-}
 
-impl Engine for OrderEngine<'_> {
-    fn name(&self) -> &'static str {
-        "order"
-    }
-
-    fn decide(&mut self, query: &Query, limit: &Limit<'_>) -> Verdict {
-        if self.is_stale(query) {
-            self.encoding = Encoding::new(self.structure);
-        }
-        let Some(frontier) = self.frontier(query) else { return Verdict::Impossible };
-        self.encoding.prefer_little();
-        let mut assumptions = self.assume(query, &frontier);
-        let mut asked = match Asked::new(&mut self.encoding, query.goal, &mut assumptions) {
+    /// Searches for an interleaving that has run at least the frontier.
+    fn search(
+        &mut self,
+        encoding: &mut Encoding<'s>,
+        query: &Query,
+        frontier: &Frontier,
+        limit: &Limit<'_>,
+    ) -> Verdict {
+        encoding.prefer_little();
+        let mut assumptions = self.assume(encoding, query, frontier);
+        let mut asked = match Asked::new(encoding, query.goal, &mut assumptions) {
             Ok(Some(asked)) => asked,
             Ok(None) => return Verdict::Impossible,
             Err(too_large) => return Verdict::Undecided(too_large.0),
@@ -155,7 +165,7 @@ impl Engine for OrderEngine<'_> {
             if let Some(reason) = limit.reached() {
                 return Verdict::Undecided(reason.to_owned());
             }
-            match self.encoding.solver.solve(&assumptions, &solver_limit) {
+            match encoding.solver.solve(&assumptions, &solver_limit) {
                 Answer::Sat => {}
                 Answer::Unsat => return Verdict::Impossible,
                 Answer::Unknown => {
@@ -168,20 +178,40 @@ impl Engine for OrderEngine<'_> {
             if mutations::circling(self.rounds) {
                 return Verdict::Undecided("a mutation leads in circles".to_owned());
             }
-            let proposal = self.encoding.candidate(&frontier);
-            let watch = asked.watched(&self.encoding);
-            let outcome = self.simulator.run(self.structure, &proposal, &self.encoding, &watch);
-            if outcome.violations.is_empty()
-                && asked.reached(&mut self.encoding, &proposal, &outcome)
-            {
+            let proposal = encoding.candidate(frontier);
+            let watch = asked.watched(encoding);
+            let outcome = self.simulator.run(self.structure, &proposal, encoding, &watch);
+            if outcome.violations.is_empty() && asked.reached(encoding, &proposal, &outcome) {
                 return Verdict::Witness(proposal.schedule());
             }
             for violation in &outcome.violations {
-                if let Err(too_large) = self.encoding.learn(violation) {
+                if let Err(too_large) = encoding.learn(violation) {
                     return Verdict::Undecided(too_large.0);
                 }
             }
         }
+    }
+}
+
+impl Engine for OrderEngine<'_> {
+    fn name(&self) -> &'static str {
+        "order"
+    }
+
+    fn decide(&mut self, query: &Query, limit: &Limit<'_>) -> Verdict {
+        if let Some(reason) = limit.reached() {
+            return Verdict::Undecided(reason.to_owned());
+        }
+        let Some(frontier) = self.frontier(query) else { return Verdict::Impossible };
+        if let Some(attempt) = &mut self.attempt
+            && let Some(found) = attempt.find(self.structure, &mut self.simulator, query, &frontier)
+        {
+            return Verdict::Witness(found.schedule());
+        }
+        let mut encoding = self.encoding_for(query);
+        let verdict = self.search(&mut encoding, query, &frontier, limit);
+        self.encoding = Some(encoding);
+        verdict
     }
 }
 

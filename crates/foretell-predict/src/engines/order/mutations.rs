@@ -157,7 +157,7 @@ fn has_opaque(trace: &Trace) -> bool {
 fn disagrees(case: &Case) -> bool {
     let structure = Structure::new(&case.trace, case.model);
     let checker = Checker::new(&case.trace, case.model);
-    let mut engine = OrderEngine::new(&structure);
+    let mut engine = OrderEngine::search_only(&structure);
     let mut all = Analysis::ALL.into_iter().flat_map(|a| candidates(&structure, a));
     all.any(|candidate| match engine.decide(&candidate.query(), &Limit::default()) {
         Verdict::Impossible => is_finding(&structure, &case.findings, &candidate),

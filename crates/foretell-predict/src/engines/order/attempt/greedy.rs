@@ -1,0 +1,485 @@
+//! Runs a set of events greedily: of all threads that can go on, the one whose next event comes
+//! first in the trace does.
+//!
+//! A read that somebody relies on waits for the write it saw. A write waits until all who rely on the last
+//! write have read it, so that no choice takes a view away. A section that is never left waits
+//! until all others of its lock are over. A release waits for the try-locks that failed because of
+//! its section. Events of conditions, semaphores, barriers and opaque variables keep
+//! their observed order. A thread that cannot go on waits at the variable or lock in question.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use foretell_model::{Section, SectionId, Structure};
+use foretell_trace::{EventId, EventKind, LockId, ObjectKind, Op, ThreadId, VarId};
+use rustc_hash::FxHashMap;
+
+use super::owner_met;
+
+/// What is to run.
+pub(super) struct Plan<'a> {
+    pub(super) structure: &'a Structure<'a>,
+    /// The first runs before the second.
+    pub(super) order: &'a [(EventId, EventId)],
+    /// Events at the end of their threads whose view counts.
+    pub(super) relied: &'a [EventId],
+    /// How many events of each thread.
+    pub(super) counts: &'a [u32],
+    /// The first events of the trace, this many, run as they were observed.
+    pub(super) prefix: u32,
+}
+
+impl Plan<'_> {
+    fn has(&self, e: EventId) -> bool {
+        let Structure { trace, chains, .. } = self.structure;
+        chains.position(e) < self.counts[trace.thread(e).index()]
+    }
+
+    /// Whether somebody relies on the view of `e`.
+    fn must_be_preserved(&self, e: EventId) -> bool {
+        let Structure { trace, chains, .. } = self.structure;
+        chains.position(e) + 1 < self.counts[trace.thread(e).index()] || self.relied.contains(&e)
+    }
+
+    fn leaves(&self, section: &Section) -> bool {
+        section.exit.is_some_and(|exit| self.has(exit))
+    }
+}
+
+/// Nothing, in tables of numbers.
+const NONE: u32 = u32::MAX;
+
+/// A variable on the way. Tables are stamped with the run they belong to.
+#[derive(Clone, Copy)]
+struct Variable {
+    run: u32,
+    /// The last write, or `NONE`.
+    last: u32,
+    /// Reads to come that rely on it.
+    readers: u32,
+    /// The first thread that waits for a change.
+    waiting: u32,
+}
+
+/// A lock on the way.
+#[derive(Clone, Default)]
+struct Lock {
+    run: u32,
+    holders: Vec<SectionId>,
+    /// Sections to be left yet, exclusive and shared ones.
+    to_leave: [u32; 2],
+    /// Failed try-locks to come, by the section they ran into.
+    tries: Vec<(SectionId, u32)>,
+    waiting: u32,
+}
+
+/// Why a thread cannot go on.
+enum Blocked {
+    At(VarId),
+    Lock(LockId),
+    Else,
+}
+
+/// The events of one object in observed order, and how many have run.
+type Turns = FxHashMap<(ObjectKind, u32), (Vec<EventId>, usize)>;
+
+/// Tables that are kept between runs.
+pub(super) struct Greedy {
+    run: u32,
+    variables: Vec<Variable>,
+    locks: Vec<Lock>,
+    /// By place in the tail, thread by thread: the reads that rely on a write.
+    readers: Vec<u32>,
+    /// By thread: where its events begin in `readers`, less the events of the prefix.
+    base: Vec<i64>,
+    /// By thread: how many events have run.
+    done: Vec<u32>,
+    /// By thread: the next one that waits at the same place.
+    next_waiting: Vec<u32>,
+    /// The first thread that waits for something else than a variable or lock.
+    waiting: u32,
+    turns: Turns,
+    ready: BinaryHeap<Reverse<EventId>>,
+}
+
+impl Greedy {
+    pub(super) fn new(structure: &Structure<'_>) -> Self {
+        let threads = structure.chains.thread_count();
+        let variable = Variable { run: 0, last: NONE, readers: 0, waiting: NONE };
+        Self {
+            run: 0,
+            variables: vec![variable; structure.trace.variable_count()],
+            locks: vec![Lock::default(); structure.trace.lock_count()],
+            readers: Vec::new(),
+            base: vec![0; threads],
+            done: vec![0; threads],
+            next_waiting: vec![NONE; threads],
+            waiting: NONE,
+            turns: Turns::default(),
+            ready: BinaryHeap::new(),
+        }
+    }
+
+    /// What runs after the prefix, in order; `None` if it gets stuck.
+    pub(super) fn run(&mut self, plan: &Plan<'_>) -> Option<Vec<EventId>> {
+        let total = self.prepare(plan);
+        let Structure { trace, chains, .. } = plan.structure;
+        let mut tail = Vec::with_capacity(total);
+        while let Some(Reverse(mut e)) = self.ready.pop() {
+            // A thread goes on without passing through the heap while it is first anyway.
+            loop {
+                let thread = trace.thread(e);
+                if let Err(blocked) = self.blocked(plan, e) {
+                    self.wait(plan, thread, blocked);
+                    break;
+                }
+                self.step(plan, e);
+                tail.push(e);
+                let done = &mut self.done[thread.index()];
+                *done += 1;
+                if *done == plan.counts[thread.index()] {
+                    self.wake_rest(plan);
+                    break;
+                }
+                let next = chains.events(thread)[*done as usize];
+                if self.ready.peek().is_some_and(|Reverse(first)| *first < next) {
+                    self.ready.push(Reverse(next));
+                    break;
+                }
+                e = next;
+            }
+        }
+        (tail.len() == total).then_some(tail)
+    }
+
+    /// Fills the tables for what comes after the prefix; how many events that is.
+    fn prepare(&mut self, plan: &Plan<'_>) -> usize {
+        self.run += 1;
+        self.waiting = NONE;
+        self.turns.clear();
+        self.ready.clear();
+        let chains = &plan.structure.chains;
+        let mut total = 0;
+        for (t, &count) in plan.counts.iter().enumerate() {
+            let events = chains.events(ThreadId::from_index(t));
+            let start = events.partition_point(|e| e.0 < plan.prefix) as u32;
+            self.done[t] = start;
+            self.base[t] = total as i64 - i64::from(start);
+            total += (count - start) as usize;
+            if start < count {
+                self.ready.push(Reverse(events[start as usize]));
+            }
+        }
+        self.readers.clear();
+        self.readers.resize(total, 0);
+        for (t, &count) in plan.counts.iter().enumerate() {
+            let start = self.done[t] as usize;
+            for &e in &chains.events(ThreadId::from_index(t))[start..count as usize] {
+                self.expect(plan, e);
+            }
+        }
+        for (list, _) in self.turns.values_mut() {
+            list.sort_unstable();
+        }
+        total
+    }
+
+    /// Notes what others have to wait for until `e` has run.
+    fn expect(&mut self, plan: &Plan<'_>, e: EventId) {
+        let structure = plan.structure;
+        let op = structure.trace.op(e);
+        if let Some(x) = structure.trace.variable(e) {
+            if op.reads() && plan.must_be_preserved(e) {
+                match structure.couples.observed(e) {
+                    Some(w) if w.0 >= plan.prefix => {
+                        if plan.has(w) {
+                            let place = self.place(plan, w);
+                            self.readers[place] += 1;
+                        }
+                    }
+                    _ => self.variable(plan, x).readers += 1,
+                }
+            }
+            if structure.trace.is_opaque(x) {
+                self.turns.entry((ObjectKind::Variable, x.0)).or_default().0.push(e);
+            }
+            return;
+        }
+        if let Some(s) = structure.locks.entered_at(e) {
+            let section = structure.locks.get(s);
+            if plan.leaves(section) {
+                self.lock(plan, section.lock).to_leave[usize::from(section.shared)] += 1;
+            }
+        }
+        if let Some(object) = turn_taking(structure.trace.event(e).kind) {
+            self.turns.entry(object).or_default().0.push(e);
+        }
+        if op == Op::TryFailed
+            && plan.must_be_preserved(e)
+            && let Some(s) = owner_met(structure, e)
+        {
+            let tries = &mut self.lock(plan, structure.locks.get(s).lock).tries;
+            match tries.iter_mut().find(|(other, _)| *other == s) {
+                Some((_, count)) => *count += 1,
+                None => tries.push((s, 1)),
+            }
+        }
+    }
+
+    /// The place of an event of the tail in `readers`.
+    fn place(&self, plan: &Plan<'_>, e: EventId) -> usize {
+        let Structure { trace, chains, .. } = plan.structure;
+        (self.base[trace.thread(e).index()] + i64::from(chains.position(e))) as usize
+    }
+
+    fn variable(&mut self, plan: &Plan<'_>, x: VarId) -> &mut Variable {
+        let variable = &mut self.variables[x.index()];
+        if variable.run != self.run {
+            let writes = plan.structure.couples.writes(x);
+            let before = writes.partition_point(|w| w.0 < plan.prefix);
+            let last = before.checked_sub(1).map_or(NONE, |i| writes[i].0);
+            *variable = Variable { run: self.run, last, readers: 0, waiting: NONE };
+        }
+        variable
+    }
+
+    fn lock(&mut self, plan: &Plan<'_>, l: LockId) -> &mut Lock {
+        let lock = &mut self.locks[l.index()];
+        if lock.run != self.run {
+            lock.run = self.run;
+            lock.holders = plan.structure.locks.open_at(l, plan.prefix);
+            lock.to_leave = [0; 2];
+            lock.tries.clear();
+            lock.waiting = NONE;
+            for &s in &lock.holders {
+                let section = plan.structure.locks.get(s);
+                if plan.leaves(section) {
+                    lock.to_leave[usize::from(section.shared)] += 1;
+                }
+            }
+        }
+        lock
+    }
+
+    fn has_run(&self, plan: &Plan<'_>, e: EventId) -> bool {
+        let Structure { trace, chains, .. } = plan.structure;
+        chains.position(e) < self.done[trace.thread(e).index()]
+    }
+
+    /// Whether the next event of its thread has to wait.
+    fn blocked(&mut self, plan: &Plan<'_>, e: EventId) -> Result<(), Blocked> {
+        let Structure { trace, chains, .. } = plan.structure;
+        let thread = trace.thread(e);
+        if chains.position(e) == 0
+            && let Some(fork) = chains.fork(thread)
+            && !self.has_run(plan, fork)
+        {
+            return Err(Blocked::Else);
+        }
+        if plan.order.iter().any(|&(x, y)| y == e && !self.has_run(plan, x)) {
+            return Err(Blocked::Else);
+        }
+        if let Some(x) = trace.variable(e) {
+            return self.access_blocked(plan, e, x);
+        }
+        let kind = trace.event(e).kind;
+        if turn_taking(kind).is_some_and(|object| !self.is_its_turn(object, e)) {
+            return Err(Blocked::Else);
+        }
+        match kind {
+            EventKind::Acquire { lock }
+            | EventKind::AcquireShared { lock }
+            | EventKind::Woken { lock, .. }
+            | EventKind::TimedOut { lock, .. } => self.enter_blocked(plan, e, lock),
+            EventKind::Release { lock } | EventKind::Wait { lock, .. } => {
+                self.leave_blocked(plan, e, lock)
+            }
+            EventKind::TryFailed { lock } if plan.must_be_preserved(e) => {
+                let locks = &plan.structure.locks;
+                let owned = self.lock(plan, lock).holders.iter().any(|&s| {
+                    let section = locks.get(s);
+                    !section.shared && section.thread != thread
+                });
+                if owned { Ok(()) } else { Err(Blocked::Lock(lock)) }
+            }
+            EventKind::Join { thread: child } => {
+                let over = self.done[child.index()] as usize == chains.events(child).len();
+                if over { Ok(()) } else { Err(Blocked::Else) }
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn access_blocked(&mut self, plan: &Plan<'_>, e: EventId, x: VarId) -> Result<(), Blocked> {
+        let Structure { trace, couples, .. } = plan.structure;
+        let op = trace.op(e);
+        if trace.is_opaque(x) && !self.is_its_turn((ObjectKind::Variable, x.0), e) {
+            return Err(Blocked::Else);
+        }
+        let Variable { last, readers, .. } = *self.variable(plan, x);
+        let mut own = 0;
+        if op.reads() && plan.must_be_preserved(e) {
+            let observed = couples.observed(e);
+            if observed.is_none_or(|w| plan.has(w)) {
+                if observed.map_or(NONE, |w| w.0) != last {
+                    return Err(Blocked::At(x));
+                }
+                own = 1;
+            } else if !couples.preserves(trace, e, (last != NONE).then_some(EventId(last))) {
+                return Err(Blocked::At(x));
+            }
+        }
+        if op.writes() && readers > own { Err(Blocked::At(x)) } else { Ok(()) }
+    }
+
+    fn enter_blocked(&mut self, plan: &Plan<'_>, e: EventId, l: LockId) -> Result<(), Blocked> {
+        let locks = &plan.structure.locks;
+        let Some(s) = locks.entered_at(e) else { return Ok(()) };
+        let section = locks.get(s);
+        let lock = self.lock(plan, l);
+        let held = lock.holders.iter().any(|&s| !(section.shared && locks.get(s).shared));
+        let [exclusive, shared] = lock.to_leave;
+        let too_early = !plan.leaves(section) && (exclusive > 0 || !section.shared && shared > 0);
+        if held || too_early { Err(Blocked::Lock(l)) } else { Ok(()) }
+    }
+
+    fn leave_blocked(&mut self, plan: &Plan<'_>, e: EventId, l: LockId) -> Result<(), Blocked> {
+        let locks = &plan.structure.locks;
+        let tried = |(s, count): &(SectionId, u32)| *count > 0 && locks.get(*s).exit == Some(e);
+        if self.lock(plan, l).tries.iter().any(tried) { Err(Blocked::Lock(l)) } else { Ok(()) }
+    }
+
+    fn is_its_turn(&self, object: (ObjectKind, u32), e: EventId) -> bool {
+        self.turns.get(&object).is_none_or(|(list, next)| list.get(*next) == Some(&e))
+    }
+
+    /// Runs an event that need not wait.
+    fn step(&mut self, plan: &Plan<'_>, e: EventId) {
+        let trace = plan.structure.trace;
+        if plan.order.iter().any(|(x, _)| *x == e) {
+            // Whoever waits for it is asked again: after this step it has run.
+            self.wake_rest(plan);
+        }
+        if let Some(x) = trace.variable(e) {
+            return self.access(plan, e, x);
+        }
+        let kind = trace.event(e).kind;
+        if let Some(object) = turn_taking(kind) {
+            self.take_turn(plan, object);
+        }
+        match kind {
+            EventKind::Acquire { lock }
+            | EventKind::AcquireShared { lock }
+            | EventKind::Woken { lock, .. }
+            | EventKind::TimedOut { lock, .. } => {
+                if let Some(s) = plan.structure.locks.entered_at(e) {
+                    let lock = self.lock(plan, lock);
+                    lock.holders.push(s);
+                    if !lock.tries.is_empty() {
+                        let waiting = std::mem::replace(&mut lock.waiting, NONE);
+                        self.wake(plan, waiting);
+                    }
+                }
+            }
+            EventKind::Release { lock }
+            | EventKind::ReleaseShared { lock }
+            | EventKind::Wait { lock, .. } => self.leave(plan, e, lock),
+            EventKind::TryFailed { lock } if plan.must_be_preserved(e) => {
+                let s = owner_met(plan.structure, e);
+                let lock = self.lock(plan, lock);
+                if let Some((_, count)) = lock.tries.iter_mut().find(|(t, _)| Some(*t) == s) {
+                    *count = count.saturating_sub(1);
+                }
+                let waiting = std::mem::replace(&mut lock.waiting, NONE);
+                self.wake(plan, waiting);
+            }
+            EventKind::Fork { .. } => self.wake_rest(plan),
+            _ => {}
+        }
+    }
+
+    fn access(&mut self, plan: &Plan<'_>, e: EventId, x: VarId) {
+        let Structure { trace, couples, .. } = plan.structure;
+        let op = trace.op(e);
+        let relies = op.reads()
+            && plan.must_be_preserved(e)
+            && couples.observed(e).is_none_or(|w| plan.has(w));
+        let readers = if op.writes() { self.readers[self.place(plan, e)] } else { 0 };
+        let variable = self.variable(plan, x);
+        if relies {
+            variable.readers -= 1;
+        }
+        if op.writes() {
+            variable.last = e.0;
+            variable.readers = readers;
+        }
+        if op.writes() || variable.readers == 0 {
+            let waiting = std::mem::replace(&mut variable.waiting, NONE);
+            self.wake(plan, waiting);
+        }
+        if trace.is_opaque(x) {
+            self.take_turn(plan, (ObjectKind::Variable, x.0));
+        }
+    }
+
+    fn leave(&mut self, plan: &Plan<'_>, e: EventId, l: LockId) {
+        let locks = &plan.structure.locks;
+        let lock = self.lock(plan, l);
+        let Some(at) = lock.holders.iter().position(|&s| locks.get(s).exit == Some(e)) else {
+            return; // Taken more than once.
+        };
+        let section = locks.get(lock.holders.remove(at));
+        lock.to_leave[usize::from(section.shared)] -= 1;
+        let waiting = std::mem::replace(&mut lock.waiting, NONE);
+        self.wake(plan, waiting);
+    }
+
+    fn take_turn(&mut self, plan: &Plan<'_>, object: (ObjectKind, u32)) {
+        if let Some((_, next)) = self.turns.get_mut(&object) {
+            *next += 1;
+        }
+        self.wake_rest(plan);
+    }
+
+    /// Puts a thread into the list of what it waits for.
+    fn wait(&mut self, plan: &Plan<'_>, thread: ThreadId, blocked: Blocked) {
+        let first = match blocked {
+            Blocked::At(x) => &mut self.variable(plan, x).waiting,
+            Blocked::Lock(l) => &mut self.lock(plan, l).waiting,
+            Blocked::Else => &mut self.waiting,
+        };
+        let next = std::mem::replace(first, thread.0);
+        self.next_waiting[thread.index()] = next;
+    }
+
+    /// Lets the threads of a list try again.
+    fn wake(&mut self, plan: &Plan<'_>, mut waiting: u32) {
+        while waiting != NONE {
+            let t = waiting as usize;
+            let events = plan.structure.chains.events(ThreadId::from_index(t));
+            self.ready.push(Reverse(events[self.done[t] as usize]));
+            waiting = self.next_waiting[t];
+        }
+    }
+
+    fn wake_rest(&mut self, plan: &Plan<'_>) {
+        let waiting = std::mem::replace(&mut self.waiting, NONE);
+        self.wake(plan, waiting);
+    }
+}
+
+/// The object whose events keep their observed order, if the event is of such a one.
+fn turn_taking(kind: EventKind) -> Option<(ObjectKind, u32)> {
+    match kind {
+        EventKind::Wait { cond, .. }
+        | EventKind::Woken { cond, .. }
+        | EventKind::TimedOut { cond, .. }
+        | EventKind::Notify { cond }
+        | EventKind::NotifyAll { cond } => Some((ObjectKind::Condition, cond.0)),
+        EventKind::Post { sem } | EventKind::Down { sem } => Some((ObjectKind::Semaphore, sem.0)),
+        EventKind::Arrive { barrier } | EventKind::Leave { barrier } => {
+            Some((ObjectKind::Barrier, barrier.0))
+        }
+        _ => None,
+    }
+}
