@@ -31,6 +31,42 @@ macro_rules! plain_entries {
 }
 pub(crate) use plain_entries;
 
+/// `entries7! { name => implementation; }`: exported stubs of functions with six arguments. The code location
+/// is the seventh, on the stack.
+macro_rules! entries7 {
+    ($($name:ident => $imp:path;)*) => {$(
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name() {
+            std::arch::naked_asm!(
+                ".cfi_startproc",
+                "push qword ptr [rsp]",
+                ".cfi_adjust_cfa_offset 8",
+                "call {f}",
+                "add rsp, 8",
+                ".cfi_adjust_cfa_offset -8",
+                "ret",
+                ".cfi_endproc",
+                f = sym $imp,
+            )
+        }
+    )*};
+}
+pub(crate) use entries7;
+
+/// Functions with a check of a buffer's size: they are the plain ones where it holds, and the
+/// library's own, which end the program, where it does not.
+macro_rules! checked {
+    ($($imp:ident = $real:ident ( $($arg:ident),* ; $pc:ident ) if $fits:expr => $plain:expr;)*) => {$(
+        #[allow(clippy::too_many_arguments)]
+        unsafe extern "C-unwind" fn $imp($($arg: usize,)* $pc: usize) -> isize {
+            // SAFETY: as the program's own call.
+            unsafe { if $fits { $plain } else { real!($real($($arg: usize),*) -> isize) } }
+        }
+    )*};
+}
+pub(crate) use checked;
+
 use crate::thread::{Thread, flush};
 use std::ptr::null_mut;
 

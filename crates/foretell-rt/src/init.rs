@@ -30,10 +30,11 @@ pub(crate) fn needed() -> bool {
     STATE.load(Relaxed) == NEW
 }
 
-/// No hook does anything any more, in this process.
-pub(crate) fn off() {
-    STATE.store(OFF, Relaxed);
+/// No hook does anything any more, in this process. Whether they did.
+pub(crate) fn off() -> bool {
+    let was_on = STATE.swap(OFF, Relaxed) == ON;
     crate::tls::set(std::ptr::null_mut());
+    was_on
 }
 
 struct Config {
@@ -119,6 +120,7 @@ fn start(c: &Config) -> bool {
         KEY.store(key, Relaxed);
         begin_thread(t);
         on_exit(at_exit, std::ptr::null_mut());
+        crate::process::watch_forks();
         crate::signal::install();
         clean_environ();
         (*t).busy = 0;

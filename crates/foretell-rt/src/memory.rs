@@ -1,8 +1,7 @@
-//! Memory given out and taken back, and library functions that read and write the program's
-//! memory.
+//! Memory given out and taken back, copied and filled.
 
 use crate::access::range;
-use crate::entry::{enter, enter_late, entries, leave};
+use crate::entry::{checked, enter_late, entries, leave};
 use crate::real::real;
 use crate::sched::step;
 use crate::thread::{self, Thread};
@@ -11,7 +10,7 @@ use foretell_rt_format::{Kind, MAX_RANGE_DATA, Record};
 use std::arch::asm;
 use std::ffi::{c_int, c_void};
 
-type P = *mut c_void;
+pub(crate) type P = *mut c_void;
 
 // The C library's own allocator: reachable before symbols can be looked up.
 unsafe extern "C" {
@@ -19,8 +18,16 @@ unsafe extern "C" {
     fn __libc_calloc(n: usize, size: usize) -> P;
     fn __libc_realloc(p: P, size: usize) -> P;
     fn __libc_memalign(align: usize, size: usize) -> P;
+    fn __libc_valloc(size: usize) -> P;
+    fn __libc_pvalloc(size: usize) -> P;
     fn __libc_free(p: P);
     fn malloc_usable_size(p: P) -> usize;
+}
+
+/// Memory that the library's own allocator gives, not recorded.
+pub(crate) unsafe fn fresh(size: usize) -> P {
+    // SAFETY: as malloc.
+    unsafe { __libc_malloc(size) }
 }
 
 unsafe fn given(p: P, size: usize, pc: usize) -> P {
@@ -37,7 +44,7 @@ unsafe fn given(p: P, size: usize, pc: usize) -> P {
     }
 }
 
-unsafe fn put_alloc(t: *mut Thread, p: P, size: usize, pc: usize) {
+pub(crate) unsafe fn put_alloc(t: *mut Thread, p: P, size: usize, pc: usize) {
     // SAFETY: `t` is the calling thread.
     unsafe {
         let (pc, addr, size) = (pc as u64, p as u64, size as u64);
@@ -104,6 +111,16 @@ unsafe extern "C" fn memalign_fn(align: usize, size: usize, pc: usize) -> P {
     unsafe { given(__libc_memalign(align, size), size, pc) }
 }
 
+unsafe extern "C" fn valloc_fn(size: usize, pc: usize) -> P {
+    // SAFETY: as the program's own call.
+    unsafe { given(__libc_valloc(size), size, pc) }
+}
+
+unsafe extern "C" fn pvalloc_fn(size: usize, pc: usize) -> P {
+    // SAFETY: as the program's own call.
+    unsafe { given(__libc_pvalloc(size), size, pc) }
+}
+
 unsafe extern "C" fn posix_memalign_fn(out: *mut P, align: usize, size: usize, pc: usize) -> c_int {
     // SAFETY: as the program's own call.
     unsafe {
@@ -139,10 +156,8 @@ unsafe extern "C-unwind" fn new_fn(size: usize, pc: usize) -> P {
     }
 }
 
-// ---- memory and string functions
-
 /// Copies without calling anything: this library's own code may end up here.
-unsafe fn copy(to: *mut u8, from: *const u8, n: usize) {
+pub(crate) unsafe fn copy(to: *mut u8, from: *const u8, n: usize) {
     // SAFETY: promised by the caller.
     unsafe {
         if (to as usize).wrapping_sub(from as usize) >= n {
@@ -189,144 +204,13 @@ unsafe extern "C" fn memset_fn(to: *mut u8, byte: c_int, n: usize, pc: usize) ->
     }
 }
 
-/// Length of a string, at most `max`; never a call.
-unsafe fn length(s: usize, max: usize) -> usize {
-    // SAFETY: promised by the caller.
-    unsafe {
-        let mut n = 0;
-        while n < max && (s as *const u8).add(n).read_volatile() != 0 {
-            n += 1;
-        }
-        n
-    }
-}
-
-/// Bytes of a string with its zero, if that is within `max`.
-unsafe fn whole(s: usize, max: usize) -> usize {
-    // SAFETY: promised by the caller.
-    unsafe { (length(s, max) + 1).min(max) }
-}
-
-const ALL: usize = usize::MAX / 2;
-
-/// Functions of the library, performed by it, with what they read and write: before and after.
-macro_rules! library {
-    ($($imp:ident = $name:ident ( $($arg:ident),* ) -> $r:ty {
-       $(reads $from:expr, $len:expr;)* $(writes $to:expr, $wlen:expr;)?
-    })*) => {$(
-        #[allow(unused_variables)]
-        unsafe extern "C" fn $imp($($arg: usize,)* pc: usize) -> $r {
-            // SAFETY: as the program's own call.
-            unsafe {
-                let t = enter_late();
-                if !t.is_null() {
-                    $(range(t, Read, $from, $len, pc, None);)*
-                }
-                let r = real!($name($($arg: usize),*) -> $r);
-                if !t.is_null() {
-                    $(range(t, Write, $to, $wlen, pc, None);)?
-                    leave(t);
-                }
-                r
-            }
-        }
-    )*};
-}
-
-library! {
-    memcmp_fn = memcmp(a, b, n) -> c_int {
-        reads a, n;
-        reads b, n;
-    }
-    memchr_fn = memchr(a, byte, n) -> usize {
-        reads a, n;
-    }
-    strlen_fn = strlen(s) -> usize {
-        reads s, whole(s, ALL);
-    }
-    strnlen_fn = strnlen(s, n) -> usize {
-        reads s, whole(s, n);
-    }
-    strcmp_fn = strcmp(a, b) -> c_int {
-        reads a, whole(a, ALL);
-        reads b, whole(b, ALL);
-    }
-    strncmp_fn = strncmp(a, b, n) -> c_int {
-        reads a, whole(a, n);
-        reads b, whole(b, n);
-    }
-    strcasecmp_fn = strcasecmp(a, b) -> c_int {
-        reads a, whole(a, ALL);
-        reads b, whole(b, ALL);
-    }
-    strncasecmp_fn = strncasecmp(a, b, n) -> c_int {
-        reads a, whole(a, n);
-        reads b, whole(b, n);
-    }
-    strchr_fn = strchr(s, byte) -> usize {
-        reads s, whole(s, ALL);
-    }
-    strrchr_fn = strrchr(s, byte) -> usize {
-        reads s, whole(s, ALL);
-    }
-    strstr_fn = strstr(a, b) -> usize {
-        reads a, whole(a, ALL);
-        reads b, whole(b, ALL);
-    }
-    strcpy_fn = strcpy(to, from) -> usize {
-        reads from, whole(from, ALL);
-        writes to, whole(to, ALL);
-    }
-    stpcpy_fn = stpcpy(to, from) -> usize {
-        reads from, whole(from, ALL);
-        writes to, whole(to, ALL);
-    }
-    strncpy_fn = strncpy(to, from, n) -> usize {
-        reads from, whole(from, n);
-        writes to, n;
-    }
-    strcat_fn = strcat(to, from) -> usize {
-        reads to, whole(to, ALL);
-        reads from, whole(from, ALL);
-        writes to, whole(to, ALL);
-    }
-    strncat_fn = strncat(to, from, n) -> usize {
-        reads to, whole(to, ALL);
-        reads from, whole(from, n);
-        writes to, whole(to, ALL);
-    }
-}
-
-/// A copy of (the first `n` bytes of) a string in fresh memory.
-unsafe fn duplicate(s: usize, n: usize, pc: usize) -> P {
-    // SAFETY: as the program's own call.
-    unsafe {
-        let len = length(s, n);
-        let p = __libc_malloc(len + 1);
-        let t = if p.is_null() { std::ptr::null_mut() } else { enter() };
-        if p.is_null() {
-            return p;
-        }
-        copy(p.cast(), s as *const u8, len);
-        p.cast::<u8>().add(len).write(0);
-        if !t.is_null() {
-            put_alloc(t, p, len + 1, pc);
-            range(t, Read, s, whole(s, n), pc, None);
-            range(t, Write, p as usize, len + 1, pc, None);
-            leave(t);
-        }
-        p
-    }
-}
-
-unsafe extern "C" fn strdup_fn(s: usize, pc: usize) -> P {
-    // SAFETY: as the program's own call.
-    unsafe { duplicate(s, ALL, pc) }
-}
-
-unsafe extern "C" fn strndup_fn(s: usize, n: usize, pc: usize) -> P {
-    // SAFETY: as the program's own call.
-    unsafe { duplicate(s, n, pc) }
+checked! {
+    memcpy_chk = __memcpy_chk(to, from, n, room; pc) if n <= room
+        => memmove_fn(to as *mut u8, from as *const u8, n, pc) as isize;
+    memmove_chk = __memmove_chk(to, from, n, room; pc) if n <= room
+        => memmove_fn(to as *mut u8, from as *const u8, n, pc) as isize;
+    memset_chk = __memset_chk(to, byte, n, room; pc) if n <= room
+        => memset_fn(to as *mut u8, byte as c_int, n, pc) as isize;
 }
 
 entries! {
@@ -334,6 +218,8 @@ entries! {
     calloc => calloc_fn, "rdx";
     realloc => realloc_fn, "rdx";
     reallocarray => reallocarray_fn, "rcx";
+    valloc => valloc_fn, "rsi";
+    pvalloc => pvalloc_fn, "rsi";
     memalign => memalign_fn, "rdx";
     aligned_alloc => memalign_fn, "rdx";
     posix_memalign => posix_memalign_fn, "rcx";
@@ -350,22 +236,7 @@ entries! {
     __tsan_memcpy => memmove_fn, "rcx";
     __tsan_memmove => memmove_fn, "rcx";
     __tsan_memset => memset_fn, "rcx";
-    memcmp => memcmp_fn, "rcx";
-    memchr => memchr_fn, "rcx";
-    strlen => strlen_fn, "rsi";
-    strnlen => strnlen_fn, "rdx";
-    strcmp => strcmp_fn, "rdx";
-    strncmp => strncmp_fn, "rcx";
-    strcasecmp => strcasecmp_fn, "rdx";
-    strncasecmp => strncasecmp_fn, "rcx";
-    strchr => strchr_fn, "rdx";
-    strrchr => strrchr_fn, "rdx";
-    strstr => strstr_fn, "rdx";
-    strcpy => strcpy_fn, "rdx";
-    stpcpy => stpcpy_fn, "rdx";
-    strncpy => strncpy_fn, "rcx";
-    strcat => strcat_fn, "rdx";
-    strncat => strncat_fn, "rcx";
-    strdup => strdup_fn, "rsi";
-    strndup => strndup_fn, "rdx";
+    __memcpy_chk => memcpy_chk, "r8";
+    __memmove_chk => memmove_chk, "r8";
+    __memset_chk => memset_chk, "r8";
 }

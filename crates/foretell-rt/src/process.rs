@@ -1,14 +1,57 @@
 //! The process as a whole: fork, exec, exit, loading of libraries, mappings.
 
-use crate::entry::{enter, entries, leave, plain_entries};
+use crate::entry::{enter, entries, entries7, leave, plain_entries};
 use crate::init;
+use crate::memory::put_alloc;
 use crate::modules;
-use crate::real::real;
+use crate::real::{find, real};
+use crate::sys;
 use crate::thread;
 use foretell_rt_format::{EndHow, Record};
 use std::ffi::{CStr, c_char, c_int, c_void};
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering::*};
 
-/// The child is not recorded: its hooks do nothing.
+/// The program has forked before: the child has said what becomes of it.
+static FORKED: AtomicBool = AtomicBool::new(false);
+
+unsafe extern "C" {
+    fn __register_atfork(
+        before: Option<unsafe extern "C" fn()>,
+        parent: Option<unsafe extern "C" fn()>,
+        child: Option<unsafe extern "C" fn()>,
+        library: *mut c_void,
+    ) -> c_int;
+}
+
+/// Watches for forks, also for those that the C library makes by itself (`daemon`, `forkpty`).
+pub(crate) unsafe fn watch_forks() {
+    // SAFETY: the handlers live as long as the process.
+    unsafe { __register_atfork(None, Some(in_parent), Some(in_child), std::ptr::null_mut()) };
+}
+
+unsafe extern "C" fn in_parent() {
+    FORKED.store(true, Relaxed);
+}
+
+/// The child is not recorded: its hooks do nothing. The first one says so.
+unsafe extern "C" fn in_child() {
+    if !init::off() || FORKED.load(Relaxed) {
+        return;
+    }
+    // Without an allocation: another thread may have been in the middle of one.
+    // SAFETY: asks for a number.
+    let mut pid = unsafe { sys::call(libc::SYS_getpid, [0; 6]) } as u64;
+    let mut line = *b"foretell: process           , a child of fork, is not recorded\n";
+    let mut at = 28;
+    while pid > 0 && at > 18 {
+        at -= 1;
+        line[at] = b'0' + (pid % 10) as u8;
+        pid /= 10;
+    }
+    line.copy_within(at.., 18);
+    sys::write_all(2, &line[..line.len() - (at - 18)]);
+}
+
 unsafe fn forked(f: &dyn Fn() -> c_int) -> c_int {
     // SAFETY: as the program's own call.
     unsafe {
@@ -18,9 +61,10 @@ unsafe fn forked(f: &dyn Fn() -> c_int) -> c_int {
         }
         let pid = f();
         if pid == 0 {
-            init::off();
+            in_child();
             return 0;
         }
+        in_parent();
         if pid > 0 {
             thread::put(t, &Record::Forked { pid: pid as u32 });
         }
@@ -69,6 +113,49 @@ exec_fns! {
     execvp_fn = execvp(argv);
     execve_fn = execve(argv, env);
     execvpe_fn = execvpe(argv, env);
+}
+
+unsafe extern "C-unwind" fn fexecve_fn(fd: c_int, argv: usize, env: usize) -> c_int {
+    // SAFETY: as the program's own call.
+    unsafe {
+        replaces(std::ptr::null());
+        real!(fexecve(fd: c_int, argv: usize, env: usize) -> c_int)
+    }
+}
+
+/// The ones with arguments in a list: theirs stay where they are, the real function is jumped to.
+macro_rules! exec_lists {
+    ($($name:ident = $lookup:ident;)*) => {$(
+        unsafe extern "C" fn $lookup(path: *const c_char) -> *mut c_void {
+            static CELL: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
+            const NAME: &CStr =
+                match CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
+                    Ok(name) => name,
+                    Err(_) => c"",
+                };
+            // SAFETY: the program's own path.
+            unsafe { replaces(path) };
+            find(&CELL, NAME)
+        }
+
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name() {
+            std::arch::naked_asm!(
+                "push rdi", "push rsi", "push rdx", "push rcx", "push r8", "push r9", "push rax",
+                "call {f}",
+                "mov r11, rax",
+                "pop rax", "pop r9", "pop r8", "pop rcx", "pop rdx", "pop rsi", "pop rdi",
+                "jmp r11",
+                f = sym $lookup,
+            )
+        }
+    )*};
+}
+exec_lists! {
+    execl = execl_real;
+    execlp = execlp_real;
+    execle = execle_real;
 }
 
 unsafe fn quick_end(status: c_int) {
@@ -148,6 +235,62 @@ unsafe extern "C-unwind" fn munmap_fn(addr: usize, len: usize, pc: usize) -> c_i
     }
 }
 
+/// New memory by hand; whatever was there is gone.
+unsafe fn mapped(at: usize, len: usize, pc: usize, f: &dyn Fn() -> usize) -> usize {
+    // SAFETY: as the program's own call.
+    unsafe {
+        let t = enter();
+        let new = f();
+        if !t.is_null() {
+            if new != usize::MAX && new != at {
+                put_alloc(t, new as *mut c_void, len, pc);
+            }
+            leave(t);
+        }
+        new
+    }
+}
+
+macro_rules! map_fns {
+    ($($imp:ident = $name:ident;)*) => {$(
+        unsafe extern "C-unwind" fn $imp(
+            at: usize, len: usize, prot: usize, flags: usize, fd: usize, from: usize, pc: usize,
+        ) -> usize {
+            // SAFETY: as the program's own call.
+            unsafe {
+                mapped(usize::MAX, len, pc, &|| {
+                    real!($name(at: usize, len: usize, prot: usize, flags: usize, fd: usize,
+                        from: usize) -> usize)
+                })
+            }
+        }
+    )*};
+}
+map_fns! {
+    mmap_fn = mmap;
+    mmap64_fn = mmap64;
+}
+
+/// Memory that is moved is new where it comes to.
+unsafe extern "C-unwind" fn mremap_fn(
+    old: usize,
+    old_len: usize,
+    len: usize,
+    flags: usize,
+    to: usize,
+    pc: usize,
+) -> usize {
+    // SAFETY: as the program's own call.
+    unsafe {
+        mapped(
+            old,
+            len,
+            pc,
+            &|| real!(mremap(old: usize, old_len: usize, len: usize, flags: usize, to: usize) -> usize),
+        )
+    }
+}
+
 unsafe extern "C-unwind" fn mprotect_fn(addr: usize, len: usize, prot: c_int) -> c_int {
     // SAFETY: as the program's own call.
     unsafe {
@@ -161,6 +304,12 @@ unsafe extern "C-unwind" fn mprotect_fn(addr: usize, len: usize, prot: c_int) ->
 
 entries! {
     munmap => munmap_fn, "rdx";
+    mremap => mremap_fn, "r9";
+}
+
+entries7! {
+    mmap => mmap_fn;
+    mmap64 => mmap64_fn;
 }
 
 plain_entries! {
@@ -171,6 +320,7 @@ plain_entries! {
     execvp => execvp_fn;
     execve => execve_fn;
     execvpe => execvpe_fn;
+    fexecve => fexecve_fn;
     _exit => exit_now;
     _Exit => exit_now;
     quick_exit => quick_exit_fn;

@@ -286,6 +286,8 @@ unsafe fn show(old: *mut libc::sigaction, before: Option<libc::sigaction>, crash
             return;
         }
         match before {
+            // One that was for one time is gone.
+            Some(_) if (*old).sa_sigaction == libc::SIG_DFL => {}
             Some(a) => *old = a,
             None if crash => *old = zeroed(),
             None => {}
@@ -293,12 +295,24 @@ unsafe fn show(old: *mut libc::sigaction, before: Option<libc::sigaction>, crash
     }
 }
 
+/// BSD semantics, like the C library's `signal`.
 unsafe extern "C" fn do_signal(n: c_int, handler: usize) -> usize {
-    // SAFETY: BSD semantics, like the C library's.
+    // SAFETY: as the program's own call.
+    unsafe { simple_signal(n, handler, libc::SA_RESTART) }
+}
+
+/// System V semantics: what `signal` is for programs that ask for strict X/Open.
+unsafe extern "C" fn do_sysv_signal(n: c_int, handler: usize) -> usize {
+    // SAFETY: as the program's own call.
+    unsafe { simple_signal(n, handler, libc::SA_RESETHAND | libc::SA_NODEFER) }
+}
+
+unsafe fn simple_signal(n: c_int, handler: usize, flags: c_int) -> usize {
+    // SAFETY: as the program's own call.
     unsafe {
         let mut new: libc::sigaction = zeroed();
         new.sa_sigaction = handler;
-        new.sa_flags = libc::SA_RESTART;
+        new.sa_flags = flags;
         let mut old: libc::sigaction = zeroed();
         if do_sigaction(n, &new, &mut old) != 0 { libc::SIG_ERR } else { old.sa_sigaction }
     }
@@ -307,4 +321,8 @@ unsafe extern "C" fn do_signal(n: c_int, handler: usize) -> usize {
 plain_entries! {
     sigaction => do_sigaction;
     signal => do_signal;
+    ssignal => do_signal;
+    bsd_signal => do_signal;
+    sysv_signal => do_sysv_signal;
+    __sysv_signal => do_sysv_signal;
 }

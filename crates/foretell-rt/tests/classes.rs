@@ -1,43 +1,11 @@
 //! One program for each class of the table: it checks its own results, recorded and not, and the
-//! log holds what it did.
-
-#[path = "../src/table.rs"]
-#[allow(unreachable_pub)]
-mod table;
+//! log holds what it did. (That every single symbol is called is tested in `exercised`.)
 
 mod common;
 
 use common::{Program, Run};
-use foretell_rt_format::{AtomicKind, EndHow, Record, SyncKind};
+use foretell_rt_format::{AccessKind, AtomicKind, EndHow, Record, SyncKind};
 use std::collections::BTreeSet;
-use table::Class;
-
-/// Where each class is exercised.
-fn program_of(class: Class) -> &'static str {
-    match class {
-        Class::Access | Class::Function | Class::Atomic | Class::Block => "atomics.c",
-        Class::Annotation => "annotations.c",
-        Class::Allocation | Class::Memory => "memory.c",
-        Class::Mutex | Class::Spin => "mutexes.c",
-        Class::RwLock => "rwlocks.c",
-        Class::Condition => "conditions.c",
-        Class::Semaphore | Class::Barrier => "semaphores.c",
-        Class::Once => "once.cc",
-        Class::Thread => "threads.c",
-        Class::Time | Class::Call => "calls.c",
-        Class::Signal => "signals.c",
-        Class::Process => "processes.c",
-    }
-}
-
-#[test]
-fn every_class_has_a_program() {
-    for (class, names) in table::SYMBOLS {
-        assert!(!names.is_empty());
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/c/").to_owned() + program_of(*class);
-        assert!(std::path::Path::new(&path).exists(), "{path}");
-    }
-}
 
 /// Records under several seeds; the last run. Every counted record of a run is legal where it
 /// stands: checked for locks, conditions, joins.
@@ -146,17 +114,128 @@ fn threads() {
     assert!(ends >= 1007, "{ends}");
 }
 
+/// Each hook by itself, in the order of the program: kind, size, place.
+#[test]
+fn hooks() {
+    let run = record("hooks.c");
+    let entries = run.entries();
+    let at = |label: &str| {
+        let begins = |r: &Record<'_>| matches!(r, Record::MarkBegin { label: l, .. } if *l == label.as_bytes());
+        entries.iter().position(|e| begins(&e.record)).expect("a mark")
+    };
+    let (read, write) = (AccessKind::Read, AccessKind::Write);
+    let sizes = |from: u32, kind| (from..5).map(move |log2| (kind, 1u64 << log2));
+    let both = |from: u32| (from..5).flat_map(move |n| [(read, 1 << n), (write, 1 << n)]);
+    let mut expected: Vec<(AccessKind, u64)> = Vec::new();
+    for _ in 0..2 {
+        expected.extend(sizes(0, read).chain(sizes(0, write))); // by return address, by `_pc`
+    }
+    expected.extend(sizes(1, read).chain(sizes(1, write)).chain(both(0)).chain(both(1)));
+    let volatile = expected.len()..expected.len() + 18;
+    expected.extend(sizes(0, read).chain(sizes(0, write)));
+    expected.extend(sizes(1, read).chain(sizes(1, write)));
+    expected.extend([(read, 8), (write, 8), (read, 24), (write, 24), (read, 24), (write, 24)]);
+    expected.extend([(write, 16), (read, 16), (write, 16), (read, 8), (write, 8)]);
+    let mut given = 0;
+    let found: Vec<_> = entries[at("accesses")..at("atomics")]
+        .iter()
+        .filter_map(|e| {
+            given += usize::from(e.record.pc() == Some(0x1234));
+            match e.record {
+                Record::Access { kind, size, .. } | Record::Wide { kind, size, .. } => {
+                    Some((kind, u64::from(size), false))
+                }
+                Record::Range { kind, len, .. } => Some((kind, len, false)),
+                Record::Atomic { kind: AtomicKind::VolatileLoad, size, .. } => {
+                    Some((read, u64::from(size), true))
+                }
+                Record::Atomic { kind: AtomicKind::VolatileStore, size, .. } => {
+                    Some((write, u64::from(size), true))
+                }
+                _ => None,
+            }
+        })
+        .collect();
+    let expected: Vec<_> =
+        (0..).zip(expected).map(|(i, (kind, size))| (kind, size, volatile.contains(&i))).collect();
+    assert_eq!(found, expected);
+    assert_eq!(given, 12, "the code locations that were given");
+    for size in [1, 2, 4, 8, 16] {
+        let atomic = |wanted: AtomicKind| {
+            let is = |r: &Record<'_>| matches!(r, Record::Atomic { kind, size: s, .. } if *kind == wanted && *s == size);
+            entries[at("atomics")..].iter().filter(|e| is(&e.record)).count()
+        };
+        assert_eq!((atomic(AtomicKind::Load), atomic(AtomicKind::Store)), (1, 1), "{size}");
+        assert_eq!((atomic(AtomicKind::Update), atomic(AtomicKind::FailedUpdate)), (9, 3));
+    }
+}
+
+/// Every call that can block did, and the baton was handed over.
+#[test]
+fn blocking_calls() {
+    let run = record("blocking.c");
+    let handed_over: BTreeSet<String> = run.calls();
+    let expected = [
+        "epoll_pwait2",
+        "fcntl",
+        "fcntl64",
+        "fgetc",
+        "fgets",
+        "flock",
+        "fopen",
+        "fopen64",
+        "fread",
+        "getaddrinfo",
+        "getc",
+        "getchar",
+        "getdelim",
+        "getline",
+        "lockf",
+        "mq_receive",
+        "mq_send",
+        "mq_timedreceive",
+        "mq_timedsend",
+        "msgrcv",
+        "msgsnd",
+        "open",
+        "open64",
+        "openat",
+        "openat64",
+        "poll",
+        "ppoll",
+        "read",
+        "readv",
+        "recv",
+        "recvfrom",
+        "recvmmsg",
+        "recvmsg",
+        "semop",
+        "semtimedop",
+        "sendfile",
+        "sendfile64",
+        "sendmmsg",
+        "sigsuspend",
+        "sigtimedwait",
+        "sigwait",
+        "sigwaitinfo",
+        "splice",
+        "tcdrain",
+        "wait",
+        "wait3",
+        "wait4",
+        "waitid",
+        "waitpid",
+        "write",
+        "writev",
+    ];
+    let missing: Vec<_> = expected.iter().filter(|name| !handed_over.contains(**name)).collect();
+    assert!(missing.is_empty(), "{missing:?} among {handed_over:?}");
+}
+
 #[test]
 fn calls() {
     let run = record("calls.c");
-    let names: BTreeSet<String> = run
-        .entries()
-        .iter()
-        .filter_map(|e| match e.record {
-            Record::Call { name, .. } => Some(String::from_utf8_lossy(name).into_owned()),
-            _ => None,
-        })
-        .collect();
+    let names = run.calls();
     assert!(names.contains("read") && names.contains("system"), "{names:?}");
 }
 
@@ -230,14 +309,36 @@ fn annotations() {
 #[test]
 fn processes() {
     let program = Program::build("processes.c");
-    let run = program.record_ok(&[]);
+    let run = program.record(&[], &[]);
     assert_eq!(run.stdout(), "from the child\nfrom itself\n");
+    assert_eq!(run.output.status.code(), Some(0));
+    // The first child says that it is not recorded, on one line.
+    let forked = run.entries().iter().find_map(|e| match e.record {
+        Record::Forked { pid } => Some(pid),
+        _ => None,
+    });
+    let forked = forked.expect("a fork in the log");
+    let notice = format!("foretell: process {forked}, a child of fork, is not recorded\n");
+    assert_eq!(run.stderr(), notice);
     assert_eq!(run.count(|r| matches!(r, Record::Forked { .. })), 3);
     assert_eq!(run.count(|r| matches!(r, Record::Exec { .. })), 1);
     let libm =
         |r: &Record<'_>| matches!(r, Record::Module { path, .. } if path.ends_with(b"libm.so.6"));
     assert_eq!(run.count(libm), 1);
     assert_eq!(run.count(|r| matches!(r, Record::ModuleGone { .. })), 1);
+}
+
+/// A program that becomes another ends its log there, however it does it.
+#[test]
+fn exec() {
+    let program = Program::build("processes.c");
+    for how in ["execv", "execvp", "execve", "execvpe", "fexecve", "execl", "execlp", "execle"] {
+        let run = program.record(&[], &[how, "after"]);
+        assert_eq!((run.stdout().as_str(), run.stderr().as_str()), ("after\n", ""), "{how}");
+        assert_eq!(run.output.status.code(), Some(0), "{how}");
+        let last = run.entries().last().map(|e| matches!(e.record, Record::Exec { .. }));
+        assert_eq!(last, Some(true), "{how}");
+    }
 }
 
 /// Instrumented code that comes later is recorded too, and its module is in the log.
@@ -278,6 +379,7 @@ fn every_end_is_the_programs_own_and_is_in_the_log() {
         ("e", Some((EndHow::Exit, 4))),
         ("_", Some((EndHow::QuickExit, 5))),
         ("q", Some((EndHow::QuickExit, 6))),
+        ("E", Some((EndHow::QuickExit, 7))),
         ("p", Some((EndHow::Exit, 0))),
         ("s", None),
         ("a", None),

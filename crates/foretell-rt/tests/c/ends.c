@@ -19,6 +19,7 @@ int main(int argc, char **argv) {
     case 'e': exit(4);
     case '_': _exit(5);
     case 'q': quick_exit(6);
+    case 'E': _Exit(7);
     case 's': *(volatile int *)16 = 1; break;
     case 'a': abort();
     case 'A': assert(x == 0); break;

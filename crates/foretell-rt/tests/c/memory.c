@@ -2,10 +2,39 @@
 #include "check.h"
 #include <malloc.h>
 #include <strings.h>
+#include <sys/mman.h>
+
+void *__memcpy_chk(void *, const void *, size_t, size_t), *__memmove_chk(void *, const void *, size_t, size_t);
+void *__memset_chk(void *, int, size_t, size_t), *__mempcpy_chk(void *, const void *, size_t, size_t);
+char *__strcpy_chk(char *, const char *, size_t), *__stpcpy_chk(char *, const char *, size_t);
+char *__strncpy_chk(char *, const char *, size_t, size_t), *__strcat_chk(char *, const char *, size_t);
+char *__strncat_chk(char *, const char *, size_t, size_t);
 
 static char a[600], b[600];
 
+/* What the compiler calls when it checks the sizes of buffers. */
+static void checked(void) {
+    CHECK(__memset_chk(a, 'y', 20, 600) == a && a[19] == 'y');
+    CHECK(__memcpy_chk(b, a, 20, 600) == b && b[19] == 'y');
+    CHECK(__memmove_chk(b + 1, b, 20, 599) == b + 1 && b[20] == 'y');
+    CHECK(__mempcpy_chk(b, "ab", 3, 600) == b + 3 && strcmp(b, "ab") == 0);
+    CHECK(__strcpy_chk(b, "one", 4) == b && __stpcpy_chk(b, "two", 4) == b + 3);
+    CHECK(__strcat_chk(b, "!", 5) == b && __strncat_chk(b, "?!", 1, 6) == b);
+    CHECK(strcmp(b, "two!?") == 0 && __strncpy_chk(b, "x", 3, 600) == b && b[2] == 0);
+}
+
+/* Memory by hand. */
+static void mapped(void) {
+    char *p = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *q = mmap64(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    p[8191] = *q = 1;
+    p = mremap(p, 8192, 1 << 20, MREMAP_MAYMOVE);
+    CHECK(p != MAP_FAILED && p[8191] == 1 && munmap(q, 4096) == 0);
+    CHECK(mprotect(p, 4096, PROT_READ) == 0 && munmap(p, 1 << 20) == 0);
+}
+
 int main(void) {
+    char *volatile one = b; /* or the compiler takes a shorter way */
     memset(a, 'x', 599);
     memcpy(b, a, 600);
     CHECK(memcmp(a, b, 600) == 0 && memchr(a, 0, 600) == a + 599);
@@ -19,11 +48,11 @@ int main(void) {
     CHECK(strcmp(a, "abcabcdefghijnopqrstuvwxyz") == 0);
     memmove(a, a + 3, 10);
     CHECK(strncmp(a, "abcdefghij", 10) == 0);
-    strcpy(b, "one");
-    strcat(b, " two");
+    strcpy(one, "one");
+    strcat(one, " two");
     strncat(b, " three four", 6);
     CHECK(strcmp(b, "one two three") == 0 && strstr(b, "two") == b + 4);
-    CHECK(stpcpy(b, "ab") == b + 2 && strchr(b, 'b') == b + 1 && strrchr(b, 'a') == b);
+    CHECK(stpcpy(one, "ab") == b + 2 && strchr(b, 'b') == b + 1 && strrchr(b, 'a') == b);
     strncpy(b, "xyz", 10);
     CHECK(b[3] == 0 && b[9] == 0 && strcasecmp(b, "XYZ") == 0 && strncasecmp(b, "XYa", 2) == 0);
     char *d = strdup("copy"), *e = strndup("copy", 2);
@@ -45,6 +74,19 @@ int main(void) {
     CHECK(posix_memalign(&t, 3, 10) == EINVAL);
     free(r);
     free(s);
+    free(t);
+    r = valloc(10), s = pvalloc(10);
+    CHECK((size_t)r % 4096 == 0 && (size_t)s % 4096 == 0);
+    free(r);
+    free(s);
+    strcpy(one, "a-b-c");
+    CHECK(memrchr(b, '-', 5) == b + 3 && memmem(b, 5, "b-", 2) == b + 2);
+    CHECK(mempcpy(b + 5, "de", 3) == b + 8 && stpncpy(b + 7, "f", 2) == b + 8);
+    CHECK(strcmp(b, "a-b-cdef") == 0 && strcasestr(b, "CDE") == b + 4);
+    CHECK(strchrnul(b, 'z') == b + 8 && strspn(b, "-ab") == 4 && strcspn(b, "c") == 4);
+    CHECK(strpbrk(b, "dc") == b + 4);
+    checked();
+    mapped();
     printf("ok\n");
     return 0;
 }

@@ -33,6 +33,9 @@ static void *work(void *arg) {
     *one += many[0] = caught;
     delete one;
     delete[] many;
+    ::operator delete(::operator new(8));
+    ::operator delete[](::operator new[](8));
+    ::operator delete[](::operator new[](8), 8);
     return arg;
 }
 

@@ -1,6 +1,7 @@
 /* fork, exec, vfork, dlopen, _exit. */
 #include "check.h"
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <sys/wait.h>
 
 int x;
@@ -19,7 +20,25 @@ static int child(pid_t (*how)(void), int status) {
     return WEXITSTATUS(got);
 }
 
+/* Becomes itself with another argument. */
+static void replace(char *path, char *how, char *argument) {
+    char *args[] = {path, argument, NULL};
+    extern char **environ;
+    x++;
+    if (strcmp(how, "execv") == 0) execv(path, args);
+    if (strcmp(how, "execvp") == 0) execvp(path, args);
+    if (strcmp(how, "execve") == 0) execve(path, args, environ);
+    if (strcmp(how, "execvpe") == 0) execvpe(path, args, environ);
+    if (strcmp(how, "fexecve") == 0) fexecve(open(path, O_RDONLY), args, environ);
+    if (strcmp(how, "execl") == 0) execl(path, path, argument, NULL);
+    if (strcmp(how, "execlp") == 0) execlp(path, path, argument, NULL);
+    if (strcmp(how, "execle") == 0) execle(path, path, argument, NULL, environ);
+    exit(1);
+}
+
 int main(int argc, char **argv) {
+    if (argc == 3)
+        replace(argv[0], argv[1], argv[2]);
     if (argc == 2) {
         printf("%s\n", argv[1]);
         return 0;

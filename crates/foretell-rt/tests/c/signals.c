@@ -60,6 +60,16 @@ int main(void) {
     raise(SIGUSR1);
     CHECK(got == SIGUSR1);
 
+    typedef void (*handler)(int);
+    handler bsd_signal(int, handler), sysv_signal(int, handler), __sysv_signal(int, handler);
+    CHECK(ssignal(SIGUSR2, post) == SIG_DFL && bsd_signal(SIGUSR2, post) == post);
+    raise(SIGUSR2);
+    CHECK(got == SIGUSR2 && sysv_signal(SIGUSR2, tick) == post);
+    CHECK(__sysv_signal(SIGUSR2, post) == tick);
+    got = 0;
+    raise(SIGUSR2);
+    CHECK(got == SIGUSR2 && signal(SIGUSR2, SIG_IGN) == SIG_DFL); /* it was for one time */
+
     sa.sa_sigaction = fault;
     sa.sa_flags = SA_SIGINFO;
     CHECK(sigaction(SIGSEGV, &sa, NULL) == 0);

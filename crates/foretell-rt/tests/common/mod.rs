@@ -37,7 +37,7 @@ impl Program {
         let compiler = if name.ends_with(".cc") { "g++" } else { "gcc" };
         let (object, exe) = (dir.path().join("program.o"), dir.path().join("program"));
         let compiled = Command::new(compiler)
-            .args(["-g", "-O0", "-w", "-fsanitize=thread", "-D_GNU_SOURCE", "-c"])
+            .args(["-g", "-O0", "-w", "-fsanitize=thread", "-fno-builtin", "-D_GNU_SOURCE", "-c"])
             .args(options)
             .arg(&source)
             .arg("-o")
@@ -50,7 +50,8 @@ impl Program {
             .arg("-o")
             .arg(&exe)
             .arg(format!("-L{}", lib.display()))
-            .args(["-Wl,--no-as-needed", "-lforetell_rt", "-pthread", "-ldl", "-lrt"])
+            // Lazy: a function is bound when it is called.
+            .args(["-Wl,-z,lazy", "-Wl,--no-as-needed", "-lforetell_rt", "-pthread", "-lrt"])
             .arg(format!("-Wl,-rpath,{}", lib.display()))
             .status();
         assert!(linked.expect("a linker").success(), "{name} links");
@@ -118,6 +119,15 @@ impl Run {
     pub(crate) fn entries(&self) -> Vec<Entry<'_>> {
         let log = Log::parse(&self.log).expect("a log");
         log.events().map(|e| e.expect("a record")).collect()
+    }
+
+    /// The calls of the system for which the baton was handed over.
+    pub(crate) fn calls(&self) -> std::collections::BTreeSet<String> {
+        let name = |e: &Entry<'_>| match e.record {
+            Record::Call { name, .. } => Some(String::from_utf8_lossy(name).into_owned()),
+            _ => None,
+        };
+        self.entries().iter().filter_map(name).collect()
     }
 
     /// How many records satisfy `f`.

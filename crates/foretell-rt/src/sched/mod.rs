@@ -14,19 +14,25 @@
 //! Outside: a thread in a blocking system call has given the baton away and takes it back when
 //! the call returns; that moment is the outside world's and the only one not given by the seed.
 
+mod situation;
+mod wait;
+
+pub(crate) use situation::{describe, situation};
+pub(crate) use wait::{
+    Deadline, Waiting, block, come_back, go_outside, interrupt, wait_turn, wake_waiters,
+};
+
 use crate::lock::Lock;
 use crate::log;
 use crate::replay::{self, Replay};
-use crate::sys::{self, Wait, futex_wait, futex_wake, now_ns, say};
+use crate::sys::futex_wake;
 use crate::thread::{self, State, Thread, Wake};
-use foretell_rt_format::{Blocked, Kind, Record, WaitingFor};
+use foretell_rt_format::{Kind, WaitingFor};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::*};
 
 /// Virtual duration of a hook.
 const HOOK_NS: u64 = 50;
-/// How often a thread whose time is over looks whether everybody else is idle.
-const POLL_NS: u64 = 10_000_000;
 /// After so many decisions the quantum grows by its first value, up to this many times.
 const GROWTH_STEP: u64 = 256;
 const MAX_GROWTH: u64 = 32;
@@ -207,7 +213,7 @@ impl Sched {
             }
             self.current = NONE;
             if self.outside == 0 && self.first_sleeper().is_null() && !HANDLERS.load(Relaxed) {
-                deadlock(self);
+                situation::deadlock(self);
             }
             None
         }
@@ -345,219 +351,6 @@ pub(crate) unsafe fn give_way(t: *mut Thread) {
     }
 }
 
-/// Waits for the baton.
-pub(crate) unsafe fn wait_turn(t: *mut Thread) {
-    // SAFETY: `t` is the calling thread.
-    unsafe {
-        while (*t).go.swap(0, Acquire) == 0 {
-            let timeout = match (*t).real_deadline {
-                u64::MAX => None,
-                at => Some(at.saturating_sub(now_ns(libc::CLOCK_MONOTONIC)).max(POLL_NS / 10)),
-            };
-            match futex_wait(&(*t).go, 0, timeout) {
-                Wait::TimedOut => time_over(t),
-                Wait::Interrupted => interrupted(t),
-                Wait::Changed => {}
-            }
-        }
-        log::switch((*t).stream, (*t).index);
-    }
-}
-
-/// The real deadline of a blocked thread has passed.
-unsafe fn time_over(t: *mut Thread) {
-    // SAFETY: the lock is taken.
-    unsafe {
-        LOCK.lock();
-        let s = sched();
-        let mut handed = None;
-        if (*t).state == State::Blocked && !s.replay.active {
-            let now = now_ns(libc::CLOCK_MONOTONIC);
-            if s.current == NONE && s.runnable.is_empty() {
-                let first = s.first_sleeper();
-                if !first.is_null() && (*first).real_deadline <= now {
-                    s.now = s.now.max((*first).virtual_deadline);
-                    s.ready(first, Wake::Time);
-                    handed = s.pass();
-                }
-            } else if (*t).real_deadline.saturating_add((*t).patience) <= now {
-                // The others run few hooks: do not keep it for ever.
-                s.ready(t, Wake::Time);
-            } else if (*t).real_deadline <= now {
-                LOCK.unlock();
-                futex_wait(&(*t).go, 0, Some(POLL_NS));
-                return;
-            }
-        }
-        LOCK.unlock();
-        if let Some(h) = handed {
-            h.wake();
-        }
-    }
-}
-
-/// A signal handler ran while the thread was waiting.
-unsafe fn interrupted(t: *mut Thread) {
-    // SAFETY: the lock is taken.
-    unsafe {
-        if (*t).signalled == 0 {
-            return;
-        }
-        interrupt(t);
-    }
-}
-
-/// Lets a blocked thread look at a signal or a cancellation request.
-pub(crate) unsafe fn interrupt(t: *mut Thread) {
-    // SAFETY: the lock is taken.
-    unsafe {
-        LOCK.lock();
-        let s = sched();
-        let mut handed = None;
-        if (*t).state == State::Blocked && (*t).interruptible {
-            s.ready(t, Wake::Interrupt);
-            if s.current == NONE {
-                handed = s.pass();
-            }
-        }
-        LOCK.unlock();
-        if let Some(h) = handed {
-            h.wake();
-        }
-    }
-}
-
-/// A moment at which a wait ends.
-#[derive(Clone, Copy)]
-pub(crate) struct Deadline {
-    /// On the monotonic clock.
-    pub(crate) real: u64,
-    /// From now, rounded so that it does not depend on how fast the program got here.
-    pub(crate) rounded: u64,
-}
-
-impl Deadline {
-    /// So many nanoseconds from now.
-    pub(crate) fn after(ns: u64) -> Deadline {
-        let grain = if ns >= 10_000_000 { 10_000_000 } else { 1_000_000 };
-        let rounded = if ns == 0 { 0 } else { ns.div_ceil(grain).saturating_mul(grain) };
-        Deadline { real: now_ns(libc::CLOCK_MONOTONIC).saturating_add(ns), rounded }
-    }
-}
-
-/// What a thread waits for.
-#[derive(Clone, Copy)]
-pub(crate) struct Waiting {
-    pub(crate) what: WaitingFor,
-    pub(crate) object: usize,
-    pub(crate) pc: usize,
-    /// Offset in the object of the owner's thread id; 0: it has none.
-    pub(crate) owner_at: usize,
-    /// Between two steps (a wait and its end), not in the middle of one.
-    pub(crate) between: bool,
-}
-
-/// Blocks the calling thread until somebody wakes it.
-pub(crate) unsafe fn block(t: *mut Thread, w: Waiting, deadline: Option<Deadline>) -> Wake {
-    // SAFETY: `t` is the calling thread and holds the baton.
-    unsafe {
-        LOCK.lock();
-        let s = sched();
-        (*t).what = w.what;
-        (*t).object = w.object;
-        (*t).owner_at = w.owner_at;
-        (*t).pc = w.pc;
-        (*t).interruptible = true;
-        if let Some(d) = deadline {
-            (*t).virtual_deadline = s.now.saturating_add(d.rounded);
-            (*t).real_deadline = d.real;
-            (*t).patience = d.rounded.saturating_add(1_000_000_000);
-        }
-        if s.replay.active {
-            replay::blocks(s, t, w.between);
-        }
-        s.tickets += 1;
-        (*t).ticket = s.tickets;
-        (*t).state = State::Blocked;
-        BLOCKED.fetch_add(1, Relaxed);
-        s.blocked.push(t);
-        let next = s.pass();
-        LOCK.unlock();
-        if let Some(next) = next {
-            next.wake();
-        }
-        wait_turn(t);
-        (*t).what = WaitingFor::Runnable;
-        (*t).wake
-    }
-}
-
-/// Wakes up to `max` threads that wait for `object`, first come first served. The number woken.
-pub(crate) unsafe fn wake_waiters(what: &[WaitingFor], object: usize, max: usize) -> usize {
-    if BLOCKED.load(Relaxed) == 0 {
-        return 0;
-    }
-    // SAFETY: the lock is taken.
-    LOCK.with(|| unsafe {
-        let s = sched();
-        let matches = |t: *mut Thread| (*t).object == object && what.contains(&(*t).what);
-        let mut waiting: Vec<*mut Thread> = Vec::new();
-        waiting.extend(s.blocked.iter().filter(|&&t| matches(t)));
-        waiting.sort_by_key(|&t| (*t).ticket);
-        if max < waiting.len() && s.replay.active {
-            replay::prefer(s, &mut waiting);
-        }
-        waiting.truncate(max);
-        for &t in &waiting {
-            (*t).notified = true;
-            s.ready(t, Wake::Event);
-        }
-        waiting.len()
-    })
-}
-
-/// Gives the baton away for a call of the system.
-pub(crate) unsafe fn go_outside(t: *mut Thread, name: &'static str, pc: usize) {
-    // SAFETY: `t` is the calling thread and holds the baton.
-    unsafe {
-        LOCK.lock();
-        let s = sched();
-        (*t).call = name;
-        (*t).what = WaitingFor::Call;
-        (*t).pc = pc;
-        (*t).state = State::Outside;
-        s.outside += 1;
-        let next = s.pass();
-        LOCK.unlock();
-        (*t).outside.store(1, Relaxed);
-        if let Some(next) = next {
-            next.wake();
-        }
-    }
-}
-
-/// Takes the baton back after a call of the system.
-pub(crate) unsafe fn come_back(t: *mut Thread) {
-    // SAFETY: `t` is the calling thread.
-    unsafe {
-        (*t).outside.store(0, Relaxed);
-        LOCK.lock();
-        let s = sched();
-        s.outside -= 1;
-        (*t).what = WaitingFor::Runnable;
-        if s.current == NONE && !s.replay.active {
-            let _now = s.hand(t);
-            LOCK.unlock();
-            log::switch((*t).stream, (*t).index);
-        } else {
-            (*t).state = State::Runnable;
-            s.runnable.push((*t).index);
-            LOCK.unlock();
-            wait_turn(t);
-        }
-    }
-}
-
 /// A new thread can run from now on.
 pub(crate) unsafe fn admit(t: *mut Thread) {
     // SAFETY: the lock is taken.
@@ -600,78 +393,6 @@ pub(crate) unsafe fn finish(t: *mut Thread) -> bool {
         }
         true
     }
-}
-
-/// Who waits for what, for reports.
-pub(crate) unsafe fn situation(s: &Sched) -> Vec<Blocked> {
-    // SAFETY: the lock is held.
-    s.living()
-        .map(|t| unsafe {
-            let what = match (*t).state {
-                State::Blocked | State::Outside => (*t).what,
-                _ => WaitingFor::Runnable,
-            };
-            Blocked {
-                thread: (*t).index,
-                what,
-                object: (*t).object as u64,
-                owner: owner(s, what, (*t).object, (*t).owner_at),
-                pc: (*t).pc as u64,
-            }
-        })
-        .collect()
-}
-
-/// The thread that owns a mutex or the writer side of a reader-writer lock.
-unsafe fn owner(s: &Sched, what: WaitingFor, object: usize, owner_at: usize) -> Option<u32> {
-    if owner_at == 0 || !matches!(what, WaitingFor::Lock | WaitingFor::ReadLock) {
-        return None;
-    }
-    // SAFETY: somebody is waiting for the object, so it is there.
-    let tid = unsafe { *((object + owner_at) as *const u32) };
-    s.living().map(|t| unsafe { ((*t).tid, (*t).index) }).find(|&(id, _)| id == tid).map(|p| p.1)
-}
-
-/// A line for people: what a thread waits for.
-pub(crate) unsafe fn describe(s: &Sched, b: &Blocked) -> String {
-    let name = |i: u32| format!("thread {i}");
-    let held = b.owner.map_or(String::new(), |o| format!(", held by {}", name(o)));
-    let object = b.object;
-    let doing = match b.what {
-        WaitingFor::Runnable if s.current == b.thread => "runs".to_owned(),
-        WaitingFor::Runnable => "can run".to_owned(),
-        WaitingFor::Lock => format!("waits for the lock at {object:#x}{held}"),
-        WaitingFor::ReadLock => format!("waits to read-lock {object:#x}{held}"),
-        WaitingFor::Condition => format!("waits for the condition at {object:#x}"),
-        WaitingFor::Semaphore => format!("waits for the semaphore at {object:#x}"),
-        WaitingFor::Barrier => format!("waits at the barrier at {object:#x}"),
-        WaitingFor::Join => format!("waits for the end of {}", name(object as u32)),
-        WaitingFor::Once => format!("waits for the initialisation of {object:#x}"),
-        WaitingFor::Futex => format!("waits for the futex at {object:#x}"),
-        WaitingFor::Sleep => "sleeps".to_owned(),
-        WaitingFor::Call => {
-            let t = s.get(b.thread);
-            // SAFETY: threads live as long as the process.
-            let call = if t.is_null() { "" } else { unsafe { (*t).call } };
-            format!("is in {call}()")
-        }
-    };
-    format!("{} {doing} ({})", name(b.thread), crate::modules::place(b.pc as usize))
-}
-
-/// Nobody can ever run again: says so and ends the program as `abort` would.
-unsafe fn deadlock(s: &mut Sched) -> ! {
-    // SAFETY: the lock is held; the calling thread held the baton.
-    unsafe {
-        let threads = situation(s);
-        let lines: Vec<String> = threads.iter().map(|b| describe(s, b)).collect();
-        say!("deadlock: {}", lines.join("; "));
-        let stream = s.living().next().map_or(null_mut(), |t| (*t).stream);
-        if !stream.is_null() {
-            log::put(stream, &Record::Deadlock { threads });
-        }
-    }
-    sys::die_by(libc::SIGABRT)
 }
 
 /// Hooks of the calling thread are off from now on.
