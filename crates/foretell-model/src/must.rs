@@ -119,6 +119,33 @@ impl MustOrder {
         self.row(trace.thread(e), 2 * chains.position(e) + 1)[thread.index()]
     }
 
+    /// The place in `thread` of its first event that never runs before `e` does: of `e` itself in its
+    /// own thread. `None` if there is no such event, as far as this order knows.
+    pub fn first_after(
+        &self,
+        chains: &Chains,
+        trace: &Trace,
+        e: EventId,
+        thread: ThreadId,
+    ) -> Option<u32> {
+        let (own, position) = (trace.thread(e), chains.position(e));
+        if own == thread {
+            return Some(position);
+        }
+        let timeline = &self.timelines[thread.index()];
+        let row = |i: usize| &timeline.rows[i * self.threads..(i + 1) * self.threads];
+        let (mut low, mut high) = (0, timeline.times.len());
+        while low < high {
+            let middle = (low + high) / 2;
+            if row(middle)[own.index()] > position {
+                high = middle;
+            } else {
+                low = middle + 1;
+            }
+        }
+        timeline.times.get(low).map(|&time| time / 2)
+    }
+
     fn ordered(&self, chains: &Chains, trace: &Trace, a: EventId, b: EventId, time: u32) -> bool {
         let (s, t) = (trace.thread(a), trace.thread(b));
         if s == t {
@@ -382,6 +409,34 @@ mod tests {
         };
         assert_eq!(behind_the_read(Model::View), [0, 1, 2, 4]);
         assert_eq!(behind_the_read(Model::Value), [0, 1]);
+    }
+
+    /// `first_after` is where `ordered_before` begins.
+    #[test]
+    fn first_events_after_an_event() {
+        let trace = trace(
+            "T0|w(x)
+             T0|fork(T1)
+             T1|acq(l)
+             T1|w(y)
+             T1|rel(l)
+             T0|acq(l)
+             T0|r(y)
+             T0|w(z)
+             T0|rel(l)
+             T0|join(T1)",
+        );
+        let Structure { chains, must, .. } = Structure::new(&trace, Model::View);
+        for e in trace.ids() {
+            for t in (0..trace.thread_count()).map(ThreadId::from_index) {
+                let first = chains
+                    .events(t)
+                    .iter()
+                    .find(|&&f| f == e || must.ordered_before(&chains, &trace, e, f));
+                let first = first.map(|&f| chains.position(f));
+                assert_eq!(must.first_after(&chains, &trace, e, t), first, "{e:?} {t:?}");
+            }
+        }
     }
 
     #[test]

@@ -279,7 +279,7 @@ impl Run<'_> {
                 }
                 Verdict::Witness(schedule) => {
                     counts.predicted += 1;
-                    self.found(&candidate, &schedule, engine.name(), prediction);
+                    self.found(&candidate, &schedule, engine.decided_by(), prediction);
                     undecided = None;
                     break;
                 }

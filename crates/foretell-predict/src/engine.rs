@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::engines::graph::GraphCounts;
 use crate::query::{Limit, Query, Verdict};
 
 /// Decides queries about one trace. An engine may learn from one query for the next; its
@@ -12,6 +13,11 @@ pub trait Engine {
 
     /// Is there a feasible interleaving that the query asks for?
     fn decide(&mut self, query: &Query, limit: &Limit<'_>) -> Verdict;
+
+    /// The engine that decided the last query, where this one leaves some to others.
+    fn decided_by(&self) -> &'static str {
+        self.name()
+    }
 
     /// What it took so far.
     fn effort(&self) -> Effort {
@@ -32,6 +38,8 @@ pub struct Effort {
     pub time_outs: u64,
     /// Queries that ran into the memory limit (MO).
     pub memory_outs: u64,
+    /// Witnesses and choice graphs.
+    pub graphs: GraphCounts,
 }
 
 impl Effort {
@@ -42,5 +50,6 @@ impl Effort {
         self.solving += other.solving;
         self.time_outs += other.time_outs;
         self.memory_outs += other.memory_outs;
+        self.graphs.add(&other.graphs);
     }
 }

@@ -1,5 +1,6 @@
 //! The engines, one directory or file each, and the choice between them.
 
+pub mod graph;
 pub mod order;
 pub mod smt;
 
@@ -8,6 +9,7 @@ use std::str::FromStr;
 
 use foretell_model::Structure;
 
+use self::graph::GraphEngine;
 use self::order::OrderEngine;
 use self::smt::{SmtEngine, SmtOptions, SmtSolver};
 use crate::engine::Engine;
@@ -18,6 +20,8 @@ pub enum EngineKind {
     /// The order solver.
     #[default]
     Order,
+    /// Choice graphs for nondeterminism, the order solver for the rest.
+    Graph,
     /// Z3, an external SMT solver.
     Z3,
     /// cvc5, an external SMT solver.
@@ -28,18 +32,24 @@ pub enum EngineKind {
 
 impl EngineKind {
     /// Every engine, the default one first.
-    pub const ALL: [EngineKind; 4] =
-        [EngineKind::Order, EngineKind::Z3, EngineKind::Cvc5, EngineKind::Yices];
+    pub const ALL: [EngineKind; 5] =
+        [EngineKind::Order, EngineKind::Graph, EngineKind::Z3, EngineKind::Cvc5, EngineKind::Yices];
 
     /// The name on the command line and in reports.
     pub fn name(self) -> &'static str {
-        self.smt_solver().map_or("order", SmtSolver::name)
+        match self {
+            EngineKind::Order => "order",
+            EngineKind::Graph => "graph",
+            EngineKind::Z3 | EngineKind::Cvc5 | EngineKind::Yices => {
+                self.smt_solver().map_or("smt", SmtSolver::name)
+            }
+        }
     }
 
     /// The external solver of the engine, if it is one.
     pub fn smt_solver(self) -> Option<SmtSolver> {
         match self {
-            EngineKind::Order => None,
+            EngineKind::Order | EngineKind::Graph => None,
             EngineKind::Z3 => Some(SmtSolver::Z3),
             EngineKind::Cvc5 => Some(SmtSolver::Cvc5),
             EngineKind::Yices => Some(SmtSolver::Yices),
@@ -58,6 +68,7 @@ impl EngineKind {
         options: &SmtOptions,
     ) -> Box<dyn Engine + 's> {
         match self.smt_solver() {
+            None if self == EngineKind::Graph => Box::new(GraphEngine::new(structure)),
             None => Box::new(OrderEngine::new(structure)),
             Some(solver) => Box::new(SmtEngine::new(structure, solver, options.clone())),
         }

@@ -10,6 +10,7 @@ use foretell_model::Structure;
 use foretell_predict::analyses::{Analysis, Candidate};
 use foretell_predict::driver::{self, Counts, Options, Prediction, Progress};
 use foretell_predict::engines::EngineKind;
+use foretell_predict::engines::graph::GraphCounts;
 use foretell_predict::engines::smt::SmtOptions;
 use foretell_predict::finding::Defect;
 use foretell_report::json::{self, Block, Findings, Kind, Shard, TraceInfo};
@@ -45,7 +46,8 @@ pub(crate) struct Predict {
     #[arg(long, default_value = "auto")]
     model: ModelChoice,
 
-    /// What decides the queries: auto, order, or the external solvers z3, cvc5, yices
+    /// What decides the queries: auto, order, graph (choice graphs for nondeterminism, order for the
+    /// rest), or the external solvers z3, cvc5, yices
     #[arg(long, default_value = "auto")]
     engine: EngineChoice,
 
@@ -273,6 +275,7 @@ impl Predict {
                 race_units(terminal, findings)?;
                 if self.stats {
                     phases(terminal, &prediction.counts)?;
+                    choice_graphs(terminal, &prediction.effort.graphs)?;
                 }
             }
         }
@@ -315,6 +318,13 @@ pub(crate) fn document(
     }
     for (analysis, counts) in &prediction.counts {
         file.summary.insert(kind(*analysis), summary(counts, stats));
+    }
+    let graphs = prediction.effort.graphs;
+    if let Some(counts) = file.summary.get_mut(&Kind::Nondeterminism)
+        && stats
+        && graphs.witnesses > 0
+    {
+        counts.extra.extend(graphs.columns().map(|(name, n)| (name.to_owned(), n.into())));
     }
     file.count_races();
     file.renumber();
@@ -373,6 +383,19 @@ fn phase_columns(counts: &Counts) -> [(&'static str, u64); 8] {
         ("dropped_by_reachability", counts.reachability),
         ("solved", counts.solved),
     ]
+}
+
+/// The columns of the nondeterminism paper's tables, if there were choice graphs.
+fn choice_graphs(terminal: &mut Terminal, graphs: &GraphCounts) -> std::io::Result<()> {
+    if graphs.witnesses == 0 {
+        return Ok(());
+    }
+    let columns = graphs.columns();
+    let columns: Vec<String> = columns
+        .iter()
+        .map(|(name, count)| format!("{} {}", text::grouped(*count), name.replace('_', " ")))
+        .collect();
+    writeln!(terminal, "choice graphs: {}", columns.join(", "))
 }
 
 fn phases(terminal: &mut Terminal, counts: &BTreeMap<Analysis, Counts>) -> std::io::Result<()> {
