@@ -297,7 +297,7 @@ fn third_writers_are_left_to_the_exact_engine() {
     assert_eq!(classes, [(Some(0), Form::AfterWriter, Class::WithoutChoice)]);
     let (reads, counts) = reads(&trace);
     assert_eq!(reads, [2]);
-    assert_eq!((counts.confirmed, counts.unconfirmed), (2, 1), "a read, the final value; a read");
+    assert_eq!((counts.confirmed, counts.unconfirmed), (1, 2), "a read; a read, the final value");
 }
 
 #[test]
