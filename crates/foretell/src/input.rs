@@ -30,10 +30,17 @@ pub(crate) fn trace(path: &Path, options: TraceOptions) -> Result<Trace, Failure
 
 /// Reads a findings file.
 pub(crate) fn findings(path: &Path) -> Result<Findings, Failure> {
+    Findings::parse(&findings_text(path)?).map_err(|error| Failure::input(path, error))
+}
+
+/// Reads a file with the findings of one trace or of several.
+pub(crate) fn all_findings(path: &Path) -> Result<Vec<Findings>, Failure> {
+    Findings::parse_all(&findings_text(path)?).map_err(|error| Failure::input(path, error))
+}
+
+fn findings_text(path: &Path) -> Result<String, Failure> {
     let bytes = fs::read(path).map_err(Failure::file(path))?;
-    let text = std::str::from_utf8(&bytes)
-        .map_err(|_| Failure::input(path, "not a findings file: not UTF-8"))?;
-    Findings::parse(text).map_err(|error| Failure::input(path, error))
+    String::from_utf8(bytes).map_err(|_| Failure::input(path, "not a findings file: not UTF-8"))
 }
 
 /// That a findings file is about this trace: the checker's answers would mean nothing otherwise.

@@ -11,6 +11,7 @@ mod input;
 mod output;
 mod progress;
 mod recording;
+mod reporting;
 mod stack;
 mod terminal;
 

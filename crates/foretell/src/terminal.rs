@@ -46,7 +46,7 @@ impl Terminal {
 
     /// How to show findings here.
     pub(crate) fn look(&self) -> Look {
-        Look { width: self.width, color: self.color, fold: true }
+        Look { width: self.width, color: self.color, ..Look::default() }
     }
 
     /// Writes out what is left.

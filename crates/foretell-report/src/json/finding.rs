@@ -6,6 +6,9 @@ use std::fmt;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::{Map, Value};
 
+use crate::baseline::State;
+use crate::suppress::Suppressed;
+
 /// What was predicted, with the schedule that proves it.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Finding {
@@ -38,6 +41,15 @@ pub struct Finding {
     pub engine: String,
     /// What happened when the real program was driven along the witness; null if it was not.
     pub replay: Option<Value>,
+    /// What stays the same when the same bug is found again: see [`crate::identity`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fingerprint: Option<String>,
+    /// The rule that says not to show it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suppressed: Option<Suppressed>,
+    /// Whether an earlier run has it too, where one was given to compare with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<State>,
     /// Fields of later versions.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
@@ -246,6 +258,11 @@ impl Finding {
             Some(Form::FinalValue) => Unit::FinalValue(self.kind, &self.objects),
             _ => unit(self.kind, &self.events, self.block),
         }
+    }
+
+    /// Whether it is to be shown: no rule suppresses it, and it is not in the baseline.
+    pub fn is_shown(&self) -> bool {
+        self.suppressed.is_none() && self.baseline != Some(State::Unchanged)
     }
 
     /// Every event index that the finding names.

@@ -98,6 +98,12 @@ impl Findings {
         read::parse(text)
     }
 
+    /// Reads one or more findings files that were written one after the other, as `predict` does for several
+    /// traces.
+    pub fn parse_all(text: &str) -> Result<Vec<Self>, FindingsError> {
+        read::parse_all(text)
+    }
+
     /// Writes the file, one line for each finding, so that people can look through it and
     /// line-based tools can compare two.
     pub fn write(&self, out: &mut impl Write) -> io::Result<()> {

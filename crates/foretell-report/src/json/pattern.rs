@@ -107,6 +107,9 @@ pub fn finding(pattern: &Pattern, schedule: &[EventId], engine: &str, trace: &Tr
         verified: true,
         engine: engine.to_owned(),
         replay: None,
+        fingerprint: None,
+        suppressed: None,
+        baseline: None,
         extra: Map::new(),
     }
 }

@@ -67,6 +67,17 @@ pub(super) fn parse(text: &str) -> Result<Findings, FindingsError> {
     })
 }
 
+pub(super) fn parse_all(text: &str) -> Result<Vec<Findings>, FindingsError> {
+    let pieces = serde_json::Deserializer::from_str(text).into_iter::<&RawValue>();
+    let files = pieces
+        .map(|piece| parse(piece.map_err(|e| FindingsError::Json(e.to_string()))?.get()))
+        .collect::<Result<Vec<_>, _>>()?;
+    if files.is_empty() {
+        return Err(FindingsError::Json("it is empty".to_owned()));
+    }
+    Ok(files)
+}
+
 /// The text that every raw value is a piece of.
 struct File<'a> {
     text: &'a str,

@@ -36,6 +36,9 @@ fn finding(kind: Kind, events: &[u32]) -> Finding {
         verified: true,
         engine: "order".to_owned(),
         replay: None,
+        fingerprint: None,
+        suppressed: None,
+        baseline: None,
         extra: Map::new(),
     }
 }
@@ -274,4 +277,14 @@ proptest! {
             Err(error) => prop_assert!(!error.to_string().contains('\n')),
         }
     }
+}
+
+#[test]
+fn several_files_in_one_are_read_one_after_the_other() {
+    let (a, b) = (file(vec![finding(Kind::Race, &[0, 1])]), file(vec![]));
+    let text = format!("{}{}", written(&a), written(&b));
+    assert_eq!(Findings::parse_all(&text).unwrap(), [a, b]);
+    assert!(Findings::parse_all("").is_err());
+    assert!(Findings::parse_all("{}").is_err());
+    assert!(Findings::parse_all("{\"schema\":").is_err());
 }

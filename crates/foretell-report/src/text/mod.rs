@@ -33,11 +33,13 @@ pub struct Look {
     pub color: bool,
     /// Whether to fold long witnesses.
     pub fold: bool,
+    /// Whether to show what is suppressed or in the baseline too.
+    pub hidden: bool,
 }
 
 impl Default for Look {
     fn default() -> Self {
-        Look { width: 100, color: false, fold: true }
+        Look { width: 100, color: false, fold: true, hidden: false }
     }
 }
 
@@ -64,7 +66,7 @@ pub fn findings(
     look: &Look,
 ) -> io::Result<()> {
     let shower = trace.map(|trace| Shower::new(trace, file.trace.model, *look));
-    for finding in &file.findings {
+    for finding in file.findings.iter().filter(|f| look.hidden || f.is_shown()) {
         match &shower {
             Some(shower) => shower.finding(out, finding)?,
             None => write_headline(out, finding, &headline::without_trace(finding), look)?,

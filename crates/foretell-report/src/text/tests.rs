@@ -69,6 +69,9 @@ fn finding(kind: Kind, events: &[u32], schedule: &[u32]) -> Finding {
         verified: true,
         engine: "order".to_owned(),
         replay: None,
+        fingerprint: None,
+        suppressed: None,
+        baseline: None,
         extra: Map::new(),
     }
 }
@@ -180,7 +183,7 @@ race-1: data race on balance: T1 writes (event 3001), T2
   a schedule of 3,003 events; the checker accepts it
 "
     );
-    let whole = shown(&trace, &f, Look { width: 60, color: false, fold: false });
+    let whole = shown(&trace, &f, Look { width: 60, fold: false, ..Look::default() });
     assert!(whole.lines().count() > 3003);
 }
 

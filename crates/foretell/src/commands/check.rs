@@ -21,6 +21,7 @@ use crate::failure::{Failure, Status};
 use crate::output::{self, Destination};
 use crate::progress;
 use crate::recording::{RecordOptions, summary};
+use crate::reporting::{ReportOptions, Reporting};
 use crate::stack;
 use crate::terminal::{Terminal, complain};
 
@@ -82,6 +83,9 @@ pub(crate) struct Check {
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 
+    #[command(flatten)]
+    report: ReportOptions,
+
     /// Arguments of the program
     #[arg(last = true, value_name = "ARGS")]
     arguments: Vec<OsString>,
@@ -94,6 +98,7 @@ impl Check {
             .tempdir()
             .map_err(Failure::file(std::env::temp_dir()))?;
         let program = self.build(directory.path())?;
+        let mut report = self.report.start(&self.sources)?;
         let mut seen = BTreeSet::new();
         let mut shown = 0;
         for run in 0..self.runs {
@@ -107,8 +112,9 @@ impl Check {
                 limit: Some(Duration::from_secs(self.limit)),
                 ..self.options.launch(command)
             };
-            shown += self.one_run(terminal, &launch, run == 0, &mut seen)?;
+            shown += self.one_run(terminal, &launch, run == 0, &mut seen, &mut report)?;
         }
+        report.finish(terminal)?;
         if shown == 0 {
             writeln!(terminal, "nothing was predicted")?;
         }
@@ -153,6 +159,7 @@ impl Check {
         launch: &Launch,
         first: bool,
         seen: &mut BTreeSet<(Kind, Vec<Option<String>>)>,
+        report: &mut Reporting,
     ) -> Result<usize, Failure> {
         let recorded = record(launch, &self.options.blocks()?)?;
         if recorded.run.timed_out {
@@ -166,7 +173,9 @@ impl Check {
         let trace = &recorded.translated.trace;
         let path = self.output.clone().unwrap_or_else(|| PathBuf::from("foretell.ft"));
         let mut file = self.predict(&path, trace)?;
-        let shown = self.replay_all(&mut file, launch, &recorded, seen)?;
+        let mut shown = self.replay_all(&mut file, launch, &recorded, seen)?;
+        report.add(&mut file, Some(trace));
+        shown.retain(|(i, _)| self.report.hidden() || file.findings[*i].is_shown());
         self.show(terminal, &file, trace, &shown)?;
         if first {
             if self.output.is_some() {

@@ -14,7 +14,7 @@ use foretell_predict::engines::graph::GraphCounts;
 use foretell_predict::engines::smt::SmtOptions;
 use foretell_predict::finding::Defect;
 use foretell_report::json::{self, Block, Findings, Kind, Shard, TraceInfo};
-use foretell_report::text::{self, Look};
+use foretell_report::{identity, text};
 use foretell_trace::{EventId, Model, Trace};
 use serde_json::Map;
 
@@ -22,6 +22,7 @@ use crate::failure::{Failure, Status};
 use crate::input::{self, TraceOptions};
 use crate::output::Destination;
 use crate::progress;
+use crate::reporting::{ReportOptions, any_shown};
 use crate::terminal::{Terminal, complain};
 
 /// Predict the bugs that other interleavings of a trace would show
@@ -79,9 +80,8 @@ pub(crate) struct Predict {
     #[arg(long)]
     all: bool,
 
-    /// Show long witnesses whole
-    #[arg(long)]
-    full: bool,
+    #[command(flatten)]
+    report: ReportOptions,
 
     /// Print how many candidates each phase settled
     #[arg(long)]
@@ -157,6 +157,7 @@ fn seconds(text: &str) -> Result<Duration, String> {
 impl Predict {
     pub(crate) fn run(self, terminal: &mut Terminal) -> Result<Status, Failure> {
         self.check_engine()?;
+        let mut report = self.report.start(&[])?;
         let stop = progress::stop_on_interrupt();
         let mut status = Status::Clean;
         let mut documents = Vec::new();
@@ -164,11 +165,12 @@ impl Predict {
             let trace = input::trace(path, self.options)?;
             let model = self.choose_model(path, &trace)?;
             let (prediction, interrupted) = self.predict(path, &trace, model, stop)?;
-            let findings = document(path, &trace, model, &prediction, self.shard, self.stats);
+            let mut findings = document(path, &trace, model, &prediction, self.shard, self.stats);
+            report.add(&mut findings, Some(&trace));
             self.show(terminal, &trace, &findings, &prediction)?;
             if self.strict && !findings.undecided.is_empty() {
                 status = Status::Undecided;
-            } else if !findings.findings.is_empty() && status == Status::Clean {
+            } else if any_shown(&findings) && status == Status::Clean {
                 status = Status::Found;
             }
             documents.push(findings);
@@ -182,6 +184,7 @@ impl Predict {
                 documents.iter().try_for_each(|findings| findings.write(&mut out))
             })?;
         }
+        report.finish(terminal)?;
         Ok(status)
     }
 
@@ -267,7 +270,7 @@ impl Predict {
         match self.format {
             Format::Json => findings.write(terminal)?,
             Format::Text => {
-                let look = Look { fold: !self.full, ..terminal.look() };
+                let look = self.report.look(terminal);
                 if self.traces.len() > 1 {
                     writeln!(terminal, "{}:", findings.trace.path)?;
                 }
@@ -328,6 +331,7 @@ pub(crate) fn document(
     }
     file.count_races();
     file.renumber();
+    identity::assign(&mut file.findings, trace);
     file
 }
 

@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use foretell_report::json::{self, Findings};
-use foretell_report::text::{self, Look};
+use foretell_report::{identity, text};
 use foretell_trace::Trace;
 
 use crate::failure::{Failure, Status};
 use crate::input::{self, TraceOptions};
+use crate::reporting::{ReportOptions, any_shown};
 use crate::terminal::{Terminal, complain};
 
 /// Show a findings file as text
@@ -27,9 +28,8 @@ pub(crate) struct Report {
     #[command(flatten)]
     options: TraceOptions,
 
-    /// Show long witnesses whole
-    #[arg(long)]
-    full: bool,
+    #[command(flatten)]
+    report: ReportOptions,
 }
 
 impl Report {
@@ -42,9 +42,15 @@ impl Report {
         if let Some(trace) = &trace {
             self.check(&mut file, trace)?;
         }
-        let look = Look { fold: !self.full, ..terminal.look() };
+        if let Some(trace) = &trace {
+            identity::assign(&mut file.findings, trace);
+        }
+        let mut report = self.report.start(&[])?;
+        report.add(&mut file, trace.as_ref());
+        let look = self.report.look(terminal);
         text::findings(terminal, &file, trace.as_ref(), &look)?;
-        Ok(if file.findings.is_empty() { Status::Clean } else { Status::Found })
+        report.finish(terminal)?;
+        Ok(if any_shown(&file) { Status::Found } else { Status::Clean })
     }
 
     fn read_trace(&self, file: &Findings, path: &Path) -> Result<Trace, Failure> {

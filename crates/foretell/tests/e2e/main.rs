@@ -8,6 +8,7 @@ mod merge;
 mod predict;
 mod report;
 mod stats;
+mod suppressions;
 mod unreadable;
 mod verify;
 

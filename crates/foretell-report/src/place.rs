@@ -1,0 +1,136 @@
+//! Places in the source, and the calls that led there.
+//!
+//! A place is free text in a trace; `file:line` and `file:line:column` are understood. The recorder writes call
+//! stacks as frames `function file:line` (the function that the event is in, and the line that called it), the
+//! last one a function alone; traces by hand may have frames that are places only. Both are read here.
+
+use foretell_trace::{EventId, SiteId, Trace};
+
+/// `file:line`, taken apart.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Place<'a> {
+    /// The file, as the trace writes it.
+    pub file: &'a str,
+    /// The line, from 1.
+    pub line: u32,
+}
+
+impl<'a> Place<'a> {
+    /// The place that a text names, if it names one.
+    pub fn parse(text: &'a str) -> Option<Place<'a>> {
+        let (file, number) = text.rsplit_once(':')?;
+        let line: u32 = number.parse().ok()?;
+        if file.is_empty() || line == 0 {
+            return None;
+        }
+        // A column, if there is one, is not kept: `a.c:12:5`.
+        if let Some((before, number)) = file.rsplit_once(':')
+            && let Ok(line) = number.parse()
+            && line > 0
+            && !before.is_empty()
+        {
+            return Some(Place { file: before, line });
+        }
+        Some(Place { file, line })
+    }
+}
+
+/// One function on a call stack, and where in it the thread is.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Frame {
+    /// The function, if it is known.
+    pub function: Option<String>,
+    /// The place, if it is known.
+    pub place: Option<String>,
+}
+
+/// The call stack of an event, innermost first; empty where its place is not known.
+///
+/// # Panics
+/// If the trace has no such event.
+pub fn stack(trace: &Trace, event: EventId) -> Vec<Frame> {
+    trace.site(event).map(|site| stack_at(trace, site)).unwrap_or_default()
+}
+
+/// The call stack of a site.
+pub(crate) fn stack_at(trace: &Trace, site: SiteId) -> Vec<Frame> {
+    let mut frames = Vec::new();
+    let mut at = Some(trace.place(site).to_owned());
+    let mut next = trace.site_node(site).caller;
+    while let Some(caller) = next {
+        let text = trace.place(caller);
+        let function = match text.rsplit_once(' ') {
+            Some((function, call)) if Place::parse(call).is_some() => {
+                frames.push(Frame { function: Some(function.to_owned()), place: at.take() });
+                at = Some(call.to_owned());
+                next = trace.site_node(caller).caller;
+                continue;
+            }
+            _ => text,
+        };
+        if Place::parse(function).is_some() {
+            frames.push(Frame { function: None, place: at.replace(function.to_owned()) });
+        } else {
+            frames.push(Frame { function: Some(function.to_owned()), place: at.take() });
+        }
+        next = trace.site_node(caller).caller;
+    }
+    if at.is_some() {
+        frames.push(Frame { function: None, place: at });
+    }
+    frames
+}
+
+/// The last part of a path.
+pub(crate) fn base_name(path: &str) -> &str {
+    path.rsplit(['/', '\\']).next().unwrap_or(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use foretell_trace::{EventKind, TraceBuilder};
+
+    use super::*;
+
+    #[test]
+    fn files_and_lines_are_told_apart() {
+        let place = |text| Place::parse(text).map(|p| (p.file, p.line));
+        assert_eq!(place("bank.c:41"), Some(("bank.c", 41)));
+        assert_eq!(place("src/a b.c:41:7"), Some(("src/a b.c", 41)));
+        assert_eq!(place("C:\\bank.c:4"), Some(("C:\\bank.c", 4)));
+        for text in ["", "41", ":41", "bank.c", "bank.c:", "bank.c:0", "bank.c:x", "std::move"] {
+            assert_eq!(place(text), None, "{text}");
+        }
+    }
+
+    /// The stack of an event at `place` with these callers, innermost first.
+    fn read(place: &str, callers: &[&str]) -> Vec<(Option<String>, Option<String>)> {
+        let mut b = TraceBuilder::new();
+        let mut site = None;
+        for caller in callers.iter().rev() {
+            site = Some(b.site(caller, site));
+        }
+        let (t, site) = (b.thread("T1"), b.site(place, site));
+        let e = b.push(t, EventKind::Begin { label: None }, Some(site));
+        let frames = stack(&b.build(), e);
+        frames.into_iter().map(|f| (f.function, f.place)).collect()
+    }
+
+    #[test]
+    fn frames_of_recorders_and_of_people() {
+        let some = |text: &str| Some(text.to_owned());
+        assert_eq!(
+            read("a.c:7", &["get(int, char) b.c:9", "main"]),
+            [(some("get(int, char)"), some("a.c:7")), (some("main"), some("b.c:9"))]
+        );
+        assert_eq!(
+            read("bank.c:41", &["teller.c:12", "main.c:3"]),
+            [(None, some("bank.c:41")), (None, some("teller.c:12")), (None, some("main.c:3"))]
+        );
+        assert_eq!(read("a.c:7", &[]), [(None, some("a.c:7"))]);
+        assert_eq!(
+            read("a.c:7", &["f", "g b.c:1"]),
+            [(some("f"), some("a.c:7")), (some("g"), None), (None, some("b.c:1"))]
+        );
+    }
+}

@@ -1,0 +1,170 @@
+//! The source files that places name.
+//!
+//! Traces name files as the debug information does, often by the last part of the path alone. A file is looked for under
+//! each root as it is named, then anywhere below the roots: there it counts only if exactly one file ends in that
+//! path, since a line of the wrong file is worse than none. Hidden directories, `target` and `node_modules` are not
+//! searched, nor is more than a bounded number of entries. Whether the file has changed since the program was built cannot be seen.
+
+use std::cell::{OnceCell, RefCell};
+use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use crate::place::Place;
+
+/// Files larger than this are not shown.
+const LARGEST: u64 = 4 << 20;
+/// So many directory entries are looked at before the search ends.
+const ENTRIES: usize = 20_000;
+/// Directories are searched so deep.
+const DEEPEST: usize = 12;
+
+/// A source file.
+#[derive(Debug)]
+pub struct Source {
+    /// Where it was found.
+    pub path: PathBuf,
+    lines: Vec<String>,
+}
+
+impl Source {
+    /// A line, from 1.
+    pub fn line(&self, number: u32) -> Option<&str> {
+        self.lines.get((number as usize).checked_sub(1)?).map(String::as_str)
+    }
+
+    /// All lines.
+    pub fn lines(&self) -> &[String] {
+        &self.lines
+    }
+}
+
+/// Where to look for source files, and those that were found.
+#[derive(Debug)]
+pub struct Sources {
+    roots: Vec<PathBuf>,
+    found: RefCell<HashMap<String, Option<Rc<Source>>>>,
+    /// Every file below the roots, by the last part of its path.
+    index: OnceCell<HashMap<String, Vec<PathBuf>>>,
+}
+
+impl Sources {
+    /// Looks under these directories.
+    pub fn new(roots: Vec<PathBuf>) -> Self {
+        Sources { roots, found: RefCell::default(), index: OnceCell::new() }
+    }
+
+    /// Finds nothing.
+    pub fn none() -> Self {
+        Sources::new(Vec::new())
+    }
+
+    /// The file that a place names, with the line.
+    pub fn at(&self, place: &str) -> Option<(Rc<Source>, u32)> {
+        let place = Place::parse(place)?;
+        Some((self.find(place.file)?, place.line))
+    }
+
+    /// The file of this name.
+    pub fn find(&self, name: &str) -> Option<Rc<Source>> {
+        if let Some(known) = self.found.borrow().get(name) {
+            return known.clone();
+        }
+        let source = self.search(Path::new(name)).and_then(|path| read(&path)).map(Rc::new);
+        self.found.borrow_mut().insert(name.to_owned(), source.clone());
+        source
+    }
+
+    fn search(&self, name: &Path) -> Option<PathBuf> {
+        if self.roots.is_empty() {
+            return None;
+        }
+        if name.is_absolute() {
+            return name.is_file().then(|| name.to_path_buf());
+        }
+        let direct = self.roots.iter().map(|root| root.join(name)).find(|path| path.is_file());
+        direct.or_else(|| self.below(name)).map(|path| match path.strip_prefix(".") {
+            Ok(path) => path.to_path_buf(),
+            Err(_) => path,
+        })
+    }
+
+    /// The only file below the roots whose path ends in `name`.
+    fn below(&self, name: &Path) -> Option<PathBuf> {
+        let last = name.file_name()?.to_str()?;
+        let named = self.index.get_or_init(|| index(&self.roots)).get(last)?;
+        let mut fitting = named.iter().filter(|path| path.ends_with(name));
+        let first = fitting.next()?;
+        fitting.next().is_none().then(|| first.clone())
+    }
+}
+
+fn read(path: &Path) -> Option<Source> {
+    if fs::metadata(path).ok()?.len() > LARGEST {
+        return None;
+    }
+    let text = String::from_utf8_lossy(&fs::read(path).ok()?).into_owned();
+    Some(Source { path: path.to_path_buf(), lines: text.lines().map(str::to_owned).collect() })
+}
+
+fn index(roots: &[PathBuf]) -> HashMap<String, Vec<PathBuf>> {
+    let mut files: HashMap<String, Vec<PathBuf>> = HashMap::new();
+    let mut seen = HashSet::new();
+    let mut left = ENTRIES;
+    let mut open: Vec<(PathBuf, usize)> = roots.iter().rev().map(|r| (r.clone(), 0)).collect();
+    while let Some((directory, depth)) = open.pop() {
+        let real = fs::canonicalize(&directory).unwrap_or_else(|_| directory.clone());
+        let Ok(entries) = fs::read_dir(&directory) else { continue };
+        if depth > DEEPEST || !seen.insert(real) {
+            continue;
+        }
+        for entry in entries.flatten() {
+            let Some(less) = left.checked_sub(1) else { return files };
+            left = less;
+            let Some(name) = entry.file_name().to_str().map(str::to_owned) else { continue };
+            let Ok(kind) = entry.file_type() else { continue };
+            if kind.is_dir() {
+                let skipped = name.starts_with('.') || name == "target" || name == "node_modules";
+                if !skipped {
+                    open.push((entry.path(), depth + 1));
+                }
+            } else if kind.is_file() {
+                files.entry(name).or_default().push(entry.path());
+            }
+        }
+    }
+    files
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_found_by_the_end_of_their_path() {
+        let dir = tempfile::tempdir().unwrap();
+        let add = |name: &str, text: &str| {
+            let path = dir.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        add("src/deep/bank.c", "one\ntwo\n");
+        add("a/util.c", "a");
+        add("b/util.c", "b");
+        add(".git/hidden.c", "h");
+        add("target/built.c", "t");
+        let sources = Sources::new(vec![dir.path().to_path_buf()]);
+        let line = |place| sources.at(place).and_then(|(s, n)| s.line(n).map(str::to_owned));
+        assert_eq!(line("bank.c:2").as_deref(), Some("two"));
+        assert_eq!(line("deep/bank.c:1").as_deref(), Some("one"));
+        assert_eq!(line("src/deep/bank.c:1").as_deref(), Some("one"));
+        assert_eq!(line("b/util.c:1").as_deref(), Some("b"));
+        assert_eq!(line("bank.c:3"), None);
+        assert!(sources.at("util.c:1").is_none(), "there are two");
+        for place in ["bank.c", "other.c:1", "hidden.c:1", "built.c:1", "../x.c:1"] {
+            assert!(sources.at(place).is_none(), "{place}");
+        }
+        assert!(Sources::none().at("bank.c:2").is_none());
+    }
+}

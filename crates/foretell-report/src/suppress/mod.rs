@@ -1,0 +1,144 @@
+//! Findings not to show: files of rules, in the spirit of ThreadSanitizer's.
+//!
+//! A line is a rule; blank lines and lines that start with `#` are not. Two forms:
+//!
+//! ```text
+//! race:get_info                       ThreadSanitizer's: a function, file or variable, found anywhere in it
+//! race function=get_info file=src/*   all that is said must hold; patterns are for the whole name
+//! ```
+//!
+//! The first word is a kind of finding, or `*`. ThreadSanitizer's `race:`, `race_top:` and `deadlock:` mean what they mean
+//! there; its rules for what Foretell does not report are passed over and counted.
+//!
+//! A suppressed finding stays in the findings file, with the rule that suppressed it. The first rule of
+//! the first file that matches is the one that counts.
+
+mod glob;
+mod rule;
+
+use foretell_trace::{EventId, EventKind, Trace};
+use serde::{Deserialize, Serialize};
+
+use crate::json::Finding;
+use crate::place::stack;
+use rule::{Line, Rule, Subject};
+
+/// Why a finding is not shown.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Suppressed {
+    /// The rule, as it is written.
+    pub rule: String,
+    /// Where the rule is: `file:line`.
+    #[serde(rename = "at")]
+    pub place: String,
+}
+
+/// What is wrong with a suppressions file.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{file}:{line}: {message}")]
+pub struct SuppressionError {
+    /// The file.
+    pub file: String,
+    /// The line, from 1.
+    pub line: usize,
+    /// What is wrong.
+    pub message: String,
+}
+
+/// Rules, and how many findings each has suppressed.
+#[derive(Clone, Default, Debug)]
+pub struct Suppressions {
+    rules: Vec<Entry>,
+    /// ThreadSanitizer's rules for what Foretell does not report, with their places.
+    pub not_ours: Vec<String>,
+}
+
+#[derive(Clone, Debug)]
+struct Entry {
+    rule: Rule,
+    place: String,
+    matched: u64,
+}
+
+/// A rule and how many findings it has suppressed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Used<'a> {
+    /// The rule, as it is written.
+    pub rule: &'a str,
+    /// Where it is: `file:line`.
+    pub place: &'a str,
+    /// How many findings.
+    pub matched: u64,
+}
+
+impl Suppressions {
+    /// Adds the rules of a file; `file` is its name in messages.
+    pub fn add(&mut self, file: &str, text: &str) -> Result<(), SuppressionError> {
+        for (i, line) in text.lines().enumerate() {
+            let line = line.trim();
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            let place = format!("{file}:{}", i + 1);
+            let error = |message| SuppressionError { file: file.to_owned(), line: i + 1, message };
+            match Rule::parse(line).map_err(error)? {
+                Line::Rule(rule) => self.rules.push(Entry { rule, place, matched: 0 }),
+                Line::NotOurs(rule) => self.not_ours.push(format!("{place}: {rule}")),
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether there are no rules.
+    pub fn is_empty(&self) -> bool {
+        self.rules.is_empty()
+    }
+
+    /// Marks the findings that a rule matches. Without the trace only kinds, objects, files and fingerprints are known.
+    pub fn apply(&mut self, findings: &mut [Finding], trace: Option<&Trace>) {
+        for finding in findings {
+            let subject = subject(finding, trace);
+            let rule = self.rules.iter_mut().find(|e| e.rule.matches(finding, &subject));
+            finding.suppressed = rule.map(|entry| {
+                entry.matched += 1;
+                Suppressed { rule: entry.rule.text.clone(), place: entry.place.clone() }
+            });
+        }
+    }
+
+    /// Every rule with what it has done.
+    pub fn used(&self) -> impl Iterator<Item = Used<'_>> {
+        self.rules.iter().map(|e| Used { rule: &e.rule.text, place: &e.place, matched: e.matched })
+    }
+}
+
+/// A rule that suppresses this finding.
+pub fn suggestion(finding: &Finding, trace: Option<&Trace>) -> String {
+    rule::suggestion(finding, &subject(finding, trace))
+}
+
+fn subject(finding: &Finding, trace: Option<&Trace>) -> Subject {
+    let mut subject = Subject { objects: finding.objects.clone(), ..Subject::default() };
+    subject.files.extend(finding.locations.iter().flatten().filter_map(|p| rule::file_of(p)));
+    let Some(trace) = trace else { return subject };
+    let known = |e: &u32| (*e as usize) < trace.len();
+    let begin = finding.block.map(|b| b.begin);
+    for e in finding.events.iter().copied().chain(begin).filter(known) {
+        for (depth, frame) in stack(trace, EventId(e)).into_iter().enumerate() {
+            if depth == 0 {
+                subject.top.extend(frame.function.clone());
+            }
+            subject.functions.extend(frame.function);
+            subject.files.extend(frame.place.as_deref().and_then(rule::file_of));
+        }
+    }
+    if let Some(begin) = begin.filter(known)
+        && let EventKind::Begin { label: Some(label) } = trace.event(EventId(begin)).kind
+    {
+        subject.block = Some(trace.label_name(label).to_owned());
+    }
+    subject
+}
+
+#[cfg(test)]
+mod tests;
