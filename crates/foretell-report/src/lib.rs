@@ -4,12 +4,18 @@
 //! from a finding to the pattern that the independent checker takes, and the merging of parts. [`text`]
 //! shows findings on a terminal: a headline in plain words and the witness as columns, one for each
 //! thread. [`suppress`] and [`baseline`] say which findings not to show, and [`identity`] which findings of
-//! two runs are the same bug; [`source`] finds the files that places name.
+//! two runs are the same bug; [`source`] finds the files that places name. [`sarif`] writes findings
+//! for code scanning, and [`explain`] tells what each kind is.
 
 pub mod baseline;
+pub mod explain;
+pub mod headline;
 pub mod identity;
 pub mod json;
 pub mod place;
+pub mod replay;
+pub mod sarif;
 pub mod source;
+mod span;
 pub mod suppress;
 pub mod text;

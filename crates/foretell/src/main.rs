@@ -12,7 +12,6 @@ mod output;
 mod progress;
 mod recording;
 mod reporting;
-mod stack;
 mod terminal;
 
 use std::process::ExitCode;

@@ -4,12 +4,15 @@ use std::path::{Path, PathBuf};
 
 use foretell_report::baseline::{Baseline, State};
 use foretell_report::json::{Finding, Findings};
+use foretell_report::sarif;
+use foretell_report::source::Sources;
 use foretell_report::suppress::Suppressions;
-use foretell_report::text::{Look, printable};
+use foretell_report::text::{self, Look, printable};
 use foretell_trace::Trace;
 
 use crate::failure::Failure;
 use crate::input;
+use crate::output::Destination;
 use crate::terminal::{Terminal, complain};
 
 /// How to report.
@@ -34,11 +37,27 @@ pub(crate) struct ReportOptions {
     /// Show long witnesses whole
     #[arg(long)]
     full: bool,
+
+    /// Also write the findings to this file as SARIF 2.1.0, for code scanning
+    #[arg(long, value_name = "FILE")]
+    sarif: Option<PathBuf>,
+
+    /// Where the source of the program is, may be repeated [default: the working directory]
+    #[arg(long, value_name = "DIR")]
+    source: Vec<PathBuf>,
+}
+
+/// What to print on standard output.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub(crate) enum Format {
+    Text,
+    Json,
+    Sarif,
 }
 
 impl ReportOptions {
-    /// Reads what the options name; `sources` are files of the program, as far as they are known.
-    pub(crate) fn start(&self, _sources: &[PathBuf]) -> Result<Reporting, Failure> {
+    /// Reads what the options name; `program` are source files of the program, as far as they are known.
+    pub(crate) fn start(&self, format: Format, program: &[PathBuf]) -> Result<Reporting, Failure> {
         let mut suppressions = Suppressions::default();
         for path in &self.suppressions {
             let text = std::fs::read_to_string(path).map_err(Failure::file(path))?;
@@ -47,7 +66,34 @@ impl ReportOptions {
                 .map_err(|error| Failure::Input(printable(&error.to_string())))?;
         }
         let baseline = self.baseline.as_deref().map(read_baseline).transpose()?;
-        Ok(Reporting { options: self.clone(), suppressions, baseline, known: 0 })
+        let sarif = (self.sarif.is_some() || format == Format::Sarif).then(sarif::Log::new);
+        Ok(Reporting {
+            sources: self.sources(program)?,
+            options: self.clone(),
+            format,
+            suppressions,
+            baseline,
+            known: 0,
+            sarif,
+        })
+    }
+
+    /// Where to look for source: the given directories, else those of the program and this one.
+    fn sources(&self, program: &[PathBuf]) -> Result<Sources, Failure> {
+        for directory in &self.source {
+            std::fs::read_dir(directory).map_err(Failure::file(directory))?;
+        }
+        if !self.source.is_empty() {
+            return Ok(Sources::new(self.source.clone()));
+        }
+        let mut roots = vec![PathBuf::from(".")];
+        for directory in program.iter().filter_map(|file| file.parent()) {
+            let directory = directory.to_path_buf();
+            if !directory.as_os_str().is_empty() && !roots.contains(&directory) {
+                roots.push(directory);
+            }
+        }
+        Ok(Sources::new(roots))
     }
 
     /// Whether to show what is suppressed or known.
@@ -77,15 +123,23 @@ pub(crate) fn any_shown(file: &Findings) -> bool {
 /// A report in the making.
 pub(crate) struct Reporting {
     options: ReportOptions,
+    format: Format,
+    sources: Sources,
     suppressions: Suppressions,
     baseline: Option<Baseline>,
     /// How many findings the baseline has too.
     known: usize,
+    sarif: Option<sarif::Log>,
 }
 
 impl Reporting {
+    /// The source of the program.
+    pub(crate) fn sources(&self) -> &Sources {
+        &self.sources
+    }
+
     /// Marks the findings that are not to be shown.
-    pub(crate) fn add(&mut self, file: &mut Findings, trace: Option<&Trace>) {
+    pub(crate) fn mark(&mut self, file: &mut Findings, trace: Option<&Trace>) {
         if !self.suppressions.is_empty() {
             self.suppressions.apply(&mut file.findings, trace);
         }
@@ -96,8 +150,42 @@ impl Reporting {
         }
     }
 
-    /// Says what was not shown and why.
-    pub(crate) fn finish(self, _terminal: &mut Terminal) -> Result<(), Failure> {
+    /// Shows findings on standard output, and collects them for the files beside it.
+    pub(crate) fn publish(
+        &mut self,
+        terminal: &mut Terminal,
+        file: &Findings,
+        trace: Option<&Trace>,
+    ) -> Result<(), Failure> {
+        match self.format {
+            Format::Text => {
+                let look = self.options.look(terminal);
+                text::findings(terminal, file, trace, &self.sources, &look)?;
+            }
+            Format::Json => file.write(terminal)?,
+            Format::Sarif => {}
+        }
+        self.collect(file, trace);
+        Ok(())
+    }
+
+    /// Collects findings for the files beside standard output.
+    pub(crate) fn collect(&mut self, file: &Findings, trace: Option<&Trace>) {
+        if let Some(log) = &mut self.sarif {
+            log.add(file, trace, &self.sources);
+        }
+    }
+
+    /// Writes the files, and says what was not shown and why.
+    pub(crate) fn finish(self, terminal: &mut Terminal) -> Result<(), Failure> {
+        if let Some(log) = &self.sarif {
+            if self.format == Format::Sarif {
+                log.write(terminal)?;
+            }
+            if let Some(path) = &self.options.sarif {
+                Destination::new(Some(path.clone())).write(terminal, |out| log.write(out))?;
+            }
+        }
         for used in self.suppressions.used() {
             let (rule, place) = (printable(used.rule), printable(used.place));
             match used.matched {

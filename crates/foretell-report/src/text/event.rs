@@ -4,7 +4,7 @@ use foretell_trace::{EventId, EventKind, Trace, ValueId};
 
 /// What to write where a value goes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Shown {
+pub(crate) enum Shown {
     /// The value of the trace, or nothing.
     Recorded(Option<ValueId>),
     /// A value that differs from the one in the trace.
@@ -28,7 +28,7 @@ pub fn describe_event(trace: &Trace, event: EventId) -> String {
 }
 
 /// The same with the given values.
-pub(super) fn describe(trace: &Trace, event: EventId, read: Shown, written: Shown) -> String {
+pub(crate) fn describe(trace: &Trace, event: EventId, read: Shown, written: Shown) -> String {
     let kind = trace.event(event).kind;
     let word = kind.op().keyword();
     let object = match kind {

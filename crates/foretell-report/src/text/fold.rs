@@ -20,7 +20,7 @@ const LAST_SWITCHES: usize = 6;
 
 /// One row of a shown witness.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Row {
+pub(crate) enum Row {
     /// The event at this place of the schedule.
     Event(usize),
     /// This part of the schedule, folded.
@@ -28,12 +28,12 @@ pub(super) enum Row {
 }
 
 /// The whole schedule, a row for each event.
-pub(super) fn unfolded(schedule: &[EventId]) -> Vec<Row> {
+pub(crate) fn unfolded(schedule: &[EventId]) -> Vec<Row> {
     (0..schedule.len()).map(Row::Event).collect()
 }
 
 /// The rows to show of a finding's witness.
-pub(super) fn folded(
+pub(crate) fn folded(
     finding: &Finding,
     pattern: &[EventId],
     schedule: &[EventId],
@@ -101,15 +101,15 @@ fn rows(shown: &[bool]) -> Vec<Row> {
 
 /// A lock that a thread holds at the end of a schedule.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Hold {
-    pub(super) thread: ThreadId,
-    pub(super) lock: LockId,
+pub(crate) struct Hold {
+    pub(crate) thread: ThreadId,
+    pub(crate) lock: LockId,
     /// The place in the schedule of the event that took it.
-    pub(super) place: usize,
+    pub(crate) place: usize,
 }
 
 /// The locks held at the end of a schedule, in the order they were taken.
-pub(super) fn held_at_end(schedule: &[EventId], trace: &Trace) -> Vec<Hold> {
+pub(crate) fn held_at_end(schedule: &[EventId], trace: &Trace) -> Vec<Hold> {
     // Depth and the place where it rose from zero. A wait gives the lock up whatever the depth;
     // leaving the wait takes it again to the same depth.
     let mut held: HashMap<(ThreadId, LockId), (u64, usize)> = HashMap::new();
@@ -147,7 +147,7 @@ pub(super) fn held_at_end(schedule: &[EventId], trace: &Trace) -> Vec<Hold> {
 }
 
 /// The lock that an event takes or gives back.
-pub(super) fn lock(trace: &Trace, e: EventId) -> Option<LockId> {
+pub(crate) fn lock(trace: &Trace, e: EventId) -> Option<LockId> {
     match trace.event(e).kind {
         EventKind::Acquire { lock }
         | EventKind::Release { lock }

@@ -1,17 +1,19 @@
 //! Findings for people at a terminal.
 //!
-//! A finding is a headline in plain words and its witness as columns, one for each thread and one row for
-//! each event, the finding's own events marked. A long witness is folded: what is left is the part that
-//! decides (see the module `fold`). Text is fitted to a given width; colour is up to the caller.
+//! A finding is a headline in plain words, the source lines it is about, the calls that led there, and its witness as
+//! columns, one for each thread and one row for each event, the finding's own events marked; below it what the
+//! replay did, how to replay it and how to suppress it. A long witness is folded: what is left is the part
+//! that decides (see the module `fold`). Text is fitted to a given width; colour is up to the caller.
 //!
 //! Values are those of the witness: a read that sees another value than it saw in the trace shows both.
 //! In the symbolic model what is written depends on what was read, and no values are shown.
 
 mod columns;
-mod event;
-mod fold;
-mod headline;
-mod observed;
+pub(crate) mod event;
+pub(crate) mod fold;
+pub(crate) mod observed;
+pub(crate) mod snippet;
+mod summary;
 mod wrap;
 
 use std::io::{self, Write};
@@ -19,7 +21,12 @@ use std::io::{self, Write};
 use anstyle::{AnsiColor, Style};
 use foretell_trace::{EventId, Model, Trace};
 
-use crate::json::{Finding, Findings, Kind};
+use crate::baseline::State;
+use crate::headline::headline;
+use crate::json::{Finding, Findings};
+use crate::place::{Frame, stack};
+use crate::source::Sources;
+use crate::{replay, suppress};
 use observed::Observed;
 
 pub use event::describe_event;
@@ -63,13 +70,21 @@ pub fn findings(
     out: &mut dyn Write,
     file: &Findings,
     trace: Option<&Trace>,
+    sources: &Sources,
     look: &Look,
 ) -> io::Result<()> {
-    let shower = trace.map(|trace| Shower::new(trace, file.trace.model, *look));
-    for finding in file.findings.iter().filter(|f| look.hidden || f.is_shown()) {
+    let shower = trace.map(|trace| {
+        Shower::new(trace, file.trace.model, sources, *look).with_trace_path(&file.trace.path)
+    });
+    let shown: Vec<&Finding> =
+        file.findings.iter().filter(|f| look.hidden || f.is_shown()).collect();
+    for finding in &shown {
         match &shower {
             Some(shower) => shower.finding(out, finding)?,
-            None => write_headline(out, finding, &headline::without_trace(finding), look)?,
+            None => {
+                write_headline(out, finding, &headline(finding, None, sources), look)?;
+                write_notes(out, look, &footer(finding, None, None))?;
+            }
         }
         writeln!(out)?;
     }
@@ -79,36 +94,25 @@ pub fn findings(
             format!("undecided: {} of events {}: {}", open.kind, events.join(", "), open.reason);
         wrap::write(out, &printable(&text), look.width, 2)?;
     }
-    summary(out, file, look)
+    summary::table(out, &shown, look)?;
+    summary::counts(out, file, look)
 }
 
-/// The last lines of a report: for each kind, how many were asked, predicted and left open.
+/// A line for each finding, if there is more than one.
 ///
 /// # Errors
 /// Only those of `out`.
-pub fn summary(out: &mut dyn Write, file: &Findings, look: &Look) -> io::Result<()> {
-    if file.summary.is_empty() {
-        return Ok(());
-    }
-    let title = format!("{:<16}{:>12}{:>12}{:>12}", "", "candidates", "predicted", "undecided");
-    writeln!(out, "{}", look.paint(QUIET, &title))?;
-    for (kind, counts) in &file.summary {
-        let line = format!(
-            "{kind:<16}{:>12}{:>12}{:>12}",
-            grouped(counts.candidates),
-            grouped(counts.predicted),
-            grouped(counts.undecided)
-        );
-        let style = if counts.predicted > 0 { HEADLINE } else { Style::new() };
-        writeln!(out, "{}", look.paint(style, &line))?;
-    }
-    Ok(())
+pub fn table(out: &mut dyn Write, findings: &[&Finding], look: &Look) -> io::Result<()> {
+    summary::table(out, findings, look)
 }
 
 /// Shows findings of one trace.
 #[derive(Debug)]
 pub struct Shower<'a> {
     trace: &'a Trace,
+    sources: &'a Sources,
+    /// Where the trace is, for the command that replays a finding.
+    path: Option<String>,
     /// What every read saw in the trace; absent where values are not to be shown.
     observed: Option<Observed>,
     look: Look,
@@ -116,40 +120,118 @@ pub struct Shower<'a> {
 
 impl<'a> Shower<'a> {
     /// For the findings of `trace` in `model`.
-    pub fn new(trace: &'a Trace, model: Model, look: Look) -> Self {
+    pub fn new(trace: &'a Trace, model: Model, sources: &'a Sources, look: Look) -> Self {
         let observed = (model != Model::Symbolic).then(|| Observed::new(trace));
-        Shower { trace, observed, look }
+        Shower { trace, sources, path: None, observed, look }
     }
 
-    /// Shows one finding. Events that the trace does not have are left out: whoever reads findings
-    /// from a file checks them first.
+    /// Says how to replay, too: the trace is in this file.
+    pub fn with_trace_path(self, path: &str) -> Self {
+        Shower { path: Some(path.to_owned()), ..self }
+    }
+
+    /// Shows one finding: what it says, where, the calls that led there, the schedule, and what to do about
+    /// it. Events that the trace does not have are left out: whoever reads findings from a file checks them
+    /// first.
     ///
     /// # Errors
     /// Only those of `out`.
     pub fn finding(&self, out: &mut dyn Write, finding: &Finding) -> io::Result<()> {
         let schedule = self.known(&finding.witness.schedule);
         let pattern = self.known(&finding.events);
-        let text = if pattern.len() == finding.events.len() {
-            headline::with_trace(finding, &pattern, &schedule, self.trace)
-        } else {
-            headline::without_trace(finding)
-        };
-        write_headline(out, finding, &text, &self.look)?;
+        write_headline(
+            out,
+            finding,
+            &headline(finding, Some(self.trace), self.sources),
+            &self.look,
+        )?;
         writeln!(out)?;
+        snippet::write(out, self, finding, &schedule)?;
+        self.stacks(out, &pattern)?;
         columns::write(out, self, finding, &schedule, &pattern)?;
-        let verdict = if finding.verified { "the checker accepts it" } else { "not checked" };
-        let events = match schedule.len() {
-            1 => "1 event".to_owned(),
-            n => format!("{} events", grouped(n as u64)),
-        };
-        let note = format!("  a schedule of {events}; {verdict}");
-        writeln!(out, "\n{}", self.look.paint(QUIET, &note))
+        writeln!(out)?;
+        write_notes(out, &self.look, &footer(finding, Some(self.trace), self.path.as_deref()))
+    }
+
+    /// The calls that led to the finding's events, where they are known; the same ones once.
+    fn stacks(&self, out: &mut dyn Write, pattern: &[EventId]) -> io::Result<()> {
+        let mut said: Vec<String> = Vec::new();
+        for &e in pattern {
+            let frames = stack(self.trace, e);
+            if frames.len() < 2 && frames.iter().all(|f| f.function.is_none()) {
+                continue;
+            }
+            let calls: Vec<String> = frames.iter().map(frame_text).collect();
+            let name = self.trace.display_name(self.trace.thread(e));
+            let text = printable(&format!("{name} in {}", calls.join(", called from ")));
+            if said.contains(&text) {
+                continue;
+            }
+            for line in wrap::lines(&text, self.look.width.saturating_sub(2), 4) {
+                writeln!(out, "  {line}")?;
+            }
+            said.push(text);
+        }
+        if said.is_empty() { Ok(()) } else { writeln!(out) }
     }
 
     fn known(&self, events: &[u32]) -> Vec<EventId> {
         let known = events.iter().filter(|&&e| (e as usize) < self.trace.len());
         known.map(|&e| EventId(e)).collect()
     }
+}
+
+/// `get_info at info.c:17`
+fn frame_text(frame: &Frame) -> String {
+    match (&frame.function, &frame.place) {
+        (Some(function), Some(place)) => format!("{function} at {place}"),
+        (Some(text), None) | (None, Some(text)) => text.clone(),
+        (None, None) => "?".to_owned(),
+    }
+}
+
+/// What stands below a finding: a word and what it says.
+fn footer(
+    finding: &Finding,
+    trace: Option<&Trace>,
+    path: Option<&str>,
+) -> Vec<(&'static str, String)> {
+    let events = match finding.witness.schedule.len() {
+        1 => "1 event".to_owned(),
+        n => format!("{} events", grouped(n as u64)),
+    };
+    let verdict = if finding.verified { "the checker accepts it" } else { "not checked" };
+    let mut notes = vec![("witness", format!("{events}; {verdict}"))];
+    if let Some(text) = replay::text(finding) {
+        notes.push(("replayed", text));
+    }
+    if let Some(command) = trace.zip(path).and_then(|(t, p)| replay::command(finding, t, p)) {
+        notes.push(("replay", command));
+    }
+    match &finding.suppressed {
+        Some(by) => notes.push(("suppressed", format!("{} ({})", by.rule, by.place))),
+        None => notes.push(("suppress", suppress::suggestion(finding, trace))),
+    }
+    if finding.baseline == Some(State::Unchanged) {
+        notes.push(("known", "the baseline has it too".to_owned()));
+    }
+    notes
+}
+
+fn write_notes(
+    out: &mut dyn Write,
+    look: &Look,
+    notes: &[(&'static str, String)],
+) -> io::Result<()> {
+    for (word, text) in notes {
+        for (i, line) in
+            wrap::lines(&printable(text), look.width.saturating_sub(12), 0).iter().enumerate()
+        {
+            let word = if i == 0 { *word } else { "" };
+            writeln!(out, "  {}{line}", look.paint(QUIET, &format!("{word:<10}")))?;
+        }
+    }
+    Ok(())
 }
 
 fn write_headline(
@@ -159,9 +241,8 @@ fn write_headline(
     look: &Look,
 ) -> io::Result<()> {
     let text = printable(&format!("{}: {text}", finding.id));
-    for (i, line) in wrap::lines(&text, look.width, 2).iter().enumerate() {
-        let style = if i == 0 { HEADLINE } else { Style::new() };
-        writeln!(out, "{}", look.paint(style, line))?;
+    for line in wrap::lines(&text, look.width, 2) {
+        writeln!(out, "{}", look.paint(HEADLINE, &line))?;
     }
     Ok(())
 }
@@ -183,18 +264,6 @@ pub fn grouped(number: u64) -> String {
 /// terminal that it would obey.
 pub fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect()
-}
-
-/// The word for a kind of finding in a headline.
-fn kind_in_words(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Race => "data race",
-        Kind::Atomicity => "atomicity violation",
-        Kind::Serializability => "serializability violation",
-        Kind::Transactions => "transaction cycle",
-        Kind::Nondeterminism => "nondeterminism",
-        Kind::Deadlock => "deadlock",
-    }
 }
 
 #[cfg(test)]

@@ -9,12 +9,12 @@ use super::event::Shown;
 /// The initial values that a trace tells: declared ones, and those that a read before every write
 /// saw.
 #[derive(Debug)]
-pub(super) struct Observed {
+pub(crate) struct Observed {
     initial: Vec<Option<ValueId>>,
 }
 
 impl Observed {
-    pub(super) fn new(trace: &Trace) -> Self {
+    pub(crate) fn new(trace: &Trace) -> Self {
         let count = trace.variable_count();
         let mut initial: Vec<_> =
             (0..count as u32).map(|v| trace.declared_initial_value(VarId(v))).collect();
@@ -32,7 +32,7 @@ impl Observed {
 
     /// For each event of `schedule` the values to show: what was read, and what was written. Where
     /// it is not known what a read sees, none is shown.
-    pub(super) fn values(&self, trace: &Trace, schedule: &[EventId]) -> Vec<(Shown, Shown)> {
+    pub(crate) fn values(&self, trace: &Trace, schedule: &[EventId]) -> Vec<(Shown, Shown)> {
         let mut current: HashMap<VarId, Option<ValueId>> = HashMap::new();
         let mut values = Vec::with_capacity(schedule.len());
         for &e in schedule {

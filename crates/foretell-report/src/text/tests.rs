@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use serde_json::Map;
 
 use super::*;
-use crate::json::{Block, Counts, Form, Source, TraceInfo, Undecided, Witness};
+use crate::json::{Block, Counts, Form, Kind, Source, TraceInfo, Undecided, Witness};
 
 /// A bank account: both threads read the balance, then write it, in a block each.
 struct Bank {
@@ -78,7 +78,7 @@ fn finding(kind: Kind, events: &[u32], schedule: &[u32]) -> Finding {
 
 fn shown(trace: &Trace, finding: &Finding, look: Look) -> String {
     let mut out = Vec::new();
-    Shower::new(trace, Model::Value, look).finding(&mut out, finding).unwrap();
+    Shower::new(trace, Model::Value, &Sources::none(), look).finding(&mut out, finding).unwrap();
     String::from_utf8(out).unwrap()
 }
 
@@ -94,8 +94,13 @@ fn a_witness_is_a_column_for_each_thread() {
     assert_eq!(
         shown(&trace, &f, Look { width: 80, ..Look::default() }),
         "\
-atomicity-1: atomicity violation on balance: T1 reads at bank.c:41 and writes at
-  bank.c:42 in one atomic block, and T2 can write at bank.c:52 in between
+atomicity-1: Thread T2 can set `balance` to 90 between the read and the write in
+  thread T1, and that is lost
+
+  --> bank.c:40  T1's atomic block deposit begins
+  --> bank.c:41  T1 reads balance
+  --> bank.c:52  T2 writes balance
+  --> bank.c:42  T1 writes balance
 
        T1              T2
     0  begin(deposit)                           bank.c:40
@@ -104,7 +109,8 @@ atomicity-1: atomicity violation on balance: T1 reads at bank.c:41 and writes at
   > 5                  w(balance=90)            bank.c:52
   > 2  w(balance=110)                           bank.c:42
 
-  a schedule of 5 events; the checker accepts it
+  witness   5 events; the checker accepts it
+  suppress  atomicity file=bank.c variable=balance
 "
     );
 }
@@ -130,7 +136,7 @@ fn lines_keep_to_the_width() {
     let (trace, f) = Bank::lost_update();
     for width in 40..140 {
         let text = shown(&trace, &f, Look { width, ..Look::default() });
-        for line in text.lines().filter(|l| !l.ends_with("accepts it")) {
+        for line in text.lines().filter(|l| !l.starts_with("  suppress")) {
             let wide = unicode_width::UnicodeWidthStr::width(line);
             assert!(wide <= width, "{wide} > {width}: {line}");
         }
@@ -170,8 +176,11 @@ fn a_long_witness_is_folded_to_what_decides() {
     assert_eq!(
         text,
         "\
-race-1: data race on balance: T1 writes (event 3001), T2
-  writes (event 3002) at the same time
+race-1: Threads T1 and T2 can write `balance` at the same
+  time
+
+  --> event 3001  T1 writes balance
+  --> event 3002  T2 writes balance
 
           T1            T2
           … 1,500 events of T1 …
@@ -180,7 +189,8 @@ race-1: data race on balance: T1 writes (event 3001), T2
   > 3001  w(balance=1)
   > 3002                w(balance=2)
 
-  a schedule of 3,003 events; the checker accepts it
+  witness   3,003 events; the checker accepts it
+  suppress  race variable=balance
 "
     );
     let whole = shown(&trace, &f, Look { width: 60, fold: false, ..Look::default() });
@@ -206,8 +216,13 @@ fn a_deadlock_shows_where_the_threads_are_stuck() {
     assert_eq!(
         shown(&trace, &f, Look { width: 90, ..Look::default() }),
         "\
-deadlock-1: deadlock: T1 holds a and waits for b at T1.c:2; T2 holds b and waits for a at
-  T2.c:2
+deadlock-1: Threads T1 and T2 can wait for each other for ever: T1 holds `a` and waits for
+  `b`, T2 holds `b` and waits for `a`
+
+  --> event 0  T1 takes a
+  --> event 4  T2 takes b
+  --> T1.c:2   T1 waits for b
+  --> T2.c:2   T2 waits for a
 
        T1      T2
     0  acq(a)
@@ -215,7 +230,8 @@ deadlock-1: deadlock: T1 holds a and waits for b at T1.c:2; T2 holds b and waits
   > 1  acq(b)          T1.c:2 blocked
   > 5          acq(a)  T2.c:2 blocked
 
-  a schedule of 2 events; the checker accepts it
+  witness   2 events; the checker accepts it
+  suppress  deadlock file=T1.c variable=balance
 "
     );
 }
@@ -226,19 +242,20 @@ fn every_kind_has_a_headline_in_plain_words() {
     let mut f = finding(Kind::Race, &[2, 4], &[0, 1, 2, 4]);
     assert_eq!(
         headline(&trace, &f),
-        "race-1: data race on balance: T1 writes at bank.c:42, T2 reads at bank.c:51 at the same time"
+        "race-1: Thread T1 can set `balance` to 110 while thread T2 reads it"
     );
     f = Finding { kind: Kind::Serializability, ..atomicity.clone() };
     assert_eq!(
         headline(&trace, &f),
-        "atomicity-1: T1's atomic block deposit at bank.c:40 is not serializable: conflicts lead out of it \
-         where T1 reads balance at bank.c:41 and back into it where T1 writes balance at bank.c:42"
+        "atomicity-1: Thread T1's atomic block deposit can be seen half done: conflicts lead out of it where it \
+         reads `balance` at bank.c:41 and back into it where it writes `balance` at bank.c:42"
     );
     f = Finding { kind: Kind::Transactions, ..atomicity.clone() };
     assert_eq!(
         headline(&trace, &f),
-        "atomicity-1: T1's atomic block deposit at bank.c:40 is on a cycle of conflicts: T1 reads balance at \
-         bank.c:41; T2 writes balance at bank.c:52; T1 writes balance at bank.c:42"
+        "atomicity-1: Thread T1's atomic block deposit is on a cycle of conflicts, so no order of whole blocks \
+         explains it: T1 reads `balance` at bank.c:41, T2 writes `balance` at bank.c:52, T1 writes `balance` at \
+         bank.c:42"
     );
     f = finding(Kind::Nondeterminism, &[4], &[0, 4]);
     f.writer = Some(Source::Event(2));
@@ -246,16 +263,122 @@ fn every_kind_has_a_headline_in_plain_words() {
     f.form = Some(Form::WriterAbsent);
     assert_eq!(
         headline(&trace, &f),
-        "nondeterminism-1: what T2 reads from balance at bank.c:51 depends on the schedule: it can see \
-         the initial value instead of T1's write at bank.c:42"
+        "nondeterminism-1: What thread T2 reads from `balance` depends on the schedule: the initial value \
+         instead of thread T1's write at bank.c:42"
+    );
+    f.challenger = Some(Source::Event(5));
+    assert_eq!(
+        headline(&trace, &f),
+        "nondeterminism-1: Thread T2 can read 90 from `balance` instead of 110: thread T2's write at bank.c:52 \
+         instead of thread T1's write at bank.c:42"
     );
     f = finding(Kind::Nondeterminism, &[2], &[0, 1, 4, 5, 2, 3]);
     f.writer = Some(Source::Event(5));
     f.form = Some(Form::FinalValue);
     assert_eq!(
         headline(&trace, &f),
-        "nondeterminism-1: the final value of balance depends on the schedule: the last write can be \
-         T1's write at bank.c:42 instead of T2's write at bank.c:52"
+        "nondeterminism-1: The last value of `balance` depends on the schedule: thread T1's write at bank.c:42 \
+         can come after thread T2's write at bank.c:52"
+    );
+}
+
+/// The headline of an access of T2 between two of T1, all to `x`.
+fn between(ops: [EventKind; 3]) -> String {
+    let mut bank = Bank::new();
+    let [c, r, c2] = ops;
+    let c = bank.push("T1", c, "a.c:1");
+    let r = bank.push("T2", r, "a.c:3");
+    let c2 = bank.push("T1", c2, "a.c:2");
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("a.c"), "if (balance)\n  use(balance);\nbalance = 0;\n")
+        .unwrap();
+    let sources = Sources::new(vec![dir.path().to_path_buf()]);
+    let f = finding(Kind::Atomicity, &[c, r, c2], &[c, r, c2]);
+    crate::headline::headline(&f, Some(&bank.b.build()), &sources)
+}
+
+#[test]
+fn each_pattern_of_atomicity_has_its_words() {
+    let var = VarId(0);
+    let r = EventKind::Read { var, atomic: false, value: None, register: None };
+    let w = EventKind::Write { var, atomic: false, value: None, expr: None };
+    for (ops, words) in [
+        ([r, w, r], "write `balance` between the check and the use in thread T1"),
+        (
+            [r, w, w],
+            "write `balance` between the read and the write in thread T1, and that is lost",
+        ),
+        ([w, w, r], "write `balance` between the write and the read in thread T1"),
+        ([w, w, w], "write `balance` between two writes in thread T1"),
+        (
+            [w, r, w],
+            "read `balance` between two writes in thread T1, and see the middle of an update",
+        ),
+    ] {
+        assert_eq!(between(ops), format!("Thread T2 can {words}"));
+    }
+}
+
+#[test]
+fn source_lines_are_underlined() {
+    let dir = tempfile::tempdir().unwrap();
+    let lines = "int balance;\n\n\tif (balance > 0)\n\t\treturn balance;\n\nx = balance = 0;\n";
+    std::fs::write(dir.path().join("bank.c"), lines).unwrap();
+    let sources = Sources::new(vec![dir.path().to_path_buf()]);
+    let mut bank = Bank::new();
+    let read = bank.read("T1", 1, "bank.c:3");
+    let write = bank.write("T2", 0, "bank.c:6");
+    bank.write("T2", 0, "bank.c:99");
+    let f = finding(Kind::Race, &[read, write], &[read, write]);
+    let trace = bank.b.build();
+    let mut out = Vec::new();
+    let look = Look { width: 72, ..Look::default() };
+    Shower::new(&trace, Model::Value, &sources, look).finding(&mut out, &f).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    let expected = "
+    |
+  3 |     if (balance > 0)
+    |         ^^^^^^^ T1 reads balance
+    :
+  6 | x = balance = 0;
+    |     ^^^^^^^ T2 writes balance
+
+";
+    assert!(text.contains(expected), "{text}");
+    assert!(text.starts_with("race-1: Thread T2 can clear `balance` while thread T1 reads it\n"));
+    assert!(text.contains("bank.c:3\n"), "{text}");
+}
+
+#[test]
+fn stacks_verdicts_and_commands_are_below() {
+    let mut bank = Bank::new();
+    let main = bank.b.site("main", None);
+    let caller = bank.b.site("get bank.c:9", Some(main));
+    let site = Some(bank.b.site("bank.c:3", Some(caller)));
+    let t1 = bank.b.thread("T1");
+    let write = EventKind::Write { var: VarId(0), atomic: false, value: None, expr: None };
+    let a = bank.b.push(t1, write, site).0;
+    let b = bank.write("T2", 0, "bank.c:6");
+    bank.b.set_meta("command", "./bank 3");
+    bank.b.set_meta("seed", "0");
+    let mut f = finding(Kind::Race, &[a, b], &[a, b]);
+    f.replay =
+        Some(serde_json::json!({"verdict": "crash", "text": "SIGSEGV", "times": 2, "of": 3}));
+    let (trace, sources) = (bank.b.build(), Sources::none());
+    let shower = Shower::new(&trace, Model::Value, &sources, Look::default());
+    let mut out = Vec::new();
+    shower.with_trace_path("run.ft").finding(&mut out, &f).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    assert!(text.contains("\n  T1 in get at bank.c:3, called from main at bank.c:9\n\n"), "{text}");
+    assert!(
+        text.ends_with(
+            "  witness   2 events; the checker accepts it
+  replayed  SIGSEGV (2 of 3)
+  replay    foretell replay run.ft race-1 -- ./bank 3
+  suppress  race function=get variable=balance
+"
+        ),
+        "{text}"
     );
 }
 
@@ -274,11 +397,13 @@ fn a_whole_file_ends_with_its_summary() {
         extra: Map::new(),
     });
     let mut out = Vec::new();
-    findings(&mut out, &file, None, &Look::default()).unwrap();
+    findings(&mut out, &file, None, &Sources::none(), &Look::default()).unwrap();
     assert_eq!(
         String::from_utf8(out).unwrap(),
         "\
 atomicity-1: atomicity violation on balance: event 1, event 5, event 2
+  witness   5 events; the checker accepts it
+  suppress  atomicity variable=balance
 
 undecided: atomicity of events 1, 4, 2: the time limit of 1 s
                   candidates   predicted   undecided
@@ -286,7 +411,7 @@ atomicity              1,234           1           1
 "
     );
     let mut out = Vec::new();
-    findings(&mut out, &file, Some(&trace), &Look::default()).unwrap();
+    findings(&mut out, &file, Some(&trace), &Sources::none(), &Look::default()).unwrap();
     assert!(String::from_utf8(out).unwrap().contains("> 5"));
 }
 
@@ -357,6 +482,7 @@ proptest! {
         let too_long = |line: &&str| unicode_width::UnicodeWidthStr::width(*line) > width;
         // Only a single word may be too long for a headline.
         let witness = text.split_once("\n\n").map_or("", |(_, rest)| rest);
+        let witness = witness.split("\n  suppress").next().unwrap_or_default();
         prop_assert_eq!(witness.lines().find(too_long), None, "{}", text);
     }
 }

@@ -12,8 +12,8 @@ use foretell_record::{
     Language, Launch, Recorded, Reference, Replay, Steps, Verdict, compile, orders, record,
 };
 use foretell_report::json::{Finding, Findings, Kind};
-use foretell_report::text::{Shower, printable};
-use foretell_trace::{EventId, Model, Trace};
+use foretell_report::text::{self, Shower};
+use foretell_trace::{Model, Trace};
 
 use super::predict::{defective, document};
 use super::replay::replay_value;
@@ -21,8 +21,7 @@ use crate::failure::{Failure, Status};
 use crate::output::{self, Destination};
 use crate::progress;
 use crate::recording::{RecordOptions, summary};
-use crate::reporting::{ReportOptions, Reporting};
-use crate::stack;
+use crate::reporting::{Format, ReportOptions, Reporting};
 use crate::terminal::{Terminal, complain};
 
 /// The header with the markers, for programs that include it.
@@ -98,7 +97,7 @@ impl Check {
             .tempdir()
             .map_err(Failure::file(std::env::temp_dir()))?;
         let program = self.build(directory.path())?;
-        let mut report = self.report.start(&self.sources)?;
+        let mut report = self.report.start(Format::Text, &self.sources)?;
         let mut seen = BTreeSet::new();
         let mut shown = 0;
         for run in 0..self.runs {
@@ -174,9 +173,13 @@ impl Check {
         let path = self.output.clone().unwrap_or_else(|| PathBuf::from("foretell.ft"));
         let mut file = self.predict(&path, trace)?;
         let mut shown = self.replay_all(&mut file, launch, &recorded, seen)?;
-        report.add(&mut file, Some(trace));
+        report.mark(&mut file, Some(trace));
+        // What is not worth showing is no alert in code scanning either; the findings file has it.
+        let mut worth = file.clone();
+        worth.findings = shown.iter().map(|(i, _)| file.findings[*i].clone()).collect();
+        report.collect(&worth, Some(trace));
         shown.retain(|(i, _)| self.report.hidden() || file.findings[*i].is_shown());
-        self.show(terminal, &file, trace, &shown)?;
+        self.show(terminal, report, &file, trace, &shown)?;
         if first {
             if self.output.is_some() {
                 output::save(trace, &path)?;
@@ -249,24 +252,22 @@ impl Check {
     fn show(
         &self,
         terminal: &mut Terminal,
+        report: &Reporting,
         file: &Findings,
         trace: &Trace,
         shown: &[(usize, Option<Verdict>)],
     ) -> Result<(), Failure> {
-        let shower = Shower::new(trace, file.trace.model, terminal.look());
+        let look = self.report.look(terminal);
+        let shower = Shower::new(trace, file.trace.model, report.sources(), look);
         for (i, verdict) in shown {
-            let finding = &file.findings[*i];
-            shower.finding(terminal, finding)?;
-            writeln!(terminal)?;
-            for &event in finding.events.iter().filter(|&&e| (e as usize) < trace.len()) {
-                writeln!(terminal, "  {}", stack::describe(trace, EventId(event)))?;
+            shower.finding(terminal, &file.findings[*i])?;
+            if verdict.is_none() {
+                writeln!(terminal, "  not replayed (see --replays)")?;
             }
-            let happened = match verdict {
-                Some(verdict) => printable(&verdict.to_string()),
-                None => "not replayed (see --replays)".to_owned(),
-            };
-            writeln!(terminal, "  replayed: {happened}\n")?;
+            writeln!(terminal)?;
         }
+        let listed: Vec<&Finding> = shown.iter().map(|(i, _)| &file.findings[*i]).collect();
+        text::table(terminal, &listed, &look)?;
         let hidden = file.findings.iter().filter(|f| f.kind == Kind::Nondeterminism).count()
             - shown.iter().filter(|(i, _)| file.findings[*i].kind == Kind::Nondeterminism).count();
         if hidden > 0 {

@@ -22,7 +22,7 @@ use crate::failure::{Failure, Status};
 use crate::input::{self, TraceOptions};
 use crate::output::Destination;
 use crate::progress;
-use crate::reporting::{ReportOptions, any_shown};
+use crate::reporting::{Format, ReportOptions, Reporting, any_shown};
 use crate::terminal::{Terminal, complain};
 
 /// Predict the bugs that other interleavings of a trace would show
@@ -141,12 +141,6 @@ impl std::str::FromStr for EngineChoice {
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
-enum Format {
-    Text,
-    Json,
-}
-
 fn seconds(text: &str) -> Result<Duration, String> {
     text.parse()
         .ok()
@@ -157,7 +151,7 @@ fn seconds(text: &str) -> Result<Duration, String> {
 impl Predict {
     pub(crate) fn run(self, terminal: &mut Terminal) -> Result<Status, Failure> {
         self.check_engine()?;
-        let mut report = self.report.start(&[])?;
+        let mut report = self.report.start(self.format, &[])?;
         let stop = progress::stop_on_interrupt();
         let mut status = Status::Clean;
         let mut documents = Vec::new();
@@ -166,8 +160,8 @@ impl Predict {
             let model = self.choose_model(path, &trace)?;
             let (prediction, interrupted) = self.predict(path, &trace, model, stop)?;
             let mut findings = document(path, &trace, model, &prediction, self.shard, self.stats);
-            report.add(&mut findings, Some(&trace));
-            self.show(terminal, &trace, &findings, &prediction)?;
+            report.mark(&mut findings, Some(&trace));
+            self.show(terminal, &mut report, &trace, &findings, &prediction)?;
             if self.strict && !findings.undecided.is_empty() {
                 status = Status::Undecided;
             } else if any_shown(&findings) && status == Status::Clean {
@@ -263,23 +257,21 @@ impl Predict {
     fn show(
         &self,
         terminal: &mut Terminal,
+        report: &mut Reporting,
         trace: &Trace,
         findings: &Findings,
         prediction: &Prediction,
     ) -> Result<(), Failure> {
-        match self.format {
-            Format::Json => findings.write(terminal)?,
-            Format::Text => {
-                let look = self.report.look(terminal);
-                if self.traces.len() > 1 {
-                    writeln!(terminal, "{}:", findings.trace.path)?;
-                }
-                text::findings(terminal, findings, Some(trace), &look)?;
-                race_units(terminal, findings)?;
-                if self.stats {
-                    phases(terminal, &prediction.counts)?;
-                    choice_graphs(terminal, &prediction.effort.graphs)?;
-                }
+        let text = self.format == Format::Text;
+        if text && self.traces.len() > 1 {
+            writeln!(terminal, "{}:", findings.trace.path)?;
+        }
+        report.publish(terminal, findings, Some(trace))?;
+        if text {
+            race_units(terminal, findings)?;
+            if self.stats {
+                phases(terminal, &prediction.counts)?;
+                choice_graphs(terminal, &prediction.effort.graphs)?;
             }
         }
         Ok(())

@@ -32,13 +32,13 @@ fn the_examples_show_what_their_comments_say() {
     for (name, start) in [
         (
             "bank",
-            "atomicity-1: atomicity violation on balance: clerk reads at bank.c:12 and writes",
+            "atomicity-1: Thread ledger can set `balance` to 500 between the read and the write",
         ),
-        ("check-then-use", "race-1: data race on connection: "),
         (
-            "lock-inversion",
-            "deadlock-1: deadlock: save holds lock-checking and waits for lock-savings",
+            "check-then-use",
+            "race-1: Thread closer can clear `connection` while thread worker reads it",
         ),
+        ("lock-inversion", "deadlock-1: Threads save and spend can wait for each other for ever: "),
     ] {
         let trace = repository(&format!("examples/traces/{name}.std"));
         let out = foretell([Path::new("predict"), &trace]);

@@ -10,8 +10,12 @@ fn witnesses_are_shown_from_the_trace() {
     assert_eq!(
         out,
         "\
-atomicity-1: atomicity violation on balance: clerk reads at bank.c:12 and writes at bank.c:15 in one
-  atomic block, and ledger can write at bank.c:22 in between
+atomicity-1: Thread ledger can set `balance` to 500 between the read and the write in thread clerk,
+  and that is lost
+
+  --> bank.c:12  clerk reads balance
+  --> bank.c:22  ledger writes balance
+  --> bank.c:15  clerk writes balance
 
         main          clerk           ledger
      0  fork(clerk)                                   bank.c:31
@@ -26,10 +30,14 @@ atomicity-1: atomicity violation on balance: clerk reads at bank.c:12 and writes
      6                acq(account)                    bank.c:14
   >  7                w(balance=110)                  bank.c:15
 
-  a schedule of 11 events; the checker accepts it
+  witness   11 events; the checker accepts it
+  suppress  atomicity file=bank.c variable=balance
 
-nondeterminism-1: what clerk reads from balance at bank.c:12 depends on the schedule: it can see
-  ledger's write at bank.c:22 instead of the initial value
+nondeterminism-1: Thread clerk can read 500 from `balance` instead of 100: thread ledger's write at
+  bank.c:22 instead of the initial value
+
+  --> bank.c:12  clerk reads balance
+  --> bank.c:22  ledger writes balance, seen instead
 
         main          clerk                    ledger
      0  fork(clerk)                                            bank.c:31
@@ -41,10 +49,15 @@ nondeterminism-1: what clerk reads from balance at bank.c:12 depends on the sche
      3                acq(account)                             bank.c:11
   >  4                r(balance=500, was 100)                  bank.c:12
 
-  a schedule of 8 events; the checker accepts it
+  witness   8 events; the checker accepts it
+  suppress  nondeterminism file=bank.c variable=balance
 
-nondeterminism-2: what main reads from balance at bank.c:35 depends on the schedule: it can see
-  clerk's write at bank.c:15 instead of ledger's write at bank.c:22
+nondeterminism-2: Thread main can read 110 from `balance` instead of 500: thread clerk's write at
+  bank.c:15 instead of thread ledger's write at bank.c:22
+
+  --> bank.c:35  main reads balance
+  --> bank.c:15  clerk writes balance, seen instead
+  --> bank.c:22  ledger writes balance, seen in the recorded run
 
         main                     clerk           ledger
      0  fork(clerk)                                              bank.c:31
@@ -64,7 +77,13 @@ nondeterminism-2: what main reads from balance at bank.c:35 depends on the sched
     14  join(ledger)                                             bank.c:34
   > 15  r(balance=110, was 500)                                  bank.c:35
 
-  a schedule of 16 events; the checker accepts it
+  witness   16 events; the checker accepts it
+  suppress  nondeterminism file=bank.c variable=balance
+
+finding           replayed  objects  places
+atomicity-1       -         balance  bank.c:12, bank.c:22, bank.c:15
+nondeterminism-1  -         balance  bank.c:12
+nondeterminism-2  -         balance  bank.c:35
 
                   candidates   predicted   undecided
 atomicity                  1           1           0
@@ -100,7 +119,7 @@ fn the_trace_that_the_file_names_is_found() {
     let findings = repository("examples/traces/bank.json");
     let output = command([Path::new("report"), &findings]).current_dir(repository("")).output();
     let out = Ran::from(output.unwrap()).quietly(1);
-    assert!(out.contains("a schedule of 11 events"), "{out}");
+    assert!(out.contains("witness   11 events"), "{out}");
 }
 
 #[test]
@@ -121,4 +140,36 @@ fn a_witness_that_the_checker_refuses_is_not_shown() {
     let line = foretell(["report", text(&findings), "--trace", text(&trace)]).refused();
     let expected = "finding nondeterminism-1: the checker refuses it: event 11 ";
     assert!(line.starts_with(&format!("{}: {expected}", text(&findings))), "{line}");
+}
+
+#[test]
+fn the_trace_may_come_before_the_findings() {
+    let (trace, findings) =
+        (repository("examples/traces/bank.std"), repository("examples/traces/bank.json"));
+    let (trace, findings) = (text(&trace), text(&findings));
+    let out = foretell(["report", trace, findings]).quietly(1);
+    assert_eq!(out, foretell(["report", findings, "--trace", trace]).quietly(1));
+    let line = foretell(["report", trace, findings, "--trace", trace]).refused();
+    assert!(line.starts_with("foretell: the trace is given twice"), "{line}");
+}
+
+#[test]
+fn findings_are_written_as_sarif() {
+    let files = Files::new();
+    let (trace, findings) =
+        (repository("examples/traces/bank.std"), repository("examples/traces/bank.json"));
+    let path = files.path("out.sarif");
+    let report = ["report", text(&trace), text(&findings)];
+    let out = foretell(report.iter().chain(&["--format", "sarif", "--sarif", text(&path)]));
+    assert_eq!((out.status, out.stderr.as_str()), (1, ""));
+    assert_eq!(out.stdout, read(&path));
+    let log: serde_json::Value = serde_json::from_str(&out.stdout).unwrap();
+    assert_eq!(log["version"], "2.1.0");
+    assert_eq!(log["runs"][0]["results"].as_array().unwrap().len(), 3);
+    let predicted = foretell(["predict", text(&trace), "--format", "sarif"]);
+    let predicted: serde_json::Value = serde_json::from_str(&predicted.stdout).unwrap();
+    let hash =
+        |log: &serde_json::Value| log["runs"][0]["results"][0]["partialFingerprints"].clone();
+    assert!(hash(&log).is_object());
+    assert_eq!(hash(&log), hash(&predicted), "saved findings keep their identity");
 }

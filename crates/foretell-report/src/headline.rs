@@ -1,0 +1,272 @@
+//! What a finding says, in one sentence of plain words.
+
+use foretell_trace::{EventId, EventKind, Op, ThreadId, Trace, Value, ValueId};
+
+use crate::json::{Finding, Form, Kind, Source as Writer};
+use crate::source::Sources;
+use crate::text::fold;
+
+/// The sentence for a finding. Without its trace it names kind, objects and places; with the source a
+/// check is called a check.
+pub fn headline(finding: &Finding, trace: Option<&Trace>, sources: &Sources) -> String {
+    let Some(trace) = trace else { return without_trace(finding) };
+    let known: Vec<EventId> = events(trace, &finding.events).collect();
+    if known.len() != finding.events.len() {
+        return without_trace(finding);
+    }
+    let say = Say { trace, finding, sources };
+    match (finding.kind, &known[..]) {
+        (Kind::Race, &[a, b]) => say.race(a, b),
+        (Kind::Atomicity, &[c, r, c2]) => say.atomicity(c, r, c2),
+        (Kind::Serializability, &[s, .., t]) => format!(
+            "{} can be seen half done: conflicts lead out of it where it {} and back into it where it {}",
+            say.block(s),
+            say.does_here(s),
+            say.does_here(t)
+        ),
+        (Kind::Transactions, events @ &[first, ..]) => format!(
+            "{} is on a cycle of conflicts, so no order of whole blocks explains it: {}",
+            say.block(first),
+            join(events.iter().map(|&e| format!("{} {}", say.name(e), say.does_here(e))), ", ")
+        ),
+        (Kind::Nondeterminism, &[event]) => say.nondeterminism(event),
+        (Kind::Deadlock, acquires) if acquires.len() > 1 => say.deadlock(acquires),
+        _ => without_trace(finding),
+    }
+}
+
+/// The word for a kind of finding.
+pub fn kind_in_words(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Race => "data race",
+        Kind::Atomicity => "atomicity violation",
+        Kind::Serializability => "serializability violation",
+        Kind::Transactions => "transaction cycle",
+        Kind::Nondeterminism => "nondeterminism",
+        Kind::Deadlock => "deadlock",
+    }
+}
+
+/// What one event of a finding does, in a few words: `clerk reads balance`.
+pub(crate) fn role(trace: &Trace, event: EventId) -> String {
+    let name = trace.display_name(trace.thread(event));
+    if let Some(var) = trace.variable(event) {
+        return format!("{name} {}s {}", verb(trace.op(event)), trace.variable_name(var));
+    }
+    match fold::lock(trace, event) {
+        Some(lock) => format!("{name} waits for {}", trace.lock_name(lock)),
+        None => name.to_owned(),
+    }
+}
+
+fn events<'a>(trace: &'a Trace, indices: &'a [u32]) -> impl Iterator<Item = EventId> + 'a {
+    indices.iter().filter(|&&e| (e as usize) < trace.len()).map(|&e| EventId(e))
+}
+
+fn without_trace(finding: &Finding) -> String {
+    let places: Vec<String> = finding
+        .events
+        .iter()
+        .enumerate()
+        .map(|(i, e)| match finding.locations.get(i) {
+            Some(Some(place)) => place.clone(),
+            _ => format!("event {e}"),
+        })
+        .collect();
+    let objects = finding.objects.join(", ");
+    format!("{} on {objects}: {}", kind_in_words(finding.kind), places.join(", "))
+}
+
+struct Say<'a> {
+    trace: &'a Trace,
+    finding: &'a Finding,
+    sources: &'a Sources,
+}
+
+impl Say<'_> {
+    fn name(&self, e: EventId) -> &str {
+        self.trace.display_name(self.trace.thread(e))
+    }
+
+    fn variable(&self, e: EventId) -> String {
+        let name = self.trace.variable(e).map_or("?", |v| self.trace.variable_name(v));
+        format!("`{name}`")
+    }
+
+    fn race(&self, a: EventId, b: EventId) -> String {
+        let writes = |e| self.trace.op(e).writes();
+        let (write, other) = if writes(a) { (a, b) } else { (b, a) };
+        if writes(a) && writes(b) {
+            let (a, b, x) = (self.name(a), self.name(b), self.variable(a));
+            return format!("Threads {a} and {b} can write {x} at the same time");
+        }
+        let reader = self.name(other);
+        format!(
+            "Thread {} can {} while thread {reader} reads it",
+            self.name(write),
+            self.does(write)
+        )
+    }
+
+    fn atomicity(&self, c: EventId, r: EventId, c2: EventId) -> String {
+        let writes = |e| self.trace.op(e).writes();
+        let (who, whose) = (self.name(r), self.name(c));
+        let between = match (writes(c), writes(c2)) {
+            (false, false) if self.is_check(c) => "the check and the use",
+            (false, false) => "two reads",
+            (false, true) => "the read and the write",
+            (true, false) => "the write and the read",
+            (true, true) => "two writes",
+        };
+        let after = match (writes(c), writes(r), writes(c2)) {
+            (false, true, true) => ", and that is lost",
+            (true, false, true) => ", and see the middle of an update",
+            _ => "",
+        };
+        format!("Thread {who} can {} between {between} in thread {whose}{after}", self.does(r))
+    }
+
+    /// Whether the source line of a read decides something.
+    fn is_check(&self, e: EventId) -> bool {
+        let place = self.trace.site(e).map(|site| self.trace.place(site));
+        let Some((source, line)) = place.and_then(|place| self.sources.at(place)) else {
+            return false;
+        };
+        let text = source.line(line).unwrap_or_default();
+        let words = text.split(|c: char| c != '_' && !c.is_alphanumeric());
+        words.into_iter().any(|word| ["if", "while", "assert"].contains(&word))
+            || text.contains(" ? ")
+    }
+
+    /// `clear x`, `set x to 5`, `update x`, `read x`.
+    fn does(&self, e: EventId) -> String {
+        let (op, x) = (self.trace.op(e), self.variable(e));
+        if op == Op::Write || op == Op::AtomicWrite {
+            match self.trace.written_value(e).and_then(|v| self.trace.values().get(v)) {
+                Some(Value::Int(0)) => return format!("clear {x}"),
+                Some(value) if small(value) => return format!("set {x} to {value}"),
+                _ => {}
+            }
+        }
+        format!("{} {x}", verb(op))
+    }
+
+    /// `writes x at bank.c:41`.
+    fn does_here(&self, e: EventId) -> String {
+        format!("{}s {}{}", verb(self.trace.op(e)), self.variable(e), self.at(e))
+    }
+
+    /// ` at bank.c:41`, or which event it is.
+    fn at(&self, e: EventId) -> String {
+        match self.trace.site(e) {
+            Some(site) => format!(" at {}", self.trace.place(site)),
+            None => format!(" (event {})", e.0),
+        }
+    }
+
+    /// `Thread T1's atomic block transfer`; `inside` is one of its events.
+    fn block(&self, inside: EventId) -> String {
+        let begin = self.finding.block.map(|b| EventId(b.begin));
+        let Some(begin) = begin.filter(|b| b.index() < self.trace.len()) else {
+            return format!("An atomic block of thread {}", self.name(inside));
+        };
+        let label = match self.trace.event(begin).kind {
+            EventKind::Begin { label: Some(label) } => format!(" {}", self.trace.label_name(label)),
+            _ => String::new(),
+        };
+        format!("Thread {}'s atomic block{label}", self.name(begin))
+    }
+
+    /// Whose value it is: `the initial value`, `thread T1's write at bank.c:41`.
+    fn source(&self, source: Option<Writer>) -> String {
+        match source {
+            Some(Writer::Event(e)) if (e as usize) < self.trace.len() => {
+                let e = EventId(e);
+                let noun = if self.trace.op(e) == Op::AtomicUpdate { "update" } else { "write" };
+                format!("thread {}'s {noun}{}", self.name(e), self.at(e))
+            }
+            Some(Writer::Initial) => "the initial value".to_owned(),
+            _ => "another value".to_owned(),
+        }
+    }
+
+    fn nondeterminism(&self, e: EventId) -> String {
+        let (writer, challenger) =
+            (self.source(self.finding.writer), self.source(self.finding.challenger));
+        let x = self.variable(e);
+        if self.finding.form == Some(Form::FinalValue) {
+            let last = self.source(Some(Writer::Event(e.0)));
+            return format!(
+                "The last value of {x} depends on the schedule: {last} can come after {writer}"
+            );
+        }
+        let text = |id: Option<ValueId>| id.and_then(|id| self.trace.values().get(id)).map(number);
+        let now = match self.finding.challenger {
+            Some(Writer::Event(c)) if (c as usize) < self.trace.len() => {
+                text(self.trace.written_value(EventId(c)))
+            }
+            _ => None,
+        };
+        match (now, text(self.trace.read_value(e))) {
+            (Some(now), Some(was)) if now != was => format!(
+                "Thread {} can read {now} from {x} instead of {was}: {challenger} instead of {writer}",
+                self.name(e)
+            ),
+            _ => format!(
+                "What thread {} reads from {x} depends on the schedule: {challenger} instead of {writer}",
+                self.name(e)
+            ),
+        }
+    }
+
+    fn deadlock(&self, acquires: &[EventId]) -> String {
+        let schedule: Vec<EventId> = events(self.trace, &self.finding.witness.schedule).collect();
+        let wanted: Vec<_> = acquires.iter().filter_map(|&e| fold::lock(self.trace, e)).collect();
+        let holds = fold::held_at_end(&schedule, self.trace);
+        let threads: Vec<ThreadId> = acquires.iter().map(|&e| self.trace.thread(e)).collect();
+        let stuck = acquires.iter().zip(&threads).map(|(&e, &thread)| {
+            let of_thread = holds.iter().filter(|h| h.thread == thread);
+            let names = of_thread
+                .filter(|h| wanted.contains(&h.lock))
+                .map(|h| format!("`{}`", self.trace.lock_name(h.lock)));
+            let lock = fold::lock(self.trace, e).map_or("?", |l| self.trace.lock_name(l));
+            let held = join(names, ", ");
+            format!("{} holds {held} and waits for `{lock}`", self.name(e))
+        });
+        let names: Vec<&str> = threads.iter().map(|&t| self.trace.display_name(t)).collect();
+        let (last, rest) = names.split_last().map_or(("", &[][..]), |(last, rest)| (*last, rest));
+        format!(
+            "Threads {} and {last} can wait for each other for ever: {}",
+            rest.join(", "),
+            join(stuck, ", ")
+        )
+    }
+}
+
+fn join(parts: impl Iterator<Item = String>, separator: &str) -> String {
+    parts.collect::<Vec<_>>().join(separator)
+}
+
+/// Whether a value is short enough to be worth a place in a sentence: an address is not.
+fn small(value: Value) -> bool {
+    match value {
+        Value::Int(i) => i.unsigned_abs() < 1 << 32,
+        Value::Bits { .. } => true,
+    }
+}
+
+/// A value; what looks like an address in hexadecimal.
+fn number(value: Value) -> String {
+    match value {
+        Value::Int(i) if !small(value) => format!("{i:#x}"),
+        value => value.to_string(),
+    }
+}
+
+pub(crate) fn verb(op: Op) -> &'static str {
+    match op {
+        Op::Read | Op::AtomicRead => "read",
+        Op::AtomicUpdate => "update",
+        _ => "write",
+    }
+}

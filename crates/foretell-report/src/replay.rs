@@ -1,0 +1,38 @@
+//! What a findings file says about the replay of a finding, and how to replay it.
+
+use foretell_trace::Trace;
+use serde_json::Value;
+
+use crate::json::Finding;
+
+/// The word for what happened: `crash`, `assertion`, `deadlock`, `hang`, `status`, `output`, `benign`, `departed`.
+pub fn verdict(finding: &Finding) -> Option<&str> {
+    field(finding, "verdict")?.as_str()
+}
+
+/// What happened, in words.
+pub fn text(finding: &Finding) -> Option<String> {
+    let text = field(finding, "text").and_then(Value::as_str).or_else(|| verdict(finding))?;
+    let number = |name| field(finding, name).and_then(Value::as_u64);
+    Some(match (number("times"), number("of")) {
+        (Some(times), Some(of)) if of > 1 => format!("{text} ({times} of {of})"),
+        _ => text.to_owned(),
+    })
+}
+
+/// Whether the program went wrong when it was driven along the witness.
+pub fn went_wrong(finding: &Finding) -> bool {
+    let bad = ["crash", "assertion", "deadlock", "hang", "status"];
+    verdict(finding).is_some_and(|verdict| bad.contains(&verdict))
+}
+
+/// The command that replays a finding of a trace that was recorded.
+pub fn command(finding: &Finding, trace: &Trace, path: &str) -> Option<String> {
+    let program = trace.meta().get("command")?;
+    trace.meta().get("seed")?;
+    Some(format!("foretell replay {path} {} -- {program}", finding.id))
+}
+
+fn field<'a>(finding: &'a Finding, name: &str) -> Option<&'a Value> {
+    finding.replay.as_ref()?.get(name)
+}

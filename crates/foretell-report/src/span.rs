@@ -1,0 +1,65 @@
+//! Where in a source line an access is.
+//!
+//! Debug information of the recorder gives lines, not columns. The name of the variable or lock is looked for in the line as a
+//! word of its own (`table` for `table+16`); where it is not there, the whole text of the line counts. So a line with
+//! two accesses to one variable underlines the first.
+
+use std::ops::Range;
+
+/// The characters of `line` that stand for an access to `object`.
+pub(crate) fn of(line: &str, object: Option<&str>) -> Range<usize> {
+    let chars: Vec<char> = line.chars().collect();
+    object.map(stem).and_then(|name| word(&chars, name)).unwrap_or_else(|| text(&chars))
+}
+
+/// The identifier at the start of an object's name; for a member (`a.b`, `Account.balance`) the last one.
+fn stem(object: &str) -> &str {
+    let end = object.find(|c: char| !is_word(c) && c != '.').unwrap_or(object.len());
+    let name = &object[..end];
+    name.rsplit('.').next().unwrap_or(name)
+}
+
+fn is_word(c: char) -> bool {
+    c == '_' || c == '$' || c.is_alphanumeric()
+}
+
+fn word(line: &[char], name: &str) -> Option<Range<usize>> {
+    let name: Vec<char> = name.chars().collect();
+    if name.is_empty() || name[0].is_ascii_digit() {
+        return None;
+    }
+    let free = |at: Option<&char>| at.is_none_or(|&c| !is_word(c));
+    (0..line.len()).map(|start| start..start + name.len()).find(|range| {
+        line.get(range.clone()) == Some(&name[..])
+            && (range.start == 0 || free(line.get(range.start - 1)))
+            && free(line.get(range.end))
+    })
+}
+
+/// The line without the space around it.
+fn text(line: &[char]) -> Range<usize> {
+    let start = line.iter().position(|c| !c.is_whitespace()).unwrap_or(0);
+    let end = line.iter().rposition(|c| !c.is_whitespace()).map_or(start, |last| last + 1);
+    start..end
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_is_found_as_a_word() {
+        let found = |line: &str, object| {
+            let chars: Vec<char> = line.chars().collect();
+            chars[of(line, object)].iter().collect::<String>()
+        };
+        assert_eq!(of("  if (shared != x)", Some("shared")), 6..12);
+        assert_eq!(of("unshared + shared", Some("shared")), 11..17);
+        assert_eq!(found("  table[2] = 1;", Some("table+16")), "table");
+        assert_eq!(found("  this.balance += 1;", Some("Account.balance")), "balance");
+        assert_eq!(found("  *p = 1; ", Some("heap@a.c:3#1")), "*p = 1;");
+        assert_eq!(found("  *p = 1; ", Some("0x7f")), "*p = 1;");
+        assert_eq!(found("\tlöschen(ä);", Some("ä")), "ä");
+        assert_eq!(found("   ", None), "");
+    }
+}

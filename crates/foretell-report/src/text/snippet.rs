@@ -1,0 +1,221 @@
+//! The source lines that a finding is about, with what happens there underlined.
+//!
+//! ```text
+//!   --> src/info.c:17
+//!      |
+//!   17 |     if (shared != NULL)
+//!      |         ^^^^^^ T0 reads shared
+//!     …|
+//!   25 |     shared = NULL;
+//!      |     ^^^^^^ T1 writes shared
+//! ```
+//! Where the source is not at hand, there is a line for each place instead.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::rc::Rc;
+
+use foretell_trace::{EventId, EventKind, Trace};
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+use super::{MARKED, QUIET, Shower, fold, printable, wrap};
+use crate::headline::role;
+use crate::json::{Finding, Form, Kind, Source as Writer};
+use crate::source::Source;
+use crate::span;
+
+/// What to say about the place of an event.
+pub(crate) struct Note {
+    pub(crate) event: EventId,
+    pub(crate) text: String,
+    /// Whether the event is the finding's own.
+    pub(crate) main: bool,
+}
+
+/// What to say about the events of a finding and those that explain it.
+pub(crate) fn notes(finding: &Finding, schedule: &[EventId], trace: &Trace) -> Vec<Note> {
+    let known = |e: &u32| (*e as usize) < trace.len();
+    let mut notes: Vec<Note> = Vec::new();
+    if finding.kind == Kind::Deadlock {
+        let stuck: Vec<EventId> =
+            finding.events.iter().copied().filter(known).map(EventId).collect();
+        let wanted: Vec<_> = stuck.iter().filter_map(|&e| fold::lock(trace, e)).collect();
+        for hold in fold::held_at_end(schedule, trace) {
+            let of_stuck = stuck.iter().any(|&e| trace.thread(e) == hold.thread);
+            if of_stuck && wanted.contains(&hold.lock) {
+                let (name, lock) = (trace.display_name(hold.thread), trace.lock_name(hold.lock));
+                let text = format!("{name} takes {lock}");
+                notes.push(Note { event: schedule[hold.place], text, main: false });
+            }
+        }
+    }
+    if let Some(begin) = finding.block.map(|b| b.begin).filter(known).map(EventId) {
+        let label = match trace.event(begin).kind {
+            EventKind::Begin { label: Some(label) } => format!(" {}", trace.label_name(label)),
+            _ => String::new(),
+        };
+        let name = trace.display_name(trace.thread(begin));
+        let text = format!("{name}'s atomic block{label} begins");
+        notes.push(Note { event: begin, text, main: false });
+    }
+    for event in finding.events.iter().copied().filter(known).map(EventId) {
+        notes.push(Note { event, text: role(trace, event), main: true });
+    }
+    let sources = [
+        (
+            finding.challenger,
+            if finding.form == Some(Form::FinalValue) { "" } else { "seen instead" },
+        ),
+        (finding.writer, "seen in the recorded run"),
+    ];
+    for (writer, when) in sources {
+        if let Some(Writer::Event(e)) = writer
+            && known(&e)
+            && !finding.events.contains(&e)
+        {
+            let text = format!("{}, {when}", role(trace, EventId(e)));
+            notes.push(Note { event: EventId(e), text, main: false });
+        }
+    }
+    notes
+}
+
+/// Writes the places of a finding.
+pub(super) fn write(
+    out: &mut dyn Write,
+    shower: &Shower<'_>,
+    finding: &Finding,
+    schedule: &[EventId],
+) -> io::Result<()> {
+    let trace = shower.trace;
+    let mut files: Vec<File> = Vec::new();
+    let mut bare: Vec<(String, Note)> = Vec::new();
+    for note in notes(finding, schedule, trace) {
+        let place = trace.site(note.event).map(|site| trace.place(site));
+        let line = place.and_then(|place| shower.sources.at(place));
+        match line.filter(|(source, line)| source.line(*line).is_some()) {
+            Some((source, line)) => add(&mut files, source, line, note),
+            None => {
+                let place = place.map_or_else(|| format!("event {}", note.event.0), printable);
+                bare.push((place, note));
+            }
+        }
+    }
+    for file in &files {
+        file.write(out, shower)?;
+    }
+    let widest = bare.iter().map(|(place, _)| place.width()).max().unwrap_or(0);
+    for (place, note) in &bare {
+        let place = wrap::fitted(place, widest.min(shower.look.width / 2));
+        let style = if note.main { MARKED } else { QUIET };
+        let room = shower.look.width.saturating_sub(8 + place.width());
+        let text = wrap::clipped(&printable(&note.text), room);
+        writeln!(
+            out,
+            "  {} {place}  {}",
+            shower.look.paint(QUIET, "-->"),
+            shower.look.paint(style, &text)
+        )?;
+    }
+    if !(files.is_empty() && bare.is_empty()) {
+        writeln!(out)?;
+    }
+    Ok(())
+}
+
+fn add(files: &mut Vec<File>, source: Rc<Source>, line: u32, note: Note) {
+    match files.iter_mut().find(|file| Rc::ptr_eq(&file.source, &source)) {
+        Some(file) => file.lines.entry(line).or_default().push(note),
+        None => {
+            let lines = BTreeMap::from([(line, vec![note])]);
+            files.push(File { source, lines });
+        }
+    }
+}
+
+/// The notes of one file.
+struct File {
+    source: Rc<Source>,
+    lines: BTreeMap<u32, Vec<Note>>,
+}
+
+impl File {
+    fn write(&self, out: &mut dyn Write, shower: &Shower<'_>) -> io::Result<()> {
+        let look = &shower.look;
+        let digits = self.lines.keys().next_back().map_or(1, |n| n.to_string().len());
+        // The line that is named with the file is that of the finding's first access.
+        let main = |notes: &&Vec<Note>| notes.iter().any(|note| note.main);
+        let first = self.lines.iter().find(|(_, notes)| main(notes)).or(self.lines.iter().next());
+        let number = first.map_or(1, |(&number, _)| number);
+        let path = printable(&format!("{}:{number}", self.source.path.display()));
+        let path = wrap::clipped_at_start(&path, look.width.saturating_sub(6 + digits).max(20));
+        writeln!(
+            out,
+            "  {}{} {path}",
+            " ".repeat(digits.saturating_sub(1)),
+            look.paint(QUIET, "-->")
+        )?;
+        let bar = |number: &str| look.paint(QUIET, &format!("  {number:>digits$} |"));
+        writeln!(out, "{}", bar(""))?;
+        let mut before: Option<u32> = None;
+        for (&number, notes) in &self.lines {
+            if before.is_some_and(|before| before + 1 < number) {
+                writeln!(out, "{}", look.paint(QUIET, &format!("  {:>digits$} :", "")))?;
+            }
+            before = Some(number);
+            let line = expanded(self.source.line(number).unwrap_or_default());
+            let room = look.width.saturating_sub(5 + digits);
+            let shown = wrap::clipped(&printable(&line), room);
+            writeln!(out, "{}", format!("{} {shown}", bar(&number.to_string())).trim_end())?;
+            for note in notes {
+                underline(out, shower, &bar(""), &line, note, room)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// `^^^^^^ T0 reads shared`
+fn underline(
+    out: &mut dyn Write,
+    shower: &Shower<'_>,
+    bar: &str,
+    line: &str,
+    note: &Note,
+    room: usize,
+) -> io::Result<()> {
+    let trace = shower.trace;
+    let object = match (trace.variable(note.event), fold::lock(trace, note.event)) {
+        (Some(var), _) => Some(trace.variable_name(var)),
+        (None, Some(lock)) => Some(trace.lock_name(lock)),
+        _ => None,
+    };
+    let range = span::of(line, object);
+    let width = |range: std::ops::Range<usize>| {
+        let chars = line.chars().skip(range.start).take(range.len());
+        chars.map(|c| c.width().unwrap_or(1)).sum::<usize>()
+    };
+    let start = width(0..range.start).min(room.saturating_sub(1));
+    let length = width(range).max(1).min(room.saturating_sub(start).max(1));
+    let (mark, style) = if note.main { ("^", MARKED) } else { ("-", QUIET) };
+    let text = printable(&note.text);
+    let marks = mark.repeat(length);
+    if start + length + 1 + text.width() <= room {
+        let said = look_paint(shower, style, &format!("{marks} {text}"));
+        return writeln!(out, "{bar} {}{said}", " ".repeat(start));
+    }
+    // No room beside the marks: below them.
+    writeln!(out, "{bar} {}{}", " ".repeat(start), look_paint(shower, style, &marks))?;
+    let at = start.min(room.saturating_sub(text.width()));
+    let text = wrap::clipped(&text, room);
+    writeln!(out, "{bar} {}{}", " ".repeat(at), look_paint(shower, style, &text))
+}
+
+fn look_paint(shower: &Shower<'_>, style: anstyle::Style, text: &str) -> String {
+    shower.look.paint(style, text)
+}
+
+/// Tabs as four spaces, so that marks stand where they should.
+fn expanded(line: &str) -> String {
+    line.replace('\t', "    ")
+}

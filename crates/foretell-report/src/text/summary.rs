@@ -1,0 +1,89 @@
+//! The end of a report: all findings in a table, and what was asked and answered.
+
+use std::io::{self, Write};
+
+use anstyle::Style;
+use unicode_width::UnicodeWidthStr;
+
+use super::{HEADLINE, Look, QUIET, grouped, printable, wrap};
+use crate::baseline::State;
+use crate::json::{Finding, Findings};
+use crate::replay;
+
+/// A line for each finding that was shown, if there is more than one.
+pub(super) fn table(out: &mut dyn Write, findings: &[&Finding], look: &Look) -> io::Result<()> {
+    if findings.len() < 2 {
+        return Ok(());
+    }
+    let rows: Vec<[String; 4]> = findings
+        .iter()
+        .map(|f| {
+            let places: Vec<&str> = f.locations.iter().flatten().map(String::as_str).collect();
+            let replayed = replay::verdict(f).unwrap_or("-");
+            [f.id.clone(), replayed.to_owned(), f.objects.join(", "), places.join(", ")]
+        })
+        .map(|row| row.map(|cell| printable(&cell)))
+        .collect();
+    let titles = ["finding", "replayed", "objects", "places"];
+    let width = |i: usize| {
+        let cells = rows.iter().map(|row| row[i].width());
+        cells.chain([titles[i].width()]).max().unwrap_or(0)
+    };
+    let (id, verdict) = (width(0), width(1));
+    let objects = width(2).min(look.width / 4);
+    let places = look.width.saturating_sub(id + verdict + objects + 6).max(10);
+    let line = |row: &[String; 4]| {
+        let text = format!(
+            "{}  {}  {}  {}",
+            wrap::fitted(&row[0], id),
+            wrap::fitted(&row[1], verdict),
+            wrap::fitted(&row[2], objects),
+            wrap::clipped(&row[3], places)
+        );
+        text.trim_end().to_owned()
+    };
+    writeln!(out, "{}", look.paint(QUIET, &line(&titles.map(str::to_owned))))?;
+    for row in &rows {
+        writeln!(out, "{}", line(row))?;
+    }
+    writeln!(out)
+}
+
+/// For each kind, how many were asked, predicted and left open; and how many of those are not shown.
+pub(super) fn counts(out: &mut dyn Write, file: &Findings, look: &Look) -> io::Result<()> {
+    if file.summary.is_empty() {
+        return Ok(());
+    }
+    let count = |kind, is: &dyn Fn(&Finding) -> bool| {
+        file.findings.iter().filter(|f| f.kind == kind && is(f)).count() as u64
+    };
+    let suppressed = |f: &Finding| f.suppressed.is_some();
+    let known = |f: &Finding| f.suppressed.is_none() && f.baseline == Some(State::Unchanged);
+    let any = |is: &dyn Fn(&Finding) -> bool| file.findings.iter().any(is);
+    let (with_suppressed, with_known) = (any(&suppressed), any(&known));
+    let mut title = format!("{:<16}{:>12}{:>12}{:>12}", "", "candidates", "predicted", "undecided");
+    if with_suppressed {
+        title += &format!("{:>12}", "suppressed");
+    }
+    if with_known {
+        title += &format!("{:>12}", "known");
+    }
+    writeln!(out, "{}", look.paint(QUIET, &title))?;
+    for (kind, counts) in &file.summary {
+        let mut line = format!(
+            "{kind:<16}{:>12}{:>12}{:>12}",
+            grouped(counts.candidates),
+            grouped(counts.predicted),
+            grouped(counts.undecided)
+        );
+        if with_suppressed {
+            line += &format!("{:>12}", grouped(count(*kind, &suppressed)));
+        }
+        if with_known {
+            line += &format!("{:>12}", grouped(count(*kind, &known)));
+        }
+        let style = if counts.predicted > 0 { HEADLINE } else { Style::new() };
+        writeln!(out, "{}", look.paint(style, &line))?;
+    }
+    Ok(())
+}
