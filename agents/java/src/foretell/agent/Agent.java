@@ -1,0 +1,28 @@
+package foretell.agent;
+
+import foretell.rt.Options;
+import foretell.rt.Runtimes;
+import java.lang.instrument.Instrumentation;
+
+/** Where the virtual machine starts the agent, before the program. */
+public final class Agent {
+    private Agent() {
+    }
+
+    public static void premain(String optionsFile, Instrumentation instrumentation) throws Exception {
+        Options options = Options.read(optionsFile);
+        if (!Runtimes.take(options)) {
+            // A second virtual machine with the same options: not recorded.
+            return;
+        }
+        Tables tables = new Tables(options.log + ".tables");
+        PlatformRewriter platform = new PlatformRewriter();
+        instrumentation.addTransformer(platform, true);
+        for (Class<?> c : platform.classes()) {
+            instrumentation.retransformClasses(c);
+        }
+        platform.complain();
+        instrumentation.addTransformer(new ClassRewriter(options, tables), false);
+        Runtimes.start(options);
+    }
+}

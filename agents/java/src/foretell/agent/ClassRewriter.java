@@ -1,0 +1,132 @@
+package foretell.agent;
+
+import foretell.rt.Hooks;
+import foretell.rt.Options;
+import java.io.IOException;
+import java.lang.instrument.ClassFileTransformer;
+import java.security.ProtectionDomain;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
+import java.util.WeakHashMap;
+import org.objectweb.asm.ClassReader;
+import org.objectweb.asm.ClassWriter;
+import org.objectweb.asm.Opcodes;
+import org.objectweb.asm.tree.ClassNode;
+import org.objectweb.asm.tree.FieldNode;
+import org.objectweb.asm.tree.MethodNode;
+
+/**
+ * Rewrites the classes of the program so that they call the hooks. A class that cannot be rewritten is named in the tables
+ * and left as it is.
+ */
+final class ClassRewriter implements ClassFileTransformer {
+    private static final String OBJECT = "java/lang/Object";
+    static final String BASE = "foretell/rt/Base";
+
+    private final Options options;
+    private final Tables tables;
+    /** Whether a loader finds the runtime. */
+    private final Map<ClassLoader, Boolean> seesRuntime = new WeakHashMap<ClassLoader, Boolean>();
+    private final Map<ClassLoader, Types> types = new WeakHashMap<ClassLoader, Types>();
+
+    ClassRewriter(Options options, Tables tables) {
+        this.options = options;
+        this.tables = tables;
+    }
+
+    @Override
+    public byte[] transform(ClassLoader loader, String name, Class<?> redefined, ProtectionDomain domain,
+                            byte[] bytes) {
+        if (loader == null || name == null || redefined != null || !isRecorded(name)) {
+            return null;
+        }
+        try {
+            if (!seesRuntime(loader)) {
+                return leftAlone(name, "its class loader does not find the runtime");
+            }
+            return rewrite(loader, bytes);
+        } catch (Throwable e) {
+            return leftAlone(name, e.toString());
+        }
+    }
+
+    private byte[] leftAlone(String name, String why) {
+        try {
+            tables.write("N\t" + name.replace('/', '.') + " was left alone: " + why.replace('\n', ' ') + "\n");
+        } catch (IOException e) {
+            // The log's disk is full: there is nobody to tell.
+        }
+        return null;
+    }
+
+    private boolean isRecorded(String name) {
+        if (Types.platform(name) || name.startsWith("foretell/")) {
+            return false;
+        }
+        String dotted = name.replace('/', '.');
+        for (String pattern : options.exclude) {
+            if (Options.matches(pattern, dotted)) {
+                return false;
+            }
+        }
+        for (String pattern : options.include) {
+            if (Options.matches(pattern, dotted)) {
+                return true;
+            }
+        }
+        return options.include.length == 0;
+    }
+
+    private synchronized boolean seesRuntime(ClassLoader loader) {
+        Boolean sees = seesRuntime.get(loader);
+        if (sees == null) {
+            try {
+                sees = Class.forName(Hooks.class.getName(), false, loader) == Hooks.class;
+            } catch (ClassNotFoundException e) {
+                sees = false;
+            } catch (LinkageError e) {
+                sees = false;
+            }
+            seesRuntime.put(loader, sees);
+        }
+        return sees;
+    }
+
+    private synchronized Types types(ClassLoader loader) {
+        Types t = types.get(loader);
+        if (t == null) {
+            t = new Types(loader);
+            types.put(loader, t);
+        }
+        return t;
+    }
+
+    private byte[] rewrite(ClassLoader loader, byte[] bytes) throws IOException {
+        ClassNode node = new ClassNode();
+        new ClassReader(bytes).accept(node, 0);
+        Tables.OfClass table = tables.begin(node.name, node.superName, node.sourceFile);
+        Set<String> finals = new HashSet<String>();
+        for (FieldNode f : node.fields) {
+            table.field(f.name, f.access);
+            if ((f.access & Opcodes.ACC_FINAL) != 0) {
+                finals.add(f.name);
+            }
+        }
+        boolean based = OBJECT.equals(node.superName) && (node.access & Opcodes.ACC_INTERFACE) == 0
+            && (node.access & Opcodes.ACC_MODULE) == 0;
+        for (MethodNode m : node.methods) {
+            if (m.instructions.size() > 0) {
+                new MethodRewriter(node, m, finals, based, table, types(loader), options).rewrite();
+            }
+        }
+        if (based) {
+            node.superName = BASE;
+        }
+        ClassWriter writer = new ClassWriter(ClassWriter.COMPUTE_MAXS);
+        node.accept(writer);
+        byte[] rewritten = writer.toByteArray();
+        table.write();
+        return rewritten;
+    }
+}

@@ -1,0 +1,498 @@
+package foretell.agent;
+
+import foretell.rt.Options;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.objectweb.asm.Opcodes;
+import org.objectweb.asm.Type;
+import org.objectweb.asm.tree.AbstractInsnNode;
+import org.objectweb.asm.tree.AnnotationNode;
+import org.objectweb.asm.tree.ClassNode;
+import org.objectweb.asm.tree.FieldInsnNode;
+import org.objectweb.asm.tree.FrameNode;
+import org.objectweb.asm.tree.InsnList;
+import org.objectweb.asm.tree.InsnNode;
+import org.objectweb.asm.tree.IntInsnNode;
+import org.objectweb.asm.tree.LabelNode;
+import org.objectweb.asm.tree.LdcInsnNode;
+import org.objectweb.asm.tree.LineNumberNode;
+import org.objectweb.asm.tree.MethodInsnNode;
+import org.objectweb.asm.tree.MethodNode;
+import org.objectweb.asm.tree.TryCatchBlockNode;
+import org.objectweb.asm.tree.TypeInsnNode;
+import org.objectweb.asm.tree.VarInsnNode;
+
+/**
+ * Rewrites one method. What is added works on the operand stack alone and has no branches, so that the stack maps of the
+ * class stay right; the only new map is that of the handler at the end, which knows nothing but the exception (and `this`
+ * where the method was synchronized).
+ */
+final class MethodRewriter implements Opcodes {
+    static final String HOOKS = "foretell/rt/Hooks";
+    private static final String OBJ = "Ljava/lang/Object;";
+
+    private final ClassNode owner;
+    private final MethodNode m;
+    private final Set<String> finals;
+    private final boolean based;
+    private final Tables.OfClass table;
+    private final Types types;
+    private final Options options;
+    private final boolean isConstructor;
+    private int method;
+    private int line;
+    private boolean hooked;
+    /** In a constructor: the call of another constructor, before which `this` must not be touched. */
+    private AbstractInsnNode chained;
+    /** Objects under construction, innermost last: the type, or null if only one reference is there. */
+    private final ArrayList<TypeInsnNode> fresh = new ArrayList<TypeInsnNode>();
+    private final Map<Integer, Integer> callPlaces = new HashMap<Integer, Integer>();
+
+    MethodRewriter(ClassNode owner, MethodNode m, Set<String> finals, boolean based, Tables.OfClass table, Types types,
+                   Options options) {
+        this.owner = owner;
+        this.m = m;
+        this.finals = finals;
+        this.based = based;
+        this.table = table;
+        this.types = types;
+        this.options = options;
+        isConstructor = m.name.equals("<init>");
+    }
+
+    void rewrite() {
+        String simple = owner.name.replace('/', '.');
+        method = table.method(simple + "." + m.name);
+        for (AbstractInsnNode n = m.instructions.getFirst(); n != null; n = n.getNext()) {
+            if (n instanceof LineNumberNode) {
+                line = ((LineNumberNode) n).line;
+                break;
+            }
+        }
+        int firstLine = line;
+        for (AbstractInsnNode insn : m.instructions.toArray()) {
+            instruction(insn);
+        }
+        if (isConstructor && chained == null) {
+            // Not a constructor that any compiler writes.
+            return;
+        }
+        handlers();
+        line = firstLine;
+        around();
+    }
+
+    // Small pieces.
+
+    private static AbstractInsnNode number(int n) {
+        if (n >= -1 && n <= 5) {
+            return new InsnNode(ICONST_0 + n);
+        }
+        if (n <= Short.MAX_VALUE) {
+            return new IntInsnNode(n <= Byte.MAX_VALUE ? BIPUSH : SIPUSH, n);
+        }
+        return new LdcInsnNode(n);
+    }
+
+    private static MethodInsnNode hook(String name, String desc) {
+        return new MethodInsnNode(INVOKESTATIC, HOOKS, name, desc, false);
+    }
+
+    private int place() {
+        hooked = true;
+        return table.place(method, line, null, null);
+    }
+
+    private int place(FieldInsnNode f) {
+        hooked = true;
+        return table.place(method, line, f.owner, f.name);
+    }
+
+    /** Inserts instructions before another, each given by its opcode. */
+    private void before(AbstractInsnNode insn, int... opcodes) {
+        for (int op : opcodes) {
+            m.instructions.insertBefore(insn, new InsnNode(op));
+        }
+    }
+
+    /** Adds to what comes after an instruction. */
+    private static final class After {
+        private final InsnList list = new InsnList();
+
+        After op(int opcode) {
+            list.add(new InsnNode(opcode));
+            return this;
+        }
+
+        After hook(int place, String name, String desc) {
+            list.add(number(place));
+            list.add(MethodRewriter.hook(name, desc));
+            return this;
+        }
+
+        After add(AbstractInsnNode insn) {
+            list.add(insn);
+            return this;
+        }
+    }
+
+    private void after(AbstractInsnNode insn, After what) {
+        m.instructions.insert(insn, what.list);
+    }
+
+    // The instructions.
+
+    private void instruction(AbstractInsnNode insn) {
+        if (insn instanceof LineNumberNode) {
+            line = ((LineNumberNode) insn).line;
+            return;
+        }
+        int op = insn.getOpcode();
+        if (op >= IALOAD && op <= SALOAD) {
+            load(insn, op);
+        } else if (op >= IASTORE && op <= SASTORE) {
+            store(insn, op);
+        } else if (op == GETFIELD || op == PUTFIELD || op == GETSTATIC || op == PUTSTATIC) {
+            field((FieldInsnNode) insn, op);
+        } else if (op == MONITORENTER) {
+            before(insn, DUP);
+            m.instructions.insertBefore(insn, number(place()));
+            m.instructions.insertBefore(insn, hook("lock", "(" + OBJ + "I)V"));
+        } else if (op == MONITOREXIT) {
+            before(insn, DUP);
+            after(insn, new After().hook(place(), "unlock", "(" + OBJ + "I)V"));
+        } else if (op == NEW) {
+            boolean doubled = insn.getNext() != null && insn.getNext().getOpcode() == DUP;
+            TypeInsnNode made = (TypeInsnNode) insn;
+            fresh.add(doubled ? made : new TypeInsnNode(NOP, made.desc));
+        } else if (op == NEWARRAY || op == ANEWARRAY || op == MULTIANEWARRAY) {
+            after(insn, new After().op(DUP).hook(place(), "made", "(" + OBJ + "I)V"));
+        } else if (op >= INVOKEVIRTUAL && op <= INVOKEDYNAMIC) {
+            call(insn);
+        }
+    }
+
+    private static String valueDescriptor(String desc) {
+        switch (desc.charAt(0)) {
+            case 'J': case 'F': case 'D': return desc;
+            case 'L': case '[': return OBJ;
+            default: return "I";
+        }
+    }
+
+    private void field(FieldInsnNode f, int op) {
+        boolean isStatic = op == GETSTATIC || op == PUTSTATIC;
+        boolean own = f.owner.equals(owner.name);
+        boolean unborn = isConstructor && chained == null && !isStatic;
+        if (own && finals.contains(f.name) || unborn || isStatic && Types.platform(f.owner)) {
+            return;
+        }
+        boolean wide = Type.getType(f.desc).getSize() == 2;
+        String value = valueDescriptor(f.desc);
+        int place = place(f);
+        switch (op) {
+            case GETSTATIC:
+                after(f, new After().op(wide ? DUP2 : DUP).hook(place, "readStatic", "(" + value + "I)V"));
+                break;
+            case PUTSTATIC:
+                before(f, wide ? DUP2 : DUP);
+                after(f, new After().hook(place, "writeStatic", "(" + value + "I)V"));
+                break;
+            case GETFIELD:
+                before(f, DUP);
+                after(f, new After().op(wide ? DUP2_X1 : DUP_X1).hook(place, "read", "(" + OBJ + value + "I)V"));
+                break;
+            default:
+                if (wide) {
+                    // object, value: twice.
+                    before(f, DUP2_X1, POP2, DUP_X2, DUP_X2, POP, DUP2_X1);
+                } else {
+                    before(f, DUP2);
+                }
+                after(f, new After().hook(place, "write", "(" + OBJ + value + "I)V"));
+        }
+    }
+
+    private static String elementDescriptor(int op, int first) {
+        switch (op - first) {
+            case 1: return "J";
+            case 2: return "F";
+            case 3: return "D";
+            case 4: return OBJ;
+            default: return "I";
+        }
+    }
+
+    private void load(AbstractInsnNode insn, int op) {
+        String value = elementDescriptor(op, IALOAD);
+        boolean wide = value.equals("J") || value.equals("D");
+        before(insn, DUP2);
+        int copy = wide ? DUP2_X2 : DUP_X2;
+        after(insn, new After().op(copy).hook(place(), "load", "(" + OBJ + "I" + value + "I)V"));
+    }
+
+    private void store(AbstractInsnNode insn, int op) {
+        String value = elementDescriptor(op, IASTORE);
+        boolean wide = value.equals("J") || value.equals("D");
+        // array, index, value: a second time, as value, array, index, below.
+        if (wide) {
+            before(insn, DUP2_X2, DUP2_X2, POP2, DUP2_X2, DUP2_X2, POP2);
+        } else {
+            before(insn, DUP_X2, DUP_X2, POP, DUP2_X1, DUP2_X1, POP2);
+        }
+        after(insn, new After().hook(place(), "store", "(" + value + OBJ + "II)V"));
+    }
+
+    // Calls.
+
+    private void call(AbstractInsnNode insn) {
+        if (insn instanceof MethodInsnNode) {
+            MethodInsnNode call = (MethodInsnNode) insn;
+            if (call.name.equals("<init>")) {
+                construction(call);
+                return;
+            }
+            if (replaced(call)) {
+                return;
+            }
+        }
+        noteCall(insn);
+    }
+
+    /** Notes from where the call is made; nothing more without the baton when it returns. */
+    private void noteCall(AbstractInsnNode insn) {
+        Integer place = callPlaces.get(line);
+        if (place == null) {
+            place = place();
+            callPlaces.put(line, place);
+        }
+        hooked = true;
+        m.instructions.insertBefore(insn, number(place));
+        m.instructions.insertBefore(insn, new FieldInsnNode(PUTSTATIC, HOOKS, "callSite", "I"));
+        m.instructions.insert(insn, hook("back", "()V"));
+    }
+
+    private void construction(MethodInsnNode call) {
+        TypeInsnNode made = fresh.isEmpty() ? null : fresh.get(fresh.size() - 1);
+        if (made != null && made.desc.equals(call.owner)) {
+            fresh.remove(fresh.size() - 1);
+            if (made.getOpcode() == NEW) {
+                after(call, new After().op(DUP).hook(place(), "made", "(" + OBJ + "I)V"));
+            }
+            noteCall(call);
+            return;
+        }
+        if (isConstructor && chained == null) {
+            chained = call;
+            if (based && call.owner.equals("java/lang/Object")) {
+                call.owner = ClassRewriter.BASE;
+            }
+        }
+    }
+
+    /** Calls that a hook makes instead. */
+    private boolean replaced(MethodInsnNode call) {
+        String key = call.name + call.desc;
+        if (call.getOpcode() == INVOKEVIRTUAL) {
+            switch (key) {
+                case "wait()V": return replace(call, "await", "(" + OBJ + "I)V");
+                case "wait(J)V": return replace(call, "await", "(" + OBJ + "JI)V");
+                case "wait(JI)V": return replace(call, "await", "(" + OBJ + "JII)V");
+                case "notify()V": return replace(call, "signal", "(" + OBJ + "I)V");
+                case "notifyAll()V": return replace(call, "signalAll", "(" + OBJ + "I)V");
+                default: break;
+            }
+        }
+        if (call.getOpcode() == INVOKESTATIC && call.owner.equals("java/lang/Thread")) {
+            switch (key) {
+                case "sleep(J)V": return replace(call, "sleep", "(JI)V");
+                case "sleep(JI)V": return replace(call, "sleep", "(JII)V");
+                case "yield()V": return replace(call, "yield", "(I)V");
+                default: break;
+            }
+        }
+        return false;
+    }
+
+    private boolean replace(MethodInsnNode call, String name, String desc) {
+        m.instructions.insertBefore(call, number(place()));
+        m.instructions.set(call, hook(name, desc));
+        return true;
+    }
+
+    // The method as a whole.
+
+    /** A handler is a way back from a call too. */
+    private void handlers() {
+        ArrayList<LabelNode> done = new ArrayList<LabelNode>();
+        for (TryCatchBlockNode block : m.tryCatchBlocks) {
+            if (done.contains(block.handler)) {
+                continue;
+            }
+            done.add(block.handler);
+            AbstractInsnNode first = block.handler;
+            while (first.getNext() != null && first.getNext().getOpcode() < 0) {
+                first = first.getNext();
+            }
+            m.instructions.insert(first, hook("back", "()V"));
+        }
+    }
+
+    private boolean isQuiet() {
+        return m.name.equals("<clinit>")
+            || (m.name.equals("loadClass") || m.name.equals("findClass")) && m.desc.startsWith("(Ljava/lang/String;")
+            && m.desc.endsWith(")Ljava/lang/Class;");
+    }
+
+    private boolean isAtomic() {
+        String name = owner.name.replace('/', '.') + "." + m.name;
+        for (String pattern : options.atomic) {
+            if (Options.matches(pattern, name) || Options.matches("*." + pattern, name)
+                || Options.matches("*$" + pattern, name)) {
+                return true;
+            }
+        }
+        return annotated(m.visibleAnnotations) || annotated(m.invisibleAnnotations);
+    }
+
+    private boolean annotated(List<AnnotationNode> annotations) {
+        if (annotations != null) {
+            for (AnnotationNode a : annotations) {
+                String name = Type.getType(a.desc).getClassName();
+                String simple = name.substring(Math.max(name.lastIndexOf('.'), name.lastIndexOf('$')) + 1);
+                for (String wanted : options.annotations) {
+                    if (wanted.equals(simple) || wanted.equals(name)) {
+                        return true;
+                    }
+                }
+            }
+        }
+        return false;
+    }
+
+    /** What happens at the beginning of a method, and at each of its ends. */
+    private void around() {
+        boolean locks = (m.access & ACC_SYNCHRONIZED) != 0 && canLock();
+        boolean quiet = isQuiet();
+        boolean atomic = isAtomic();
+        if (!hooked && !locks && !quiet && !atomic) {
+            return;
+        }
+        boolean isStatic = (m.access & ACC_STATIC) != 0;
+        int lockPlace = locks ? place() : 0;
+        InsnList begin = new InsnList();
+        begin.add(number(method));
+        begin.add(hook("enter", "(I)V"));
+        if (quiet) {
+            begin.add(hook("quiet", "()V"));
+        }
+        if (atomic) {
+            begin.add(number(method));
+            begin.add(hook("begin", "(I)V"));
+        }
+        if (locks) {
+            m.access &= ~ACC_SYNCHRONIZED;
+            begin.add(lockObject(isStatic));
+            begin.add(new InsnNode(DUP));
+            begin.add(number(lockPlace));
+            begin.add(hook("lock", "(" + OBJ + "I)V"));
+            begin.add(new InsnNode(MONITORENTER));
+        }
+        LabelNode start = new LabelNode();
+        begin.add(start);
+        if (chained != null) {
+            m.instructions.insert(chained, begin);
+        } else {
+            m.instructions.insert(begin);
+        }
+        int endPlace = locks ? place() : 0;
+        ends(start, locks, isStatic, endPlace, quiet, atomic);
+    }
+
+    private void ends(LabelNode start, boolean locks, boolean isStatic, int place, boolean quiet, boolean atomic) {
+        LabelNode handler = new LabelNode();
+        LabelNode from = start;
+        boolean covered = false;
+        for (AbstractInsnNode n = start.getNext(); n != null; n = n.getNext()) {
+            int op = n.getOpcode();
+            if (op >= IRETURN && op <= RETURN) {
+                LabelNode to = new LabelNode();
+                InsnList end = end(locks, isStatic, place, quiet, atomic);
+                m.instructions.insertBefore(n, to);
+                m.instructions.insertBefore(n, end);
+                if (covered) {
+                    m.tryCatchBlocks.add(new TryCatchBlockNode(from, to, handler, null));
+                }
+                from = new LabelNode();
+                m.instructions.insert(n, from);
+                n = from;
+                covered = false;
+            } else if (op >= 0) {
+                covered = true;
+            }
+        }
+        if (covered) {
+            LabelNode to = new LabelNode();
+            m.instructions.add(to);
+            m.tryCatchBlocks.add(new TryCatchBlockNode(from, to, handler, null));
+        }
+        for (TryCatchBlockNode block : m.tryCatchBlocks) {
+            if (block.handler == handler) {
+                handler(handler, locks, isStatic, place, quiet, atomic);
+                return;
+            }
+        }
+    }
+
+    private void handler(LabelNode handler, boolean locks, boolean isStatic, int place, boolean quiet,
+                         boolean atomic) {
+        m.instructions.add(handler);
+        if ((owner.version & 0xffff) >= V1_6) {
+            Object[] locals = locks && !isStatic ? new Object[] {owner.name} : new Object[0];
+            Object[] stack = {"java/lang/Throwable"};
+            m.instructions.add(new FrameNode(F_FULL, locals.length, locals, 1, stack));
+        }
+        m.instructions.add(hook("back", "()V"));
+        m.instructions.add(end(locks, isStatic, place, quiet, atomic));
+        m.instructions.add(new InsnNode(ATHROW));
+    }
+
+    private InsnList end(boolean locks, boolean isStatic, int place, boolean quiet, boolean atomic) {
+        InsnList end = new InsnList();
+        if (locks) {
+            end.add(lockObject(isStatic));
+            end.add(new InsnNode(DUP));
+            end.add(new InsnNode(MONITOREXIT));
+            end.add(number(place));
+            end.add(hook("unlock", "(" + OBJ + "I)V"));
+        }
+        if (atomic) {
+            end.add(hook("end", "()V"));
+        }
+        if (quiet) {
+            end.add(hook("loud", "()V"));
+        }
+        end.add(hook("leave", "()V"));
+        return end;
+    }
+
+    private AbstractInsnNode lockObject(boolean isStatic) {
+        return isStatic ? new LdcInsnNode(Type.getObjectType(owner.name)) : new VarInsnNode(ALOAD, 0);
+    }
+
+    /** Whether the object that a synchronized method locks is at hand everywhere in it. */
+    private boolean canLock() {
+        if ((m.access & ACC_STATIC) != 0) {
+            return (owner.version & 0xffff) >= V1_5;
+        }
+        for (AbstractInsnNode n = m.instructions.getFirst(); n != null; n = n.getNext()) {
+            if (n.getOpcode() == ASTORE && ((VarInsnNode) n).var == 0) {
+                return false;
+            }
+        }
+        return true;
+    }
+}

@@ -1,0 +1,79 @@
+package foretell.agent;
+
+import foretell.rt.Sites;
+import java.io.FileOutputStream;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * The file that says what the numbers in the log stand for: classes, fields, methods, places. Lines of fields
+ * with tabs between them, those of a class written at once, before the class can run.
+ */
+final class Tables {
+    private final OutputStream out;
+    private final AtomicInteger classes = new AtomicInteger();
+    private final AtomicInteger methods = new AtomicInteger();
+
+    Tables(String path) throws IOException {
+        out = new FileOutputStream(path);
+    }
+
+    synchronized void write(String text) throws IOException {
+        out.write(text.getBytes("UTF-8"));
+    }
+
+    OfClass begin(String name, String superName, String source) {
+        return new OfClass(name, superName, source);
+    }
+
+    private static String escaped(String s) {
+        return s.replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r");
+    }
+
+    /** The lines of one class. */
+    final class OfClass {
+        final int number = classes.incrementAndGet();
+        private final String name;
+        private final String source;
+        private final StringBuilder text = new StringBuilder();
+        private int places;
+
+        private OfClass(String name, String superName, String source) {
+            this.name = name;
+            String simple = name.substring(name.lastIndexOf('/') + 1);
+            this.source = source != null ? source : simple;
+            line("C", number, name, superName, this.source);
+        }
+
+        private void line(String tag, Object... fields) {
+            text.append(tag);
+            for (Object f : fields) {
+                text.append('\t').append(f == null ? "" : escaped(f.toString()));
+            }
+            text.append('\n');
+        }
+
+        void field(String field, int access) {
+            line("F", number, field, access);
+        }
+
+        int method(String method) {
+            int n = methods.incrementAndGet();
+            line("M", n, number, method);
+            return n;
+        }
+
+        /** A place; for an access with the field's class and name. */
+        int place(int method, int line, String owner, String field) {
+            int ordinal = places++;
+            int n = Sites.add(name, source, ordinal, line);
+            line("S", n, number, ordinal, method, line, owner, field);
+            return n;
+        }
+
+        void write() throws IOException {
+            Tables.this.write(text.toString());
+        }
+    }
+}

@@ -1,0 +1,661 @@
+package foretell.rt;
+
+/**
+ * What rewritten classes call. A hook for an access comes after it, with the object, the value and the place; the thread
+ * has the baton, as every gate ({@link #enter}, {@link #back}) sees to.
+ */
+public final class Hooks {
+    /** The place of the call that is being made. */
+    public static int callSite;
+
+    private Hooks() {
+    }
+
+    /** The calling thread, with the baton. Null: it is not recorded. */
+    static ThreadState mine() {
+        ThreadState t = Scheduler.current;
+        return t.thread == Thread.currentThread() ? t : Scheduler.gate();
+    }
+
+    static void step(ThreadState t, int kind, int site) {
+        if (++t.steps >= t.limit) {
+            Scheduler.turn(t, kind, site);
+        }
+    }
+
+    static void stepLater(ThreadState t, int kind, int site) {
+        if (++t.steps >= t.limit) {
+            Scheduler.turnLater(t, kind, site);
+        }
+    }
+
+    // Fields. The object is null for a static one.
+
+    private static void access(int tag, int kind, Object o, long value, int site) {
+        ThreadState t = mine();
+        if (t == null || t.quiet != 0) {
+            return;
+        }
+        if (Log.on) {
+            int id = Ids.of(o);
+            if (id >= 0) {
+                Log.access(t, tag, site, id, value);
+            }
+        }
+        step(t, kind, site);
+    }
+
+    public static void read(Object o, int value, int site) {
+        access(Log.READ, Kind.READ, o, value, site);
+    }
+
+    public static void read(Object o, long value, int site) {
+        access(Log.READ, Kind.READ, o, value, site);
+    }
+
+    public static void read(Object o, float value, int site) {
+        access(Log.READ, Kind.READ, o, Float.floatToRawIntBits(value), site);
+    }
+
+    public static void read(Object o, double value, int site) {
+        access(Log.READ, Kind.READ, o, Double.doubleToRawLongBits(value), site);
+    }
+
+    public static void read(Object o, Object value, int site) {
+        access(Log.READ, Kind.READ, o, reference(value), site);
+    }
+
+    public static void write(Object o, int value, int site) {
+        access(Log.WRITE, Kind.WRITE, o, value, site);
+    }
+
+    public static void write(Object o, long value, int site) {
+        access(Log.WRITE, Kind.WRITE, o, value, site);
+    }
+
+    public static void write(Object o, float value, int site) {
+        access(Log.WRITE, Kind.WRITE, o, Float.floatToRawIntBits(value), site);
+    }
+
+    public static void write(Object o, double value, int site) {
+        access(Log.WRITE, Kind.WRITE, o, Double.doubleToRawLongBits(value), site);
+    }
+
+    public static void write(Object o, Object value, int site) {
+        access(Log.WRITE, Kind.WRITE, o, reference(value), site);
+    }
+
+    public static void readStatic(int value, int site) {
+        access(Log.READ, Kind.READ, null, value, site);
+    }
+
+    public static void readStatic(long value, int site) {
+        access(Log.READ, Kind.READ, null, value, site);
+    }
+
+    public static void readStatic(float value, int site) {
+        access(Log.READ, Kind.READ, null, Float.floatToRawIntBits(value), site);
+    }
+
+    public static void readStatic(double value, int site) {
+        access(Log.READ, Kind.READ, null, Double.doubleToRawLongBits(value), site);
+    }
+
+    public static void readStatic(Object value, int site) {
+        access(Log.READ, Kind.READ, null, reference(value), site);
+    }
+
+    public static void writeStatic(int value, int site) {
+        access(Log.WRITE, Kind.WRITE, null, value, site);
+    }
+
+    public static void writeStatic(long value, int site) {
+        access(Log.WRITE, Kind.WRITE, null, value, site);
+    }
+
+    public static void writeStatic(float value, int site) {
+        access(Log.WRITE, Kind.WRITE, null, Float.floatToRawIntBits(value), site);
+    }
+
+    public static void writeStatic(double value, int site) {
+        access(Log.WRITE, Kind.WRITE, null, Double.doubleToRawLongBits(value), site);
+    }
+
+    public static void writeStatic(Object value, int site) {
+        access(Log.WRITE, Kind.WRITE, null, reference(value), site);
+    }
+
+    /** The value of a reference: the object's number. */
+    static long reference(Object o) {
+        if (!Log.on) {
+            return 0;
+        }
+        // Numbers are given out with the baton; a thread that is not recorded needs none.
+        return mine() == null ? 0 : Ids.of(o);
+    }
+
+    // Arrays.
+
+    private static void element(int tag, int kind, Object array, int index, long value, int site) {
+        ThreadState t = mine();
+        if (t == null || t.quiet != 0) {
+            return;
+        }
+        if (Log.on) {
+            int id = Ids.of(array);
+            if (id >= 0) {
+                Log.element(t, tag, site, id, index, value);
+            }
+        }
+        step(t, kind, site);
+    }
+
+    public static void load(Object array, int index, int value, int site) {
+        element(Log.ARRAY_READ, Kind.READ, array, index, value, site);
+    }
+
+    public static void load(Object array, int index, long value, int site) {
+        element(Log.ARRAY_READ, Kind.READ, array, index, value, site);
+    }
+
+    public static void load(Object array, int index, float value, int site) {
+        element(Log.ARRAY_READ, Kind.READ, array, index, Float.floatToRawIntBits(value), site);
+    }
+
+    public static void load(Object array, int index, double value, int site) {
+        element(Log.ARRAY_READ, Kind.READ, array, index, Double.doubleToRawLongBits(value), site);
+    }
+
+    public static void load(Object array, int index, Object value, int site) {
+        element(Log.ARRAY_READ, Kind.READ, array, index, reference(value), site);
+    }
+
+    public static void store(int value, Object array, int index, int site) {
+        element(Log.ARRAY_WRITE, Kind.WRITE, array, index, value, site);
+    }
+
+    public static void store(long value, Object array, int index, int site) {
+        element(Log.ARRAY_WRITE, Kind.WRITE, array, index, value, site);
+    }
+
+    public static void store(float value, Object array, int index, int site) {
+        element(Log.ARRAY_WRITE, Kind.WRITE, array, index, Float.floatToRawIntBits(value), site);
+    }
+
+    public static void store(double value, Object array, int index, int site) {
+        element(Log.ARRAY_WRITE, Kind.WRITE, array, index, Double.doubleToRawLongBits(value), site);
+    }
+
+    public static void store(Object value, Object array, int index, int site) {
+        element(Log.ARRAY_WRITE, Kind.WRITE, array, index, reference(value), site);
+    }
+
+    /** An object was made here. */
+    public static void made(Object o, int site) {
+        if (!Log.on) {
+            return;
+        }
+        ThreadState t = mine();
+        if (t == null) {
+            return;
+        }
+        int id = Ids.of(o);
+        if (id > 0) {
+            Log.made(id, site);
+        }
+    }
+
+    // Methods.
+
+    public static void enter(int method) {
+        int from = callSite;
+        ThreadState t = mine();
+        if (t != null && Log.on) {
+            Stacks.enter(t, method, from);
+        }
+    }
+
+    public static void leave() {
+        ThreadState t = Scheduler.current;
+        if (t.thread == Thread.currentThread() && Log.on) {
+            Stacks.leave(t);
+        }
+    }
+
+    /** A call has returned, or a handler caught an exception: nothing more without the baton. */
+    public static void back() {
+        ThreadState t = Scheduler.current;
+        if (t.thread != Thread.currentThread() || t.pending) {
+            backSlowly();
+        }
+    }
+
+    private static void backSlowly() {
+        ThreadState t = mine();
+        if (t != null && t.pending) {
+            t.pending = false;
+            Scheduler.turnNow(t);
+        }
+    }
+
+    /** Nothing is recorded in a class initialiser: what it leaves behind are initial values. */
+    public static void quiet() {
+        ThreadState t = mine();
+        if (t != null) {
+            t.quiet++;
+        }
+    }
+
+    public static void loud() {
+        ThreadState t = mine();
+        if (t != null && t.quiet > 0) {
+            t.quiet--;
+        }
+    }
+
+    public static void begin(int method) {
+        ThreadState t = mine();
+        if (t != null && t.quiet == 0 && Log.on) {
+            Log.event(t, Log.BLOCK_BEGIN, method);
+        }
+    }
+
+    public static void end() {
+        ThreadState t = mine();
+        if (t != null && t.quiet == 0 && Log.on) {
+            Log.event(t, Log.BLOCK_END);
+        }
+    }
+
+    // Monitors.
+
+    /** Before the real monitor is entered. */
+    public static void lock(Object o, int site) {
+        if (o == null) {
+            return;
+        }
+        ThreadState t = mine();
+        Monitor m = t == null ? null : Ids.monitor(o);
+        if (m == null) {
+            return;
+        }
+        if (m.owner == t) {
+            m.depth++;
+            return;
+        }
+        if (t.quiet == 0) {
+            Scheduler.expect(t, Kind.LOCK, site);
+        }
+        acquire(t, m, null, site);
+        m.depth = 1;
+        if (t.quiet == 0) {
+            if (Log.on) {
+                Log.event(t, Log.LOCK, site, Ids.of(o));
+            }
+            step(t, Kind.LOCK, site);
+        }
+    }
+
+    private static void acquire(ThreadState t, Monitor m, Object bed, int site) {
+        while (m.owner != null) {
+            Scheduler.block(t, ThreadState.FOR_LOCK, m, bed, -1, site, false);
+        }
+        m.owner = t;
+        if (m.sleepers > 0) {
+            Scheduler.lockTaken(m);
+        }
+    }
+
+    /** After the real monitor was left. */
+    public static void unlock(Object o, int site) {
+        ThreadState t = mine();
+        Monitor m = t == null ? null : Ids.monitor(o);
+        if (m == null || m.owner != t || --m.depth > 0) {
+            return;
+        }
+        m.owner = null;
+        Scheduler.lockFree(m);
+        if (t.quiet == 0) {
+            if (Log.on) {
+                Log.event(t, Log.UNLOCK, site, Ids.of(o));
+            }
+            step(t, Kind.UNLOCK, site);
+        }
+    }
+
+    public static void await(Object o, int site) throws InterruptedException {
+        await(o, 0, site);
+    }
+
+    public static void await(Object o, long millis, int nanos, int site) throws InterruptedException {
+        if (nanos < 0 || nanos > 999999) {
+            o.wait(millis, nanos);
+            return;
+        }
+        await(o, nanos > 0 && millis < Long.MAX_VALUE ? millis + 1 : millis, site);
+    }
+
+    public static void await(Object o, long millis, int site) throws InterruptedException {
+        ThreadState t = mine();
+        Monitor m = t == null ? null : Ids.monitor(o);
+        if (m == null || m.owner != t || millis < 0) {
+            realWait(o, millis);
+            return;
+        }
+        if (Thread.interrupted()) {
+            interruptSeen(t, site);
+            throw clean(new InterruptedException());
+        }
+        int depth = m.depth;
+        boolean recorded = t.quiet == 0;
+        if (recorded && Log.on) {
+            int id = Ids.of(o);
+            Log.event(t, Log.WAIT, site, id, id);
+        }
+        m.owner = null;
+        m.waitSet.add(t);
+        t.notified = false;
+        Scheduler.lockFree(m);
+        if (recorded) {
+            Scheduler.stepBeforeBlock(t, Kind.WAIT, site);
+        }
+        long limit = millis == 0 ? -1 : millis > Long.MAX_VALUE / 1000000 ? Long.MAX_VALUE / 2 : millis * 1000000;
+        int why = Scheduler.block(t, ThreadState.FOR_NOTIFY, m, o, limit, site, true);
+        if (recorded) {
+            Scheduler.expect(t, t.notified ? Kind.WOKEN : Kind.TIMED_OUT, site);
+        }
+        acquire(t, m, o, site);
+        m.depth = depth;
+        boolean notified = t.notified;
+        if (!notified) {
+            m.waitSet.remove(t);
+        }
+        if (recorded) {
+            if (Log.on) {
+                int id = Ids.of(o);
+                Log.event(t, notified ? Log.WOKEN : Log.TIMED_OUT, site, id, id);
+            }
+            step(t, notified ? Kind.WOKEN : Kind.TIMED_OUT, site);
+        }
+        if (why == ThreadState.BY_INTERRUPT && !notified && Thread.interrupted()) {
+            interruptSeen(t, site);
+            throw clean(new InterruptedException());
+        }
+    }
+
+    private static void realWait(Object o, long millis) throws InterruptedException {
+        try {
+            o.wait(millis);
+        } catch (InterruptedException e) {
+            throw clean(e);
+        } catch (RuntimeException e) {
+            throw clean(e);
+        }
+    }
+
+    public static void signal(Object o, int site) {
+        realNotify(o);
+        signal(o, site, 1, Log.NOTIFY, Kind.SIGNAL);
+    }
+
+    public static void signalAll(Object o, int site) {
+        realNotify(o);
+        signal(o, site, Integer.MAX_VALUE, Log.NOTIFY_ALL, Kind.BROADCAST);
+    }
+
+    private static void realNotify(Object o) {
+        try {
+            // Waiters that the scheduler knows look whether it is their turn: a second notification does no harm.
+            o.notifyAll();
+        } catch (RuntimeException e) {
+            throw clean(e);
+        }
+    }
+
+    private static void signal(Object o, int site, int most, int tag, int kind) {
+        ThreadState t = o == null ? null : mine();
+        Monitor m = t == null ? null : Ids.monitor(o);
+        if (m == null || m.owner != t) {
+            return;
+        }
+        notify(m, most);
+        if (t.quiet == 0) {
+            if (Log.on) {
+                Log.event(t, tag, site, Ids.of(o));
+            }
+            step(t, kind, site);
+        }
+    }
+
+    /** Wakes waiters, first come first served; a schedule may want another one first. */
+    static void notify(Monitor m, int most) {
+        while (most-- > 0 && !m.waitSet.isEmpty()) {
+            ThreadState w = Scheduler.preferred(m.waitSet);
+            m.waitSet.remove(w);
+            w.notified = true;
+            synchronized (Scheduler.LOCK) {
+                Scheduler.ready(w, ThreadState.BY_EVENT);
+            }
+        }
+    }
+
+    // Threads, called from java.lang.Thread.
+
+    public static void starting(Thread thread) {
+        if (thread != Watchdog.own && thread.getState() == Thread.State.NEW && mine() != null) {
+            Scheduler.starting(thread);
+        }
+    }
+
+    public static void started(Thread thread) {
+        ThreadState t = mine();
+        if (t == null) {
+            return;
+        }
+        int nth = t.children;
+        ThreadState child = Scheduler.started(t, thread);
+        if (child == null) {
+            return;
+        }
+        if (Log.on) {
+            Log.event(t, Log.FORK, callSite, child.index, nth);
+            Log.threadName(child.index, thread.getName());
+        }
+        stepLater(t, Kind.CREATE, callSite);
+    }
+
+    public static void ended(Thread thread) {
+        ThreadState t = Thread.currentThread() == thread ? mine() : null;
+        if (t == null) {
+            return;
+        }
+        if (Log.on) {
+            Log.event(t, Log.END);
+        }
+        // A thread that ends notifies those who wait for it in its own monitor.
+        Monitor m = Ids.monitor(thread);
+        if (m != null) {
+            notify(m, Integer.MAX_VALUE);
+        }
+        Scheduler.ended(t);
+    }
+
+    public static void uncaught(Thread thread, Throwable e) {
+        ThreadState t = Thread.currentThread() == thread ? mine() : null;
+        if (t != null && e != null && !(e instanceof ThreadDeath)) {
+            Log.uncaught(t, e);
+        }
+    }
+
+    /** Waits for a thread. False: the real join is to be made, which takes no time if the thread has ended. */
+    public static boolean join(Thread thread, long millis) throws InterruptedException {
+        ThreadState t = mine();
+        if (t == null || millis < 0) {
+            return false;
+        }
+        ThreadState other = Scheduler.find(thread);
+        if (other == null || other.index < 0) {
+            return false;
+        }
+        int site = callSite;
+        if (Thread.interrupted()) {
+            interruptSeen(t, site);
+            throw clean(new InterruptedException());
+        }
+        if (millis == 0 && t.quiet == 0) {
+            Scheduler.expect(t, Kind.JOIN, site);
+        }
+        long limit = millis == 0 ? -1 : millis > Long.MAX_VALUE / 1000000 ? Long.MAX_VALUE / 2 : millis * 1000000;
+        while (other.state != ThreadState.ENDED) {
+            int why = Scheduler.block(t, ThreadState.FOR_JOIN, thread, thread, limit, site, false);
+            if (why == ThreadState.BY_INTERRUPT && Thread.interrupted()) {
+                interruptSeen(t, site);
+                throw clean(new InterruptedException());
+            }
+            if (why == ThreadState.BY_TIME) {
+                return true;
+            }
+        }
+        if (t.quiet == 0) {
+            if (Log.on) {
+                Log.event(t, Log.JOIN, site, other.index);
+            }
+            stepLater(t, Kind.JOIN, site);
+        }
+        return false;
+    }
+
+    // Time and interrupts.
+
+    public static void sleep(long millis, int site) throws InterruptedException {
+        sleep(millis, 0, site);
+    }
+
+    public static void sleep(long millis, int nanos, int site) throws InterruptedException {
+        ThreadState t = mine();
+        if (t == null || millis < 0 || nanos < 0 || nanos > 999999 || t.quiet != 0) {
+            try {
+                Thread.sleep(millis, nanos);
+            } catch (RuntimeException e) {
+                throw clean(e);
+            } catch (InterruptedException e) {
+                throw clean(e);
+            }
+            return;
+        }
+        if (Thread.interrupted()) {
+            interruptSeen(t, site);
+            throw clean(new InterruptedException());
+        }
+        if (Scheduler.schedule != null) {
+            return;
+        }
+        long limit = millis > Long.MAX_VALUE / 2000000 ? Long.MAX_VALUE / 2 : millis * 1000000 + nanos;
+        int why = Scheduler.block(t, ThreadState.FOR_TIME, null, null, limit, site, true);
+        if (why == ThreadState.BY_INTERRUPT && Thread.interrupted()) {
+            interruptSeen(t, site);
+            throw clean(new InterruptedException());
+        }
+    }
+
+    public static void yield(int site) {
+        ThreadState t = mine();
+        if (t != null && t.quiet == 0) {
+            Scheduler.giveWay(t);
+        }
+    }
+
+    /** A thread was interrupted. */
+    public static void interrupted(Thread thread) {
+        ThreadState target = Scheduler.find(thread);
+        if (target == null || target.index < 0) {
+            return;
+        }
+        ThreadState t = mine();
+        if (target == t && t.bedtime) {
+            return;
+        }
+        if (t != null && t.quiet == 0 && target != t) {
+            target.interrupts++;
+            if (Log.on) {
+                Log.event(t, Log.POST, callSite, Semaphores.interruptOf(target), 1);
+            }
+            stepLater(t, Kind.POST, callSite);
+        }
+        if (target != t && target.state == ThreadState.BLOCKED && target.what != ThreadState.FOR_LOCK) {
+            Scheduler.readyFromOutside(target, ThreadState.BY_INTERRUPT);
+        }
+    }
+
+    /** The thread has seen that it was interrupted. */
+    static void interruptSeen(ThreadState t, int site) {
+        if (t.interrupts == 0 || t.quiet != 0) {
+            return;
+        }
+        t.interrupts = 0;
+        if (Log.on) {
+            Log.event(t, Log.DOWN, site, Semaphores.interruptOf(t), 1);
+        }
+        step(t, Kind.DOWN, site);
+    }
+
+    /** The flag that a wait of the runtime has cleared. */
+    static void interruptAgain(ThreadState t) {
+        t.bedtime = true;
+        t.thread.interrupt();
+        t.bedtime = false;
+    }
+
+    // LockSupport.
+
+    /** Parks the calling thread. False: it is not recorded. */
+    public static boolean park(long nanos) {
+        ThreadState t = mine();
+        if (t == null) {
+            return false;
+        }
+        if (t.permit) {
+            t.permit = false;
+            return true;
+        }
+        if (t.thread.isInterrupted()) {
+            return true;
+        }
+        Scheduler.block(t, ThreadState.FOR_PERMIT, null, null, nanos, callSite, false);
+        t.permit = false;
+        return true;
+    }
+
+    public static boolean parkNanos(long nanos) {
+        return nanos > 0 && park(nanos);
+    }
+
+    public static boolean parkUntil(long deadline) {
+        long millis = Math.max(0, deadline - System.currentTimeMillis());
+        return park(millis > Long.MAX_VALUE / 1000000 ? Long.MAX_VALUE / 2 : millis * 1000000);
+    }
+
+    public static boolean unpark(Thread thread) {
+        ThreadState target = thread == null ? null : Scheduler.find(thread);
+        if (target == null || target.index < 0) {
+            return false;
+        }
+        Scheduler.unpark(target);
+        return true;
+    }
+
+    /** Takes the runtime's own frames out of a stack that the program may print. */
+    static <E extends Throwable> E clean(E e) {
+        StackTraceElement[] stack = e.getStackTrace();
+        int n = 0;
+        for (StackTraceElement f : stack) {
+            if (!f.getClassName().startsWith("foretell.rt.")) {
+                stack[n++] = f;
+            }
+        }
+        if (n < stack.length) {
+            e.setStackTrace(java.util.Arrays.copyOf(stack, n));
+        }
+        return e;
+    }
+}

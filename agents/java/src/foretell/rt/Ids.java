@@ -1,0 +1,145 @@
+package foretell.rt;
+
+import java.lang.ref.ReferenceQueue;
+import java.lang.ref.WeakReference;
+
+/**
+ * Numbers for objects, in the order in which they are met. Objects of recorded classes carry theirs ({@link Base});
+ * the others are in a table of weak references. Used with the baton alone.
+ */
+final class Ids {
+    private static final class Entry extends WeakReference<Object> {
+        final int hash;
+        final int id;
+        Monitor monitor;
+        Entry next;
+
+        Entry(Object object, int hash, int id) {
+            super(object, GONE);
+            this.hash = hash;
+            this.id = id;
+        }
+    }
+
+    private static final ReferenceQueue<Object> GONE = new ReferenceQueue<Object>();
+    private static Entry[] table = new Entry[1 << 12];
+    private static int count;
+    private static int last;
+
+    private Ids() {
+    }
+
+    /** The number of an object, 0 for null, -1 if there is no memory for one. */
+    static int of(Object o) {
+        if (o instanceof Base) {
+            Base b = (Base) o;
+            int id = b.foretellId;
+            return id != 0 ? id : fresh(b);
+        }
+        if (o == null) {
+            return 0;
+        }
+        int hash = System.identityHashCode(o);
+        Entry[] t = table;
+        for (Entry e = t[hash & (t.length - 1)]; e != null; e = e.next) {
+            if (e.hash == hash && e.get() == o) {
+                return e.id;
+            }
+        }
+        Entry e = add(o, hash);
+        return e == null ? -1 : e.id;
+    }
+
+    static Monitor monitor(Object o) {
+        if (o instanceof Base) {
+            Base b = (Base) o;
+            Monitor m = b.foretellMonitor;
+            if (m == null) {
+                m = b.foretellMonitor = new Monitor();
+            }
+            return m;
+        }
+        Entry e = entry(o);
+        if (e == null) {
+            return null;
+        }
+        if (e.monitor == null) {
+            e.monitor = new Monitor();
+        }
+        return e.monitor;
+    }
+
+    private static Entry entry(Object o) {
+        int hash = System.identityHashCode(o);
+        for (Entry e = table[hash & (table.length - 1)]; e != null; e = e.next) {
+            if (e.hash == hash && e.get() == o) {
+                return e;
+            }
+        }
+        return add(o, hash);
+    }
+
+    private static int fresh(Base b) {
+        int id = ++last;
+        b.foretellId = id;
+        Log.object(id, b);
+        return id;
+    }
+
+    private static Entry add(Object o, int hash) {
+        try {
+            if (count > table.length) {
+                grow();
+            }
+            Entry e = new Entry(o, hash, last + 1);
+            last++;
+            int at = hash & (table.length - 1);
+            e.next = table[at];
+            table[at] = e;
+            count++;
+            Log.object(e.id, o);
+            return e;
+        } catch (OutOfMemoryError full) {
+            return null;
+        }
+    }
+
+    /** Drops what is gone; doubles the table if that was not much. */
+    private static void grow() {
+        int dropped = 0;
+        for (Object gone = GONE.poll(); gone != null; gone = GONE.poll()) {
+            remove((Entry) gone);
+            dropped++;
+        }
+        if (dropped > table.length / 4) {
+            return;
+        }
+        Entry[] bigger = new Entry[table.length * 2];
+        for (Entry e : table) {
+            while (e != null) {
+                Entry next = e.next;
+                int at = e.hash & (bigger.length - 1);
+                e.next = bigger[at];
+                bigger[at] = e;
+                e = next;
+            }
+        }
+        table = bigger;
+    }
+
+    private static void remove(Entry gone) {
+        int at = gone.hash & (table.length - 1);
+        Entry before = null;
+        for (Entry e = table[at]; e != null; before = e, e = e.next) {
+            if (e == gone) {
+                if (before == null) {
+                    table[at] = e.next;
+                } else {
+                    before.next = e.next;
+                }
+                count--;
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,355 @@
+package foretell.rt;
+
+import java.io.IOException;
+import java.io.RandomAccessFile;
+import java.nio.ByteBuffer;
+import java.nio.MappedByteBuffer;
+import java.nio.channels.FileChannel;
+
+/**
+ * The log of a run: what the threads did, in the order of the baton.
+ *
+ * The file is mapped, so that whatever ends the virtual machine leaves every complete record readable; it grows by
+ * chunks that are filled with zeros first, so that a full disk is an error of a write and not a fault. A record is a
+ * tag and varints (LEB128; signed ones zigzag); a tag of 0 is the end, {@link #SKIP} leads to the next chunk. A record's
+ * tag is written last. Written with the baton alone; the reader is `java/log.rs` of foretell-record.
+ */
+final class Log {
+    static final int CHUNK = 8 << 20;
+    /** No record is longer. */
+    private static final int LONGEST = 64 << 10;
+    private static final int LONGEST_TEXT = 2000;
+
+    static final int SWITCH = 1;
+    static final int OBJECT = 2;
+    static final int CLASS_NAME = 3;
+    static final int MADE = 4;
+    static final int NODE = 5;
+    static final int FRAME = 6;
+    static final int READ = 7;
+    static final int WRITE = 8;
+    static final int ARRAY_READ = 9;
+    static final int ARRAY_WRITE = 10;
+    static final int LOCK = 11;
+    static final int UNLOCK = 12;
+    static final int TRY_FAILED = 13;
+    static final int READ_LOCK = 14;
+    static final int READ_UNLOCK = 15;
+    static final int WAIT = 16;
+    static final int WOKEN = 17;
+    static final int TIMED_OUT = 18;
+    static final int NOTIFY = 19;
+    static final int NOTIFY_ALL = 20;
+    static final int FORK = 21;
+    static final int JOIN = 22;
+    static final int END = 23;
+    static final int THREAD_NAME = 24;
+    static final int POST = 25;
+    static final int DOWN = 26;
+    static final int SEMAPHORE = 27;
+    static final int PASS = 28;
+    static final int ARRIVE = 29;
+    static final int LEAVE = 30;
+    static final int BARRIER = 31;
+    static final int ATOMIC_READ = 32;
+    static final int ATOMIC_WRITE = 33;
+    static final int ATOMIC_UPDATE = 34;
+    static final int BLOCK_BEGIN = 35;
+    static final int BLOCK_END = 36;
+    static final int UNCAUGHT = 37;
+    static final int DEADLOCK = 38;
+    static final int DEPARTURE = 39;
+    static final int STOPPED = 40;
+    static final int SKIP = 255;
+
+    /** Whether events are recorded; what ends a run is written in any case. */
+    static boolean on;
+    /** The file is full or broken: nothing is written any more. */
+    private static boolean stopped;
+    private static FileChannel channel;
+    private static long chunks;
+    private static MappedByteBuffer buffer;
+    private static int at;
+    private static ThreadState writer;
+    private static int classes;
+
+    private static final ClassValue<int[]> CLASS = new ClassValue<int[]>() {
+        @Override
+        protected int[] computeValue(Class<?> type) {
+            return new int[1];
+        }
+    };
+
+    private Log() {
+    }
+
+    static void open(Options options) throws IOException {
+        RandomAccessFile file = new RandomAccessFile(options.log, "rw");
+        channel = file.getChannel();
+        nextChunk();
+        byte[] magic = "FTJAVA1\n".getBytes("US-ASCII");
+        for (byte b : magic) {
+            buffer.put(at++, b);
+        }
+        at = put(at, options.seed);
+        at = put(at, options.quantum);
+        on = !options.mode.equals("replay");
+    }
+
+    private static void nextChunk() throws IOException {
+        ByteBuffer zeros = ByteBuffer.allocate(1 << 20);
+        long start = chunks * CHUNK;
+        for (long done = 0; done < CHUNK; done += zeros.capacity()) {
+            zeros.clear();
+            while (zeros.hasRemaining()) {
+                channel.write(zeros, start + done + zeros.position());
+            }
+        }
+        buffer = channel.map(FileChannel.MapMode.READ_WRITE, start, CHUNK);
+        chunks++;
+        at = 0;
+    }
+
+    /** Makes room for a record. False: nothing can be written any more. */
+    private static boolean room() {
+        if (at <= CHUNK - LONGEST) {
+            return !stopped;
+        }
+        return roomInNext();
+    }
+
+    private static boolean roomInNext() {
+        if (stopped) {
+            return false;
+        }
+        try {
+            buffer.put(at, (byte) SKIP);
+            nextChunk();
+            return true;
+        } catch (Throwable e) {
+            // The records so far stay readable; the program goes on unrecorded.
+            buffer.put(at, (byte) STOPPED);
+            on = false;
+            stopped = true;
+            return false;
+        }
+    }
+
+    private static int put(int p, long v) {
+        MappedByteBuffer b = buffer;
+        while ((v & ~0x7fL) != 0) {
+            b.put(p++, (byte) (v | 0x80));
+            v >>>= 7;
+        }
+        b.put(p++, (byte) v);
+        return p;
+    }
+
+    private static long zigzag(long v) {
+        return (v << 1) ^ (v >> 63);
+    }
+
+    private static int put(int p, String s) {
+        byte[] bytes;
+        try {
+            String text = s.length() > LONGEST_TEXT ? s.substring(0, LONGEST_TEXT) : s;
+            bytes = text.getBytes("UTF-8");
+        } catch (java.io.UnsupportedEncodingException impossible) {
+            bytes = new byte[0];
+        }
+        p = put(p, bytes.length);
+        for (byte b : bytes) {
+            buffer.put(p++, b);
+        }
+        return p;
+    }
+
+    /** The records that follow are those of this thread. */
+    private static void writerIs(ThreadState t) {
+        if (writer != t) {
+            int p = put(at + 1, t.index);
+            buffer.put(at, (byte) SWITCH);
+            at = p;
+            writer = t;
+        }
+        if (t.node != t.loggedNode) {
+            int p = put(at + 1, t.node);
+            buffer.put(at, (byte) NODE);
+            at = p;
+            t.loggedNode = t.node;
+        }
+    }
+
+    static void object(int id, Object o) {
+        if (!on || !room()) {
+            return;
+        }
+        int number = classNumber(o);
+        int p = put(put(at + 1, id), number);
+        buffer.put(at, (byte) OBJECT);
+        at = p;
+    }
+
+    /** The number of an object's class; a class as an object has one for itself. */
+    private static int classNumber(Object o) {
+        if (o instanceof Class) {
+            return newClass(((Class<?>) o).getName() + ".class");
+        }
+        Class<?> type = o.getClass();
+        int[] number = CLASS.get(type);
+        if (number[0] == 0) {
+            number[0] = newClass(type.getName());
+        }
+        return number[0];
+    }
+
+    private static int newClass(String name) {
+        int p = put(put(at + 1, ++classes), name);
+        buffer.put(at, (byte) CLASS_NAME);
+        at = p;
+        return classes;
+    }
+
+    static void made(int id, int site) {
+        pair(MADE, id, site);
+    }
+
+    static void pair(int tag, long a, long b) {
+        if (room()) {
+            int p = put(put(at + 1, a), b);
+            buffer.put(at, (byte) tag);
+            at = p;
+        }
+    }
+
+    static void frame(int node, int parent, int callSite, int method) {
+        if (on && room()) {
+            int p = put(put(put(put(at + 1, node), parent), callSite), method);
+            buffer.put(at, (byte) FRAME);
+            at = p;
+        }
+    }
+
+    static void access(ThreadState t, int tag, int site, int id, long value) {
+        if (room()) {
+            writerIs(t);
+            int p = put(put(put(at + 1, site), id), zigzag(value));
+            buffer.put(at, (byte) tag);
+            at = p;
+        }
+    }
+
+    static void element(ThreadState t, int tag, int site, int id, int index, long value) {
+        if (room()) {
+            writerIs(t);
+            int p = put(put(put(put(at + 1, site), id), index), zigzag(value));
+            buffer.put(at, (byte) tag);
+            at = p;
+        }
+    }
+
+    static void update(ThreadState t, int site, int id, int index, long old, long now) {
+        if (room()) {
+            writerIs(t);
+            int p = put(put(put(at + 1, site), id), index);
+            p = put(put(p, zigzag(old)), zigzag(now));
+            buffer.put(at, (byte) ATOMIC_UPDATE);
+            at = p;
+        }
+    }
+
+    static void event(ThreadState t, int tag) {
+        if (room()) {
+            writerIs(t);
+            buffer.put(at, (byte) tag);
+            at++;
+        }
+    }
+
+    static void event(ThreadState t, int tag, int site) {
+        if (room()) {
+            writerIs(t);
+            int p = put(at + 1, site);
+            buffer.put(at, (byte) tag);
+            at = p;
+        }
+    }
+
+    static void event(ThreadState t, int tag, int site, long a) {
+        if (room()) {
+            writerIs(t);
+            int p = put(put(at + 1, site), a);
+            buffer.put(at, (byte) tag);
+            at = p;
+        }
+    }
+
+    static void event(ThreadState t, int tag, int site, long a, long b) {
+        if (room()) {
+            writerIs(t);
+            int p = put(put(put(at + 1, site), a), b);
+            buffer.put(at, (byte) tag);
+            at = p;
+        }
+    }
+
+    static void threadName(int thread, String name) {
+        if (on && room()) {
+            int p = put(put(at + 1, thread), name);
+            buffer.put(at, (byte) THREAD_NAME);
+            at = p;
+        }
+    }
+
+    static void semaphore(int number, String name, long count) {
+        if (room()) {
+            int p = put(put(put(at + 1, number), count), name);
+            buffer.put(at, (byte) SEMAPHORE);
+            at = p;
+        }
+    }
+
+    /** An exception that no code of the program caught, with its stack. */
+    static void uncaught(ThreadState t, Throwable e) {
+        if (!room()) {
+            return;
+        }
+        int p = put(at + 1, t.index);
+        p = put(p, e.getClass().getName());
+        String message = e.getMessage();
+        p = put(p, message == null ? "" : message);
+        StackTraceElement[] stack = e.getStackTrace();
+        int frames = Math.min(stack.length, 20);
+        p = put(p, frames);
+        for (int i = 0; i < frames; i++) {
+            StackTraceElement f = stack[i];
+            String file = f.getFileName() == null ? "" : f.getFileName() + ":" + f.getLineNumber();
+            p = put(put(p, shortened(f.getClassName() + "." + f.getMethodName())), shortened(file));
+        }
+        buffer.put(at, (byte) UNCAUGHT);
+        at = p;
+    }
+
+    private static String shortened(String s) {
+        return s.length() > 300 ? s.substring(s.length() - 300) : s;
+    }
+
+    static void deadlock(int[] threads) {
+        if (room()) {
+            int p = put(at + 1, threads.length);
+            for (int t : threads) {
+                p = put(p, t);
+            }
+            buffer.put(at, (byte) DEADLOCK);
+            at = p;
+        }
+    }
+
+    static void departure(long step, String message) {
+        if (room()) {
+            int p = put(put(at + 1, step), message);
+            buffer.put(at, (byte) DEPARTURE);
+            at = p;
+        }
+    }
+}

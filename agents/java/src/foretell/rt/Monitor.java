@@ -1,0 +1,17 @@
+package foretell.rt;
+
+import java.util.ArrayList;
+
+/**
+ * The logical state of an object's monitor, or of a condition: who owns it, how deep, who waits in it.
+ *
+ * A thread enters the real monitor only after it has entered this one. Read and written with the baton alone.
+ */
+final class Monitor {
+    ThreadState owner;
+    int depth;
+    /** Threads that sleep in the real monitor. */
+    int sleepers;
+    /** Those who wait to be notified, first come first. */
+    final ArrayList<ThreadState> waitSet = new ArrayList<ThreadState>(0);
+}

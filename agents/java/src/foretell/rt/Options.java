@@ -1,0 +1,83 @@
+package foretell.rt;
+
+import java.io.FileInputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.InputStreamReader;
+import java.io.Reader;
+import java.util.Properties;
+
+/** What `foretell` wants of this run: a file of properties. */
+public final class Options {
+    public final String log;
+    public final String mode;
+    public final long seed;
+    public final long quantum;
+    public final String schedule;
+    public final long stallSeconds;
+    public final String[] include;
+    public final String[] exclude;
+    /** Patterns for methods whose calls are atomic blocks. */
+    public final String[] atomic;
+    /** Names of annotations that say the same. */
+    public final String[] annotations;
+    public final boolean verbose;
+
+    private Options(Properties p) {
+        log = p.getProperty("log");
+        mode = p.getProperty("mode", "record");
+        seed = Long.parseUnsignedLong(p.getProperty("seed", "0"));
+        quantum = Math.max(1, Long.parseUnsignedLong(p.getProperty("quantum", "1000")));
+        schedule = p.getProperty("schedule");
+        stallSeconds = Long.parseLong(p.getProperty("stall", "10"));
+        include = list(p, "include");
+        exclude = list(p, "exclude");
+        atomic = list(p, "atomic");
+        annotations = list(p, "annotations");
+        verbose = p.containsKey("verbose");
+    }
+
+    public static Options read(String path) throws IOException {
+        Properties p = new Properties();
+        InputStream in = new FileInputStream(path);
+        try {
+            Reader reader = new InputStreamReader(in, "UTF-8");
+            p.load(reader);
+        } finally {
+            in.close();
+        }
+        return new Options(p);
+    }
+
+    private static String[] list(Properties p, String key) {
+        String value = p.getProperty(key, "").trim();
+        return value.isEmpty() ? new String[0] : value.split(",");
+    }
+
+    /** Whether the whole of a name fits a pattern in which `*` is any text and `?` any character. */
+    public static boolean matches(String pattern, String name) {
+        int p = 0;
+        int n = 0;
+        int star = -1;
+        int retry = 0;
+        while (n < name.length()) {
+            char c = p < pattern.length() ? pattern.charAt(p) : 0;
+            if (c == '*') {
+                star = p++;
+                retry = n;
+            } else if (p < pattern.length() && (c == '?' || c == name.charAt(n))) {
+                p++;
+                n++;
+            } else if (star >= 0) {
+                p = star + 1;
+                n = ++retry;
+            } else {
+                return false;
+            }
+        }
+        while (p < pattern.length() && pattern.charAt(p) == '*') {
+            p++;
+        }
+        return p == pattern.length();
+    }
+}

@@ -1,0 +1,88 @@
+package foretell.rt;
+
+/**
+ * The calls that lead to an event, as a tree: a node is a method, called from a place, in its caller's node. An
+ * event names the node of its thread; the tree is written as it grows, so that calls without events cost no room.
+ */
+final class Stacks {
+    /** Calls deeper than this are not told apart. */
+    private static final int DEEPEST = 100;
+
+    private static long[] keys = new long[1 << 12];
+    private static int[] nodes = new int[1 << 12];
+    private static int[] parents = new int[1 << 11];
+    private static int count = 1;
+
+    private Stacks() {
+    }
+
+    static void enter(ThreadState t, int method, int callSite) {
+        if (t.depth >= DEEPEST) {
+            t.beyond++;
+            return;
+        }
+        int from = t.depth == 0 ? 0 : callSite;
+        t.depth++;
+        t.node = child(t.node, from, method);
+    }
+
+    static void leave(ThreadState t) {
+        if (t.beyond > 0) {
+            t.beyond--;
+        } else if (t.depth > 0) {
+            t.depth--;
+            t.node = parents[t.node];
+        }
+    }
+
+    private static int child(int parent, int callSite, int method) {
+        long key = ((long) parent << 42) ^ ((long) callSite << 21) ^ method;
+        int mask = keys.length - 1;
+        int at = slot(key, mask);
+        while (nodes[at] != 0) {
+            if (keys[at] == key) {
+                return nodes[at];
+            }
+            at = (at + 1) & mask;
+        }
+        return add(key, at, parent, callSite, method);
+    }
+
+    /** A key is exact for up to 21 bits of each part; beyond that two calls may share a node, which blurs a stack. */
+    private static int slot(long key, int mask) {
+        return (int) (key * 0x9e3779b97f4a7c15L >>> 40) & mask;
+    }
+
+    private static int add(long key, int at, int parent, int callSite, int method) {
+        int node = count++;
+        keys[at] = key;
+        nodes[at] = node;
+        if (node == parents.length) {
+            parents = java.util.Arrays.copyOf(parents, node * 2);
+        }
+        parents[node] = parent;
+        Log.frame(node, parent, callSite, method);
+        if (count * 2 > keys.length) {
+            grow();
+        }
+        return node;
+    }
+
+    private static void grow() {
+        long[] oldKeys = keys;
+        int[] oldNodes = nodes;
+        keys = new long[oldKeys.length * 2];
+        nodes = new int[oldKeys.length * 2];
+        int mask = keys.length - 1;
+        for (int i = 0; i < oldKeys.length; i++) {
+            if (oldNodes[i] != 0) {
+                int at = slot(oldKeys[i], mask);
+                while (nodes[at] != 0) {
+                    at = (at + 1) & mask;
+                }
+                keys[at] = oldKeys[i];
+                nodes[at] = oldNodes[i];
+            }
+        }
+    }
+}

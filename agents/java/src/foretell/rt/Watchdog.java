@@ -1,0 +1,195 @@
+package foretell.rt;
+
+import java.util.Map;
+
+/**
+ * Looks once a millisecond whether things move, and helps where only time or the outside world can tell: a thread that
+ * blocks in something that is not modelled loses the baton, sleepers go on when nobody else can, a deadlock is told, a
+ * replay that makes no progress is ended.
+ */
+final class Watchdog extends Thread {
+    /** A thread that has not moved for so many looks is examined. */
+    private static final int STILL = 2;
+    /** One that seems to run, but may be in a native call, after so many. */
+    private static final int STILL_NATIVE = 20;
+    /** Nobody could run for so many looks: a deadlock. */
+    private static final int STUCK = 200;
+
+    /** The watchdog: no thread of the program. */
+    static Thread own;
+
+    private final long stallLooks;
+    private ThreadState seen;
+    private long seenSteps;
+    private long seenPulse;
+    private int still;
+    private int stuck;
+
+    Watchdog(ThreadGroup group, long stallSeconds) {
+        super(group, "foretell watchdog");
+        setDaemon(true);
+        stallLooks = stallSeconds * 1000;
+    }
+
+    /** Starts it, unseen by the hooks of Thread. */
+    void begin() {
+        own = this;
+        start();
+    }
+
+    @Override
+    public void run() {
+        while (true) {
+            try {
+                Thread.sleep(1);
+            } catch (InterruptedException e) {
+                continue;
+            }
+            look();
+        }
+    }
+
+    private void look() {
+        ThreadState c = Scheduler.current;
+        if (c == Scheduler.NOBODY) {
+            still = 0;
+            nobodyRuns();
+            return;
+        }
+        stuck = 0;
+        if (c != seen || c.steps != seenSteps || Scheduler.pulse != seenPulse) {
+            seen = c;
+            seenSteps = c.steps;
+            seenPulse = Scheduler.pulse;
+            still = 0;
+            return;
+        }
+        still++;
+        boolean driven;
+        boolean othersWait;
+        synchronized (Scheduler.LOCK) {
+            driven = Scheduler.schedule != null;
+            if (!driven) {
+                Scheduler.impatient();
+            }
+            othersWait = !Scheduler.runnable.isEmpty() || Scheduler.firstSleeper() != null;
+        }
+        if (driven) {
+            if (still > stallLooks) {
+                stalled(c);
+            }
+        } else if (othersWait && still >= STILL) {
+            Thread.State state = c.thread.getState();
+            boolean blocked = state != Thread.State.RUNNABLE && state != Thread.State.NEW;
+            if (blocked || still % STILL_NATIVE == 0) {
+                steal(c);
+            }
+        }
+    }
+
+    private static void stalled(ThreadState c) {
+        synchronized (Scheduler.LOCK) {
+            if (Scheduler.schedule != null) {
+                Scheduler.depart(null, Scheduler.situation(c) + " and makes no progress");
+            }
+        }
+    }
+
+    /**
+     * Takes the baton from a thread that is blocked outside. First the baton is nobody's; then the stack is
+     * looked at, which the thread cannot miss: if it is not in the runtime now, it will find at its next hook that the
+     * baton is gone.
+     */
+    private static void steal(ThreadState c) {
+        ThreadState next = Scheduler.NOBODY;
+        synchronized (Scheduler.LOCK) {
+            if (Scheduler.current != c || Scheduler.schedule != null) {
+                return;
+            }
+            Scheduler.current = Scheduler.NOBODY;
+            if (isOutside(c.thread)) {
+                c.state = ThreadState.OUTSIDE;
+                Scheduler.outside++;
+                next = Scheduler.pass();
+            } else {
+                Scheduler.current = c;
+                next = c;
+            }
+        }
+        Scheduler.wake(next);
+    }
+
+    private static boolean isOutside(Thread thread) {
+        Thread.State state = thread.getState();
+        StackTraceElement[] stack = thread.getStackTrace();
+        if (stack.length == 0) {
+            return state != Thread.State.RUNNABLE && state != Thread.State.NEW;
+        }
+        if (state == Thread.State.RUNNABLE && !stack[0].isNativeMethod()) {
+            return false;
+        }
+        for (StackTraceElement frame : stack) {
+            String name = frame.getClassName();
+            if (name.startsWith("foretell.rt.")) {
+                return name.equals("foretell.rt.Juc") || name.equals("foretell.rt.Tasks");
+            }
+            boolean library = name.startsWith("java.") || name.startsWith("jdk.") || name.startsWith("sun.");
+            if (!library) {
+                return true;
+            }
+        }
+        return true;
+    }
+
+    /** Nobody has the baton. */
+    private void nobodyRuns() {
+        ThreadState next = Scheduler.NOBODY;
+        synchronized (Scheduler.LOCK) {
+            if (Scheduler.current != Scheduler.NOBODY) {
+                return;
+            }
+            ThreadState first = Scheduler.firstSleeper();
+            if (!Scheduler.runnable.isEmpty()) {
+                next = Scheduler.pass();
+            } else if (first != null) {
+                stuck = 0;
+                if (first.realDeadline <= System.nanoTime()) {
+                    Scheduler.sleepOver(first);
+                    next = Scheduler.pass();
+                }
+            } else if (Scheduler.outside == 0 && somebodyWaits()) {
+                if (++stuck >= STUCK && nobodyElse()) {
+                    Scheduler.deadlock();
+                }
+            } else {
+                stuck = 0;
+            }
+        }
+        Scheduler.wake(next);
+    }
+
+    /** Whether a thread that keeps the virtual machine alive is blocked. */
+    private static boolean somebodyWaits() {
+        for (ThreadState t : Scheduler.blocked) {
+            if (!t.thread.isDaemon()) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** Whether there is no thread that the scheduler does not know and that could help. */
+    private static boolean nobodyElse() {
+        for (Map.Entry<Thread, StackTraceElement[]> e : Thread.getAllStackTraces().entrySet()) {
+            Thread thread = e.getKey();
+            ThreadGroup group = thread.getThreadGroup();
+            String type = thread.getClass().getName();
+            boolean system = group == null || group.getParent() == null || thread.getName().equals("DestroyJavaVM")
+                || type.startsWith("jdk.") || type.startsWith("sun.") || type.startsWith("java.lang.ref.");
+            if (!system && Scheduler.find(thread) == null) {
+                return false;
+            }
+        }
+        return true;
+    }
+}
