@@ -43,6 +43,12 @@ impl std::str::FromStr for Glob {
     }
 }
 
+impl std::fmt::Display for Glob {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.iter().try_for_each(|c| write!(f, "{c}"))
+    }
+}
+
 impl Glob {
     /// Whether the whole of `name` fits.
     pub fn matches(&self, name: &str) -> bool {

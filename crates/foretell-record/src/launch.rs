@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 use foretell_rt_format::env;
 use tempfile::TempDir;
 
+use crate::java::agent::{self, Java};
+use crate::java::end::End;
 use crate::{Error, runtime};
 
 /// How the runtime is to run the program.
@@ -48,6 +50,8 @@ pub struct Launch {
     pub input: Option<PathBuf>,
     /// When to end the program.
     pub limit: Option<Duration>,
+    /// How to record if it is a Java program.
+    pub java: Java,
 }
 
 /// A run that was made. Its files are gone with it.
@@ -57,6 +61,8 @@ pub struct Run {
     pub status: ExitStatus,
     /// Whether it had to be ended.
     pub timed_out: bool,
+    /// Whether this was a Java program.
+    pub(crate) java: bool,
     directory: TempDir,
 }
 
@@ -75,6 +81,15 @@ impl Run {
     pub fn stderr(&self) -> String {
         let bytes = std::fs::read(self.directory.path().join("stderr")).unwrap_or_default();
         String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// The exceptions that ended threads of a Java program, in words.
+    pub fn uncaught(&self) -> Vec<String> {
+        if !self.java {
+            return Vec::new();
+        }
+        let end = End::load(&self.log()).unwrap_or_default();
+        end.uncaught.iter().map(|e| e.text()).collect()
     }
 
     /// How the program ended, in words: `exit 0`, `signal 11`.
@@ -99,7 +114,13 @@ impl Launch {
             quiet: false,
             input: None,
             limit: None,
+            java: Java::default(),
         }
+    }
+
+    /// Whether the command starts a Java program.
+    pub fn is_java(&self) -> bool {
+        self.command.first().is_some_and(|program| agent::is_java(program))
     }
 
     /// The command with its environment, and the directories that it needs while it runs.
@@ -112,6 +133,10 @@ impl Launch {
             .tempdir_in(&self.directory)
             .map_err(Error::file(&self.directory))?;
         let mut command = Command::new(program);
+        if self.is_java() {
+            command.arg(agent::install(self, &absolute(directory.path()))?).args(arguments);
+            return Ok((command, directory, None));
+        }
         let mut libraries = None;
         if may_use_libtsan(Path::new(program)) {
             let directory = libraries.insert(runtime::preload_directory()?);
@@ -165,7 +190,13 @@ impl Launch {
         }
         let child = command.spawn().map_err(|source| Error::Start { program: name, source })?;
         let (status, timed_out) = self.wait(child)?;
-        let run = Run { status, timed_out, directory };
+        let run = Run { status, timed_out, java: self.is_java(), directory };
+        if !run.log().exists() && run.java {
+            return Err(Error::Other(format!(
+                "{}: nothing was recorded: the virtual machine did not start the program",
+                self.command[0].to_string_lossy()
+            )));
+        }
         if !run.log().exists() {
             return Err(Error::Other(format!(
                 "{}: nothing was recorded: the program is not instrumented; build it with \

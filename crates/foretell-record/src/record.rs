@@ -1,9 +1,13 @@
 //! Recording a run, from the command to the trace.
 
+use std::path::Path;
+
 use foretell_rt_format::{Log, StopReason};
 
+use crate::java::end::End;
+use crate::java::tables::Tables;
 use crate::launch::{Launch, Run};
-use crate::{Blocks, Error, Translated, translate};
+use crate::{Blocks, Error, Translated, java, translate};
 
 /// A recorded run.
 #[derive(Debug)]
@@ -26,8 +30,14 @@ pub fn record(launch: &Launch, blocks: &Blocks) -> Result<Recorded, Error> {
     let file = std::fs::File::open(&path).map_err(Error::file(&path))?;
     // SAFETY: the program that wrote the file has ended, and the directory is ours.
     let bytes = unsafe { memmap2::Mmap::map(&file) }.map_err(Error::file(&path))?;
-    let log = Log::parse(&bytes).map_err(|source| Error::Log { path, source })?;
-    let mut translated = translate(&log, blocks);
+    let (mut translated, notes) = if run.java {
+        java_translated(&path, &bytes, blocks)?
+    } else {
+        let log = Log::parse(&bytes).map_err(|source| Error::Log { path, source })?;
+        let translated = translate(&log, blocks);
+        let notes = notes(&log, &translated);
+        (translated, notes)
+    };
     let mut builder = std::mem::take(&mut translated.trace).into_builder();
     let ended = if translated.deadlock { "deadlock".to_owned() } else { run.ended() };
     builder.set_meta("ended", &ended);
@@ -35,8 +45,27 @@ pub fn record(launch: &Launch, blocks: &Blocks) -> Result<Recorded, Error> {
         launch.command.iter().map(|w| w.to_string_lossy().replace('\n', " ")).collect();
     builder.set_meta("command", &words.join(" "));
     translated.trace = builder.build();
-    let notes = notes(&log, &translated);
     Ok(Recorded { run, translated, notes })
+}
+
+/// Translates the log of a Java program.
+fn java_translated(
+    path: &Path,
+    bytes: &[u8],
+    blocks: &Blocks,
+) -> Result<(Translated, Vec<String>), Error> {
+    let log = java::log::Log::parse(bytes)
+        .map_err(|source| Error::Log { path: path.to_path_buf(), source })?;
+    let tables = Tables::load(&path.with_extension("tables"))?;
+    let translated = java::translate::translate(&log, &tables, blocks);
+    let end = End::of(&log);
+    let mut notes = tables.notes;
+    if end.stopped {
+        notes.push("no space was left for the log: the trace ends there".to_owned());
+    }
+    common_notes(&translated, &mut notes);
+    notes.extend(end.uncaught.iter().map(|e| format!("uncaught {}", e.text())));
+    Ok((translated, notes))
 }
 
 fn notes(log: &Log<'_>, translated: &Translated) -> Vec<String> {
@@ -50,6 +79,11 @@ fn notes(log: &Log<'_>, translated: &Translated) -> Vec<String> {
             notes.push("the log could not grow: the trace ends there".to_owned());
         }
     }
+    common_notes(translated, &mut notes);
+    notes
+}
+
+fn common_notes(translated: &Translated, notes: &mut Vec<String>) {
     if translated.damaged {
         notes.push("the end of the log could not be read: the trace ends there".to_owned());
     }
@@ -57,5 +91,4 @@ fn notes(log: &Log<'_>, translated: &Translated) -> Vec<String> {
     if translated.deadlock {
         notes.push("the recorded run itself ended in a deadlock".to_owned());
     }
-    notes
 }

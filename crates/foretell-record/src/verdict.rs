@@ -5,10 +5,10 @@ use std::os::unix::process::ExitStatusExt;
 
 use foretell_rt_format::{Log, Record, WaitingFor};
 
-use crate::Error;
 use crate::launch::Run;
 use crate::stacks::Stacks;
 use crate::symbols::Symbols;
+use crate::{Error, java};
 
 /// What happened, the harmless first.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -44,6 +44,11 @@ pub enum Verdict {
         /// What it said.
         message: String,
     },
+    /// An exception ended a thread of a Java program.
+    Exception {
+        /// Which, with the calls that led to it.
+        message: String,
+    },
     /// A signal ended it.
     Crash {
         /// Which.
@@ -66,6 +71,7 @@ impl Verdict {
             Verdict::Hang { .. } => "hang",
             Verdict::Deadlock { .. } => "deadlock",
             Verdict::Assertion { .. } => "assertion",
+            Verdict::Exception { .. } => "exception",
             Verdict::Crash { .. } => "crash",
         }
     }
@@ -98,6 +104,7 @@ impl fmt::Display for Verdict {
                 }
             }
             Verdict::Assertion { message } => write!(f, "assertion failed: {message}"),
+            Verdict::Exception { message } => write!(f, "{message}"),
             Verdict::Crash { signal, function, place } => {
                 write!(f, "{}", signal_name(*signal))?;
                 function.iter().try_for_each(|function| write!(f, " in {function}"))?;
@@ -114,6 +121,8 @@ pub struct Reference {
     pub ended: String,
     /// What it wrote to standard output; none to compare how it ended alone.
     pub stdout: Option<Vec<u8>>,
+    /// The exceptions that ended threads of a Java program.
+    pub uncaught: Vec<String>,
 }
 
 /// Looks at a replayed run.
@@ -121,6 +130,9 @@ pub struct Reference {
 /// # Errors
 /// When its log cannot be read.
 pub fn judge(run: &Run, reference: &Reference, seconds: u64) -> Result<Verdict, Error> {
+    if run.java {
+        return judge_java(run, reference, seconds);
+    }
     let path = run.log();
     let bytes = std::fs::read(&path).map_err(Error::file(&path))?;
     let log = Log::parse(&bytes).map_err(|source| Error::Log { path, source })?;
@@ -146,8 +158,42 @@ pub fn judge(run: &Run, reference: &Reference, seconds: u64) -> Result<Verdict, 
         let got = run.status.code().unwrap_or(-1);
         return Ok(Verdict::ExitStatus { got, expected: reference.ended.clone() });
     }
+    Ok(by_output(run, reference))
+}
+
+fn by_output(run: &Run, reference: &Reference) -> Verdict {
     let same = reference.stdout.as_ref().is_none_or(|stdout| *stdout == run.stdout());
-    Ok(if same { Verdict::Benign } else { Verdict::OutputDiffers })
+    if same { Verdict::Benign } else { Verdict::OutputDiffers }
+}
+
+/// The same for a Java program.
+fn judge_java(run: &Run, reference: &Reference, seconds: u64) -> Result<Verdict, Error> {
+    let end = java::end::End::load(&run.log())?;
+    if let Some(message) = end.departure {
+        return Ok(Verdict::Departed { message });
+    }
+    if let Some(threads) = end.deadlock {
+        return Ok(Verdict::Deadlock { threads });
+    }
+    if let Some(e) = end.uncaught.iter().find(|e| !reference.uncaught.contains(&e.text())) {
+        return Ok(match e.assertion() {
+            Some(message) => Verdict::Assertion { message },
+            None => Verdict::Exception { message: e.text() },
+        });
+    }
+    if run.timed_out {
+        return Ok(Verdict::Hang { seconds });
+    }
+    if run.ended() != reference.ended {
+        let verdict = match (run.status.signal(), run.status.code()) {
+            (Some(signal), _) => Verdict::Crash { signal, function: None, place: None },
+            (None, code) => {
+                Verdict::ExitStatus { got: code.unwrap_or(-1), expected: reference.ended.clone() }
+            }
+        };
+        return Ok(verdict);
+    }
+    Ok(by_output(run, reference))
 }
 
 /// What a log says about the end of the run.

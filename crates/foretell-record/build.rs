@@ -1,0 +1,96 @@
+//! Builds the Java agent with the JDK and the ASM of this machine, if it has them; without, `foretell` is built all the
+//! same, and says how to get the agent when somebody records a Java program.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs, io};
+
+/// What the agent needs of ASM, and what only making the jar needs.
+const LIBRARIES: [&str; 2] = ["asm", "asm-tree"];
+const TOOLS: [&str; 1] = ["asm-commons"];
+
+fn main() {
+    let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
+    let sources = root.join("../../agents/java");
+    println!("cargo::rerun-if-changed={}", sources.display());
+    println!("cargo::rerun-if-changed=/usr/share/java/asm.jar");
+    for variable in ["JAVA_HOME", "FORETELL_ASM_DIR"] {
+        println!("cargo::rerun-if-env-changed={variable}");
+    }
+    let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
+    let jar = out.join("foretell-agent.jar");
+    if let Err(why) = build(&sources, &out, &jar) {
+        println!("cargo::warning=without the Java agent: {why}");
+        // Nothing to be embedded.
+        if let Err(error) = fs::write(&jar, b"") {
+            println!("cargo::error={}: {error}", jar.display());
+        }
+    }
+}
+
+fn build(sources: &Path, out: &Path, jar: &Path) -> Result<(), String> {
+    let directory = env::var_os("FORETELL_ASM_DIR").unwrap_or_else(|| "/usr/share/java".into());
+    let find = |name: &&str| {
+        let path = Path::new(&directory).join(format!("{name}.jar"));
+        if path.is_file() { Ok(path) } else { Err(format!("{} is not there", path.display())) }
+    };
+    let libraries = LIBRARIES.iter().map(find).collect::<Result<Vec<_>, _>>()?;
+    let tools = TOOLS.iter().map(find).collect::<Result<Vec<_>, _>>()?;
+    let class_path = env::join_paths(libraries.iter().chain(&tools)).map_err(|e| e.to_string())?;
+    let compile = |sources: &[PathBuf], to: &Path| {
+        let _ = fs::remove_dir_all(to);
+        fs::create_dir_all(to).map_err(|e| e.to_string())?;
+        let mut javac = Command::new(tool("javac"));
+        javac.args([
+            "-nowarn",
+            "-Xlint:-options",
+            "--release",
+            "8",
+            "-g",
+            "-encoding",
+            "UTF-8",
+            "-cp",
+        ]);
+        run(javac.arg(&class_path).arg("-d").arg(to).args(sources))
+    };
+    let (classes, shade) = (out.join("agent-classes"), out.join("shade-classes"));
+    compile(&[sources.join("build/Shade.java")], &shade)?;
+    let mut files = Vec::new();
+    collect(&sources.join("src"), &mut files).map_err(|e| e.to_string())?;
+    compile(&files, &classes)?;
+    let mut tools = env::split_paths(&class_path).collect::<Vec<_>>();
+    tools.push(shade);
+    let tools = env::join_paths(tools).map_err(|e| e.to_string())?;
+    let mut java = Command::new(tool("java"));
+    run(java.arg("-cp").arg(tools).arg("Shade").arg(jar).arg(classes).args(libraries))
+}
+
+/// A program of the JDK.
+fn tool(name: &str) -> PathBuf {
+    let home = env::var_os("JAVA_HOME").map(|home| Path::new(&home).join("bin").join(name));
+    home.filter(|path| path.is_file()).unwrap_or_else(|| name.into())
+}
+
+fn run(command: &mut Command) -> Result<(), String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let output = command.output().map_err(|error| format!("cannot run {name}: {error}"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let first = said.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    Err(format!("{name} fails: {first}"))
+}
+
+fn collect(directory: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
+    for entry in fs::read_dir(directory)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            collect(&path, files)?;
+        } else if path.extension().is_some_and(|e| e == "java") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(())
+}

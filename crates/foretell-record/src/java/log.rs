@@ -1,0 +1,422 @@
+//! Reading the log of the Java agent, complete or cut off.
+//!
+//! Eight bytes `FTJAVA1\n`, seed and quantum, then records: a tag and varints (LEB128, signed values zigzag). The file grows by
+//! chunks that are zero at first: tag 0 is the end, tag 255 leads to the next chunk. Which tags there are, and what they
+//! hold, is in `Log.java`.
+
+use foretell_rt_format::{FormatError, Kind, SyncKind};
+
+const MAGIC: &[u8] = b"FTJAVA1\n";
+const CHUNK: usize = 8 << 20;
+const SKIP: u8 = 255;
+
+/// A record.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum Record<'a> {
+    /// Object `id` is of class number `class`.
+    Object {
+        id: u32,
+        class: u32,
+    },
+    ClassName {
+        class: u32,
+        name: &'a str,
+    },
+    /// Object `id` was made at `site`.
+    Made {
+        id: u32,
+        site: u32,
+    },
+    /// The stack of the thread.
+    Node(u32),
+    Frame {
+        node: u32,
+        parent: u32,
+        call: u32,
+        method: u32,
+    },
+    /// Access of a field; `object` is 0 for a static one.
+    Access {
+        write: bool,
+        site: u32,
+        object: u32,
+        value: i64,
+    },
+    Element {
+        write: bool,
+        site: u32,
+        array: u32,
+        index: u32,
+        value: i64,
+    },
+    /// Access of an atomic object's value (`index`: of its element, plus 1; 0 for the value itself).
+    Atomic {
+        site: u32,
+        object: u32,
+        index: u32,
+        old: Option<i64>,
+        new: Option<i64>,
+    },
+    /// `other` is the lock of a wait, the count of a semaphore's operation.
+    Sync {
+        kind: SyncKind,
+        site: u32,
+        object: u32,
+        other: u64,
+    },
+    Fork {
+        site: u32,
+        thread: u32,
+        nth: u32,
+    },
+    Join {
+        site: u32,
+        thread: u32,
+    },
+    End,
+    ThreadName {
+        thread: u32,
+        name: &'a str,
+    },
+    Semaphore {
+        number: u32,
+        count: u64,
+        name: &'a str,
+    },
+    Barrier {
+        object: u32,
+        parties: u64,
+    },
+    /// Order between tasks: a post, a down, or a down and a post; no steps of the program.
+    Order {
+        post: bool,
+        down: bool,
+        site: u32,
+        semaphore: u32,
+    },
+    Begin {
+        method: u32,
+    },
+    EndBlock,
+    Uncaught {
+        thread: u32,
+        class: &'a str,
+        message: &'a str,
+        frames: Vec<(&'a str, &'a str)>,
+    },
+    Deadlock {
+        threads: Vec<u32>,
+    },
+    Departure {
+        message: &'a str,
+    },
+    Stopped,
+}
+
+impl Record<'_> {
+    /// What it is as a step of its thread, if it is one.
+    pub(crate) fn kind(&self) -> Option<Kind> {
+        Some(match self {
+            Record::Access { write: false, .. } | Record::Element { write: false, .. } => {
+                Kind::Read
+            }
+            Record::Access { .. } | Record::Element { .. } => Kind::Write,
+            Record::Atomic { .. } => Kind::Atomic,
+            Record::Fork { .. } => Kind::Create,
+            Record::Join { .. } => Kind::Join,
+            Record::Sync { kind, .. } => match kind {
+                SyncKind::Lock | SyncKind::TryFailed => Kind::Lock,
+                SyncKind::ReadLock | SyncKind::TryReadFailed => Kind::ReadLock,
+                SyncKind::Unlock | SyncKind::ReadUnlock => Kind::Unlock,
+                SyncKind::Wait => Kind::Wait,
+                SyncKind::Woken => Kind::Woken,
+                SyncKind::TimedOut => Kind::TimedOut,
+                SyncKind::Signal => Kind::Signal,
+                SyncKind::Broadcast => Kind::Broadcast,
+                SyncKind::Post => Kind::Post,
+                SyncKind::Down | SyncKind::DownFailed => Kind::Down,
+                SyncKind::Arrive => Kind::Arrive,
+                SyncKind::Leave => Kind::Leave,
+                SyncKind::SemInit | SyncKind::BarrierInit | SyncKind::Init | SyncKind::Destroy => {
+                    return None;
+                }
+            },
+            _ => return None,
+        })
+    }
+
+    /// The place of a step.
+    pub(crate) fn site(&self) -> u32 {
+        match self {
+            Record::Access { site, .. }
+            | Record::Element { site, .. }
+            | Record::Atomic { site, .. }
+            | Record::Sync { site, .. }
+            | Record::Fork { site, .. }
+            | Record::Order { site, .. }
+            | Record::Join { site, .. } => *site,
+            _ => 0,
+        }
+    }
+}
+
+/// A record, whose it is, and the number of steps of that thread before it.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Entry<'a> {
+    pub(crate) thread: u32,
+    pub(crate) ordinal: u64,
+    pub(crate) record: Record<'a>,
+}
+
+/// A log in memory.
+pub(crate) struct Log<'a> {
+    bytes: &'a [u8],
+    pub(crate) seed: u64,
+    pub(crate) quantum: u64,
+    start: usize,
+}
+
+impl<'a> Log<'a> {
+    pub(crate) fn parse(bytes: &'a [u8]) -> Result<Self, FormatError> {
+        if !bytes.starts_with(MAGIC) {
+            return Err(FormatError::NotALog);
+        }
+        let mut r = Reader { bytes, at: MAGIC.len() };
+        let (seed, quantum) = (r.varint(), r.varint());
+        match (seed, quantum) {
+            (Some(seed), Some(quantum)) => Ok(Log { bytes, seed, quantum, start: r.at }),
+            _ => Err(FormatError::NotALog),
+        }
+    }
+
+    /// The records, up to the end or the first that is damaged.
+    pub(crate) fn entries(&self) -> Entries<'a> {
+        let reader = Reader { bytes: self.bytes, at: self.start };
+        Entries { reader, thread: 0, ordinals: Vec::new(), damaged: false }
+    }
+}
+
+/// An iterator over records.
+pub(crate) struct Entries<'a> {
+    reader: Reader<'a>,
+    thread: u32,
+    ordinals: Vec<u64>,
+    /// Whether the log ended in something that is no record.
+    pub(crate) damaged: bool,
+}
+
+impl<'a> Iterator for Entries<'a> {
+    type Item = Entry<'a>;
+
+    fn next(&mut self) -> Option<Entry<'a>> {
+        loop {
+            let tag = *self.reader.bytes.get(self.reader.at)?;
+            match tag {
+                0 => return None,
+                SKIP => {
+                    self.reader.at = (self.reader.at / CHUNK + 1) * CHUNK;
+                    continue;
+                }
+                _ => self.reader.at += 1,
+            }
+            if tag == 1 {
+                match self.reader.id().filter(|&t| t < MOST_THREADS) {
+                    Some(thread) => self.thread = thread,
+                    None => return self.stop(),
+                }
+                continue;
+            }
+            let Some(record) = self.reader.record(tag) else { return self.stop() };
+            let thread = self.thread;
+            let i = thread as usize;
+            if self.ordinals.len() <= i {
+                self.ordinals.resize(i + 1, 0);
+            }
+            let ordinal = self.ordinals[i];
+            if record.kind().is_some() {
+                self.ordinals[i] += 1;
+            }
+            return Some(Entry { thread, ordinal, record });
+        }
+    }
+}
+
+impl<'a> Entries<'a> {
+    fn stop(&mut self) -> Option<Entry<'a>> {
+        self.damaged = true;
+        self.reader.at = self.reader.bytes.len();
+        None
+    }
+}
+
+/// A number of threads that no virtual machine has.
+const MOST_THREADS: u32 = 1 << 24;
+
+struct Reader<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn varint(&mut self) -> Option<u64> {
+        let mut value = 0u64;
+        for shift in (0..64).step_by(7) {
+            let byte = *self.bytes.get(self.at)?;
+            self.at += 1;
+            value |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                return Some(value);
+            }
+        }
+        None
+    }
+
+    fn id(&mut self) -> Option<u32> {
+        u32::try_from(self.varint()?).ok()
+    }
+
+    fn signed(&mut self) -> Option<i64> {
+        let v = self.varint()?;
+        Some((v >> 1) as i64 ^ -((v & 1) as i64))
+    }
+
+    fn text(&mut self) -> Option<&'a str> {
+        let len = usize::try_from(self.varint()?).ok()?;
+        let bytes = self.bytes.get(self.at..self.at.checked_add(len)?)?;
+        self.at += len;
+        std::str::from_utf8(bytes).ok()
+    }
+
+    fn sync(&mut self, kind: SyncKind, other: bool) -> Option<Record<'a>> {
+        let (site, object) = (self.id()?, self.id()?);
+        let other = if other { self.varint()? } else { 0 };
+        Some(Record::Sync { kind, site, object, other })
+    }
+
+    fn order(&mut self, post: bool, down: bool) -> Option<Record<'a>> {
+        Some(Record::Order { post, down, site: self.id()?, semaphore: self.id()? })
+    }
+
+    fn atomic(&mut self, old: bool, new: bool) -> Option<Record<'a>> {
+        let (site, object, index) = (self.id()?, self.id()?, self.id()?);
+        let old = if old { Some(self.signed()?) } else { None };
+        let new = if new { Some(self.signed()?) } else { None };
+        Some(Record::Atomic { site, object, index, old, new })
+    }
+
+    fn record(&mut self, tag: u8) -> Option<Record<'a>> {
+        Some(match tag {
+            2 => Record::Object { id: self.id()?, class: self.id()? },
+            3 => Record::ClassName { class: self.id()?, name: self.text()? },
+            4 => Record::Made { id: self.id()?, site: self.id()? },
+            5 => Record::Node(self.id()?),
+            6 => Record::Frame {
+                node: self.id()?,
+                parent: self.id()?,
+                call: self.id()?,
+                method: self.id()?,
+            },
+            7 | 8 => Record::Access {
+                write: tag == 8,
+                site: self.id()?,
+                object: self.id()?,
+                value: self.signed()?,
+            },
+            9 | 10 => Record::Element {
+                write: tag == 10,
+                site: self.id()?,
+                array: self.id()?,
+                index: self.id()?,
+                value: self.signed()?,
+            },
+            11 => self.sync(SyncKind::Lock, false)?,
+            12 => self.sync(SyncKind::Unlock, false)?,
+            13 => self.sync(SyncKind::TryFailed, false)?,
+            14 => self.sync(SyncKind::ReadLock, false)?,
+            15 => self.sync(SyncKind::ReadUnlock, false)?,
+            16 => self.sync(SyncKind::Wait, true)?,
+            17 => self.sync(SyncKind::Woken, true)?,
+            18 => self.sync(SyncKind::TimedOut, true)?,
+            19 => self.sync(SyncKind::Signal, false)?,
+            20 => self.sync(SyncKind::Broadcast, false)?,
+            21 => Record::Fork { site: self.id()?, thread: self.id()?, nth: self.id()? },
+            22 => Record::Join { site: self.id()?, thread: self.id()? },
+            23 => Record::End,
+            24 => Record::ThreadName { thread: self.id()?, name: self.text()? },
+            25 => self.sync(SyncKind::Post, true)?,
+            26 => self.sync(SyncKind::Down, true)?,
+            27 => {
+                Record::Semaphore { number: self.id()?, count: self.varint()?, name: self.text()? }
+            }
+            28 => self.order(true, true)?,
+            29 => self.sync(SyncKind::Arrive, false)?,
+            30 => self.sync(SyncKind::Leave, false)?,
+            31 => Record::Barrier { object: self.id()?, parties: self.varint()? },
+            32 => self.atomic(true, false)?,
+            33 => self.atomic(false, true)?,
+            34 => self.atomic(true, true)?,
+            35 => Record::Begin { method: self.id()? },
+            36 => Record::EndBlock,
+            37 => self.uncaught()?,
+            38 => {
+                let n = self.varint()?;
+                let threads = (0..n).map(|_| self.id()).collect::<Option<_>>()?;
+                Record::Deadlock { threads }
+            }
+            39 => {
+                self.varint()?;
+                Record::Departure { message: self.text()? }
+            }
+            40 => Record::Stopped,
+            41 => self.order(true, false)?,
+            42 => self.order(false, true)?,
+            _ => return None,
+        })
+    }
+
+    fn uncaught(&mut self) -> Option<Record<'a>> {
+        let (thread, class, message) = (self.id()?, self.text()?, self.text()?);
+        let n = self.varint()?;
+        let frames = (0..n).map(|_| Some((self.text()?, self.text()?))).collect::<Option<_>>()?;
+        Some(Record::Uncaught { thread, class, message, frames })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn log(records: &[u8]) -> Vec<u8> {
+        [MAGIC, &[3, 5], records].concat()
+    }
+
+    #[test]
+    fn records_threads_and_ordinals() {
+        let bytes = log(&[1, 0, 8, 4, 7, 3, 1, 2, 7, 4, 0, 2, 7, 5, 0, 2, 0, 9, 9]);
+        let parsed = Log::parse(&bytes).unwrap();
+        assert_eq!((parsed.seed, parsed.quantum), (3, 5));
+        let entries: Vec<Entry<'_>> = parsed.entries().collect();
+        let write = Record::Access { write: true, site: 4, object: 7, value: -2 };
+        assert_eq!(entries[0], Entry { thread: 0, ordinal: 0, record: write });
+        let read = Record::Access { write: false, site: 5, object: 0, value: 1 };
+        assert_eq!(entries[2], Entry { thread: 2, ordinal: 1, record: read });
+        assert_eq!(entries.len(), 3);
+    }
+
+    #[test]
+    fn what_is_cut_off_is_read_up_to_there() {
+        let bytes = log(&[1, 0, 8, 4, 7, 3, 8, 4]);
+        let parsed = Log::parse(&bytes).unwrap();
+        let mut entries = parsed.entries();
+        assert!(entries.next().is_some() && entries.next().is_none() && entries.damaged);
+        assert!(Log::parse(b"hello").is_err());
+    }
+
+    #[test]
+    fn chunks_follow_each_other() {
+        let mut bytes = log(&[1, 0, SKIP]);
+        bytes.resize(CHUNK, 0);
+        bytes.extend([7, 1, 0, 0]);
+        assert_eq!(Log::parse(&bytes).unwrap().entries().count(), 1);
+    }
+}

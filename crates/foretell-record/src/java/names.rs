@@ -1,0 +1,107 @@
+//! Names for Java objects: the class, the place that made the object, and which one from there it is.
+
+use rustc_hash::FxHashMap;
+
+use super::tables::Tables;
+
+/// What is known of the objects in a log.
+#[derive(Default)]
+pub(crate) struct Objects {
+    /// Class number, place, and which one from there each is, by its number.
+    known: Vec<(u32, u32, u32)>,
+    classes: Vec<String>,
+    names: FxHashMap<u32, String>,
+    counts: FxHashMap<(u32, u32), u32>,
+}
+
+impl Objects {
+    pub(crate) fn object(&mut self, id: u32, class: u32) {
+        self.slot(id).0 = class;
+    }
+
+    pub(crate) fn made(&mut self, id: u32, site: u32) {
+        let class = self.slot(id).0;
+        let n = self.counts.entry((class, site)).or_insert(0);
+        *n += 1;
+        let n = *n;
+        *self.slot(id) = (class, site, n);
+    }
+
+    fn slot(&mut self, id: u32) -> &mut (u32, u32, u32) {
+        let at = id as usize;
+        if self.known.len() <= at {
+            self.known.resize(at + 1, (0, 0, 0));
+        }
+        &mut self.known[at]
+    }
+
+    pub(crate) fn class_name(&mut self, class: u32, name: &str) {
+        let at = class as usize;
+        if self.classes.len() <= at {
+            self.classes.resize(at + 1, String::new());
+        }
+        self.classes[at] = readable(name);
+    }
+
+    /// `Account@Bank.java:12#1`; one whose making was not seen is counted when it is asked for.
+    pub(crate) fn name(&mut self, id: u32, tables: &Tables) -> String {
+        if let Some(name) = self.names.get(&id) {
+            return name.clone();
+        }
+        let (class, site, n) = self.known.get(id as usize).copied().unwrap_or_default();
+        let class_name = self.classes.get(class as usize).map_or("object", String::as_str);
+        let name = if class_name.ends_with(".class") {
+            class_name.to_owned()
+        } else {
+            let unseen = self.counts.entry((class, 0)).or_insert(0);
+            *unseen += u32::from(n == 0);
+            let n = if n == 0 { *unseen } else { n };
+            match tables.location(site) {
+                Some(place) => format!("{class_name}@{place}#{n}"),
+                None => format!("{class_name}#{n}"),
+            }
+        };
+        self.names.insert(id, name.clone());
+        name
+    }
+}
+
+/// A class name as the source has it: without the package, `int[]` for `[I`.
+fn readable(name: &str) -> String {
+    let dimensions = name.len() - name.trim_start_matches('[').len();
+    let element = &name[dimensions..];
+    let element = match (dimensions, element) {
+        (0, name) => name,
+        (_, "Z") => "boolean",
+        (_, "B") => "byte",
+        (_, "C") => "char",
+        (_, "S") => "short",
+        (_, "I") => "int",
+        (_, "J") => "long",
+        (_, "F") => "float",
+        (_, "D") => "double",
+        (_, name) => name.strip_prefix('L').map_or(name, |n| n.strip_suffix(';').unwrap_or(n)),
+    };
+    let (element, suffix) = match element.strip_suffix(".class") {
+        Some(class) => (class, ".class"),
+        None => (element, ""),
+    };
+    // The hidden class of a lambda has a number of the run in its name.
+    let element = element.split_once('/').map_or(element, |(name, _)| name);
+    let simple = element.rsplit('.').next().unwrap_or(element);
+    format!("{simple}{suffix}{}", "[]".repeat(dimensions))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn class_names() {
+        assert_eq!(readable("java.lang.Object"), "Object");
+        assert_eq!(readable("[[I"), "int[][]");
+        assert_eq!(readable("[Ljava.lang.Thread;"), "Thread[]");
+        assert_eq!(readable("p.Main$$Lambda$14/0x00c0"), "Main$$Lambda$14");
+        assert_eq!(readable("p.Main.class"), "Main.class");
+    }
+}

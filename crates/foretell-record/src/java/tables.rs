@@ -1,0 +1,189 @@
+//! What the numbers in the agent's log stand for.
+//!
+//! Lines of fields with tabs between them: `C number name super source`, `F class name access`, `M number class
+//! name`, `S number class ordinal method line owner field`, `N note`. Names have slashes, as the virtual machine has them.
+
+use std::path::Path;
+
+use rustc_hash::FxHashMap;
+
+use crate::Error;
+
+const VOLATILE: u32 = 0x0040;
+
+/// A class.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Class {
+    pub(crate) name: String,
+    parent: String,
+    source: String,
+    /// Its fields and their access flags.
+    fields: FxHashMap<String, u32>,
+}
+
+/// A place in a class.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Place {
+    pub(crate) class: u32,
+    pub(crate) ordinal: u64,
+    line: u32,
+    owner: String,
+    field: String,
+}
+
+/// All of them, by their numbers; number 0 is none.
+#[derive(Default, Debug)]
+pub(crate) struct Tables {
+    classes: Vec<Class>,
+    by_name: FxHashMap<String, usize>,
+    methods: Vec<String>,
+    places: Vec<Place>,
+    /// What the user should know.
+    pub(crate) notes: Vec<String>,
+}
+
+impl Tables {
+    pub(crate) fn load(path: &Path) -> Result<Tables, Error> {
+        let bytes = std::fs::read(path).map_err(Error::file(path))?;
+        Ok(Tables::parse(&String::from_utf8_lossy(&bytes)))
+    }
+
+    /// Reads the lines; one that is cut off is the last.
+    pub(crate) fn parse(text: &str) -> Tables {
+        let mut tables = Tables::default();
+        for line in text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n')) {
+            let fields: Vec<String> = line.split('\t').map(unescaped).collect();
+            let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
+            // A line that makes no sense says nothing.
+            let _ = tables.line(&fields);
+        }
+        tables
+    }
+
+    fn line(&mut self, fields: &[&str]) -> Option<()> {
+        let number = |at: usize| fields.get(at)?.parse::<u32>().ok().filter(|&n| n < MOST);
+        let text = |at: usize| fields.get(at).map(|s| (*s).to_owned());
+        match *fields.first()? {
+            "C" => {
+                let at = number(1)? as usize;
+                let class = Class {
+                    name: text(2)?,
+                    parent: text(3)?,
+                    source: text(4)?,
+                    fields: FxHashMap::default(),
+                };
+                self.by_name.insert(class.name.clone(), at);
+                put(&mut self.classes, at, class);
+            }
+            "F" => {
+                let access = number(3)?;
+                self.classes.get_mut(number(1)? as usize)?.fields.insert(text(2)?, access);
+            }
+            "M" => put(&mut self.methods, number(1)? as usize, text(3)?),
+            "S" => {
+                let place = Place {
+                    class: number(2)?,
+                    ordinal: u64::from(number(3)?),
+                    line: number(5)?,
+                    owner: text(6)?,
+                    field: text(7)?,
+                };
+                put(&mut self.places, number(1)? as usize, place);
+            }
+            "N" => self.notes.extend(text(1)),
+            _ => {}
+        }
+        Some(())
+    }
+
+    pub(crate) fn place(&self, site: u32) -> Option<&Place> {
+        self.places.get(site as usize).filter(|p| p.class != 0)
+    }
+
+    pub(crate) fn class(&self, number: u32) -> Option<&Class> {
+        self.classes.get(number as usize)
+    }
+
+    /// `Main.java:12`.
+    pub(crate) fn location(&self, site: u32) -> Option<String> {
+        let place = self.place(site)?;
+        Some(format!("{}:{}", self.class(place.class)?.source, place.line))
+    }
+
+    /// `Account.transfer`, without the package.
+    pub(crate) fn method(&self, number: u32) -> &str {
+        let name = self.methods.get(number as usize).map_or("", String::as_str);
+        // The last two of the names between the dots.
+        match name.rmatch_indices('.').nth(1) {
+            Some((at, _)) => &name[at + 1..],
+            None => name,
+        }
+    }
+
+    /// Whether a field is accessed at a place.
+    pub(crate) fn is_field(&self, site: u32) -> bool {
+        self.place(site).is_some_and(|place| !place.field.is_empty())
+    }
+
+    /// The class that declares the field accessed at a place, the field, and whether it is volatile.
+    pub(crate) fn field(&self, site: u32) -> Option<(&str, &str, bool)> {
+        let place = self.place(site)?;
+        let mut name = place.owner.as_str();
+        for _ in 0..100 {
+            let Some(class) = self.by_name.get(name).and_then(|&at| self.classes.get(at)) else {
+                break;
+            };
+            if let Some(access) = class.fields.get(&place.field) {
+                return Some((&class.name, &place.field, access & VOLATILE != 0));
+            }
+            name = &class.parent;
+        }
+        Some((&place.owner, &place.field, false))
+    }
+}
+
+/// A number that no table has.
+const MOST: u32 = 1 << 28;
+
+fn put<T: Default>(list: &mut Vec<T>, at: usize, item: T) {
+    if list.len() <= at {
+        list.resize_with(at + 1, T::default);
+    }
+    list[at] = item;
+}
+
+fn unescaped(field: &str) -> String {
+    let mut text = String::new();
+    let mut chars = field.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => match chars.next() {
+                Some('t') => text.push('\t'),
+                Some('n') => text.push('\n'),
+                Some('r') => text.push('\r'),
+                Some(other) => text.push(other),
+                None => {}
+            },
+            c => text.push(c),
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_found_in_the_class_that_declares_them() {
+        let tables = Tables::parse(
+            "C\t1\tp/Base\tjava/lang/Object\tBase.java\nF\t1\tx\t64\nC\t2\tp/Sub\tp/Base\tSub.java\n\
+             M\t1\t2\tp.Sub.run\nS\t1\t2\t0\t1\t12\tp/Sub\tx\nN\tq was left alone\nS\t2\t2\t1\t1",
+        );
+        assert_eq!(tables.field(1), Some(("p/Base", "x", true)));
+        assert_eq!(tables.location(1).as_deref(), Some("Sub.java:12"));
+        assert_eq!(tables.method(1), "Sub.run");
+        assert!(tables.place(2).is_none() && tables.place(0).is_none());
+        assert_eq!(tables.notes, ["q was left alone"]);
+    }
+}

@@ -1,0 +1,632 @@
+//! The log of a Java run becomes a trace.
+//!
+//! As for native programs (`translate.rs`), in two passes: the first finds out what is shared and which lock scopes are blocks,
+//! the second writes the events. A variable is a field of an object, a static field, an element of an array, or
+//! the value of an atomic object. Fields that are volatile are accessed atomically. What a class initialiser writes is not
+//! in the log: reads find it as initial values.
+
+use foretell_rt_format::{Entry as RawEntry, Record as RawRecord, Step, SyncKind, ThreadOrigin};
+use foretell_trace::{
+    BarrierId, CondId, EventKind, LockId, Op, SemId, SiteId, ThreadId, TraceBuilder, Value,
+    ValueId, VarId,
+};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::log::{Entry, Log, Record};
+use super::names::Objects;
+use super::tables::Tables;
+use crate::Translated;
+use crate::blocks::{Blocks, Depths, Scope, ScopeFinder};
+use crate::legal::legal;
+use crate::names::Namer;
+use crate::steps::Steps;
+
+/// Identifiers of events have 32 bits; one record can be many events, so stop well before.
+const MOST_EVENTS: usize = u32::MAX as usize / 2;
+/// More operations of one call on a semaphore are not spelled out.
+const MOST_PERMITS: u64 = 1000;
+
+/// A variable: an object (0 for a static field), a field, an index.
+type Key = (u32, u32, u32);
+/// The field numbers of what is no field.
+const ELEMENT: u32 = 0;
+const ATOMIC: u32 = 1;
+const FIRST_FIELD: u32 = 2;
+
+/// Translates a log.
+pub(crate) fn translate(log: &Log<'_>, tables: &Tables, blocks: &Blocks) -> Translated {
+    let survey = Survey::of(log, tables, blocks);
+    let mut t = Translation::new(survey, tables);
+    let mut entries = log.entries();
+    for entry in &mut entries {
+        if t.builder.trace().len() >= MOST_EVENTS {
+            t.damaged = true;
+            break;
+        }
+        t.entry(&entry);
+    }
+    t.damaged |= entries.damaged;
+    t.finish(log)
+}
+
+/// The fields of the program, numbered.
+#[derive(Default)]
+struct Fields {
+    by_site: FxHashMap<u32, (u32, bool)>,
+    numbers: FxHashMap<(String, String), u32>,
+    names: Vec<(String, String)>,
+}
+
+impl Fields {
+    /// The field accessed at a place, and whether it is volatile.
+    fn at(&mut self, site: u32, tables: &Tables) -> (u32, bool) {
+        if let Some(&known) = self.by_site.get(&site) {
+            return known;
+        }
+        let (class, field, volatile) = tables.field(site).unwrap_or(("", "", false));
+        let key = (class.to_owned(), field.to_owned());
+        let next = FIRST_FIELD + self.names.len() as u32;
+        let number = *self.numbers.entry(key.clone()).or_insert(next);
+        if number == next {
+            self.names.push(key);
+        }
+        self.by_site.insert(site, (number, volatile));
+        (number, volatile)
+    }
+
+    /// `Account.balance`: the class without its package.
+    fn name(&self, number: u32) -> (&str, &str) {
+        match self.names.get((number - FIRST_FIELD) as usize) {
+            Some((class, field)) => (class.rsplit('/').next().unwrap_or(class), field),
+            None => ("", ""),
+        }
+    }
+}
+
+/// Who touches a variable.
+struct Touched {
+    thread: u32,
+    shared: bool,
+    written: bool,
+}
+
+/// What has to be known of a whole log before its first event is written.
+struct Survey {
+    fields: Fields,
+    objects: Objects,
+    variables: FxHashMap<Key, Touched>,
+    scopes: FxHashSet<(u32, u64)>,
+}
+
+impl Survey {
+    fn of(log: &Log<'_>, tables: &Tables, blocks: &Blocks) -> Survey {
+        let mut survey = Survey {
+            fields: Fields::default(),
+            objects: Objects::default(),
+            variables: FxHashMap::default(),
+            scopes: FxHashSet::default(),
+        };
+        let mut scopes = ScopeFinder::default();
+        for entry in log.entries() {
+            match entry.record {
+                Record::Object { id, class } => survey.objects.object(id, class),
+                Record::ClassName { class, name } => survey.objects.class_name(class, name),
+                Record::Made { id, site } => survey.objects.made(id, site),
+                Record::Sync { kind, object, other, .. } if blocks.locks => {
+                    let record = RawRecord::Sync { kind, pc: 0, object: u64::from(object), other };
+                    let (thread, ordinal) = (entry.thread, entry.ordinal);
+                    scopes.take(&RawEntry { thread, ordinal, record });
+                }
+                _ => {
+                    if let Some(access) = Access::of(&entry.record, &mut survey.fields, tables) {
+                        survey.touch(entry.thread, &access);
+                    }
+                }
+            }
+        }
+        survey.scopes = scopes.finish();
+        survey
+    }
+
+    fn touch(&mut self, thread: u32, access: &Access) {
+        let new = Touched { thread, shared: false, written: false };
+        let touched = self.variables.entry(access.key).or_insert(new);
+        touched.shared |= touched.thread != thread;
+        touched.written |= access.action != Action::Read;
+    }
+
+    fn is_shared(&self, key: &Key) -> bool {
+        self.variables.get(key).is_some_and(|t| t.shared && t.written)
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Action {
+    Read,
+    Write,
+    Update,
+}
+
+/// An access to a variable.
+struct Access {
+    key: Key,
+    action: Action,
+    atomic: bool,
+    old: Option<i64>,
+    new: Option<i64>,
+}
+
+impl Access {
+    fn of(record: &Record<'_>, fields: &mut Fields, tables: &Tables) -> Option<Access> {
+        let plain = |write| if write { Action::Write } else { Action::Read };
+        Some(match *record {
+            Record::Access { write, site, object, value } => {
+                let (field, atomic) = fields.at(site, tables);
+                let value = Some(value);
+                let key = (object, field, 0);
+                Access { key, action: plain(write), atomic, old: value, new: value }
+            }
+            Record::Element { write, array, index, value, .. } => {
+                let value = Some(value);
+                let key = (array, ELEMENT, index);
+                Access { key, action: plain(write), atomic: false, old: value, new: value }
+            }
+            Record::Atomic { site, object, index, old, new } => {
+                let action = match (old, new) {
+                    (Some(_), Some(_)) => Action::Update,
+                    (None, Some(_)) => Action::Write,
+                    _ => Action::Read,
+                };
+                // A field by way of a handle or an updater is the field.
+                let named = index == 0 && tables.is_field(site);
+                let field = if named { fields.at(site, tables).0 } else { ATOMIC };
+                Access { key: (object, field, index), action, atomic: true, old, new }
+            }
+            _ => return None,
+        })
+    }
+}
+
+/// What is known of a variable's content.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Content {
+    /// Never written; what was read, if it was.
+    Initial(Option<i64>),
+    Known(i64),
+}
+
+struct Variable {
+    id: VarId,
+    content: Content,
+    opaque: bool,
+}
+
+/// A node of the tree of calls.
+#[derive(Clone, Copy, Default)]
+struct Node {
+    parent: u32,
+    call: u32,
+    method: u32,
+    site: Option<SiteId>,
+}
+
+struct Translation<'a> {
+    survey: Survey,
+    tables: &'a Tables,
+    builder: TraceBuilder,
+    namer: Namer,
+    sync_namer: Namer,
+    variables: FxHashMap<Key, Variable>,
+    locks: FxHashMap<u32, LockId>,
+    conditions: FxHashMap<u32, CondId>,
+    semaphores: FxHashMap<u32, SemId>,
+    barriers: FxHashMap<u32, BarrierId>,
+    threads: Vec<Option<ThreadId>>,
+    nodes: Vec<Node>,
+    /// The node of each thread.
+    at: FxHashMap<u32, u32>,
+    sites: FxHashMap<(u32, u32), SiteId>,
+    modules: FxHashMap<String, u32>,
+    depths: Depths,
+    in_scope: FxHashSet<u32>,
+    last_steps: FxHashMap<u32, Step>,
+    observed_last: FxHashSet<u32>,
+    steps: Steps,
+    accesses: u64,
+    private: u64,
+    damaged: bool,
+    deadlock: bool,
+}
+
+impl<'a> Translation<'a> {
+    fn new(survey: Survey, tables: &'a Tables) -> Self {
+        Translation {
+            survey,
+            tables,
+            builder: TraceBuilder::new(),
+            namer: Namer::default(),
+            sync_namer: Namer::default(),
+            variables: FxHashMap::default(),
+            locks: FxHashMap::default(),
+            conditions: FxHashMap::default(),
+            semaphores: FxHashMap::default(),
+            barriers: FxHashMap::default(),
+            threads: Vec::new(),
+            nodes: Vec::new(),
+            at: FxHashMap::default(),
+            sites: FxHashMap::default(),
+            modules: FxHashMap::default(),
+            depths: Depths::default(),
+            in_scope: FxHashSet::default(),
+            last_steps: FxHashMap::default(),
+            observed_last: FxHashSet::default(),
+            steps: Steps::default(),
+            accesses: 0,
+            private: 0,
+            damaged: false,
+            deadlock: false,
+        }
+    }
+
+    fn thread(&mut self, index: u32) -> ThreadId {
+        let i = index as usize;
+        if self.threads.len() <= i {
+            self.threads.resize(i + 1, None);
+        }
+        let builder = &mut self.builder;
+        *self.threads[i].get_or_insert_with(|| builder.thread(&format!("T{index}")))
+    }
+
+    fn entry(&mut self, entry: &Entry<'_>) {
+        if let Some(kind) = entry.record.kind() {
+            let place = self.step_place(entry.record.site());
+            let (thread, ordinal) = (entry.thread, entry.ordinal);
+            self.last_steps.insert(thread, Step { thread, ordinal, kind, place });
+        }
+        match entry.record {
+            Record::Node(node) => {
+                self.at.insert(entry.thread, node);
+            }
+            Record::Frame { node, parent, call, method } => {
+                let at = node as usize;
+                if self.nodes.len() <= at {
+                    self.nodes.resize(at + 1, Node::default());
+                }
+                self.nodes[at] = Node { parent, call, method, site: None };
+            }
+            Record::ThreadName { thread, name } => {
+                let t = self.thread(thread);
+                self.builder.set_display_name(t, &name.replace(['\n', '\r'], " "));
+            }
+            Record::Fork { thread, nth, .. } => {
+                let parent = entry.thread;
+                self.steps.threads.push(ThreadOrigin { thread, parent, nth });
+                let thread = self.thread(thread);
+                self.push(entry, EventKind::Fork { thread });
+            }
+            Record::Join { thread, .. } => {
+                let thread = self.thread(thread);
+                self.push(entry, EventKind::Join { thread });
+            }
+            Record::End => self.thread_end(entry.thread),
+            Record::Semaphore { number, count, name } => self.semaphore(number, count, name),
+            Record::Barrier { object, parties } => self.barrier(object, parties),
+            Record::Sync { kind, object, other, .. } => self.sync(entry, kind, object, other),
+            Record::Order { post, down, semaphore, .. } => {
+                let Some(&sem) = self.semaphores.get(&semaphore) else { return };
+                if down {
+                    self.push_marker(entry.thread, EventKind::Down { sem }, entry.record.site());
+                }
+                if post {
+                    self.push_marker(entry.thread, EventKind::Post { sem }, entry.record.site());
+                }
+            }
+            Record::Begin { method } => {
+                let name = self.tables.method(method);
+                let label = Some(self.builder.label(name));
+                self.push_marker(entry.thread, EventKind::Begin { label }, 0);
+            }
+            Record::EndBlock => {
+                self.push_marker(entry.thread, EventKind::End { label: None }, 0);
+            }
+            Record::Deadlock { .. } => self.deadlock = true,
+            Record::Access { .. } | Record::Element { .. } | Record::Atomic { .. } => {
+                self.access(entry);
+            }
+            _ => {}
+        }
+    }
+
+    /// Class and place of a step, for the schedule.
+    fn step_place(&mut self, site: u32) -> Option<(u32, u64)> {
+        let place = self.tables.place(site)?;
+        let class = &self.tables.class(place.class)?.name;
+        let module = match self.modules.get(class) {
+            Some(&module) => module,
+            None => {
+                let module = self.steps.modules.len() as u32;
+                self.steps.modules.push(class.clone());
+                self.modules.insert(class.clone(), module);
+                module
+            }
+        };
+        Some((module, place.ordinal))
+    }
+
+    /// Adds an event that is a step of the program.
+    fn push(&mut self, entry: &Entry<'_>, kind: EventKind) {
+        let thread = self.thread(entry.thread);
+        let site = self.site(entry.thread, entry.record.site());
+        self.builder.push(thread, kind, site);
+        self.steps.events.push(self.last_steps.get(&entry.thread).copied());
+        let op = kind.op();
+        if op.reads() || op == Op::TryFailed {
+            self.observed_last.insert(entry.thread);
+        } else {
+            self.observed_last.remove(&entry.thread);
+        }
+    }
+
+    /// Adds an event that is no step of its own.
+    fn push_marker(&mut self, thread: u32, kind: EventKind, site: u32) {
+        let t = self.thread(thread);
+        let site = self.site(thread, site);
+        self.builder.push(t, kind, site);
+        self.steps.events.push(None);
+        self.observed_last.remove(&thread);
+    }
+
+    fn site(&mut self, thread: u32, site: u32) -> Option<SiteId> {
+        let node = self.at.get(&thread).copied().unwrap_or(0);
+        if let Some(&known) = self.sites.get(&(site, node)) {
+            return Some(known);
+        }
+        let place = self.tables.location(site)?;
+        let caller = self.node_site(node);
+        let id = self.builder.site(&place, caller);
+        self.sites.insert((site, node), id);
+        Some(id)
+    }
+
+    /// The site of a node of the tree of calls: the method, and from where it was called.
+    fn node_site(&mut self, node: u32) -> Option<SiteId> {
+        let mut path = Vec::new();
+        let mut next = node;
+        let mut site = None;
+        // A damaged log may say that a node is its own ancestor.
+        while path.len() < self.nodes.len() {
+            let known = *self.nodes.get(next as usize).filter(|_| next != 0)?;
+            if known.site.is_some() {
+                site = known.site;
+                break;
+            }
+            path.push(next);
+            next = known.parent;
+            if next == 0 {
+                break;
+            }
+        }
+        for &at in path.iter().rev() {
+            let node = self.nodes[at as usize];
+            let method = self.tables.method(node.method);
+            let text = match self.tables.location(node.call) {
+                Some(call) => format!("{method} {call}"),
+                None => method.to_owned(),
+            };
+            site = Some(self.builder.site(&text, site));
+            self.nodes[at as usize].site = site;
+        }
+        site
+    }
+
+    fn thread_end(&mut self, thread: u32) {
+        self.steps.last.extend(self.last_steps.get(&thread));
+        if thread != 0 && self.observed_last.contains(&thread) {
+            let sem = self.builder.semaphore(&format!("exit of T{thread}"));
+            self.push_marker(thread, EventKind::Post { sem }, 0);
+        }
+    }
+
+    fn object_name(&mut self, object: u32) -> String {
+        let name = self.survey.objects.name(object, self.tables);
+        self.sync_namer.unique(name)
+    }
+
+    fn lock(&mut self, object: u32) -> LockId {
+        if let Some(&id) = self.locks.get(&object) {
+            return id;
+        }
+        let name = self.object_name(object);
+        let id = self.builder.lock(&name);
+        self.locks.insert(object, id);
+        id
+    }
+
+    fn condition(&mut self, object: u32) -> CondId {
+        if let Some(&id) = self.conditions.get(&object) {
+            return id;
+        }
+        let name = self.survey.objects.name(object, self.tables);
+        let id = self.builder.condition(&name);
+        self.conditions.insert(object, id);
+        id
+    }
+
+    /// A semaphore is made; the name of one that is an object is `@` and the object's number.
+    fn semaphore(&mut self, number: u32, count: u64, name: &str) {
+        let name = match name.strip_prefix('@').and_then(|id| id.parse().ok()) {
+            Some(id) => self.object_name(id),
+            None => self.sync_namer.unique(name.to_owned()),
+        };
+        let id = self.builder.semaphore(&name);
+        self.builder.set_initial_count(id, count);
+        self.semaphores.insert(number, id);
+    }
+
+    fn barrier(&mut self, object: u32, parties: u64) {
+        let name = self.object_name(object);
+        let id = self.builder.barrier(&name);
+        self.builder.set_parties(id, u32::try_from(parties).unwrap_or(1).max(1));
+        self.barriers.insert(object, id);
+    }
+
+    fn sync(&mut self, entry: &Entry<'_>, kind: SyncKind, object: u32, other: u64) {
+        let scope = self.depths.step(entry.thread, kind);
+        let opens =
+            scope == Scope::Opens && self.survey.scopes.contains(&(entry.thread, entry.ordinal));
+        let Some(event) = self.sync_event(kind, object, other) else { return };
+        if opens {
+            self.in_scope.insert(entry.thread);
+            let begin = EventKind::Begin { label: None };
+            self.push_marker(entry.thread, begin, entry.record.site());
+        }
+        let times = match kind {
+            SyncKind::Post | SyncKind::Down => other.min(MOST_PERMITS),
+            _ => 1,
+        };
+        for _ in 0..times {
+            self.push(entry, event);
+        }
+        if scope == Scope::Closes && self.in_scope.remove(&entry.thread) {
+            let end = EventKind::End { label: None };
+            self.push_marker(entry.thread, end, entry.record.site());
+        }
+    }
+
+    fn sync_event(&mut self, kind: SyncKind, object: u32, other: u64) -> Option<EventKind> {
+        let lock_of_wait = u32::try_from(other).unwrap_or(0);
+        Some(match kind {
+            SyncKind::Lock => EventKind::Acquire { lock: self.lock(object) },
+            SyncKind::Unlock => EventKind::Release { lock: self.lock(object) },
+            SyncKind::TryFailed | SyncKind::TryReadFailed => {
+                EventKind::TryFailed { lock: self.lock(object) }
+            }
+            SyncKind::ReadLock => EventKind::AcquireShared { lock: self.lock(object) },
+            SyncKind::ReadUnlock => EventKind::ReleaseShared { lock: self.lock(object) },
+            SyncKind::Wait => {
+                EventKind::Wait { cond: self.condition(object), lock: self.lock(lock_of_wait) }
+            }
+            SyncKind::Woken => {
+                EventKind::Woken { cond: self.condition(object), lock: self.lock(lock_of_wait) }
+            }
+            SyncKind::TimedOut => {
+                EventKind::TimedOut { cond: self.condition(object), lock: self.lock(lock_of_wait) }
+            }
+            SyncKind::Signal => EventKind::Notify { cond: self.condition(object) },
+            SyncKind::Broadcast => EventKind::NotifyAll { cond: self.condition(object) },
+            SyncKind::Post => EventKind::Post { sem: *self.semaphores.get(&object)? },
+            SyncKind::Down => EventKind::Down { sem: *self.semaphores.get(&object)? },
+            SyncKind::Arrive => EventKind::Arrive { barrier: *self.barriers.get(&object)? },
+            SyncKind::Leave => EventKind::Leave { barrier: *self.barriers.get(&object)? },
+            SyncKind::DownFailed
+            | SyncKind::SemInit
+            | SyncKind::BarrierInit
+            | SyncKind::Init
+            | SyncKind::Destroy => return None,
+        })
+    }
+
+    fn access(&mut self, entry: &Entry<'_>) {
+        self.accesses += 1;
+        let access = Access::of(&entry.record, &mut self.survey.fields, self.tables);
+        let Some(access) = access.filter(|a| self.survey.is_shared(&a.key)) else {
+            self.private += 1;
+            return;
+        };
+        let var = self.variable(&access);
+        let old = access.old.map(|v| self.value(v));
+        let new = access.new.map(|v| self.value(v));
+        let atomic = access.atomic;
+        let kind = match access.action {
+            Action::Read => EventKind::Read { var, atomic, value: old, register: None },
+            Action::Write => EventKind::Write { var, atomic, value: new, expr: None },
+            Action::Update => EventKind::Update { var, old, new, register: None, expr: None },
+        };
+        self.push(entry, kind);
+    }
+
+    fn value(&mut self, value: i64) -> ValueId {
+        self.builder.values().intern(Value::Int(value))
+    }
+
+    fn variable_name(&mut self, key: Key) -> String {
+        let (object, field, index) = key;
+        let name = match field {
+            ELEMENT => format!("{}[{index}]", self.survey.objects.name(object, self.tables)),
+            ATOMIC => {
+                let name = self.survey.objects.name(object, self.tables);
+                match index.checked_sub(1) {
+                    Some(index) => format!("{name}[{index}]"),
+                    None => name,
+                }
+            }
+            _ => {
+                let owner = match object {
+                    0 => None,
+                    _ => Some(self.survey.objects.name(object, self.tables)),
+                };
+                let (class, field) = self.survey.fields.name(field);
+                format!("{}.{field}", owner.as_deref().unwrap_or(class))
+            }
+        };
+        self.namer.unique(name)
+    }
+
+    /// The variable of an access; opaque if that saw what nobody wrote.
+    fn variable(&mut self, access: &Access) -> VarId {
+        if !self.variables.contains_key(&access.key) {
+            let name = self.variable_name(access.key);
+            let id = self.builder.variable(&name);
+            let content = Content::Initial(None);
+            self.variables.insert(access.key, Variable { id, content, opaque: false });
+        }
+        let Some(variable) = self.variables.get_mut(&access.key) else { return VarId(0) };
+        if let (Action::Read | Action::Update, Some(seen)) = (access.action, access.old) {
+            let explained = match variable.content {
+                Content::Initial(first) => {
+                    variable.content = Content::Initial(Some(first.unwrap_or(seen)));
+                    first.is_none_or(|first| first == seen)
+                }
+                Content::Known(value) => value == seen,
+            };
+            if !explained && !variable.opaque {
+                variable.opaque = true;
+                self.builder.set_opaque(variable.id);
+            }
+        }
+        if let (Action::Write | Action::Update, Some(new)) = (access.action, access.new) {
+            variable.content = Content::Known(new);
+        }
+        variable.id
+    }
+
+    fn finish(mut self, log: &Log<'_>) -> Translated {
+        let mut builder = self.builder;
+        builder.set_meta("recorded", "serialized");
+        builder.set_meta("language", "java");
+        builder.set_meta("seed", &log.seed.to_string());
+        builder.set_meta("quantum", &log.quantum.to_string());
+        builder.set_meta("accesses", &self.accesses.to_string());
+        builder.set_meta("private accesses", &self.private.to_string());
+        let (trace, repairs) = legal(builder.build(), &mut self.steps.events);
+        let mut numbers = FxHashMap::default();
+        for (number, id) in (0u32..).zip(&self.threads) {
+            numbers.extend(id.map(|id| (id, number)));
+        }
+        for event in trace.events() {
+            if let EventKind::Join { thread } = event.kind {
+                let number = numbers.get(&thread).map(|&number| (event.id.0, number));
+                self.steps.joins.extend(number);
+            }
+        }
+        Translated {
+            trace,
+            steps: self.steps,
+            accesses: self.accesses,
+            private: self.private,
+            repairs,
+            damaged: self.damaged,
+            deadlock: self.deadlock,
+        }
+    }
+}
