@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use foretell_record::{Blocks, Glob, Launch, Recorded};
+use foretell_record::{Blocks, Glob, Java, Launch, Recorded};
 use foretell_report::text::grouped;
 
 use crate::failure::Failure;
@@ -33,6 +33,18 @@ pub(crate) struct RecordOptions {
     /// Functions whose calls are atomic blocks: names, `*` is any text
     #[arg(long, value_name = "GLOB", value_delimiter = ',')]
     atomic_functions: Vec<Glob>,
+
+    /// Java: record these classes only, by their full names, `*` is any text: 'com.example.*'
+    #[arg(long, value_name = "GLOB", value_delimiter = ',')]
+    include: Vec<String>,
+
+    /// Java: do not record these classes
+    #[arg(long, value_name = "GLOB", value_delimiter = ',')]
+    exclude: Vec<String>,
+
+    /// Java: methods with an annotation of this name are atomic blocks (one of the markers)
+    #[arg(long, value_name = "NAME", value_delimiter = ',', default_value = "Atomic")]
+    atomic_annotations: Vec<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
@@ -60,7 +72,14 @@ impl RecordOptions {
 
     /// A run of a command with these options.
     pub(crate) fn launch(&self, command: Vec<OsString>) -> Launch {
-        Launch { seed: self.seed, quantum: self.quantum, ..Launch::new(command) }
+        let markers = self.blocks.contains(&BlockSource::Markers);
+        let java = Java {
+            include: self.include.clone(),
+            exclude: self.exclude.clone(),
+            atomic: self.atomic_functions.iter().map(ToString::to_string).collect(),
+            annotations: if markers { self.atomic_annotations.clone() } else { Vec::new() },
+        };
+        Launch { seed: self.seed, quantum: self.quantum, java, ..Launch::new(command) }
     }
 }
 

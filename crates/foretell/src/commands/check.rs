@@ -15,6 +15,7 @@ use foretell_report::json::{Finding, Findings, Kind};
 use foretell_report::text::{self, Shower};
 use foretell_trace::{Model, Trace};
 
+use super::java;
 use super::predict::{defective, document};
 use super::replay::replay_value;
 use crate::failure::{Failure, Status};
@@ -34,7 +35,7 @@ const HEADER: &str = include_str!("../../../../include/foretell.h");
 /// --analyses nondeterminism.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Check {
-    /// C or C++ sources, objects and libraries of the program
+    /// C or C++ sources, objects and libraries of the program; Java sources; or a jar
     #[arg(required = true, value_name = "SOURCE")]
     sources: Vec<PathBuf>,
 
@@ -45,7 +46,7 @@ pub(crate) struct Check {
     #[arg(long, value_name = "NAME", default_value = "gcc")]
     compiler: String,
 
-    /// A further option for the compiler, may be repeated: --cflag=-O1
+    /// A further option for the compiler, gcc, clang or javac; may be repeated: --cflag=-O1
     #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
     cflag: Vec<OsString>,
 
@@ -96,12 +97,15 @@ impl Check {
             .prefix("foretell-check-")
             .tempdir()
             .map_err(Failure::file(std::env::temp_dir()))?;
-        let program = self.build(directory.path())?;
+        let program = match java::of(&self.sources) {
+            Some(kind) => java::command(kind, &self.sources, &self.cflag, directory.path())?,
+            None => vec![self.build(directory.path())?.into_os_string()],
+        };
         let mut report = self.report.start(Format::Text, &self.sources)?;
         let mut seen = BTreeSet::new();
         let mut shown = 0;
         for run in 0..self.runs {
-            let mut command = vec![program.clone().into_os_string()];
+            let mut command = program.clone();
             command.extend(self.arguments.iter().cloned());
             let launch = Launch {
                 seed: self.options.seed.wrapping_add(run),
@@ -216,8 +220,11 @@ impl Check {
         recorded: &Recorded,
         seen: &mut BTreeSet<(Kind, Vec<Option<String>>)>,
     ) -> Result<Vec<(usize, Option<Verdict>)>, Failure> {
-        let reference =
-            Reference { ended: recorded.run.ended(), stdout: Some(recorded.run.stdout()) };
+        let reference = Reference {
+            ended: recorded.run.ended(),
+            stdout: Some(recorded.run.stdout()),
+            uncaught: recorded.run.uncaught(),
+        };
         let limit = Duration::from_secs(self.limit);
         let steps = &recorded.translated.steps;
         let replay = Replay { launch, steps, reference: &reference, limit };

@@ -4,6 +4,7 @@ pub(crate) mod cc;
 mod check;
 mod convert;
 mod generate;
+mod java;
 mod merge;
 mod predict;
 mod record;

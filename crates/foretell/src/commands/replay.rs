@@ -81,7 +81,7 @@ impl Replay {
         let launch = self.launch(&trace);
         let limit = Duration::from_secs(self.limit);
         if self.gdb {
-            let reference = Reference { ended: String::new(), stdout: None };
+            let reference = Reference { ended: String::new(), stdout: None, uncaught: Vec::new() };
             let driver = Driver { launch: &launch, steps: &steps, reference: &reference, limit };
             driver.debug(&orders[0])?;
             return Ok(Status::Clean);
@@ -171,7 +171,7 @@ fn reference(launch: &Launch, trace: &Trace) -> Result<Reference, Failure> {
             run.ended()
         ));
     }
-    Ok(Reference { stdout: same.then(|| run.stdout()), ended })
+    Ok(Reference { stdout: same.then(|| run.stdout()), uncaught: run.uncaught(), ended })
 }
 
 /// What a findings file says about replays.

@@ -1,0 +1,107 @@
+//! Every program in `examples/java` compiled, recorded, predicted and replayed by the real command; and the correct twins, on
+//! which nothing may be said.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn example(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/java").join(name)
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+struct Checked {
+    output: Output,
+    findings: serde_json::Value,
+}
+
+fn check(name: &str, options: &[&str]) -> Checked {
+    let dir = tempfile::tempdir().expect("a directory");
+    let json = dir.path().join("findings.json");
+    let output = Command::new(env!("CARGO_BIN_EXE_foretell"))
+        .args(["check", "--json"])
+        .arg(&json)
+        .args(options)
+        .arg(example(name))
+        .output()
+        .expect("foretell runs");
+    let findings = std::fs::read_to_string(&json).unwrap_or_default();
+    Checked { output, findings: serde_json::from_str(&findings).unwrap_or_default() }
+}
+
+/// Expects a finding of this kind at these places whose replay goes this way.
+fn predicts(name: &str, kind: &str, places: &[&str], verdict: &str) {
+    let checked = check(name, &[]);
+    let context =
+        format!("{name}\n{}\n{}", text(&checked.output.stdout), text(&checked.output.stderr));
+    assert_eq!(checked.output.status.code(), Some(1), "{context}");
+    let found = checked.findings["findings"].as_array().into_iter().flatten().any(|f| {
+        let at: Vec<&str> =
+            f["locations"].as_array().into_iter().flatten().filter_map(|l| l.as_str()).collect();
+        f["kind"] == kind
+            && places.iter().all(|place| at.contains(place))
+            && f["replay"]["text"].as_str().is_some_and(|t| t.contains(verdict))
+    });
+    assert!(found, "no {kind} with {verdict}: {context}");
+    assert!(text(&checked.output.stdout).contains(verdict), "{context}");
+}
+
+fn is_silent(name: &str) {
+    let output = check(name, &[]).output;
+    let context = format!("{name}\n{}\n{}", text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "{context}");
+}
+
+#[test]
+fn the_race_of_the_witness_paper() {
+    predicts("Value.java", "race", &["Value.java:9", "Value.java:13"], "output differs");
+    is_silent("ValueFixed.java");
+}
+
+#[test]
+fn the_money_is_gone_after_the_check() {
+    let thrown =
+        "java.lang.IllegalStateException: overdrawn: -80 in Account.take at Account.java:19";
+    predicts("Account.java", "atomicity", &["Account.java:13", "Account.java:24"], thrown);
+    is_silent("AccountFixed.java");
+}
+
+#[test]
+fn philosophers_wait_for_each_other() {
+    predicts("Philosophers.java", "deadlock", &[], "deadlock: threads 1, 2 and 3");
+    is_silent("PhilosophersFixed.java");
+}
+
+#[test]
+fn locks_in_different_orders() {
+    predicts("LockOrder.java", "deadlock", &["LockOrder.java:7"], "deadlock: threads 1 and 2");
+    is_silent("LockOrderFixed.java");
+}
+
+#[test]
+fn a_signal_is_missed() {
+    predicts("MissedSignal.java", "race", &["MissedSignal.java:8", "MissedSignal.java:20"], "");
+    predicts("MissedSignal.java", "nondeterminism", &["MissedSignal.java:8"], "deadlock: thread 1");
+    is_silent("MissedSignalFixed.java");
+}
+
+#[test]
+fn double_checked_locking() {
+    predicts("DoubleChecked.java", "race", &["DoubleChecked.java:11"], "benign");
+    is_silent("DoubleCheckedFixed.java");
+}
+
+#[test]
+fn synchronized_calls_are_not_atomic_together() {
+    let thrown =
+        "java.lang.IndexOutOfBoundsException: 7 of 0 in TextBuffer.copyTo at TextBuffer.java:21";
+    predicts("TextBuffer.java", "atomicity", &[], thrown);
+    is_silent("TextBufferFixed.java");
+}
+
+#[test]
+fn a_correct_buffer() {
+    is_silent("BoundedBuffer.java");
+}
