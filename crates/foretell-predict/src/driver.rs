@@ -16,9 +16,8 @@ use rayon::prelude::*;
 
 use crate::analyses::{Analysis, Candidate};
 use crate::engine::{Effort, Engine};
-use crate::engines::EngineKind;
 use crate::engines::order::OrderEngine;
-use crate::engines::smt::SmtOptions;
+use crate::engines::{EngineKind, EngineOptions};
 use crate::filters::{Dropped, Filters};
 use crate::finding::{Defect, Finding};
 use crate::groups::{Group, groups};
@@ -47,8 +46,8 @@ pub struct Options<'a> {
     pub engine: EngineKind,
     /// The order engine searches for every witness, even where it could do without. The findings are the same.
     pub search_only: bool,
-    /// Settings of an engine that is an external SMT solver.
-    pub smt: SmtOptions,
+    /// Settings that only some engines have.
+    pub engine_options: EngineOptions,
     /// Set from outside to stop early.
     pub stop: Option<&'a AtomicBool>,
     /// Counters to watch from outside.
@@ -68,7 +67,7 @@ impl Default for Options<'_> {
             segments: true,
             engine: EngineKind::default(),
             search_only: false,
-            smt: SmtOptions::default(),
+            engine_options: EngineOptions::default(),
             stop: None,
             progress: None,
         }
@@ -241,7 +240,7 @@ impl Run<'_> {
             EngineKind::Order if self.options.search_only => {
                 Box::new(OrderEngine::search_only(self.structure))
             }
-            kind => kind.engine(self.structure, &self.options.smt),
+            kind => kind.engine(self.structure, &self.options.engine_options),
         };
         let mut prediction = Prediction::default();
         for group in groups {

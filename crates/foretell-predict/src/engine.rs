@@ -34,9 +34,13 @@ pub struct Effort {
     pub encoding: Duration,
     /// Time in the solver.
     pub solving: Duration,
+    /// Interleavings gone through.
+    pub interleavings: u64,
+    /// States looked at.
+    pub nodes: u64,
     /// Queries that ran into the time limit (TO).
     pub time_outs: u64,
-    /// Queries that ran into the memory limit (MO).
+    /// Queries that ran into the limit on memory or on states (MO).
     pub memory_outs: u64,
     /// Witnesses and choice graphs.
     pub graphs: GraphCounts,
@@ -48,6 +52,8 @@ impl Effort {
         self.constraints += other.constraints;
         self.encoding += other.encoding;
         self.solving += other.solving;
+        self.interleavings += other.interleavings;
+        self.nodes += other.nodes;
         self.time_outs += other.time_outs;
         self.memory_outs += other.memory_outs;
         self.graphs.add(&other.graphs);

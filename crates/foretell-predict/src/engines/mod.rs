@@ -1,5 +1,6 @@
 //! The engines, one directory or file each, and the choice between them.
 
+pub mod dpor;
 pub mod graph;
 pub mod order;
 pub mod smt;
@@ -9,10 +10,20 @@ use std::str::FromStr;
 
 use foretell_model::Structure;
 
+use self::dpor::{DporEngine, DporOptions};
 use self::graph::GraphEngine;
 use self::order::OrderEngine;
 use self::smt::{SmtEngine, SmtOptions, SmtSolver};
 use crate::engine::Engine;
+
+/// Settings that only some engines have.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct EngineOptions {
+    /// Of the external SMT solvers.
+    pub smt: SmtOptions,
+    /// Of the explicit engine.
+    pub dpor: DporOptions,
+}
 
 /// Which engine decides the queries.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -20,6 +31,8 @@ pub enum EngineKind {
     /// The order solver.
     #[default]
     Order,
+    /// Explicit search with partial-order reduction.
+    Dpor,
     /// Choice graphs for nondeterminism, the order solver for the rest.
     Graph,
     /// Z3, an external SMT solver.
@@ -32,14 +45,21 @@ pub enum EngineKind {
 
 impl EngineKind {
     /// Every engine, the default one first.
-    pub const ALL: [EngineKind; 5] =
-        [EngineKind::Order, EngineKind::Graph, EngineKind::Z3, EngineKind::Cvc5, EngineKind::Yices];
+    pub const ALL: [EngineKind; 6] = [
+        EngineKind::Order,
+        EngineKind::Dpor,
+        EngineKind::Graph,
+        EngineKind::Z3,
+        EngineKind::Cvc5,
+        EngineKind::Yices,
+    ];
 
     /// The name on the command line and in reports.
     pub fn name(self) -> &'static str {
         match self {
             EngineKind::Order => "order",
             EngineKind::Graph => "graph",
+            EngineKind::Dpor => "dpor",
             EngineKind::Z3 | EngineKind::Cvc5 | EngineKind::Yices => {
                 self.smt_solver().map_or("smt", SmtSolver::name)
             }
@@ -49,7 +69,7 @@ impl EngineKind {
     /// The external solver of the engine, if it is one.
     pub fn smt_solver(self) -> Option<SmtSolver> {
         match self {
-            EngineKind::Order | EngineKind::Graph => None,
+            EngineKind::Order | EngineKind::Graph | EngineKind::Dpor => None,
             EngineKind::Z3 => Some(SmtSolver::Z3),
             EngineKind::Cvc5 => Some(SmtSolver::Cvc5),
             EngineKind::Yices => Some(SmtSolver::Yices),
@@ -65,12 +85,13 @@ impl EngineKind {
     pub fn engine<'s>(
         self,
         structure: &'s Structure<'s>,
-        options: &SmtOptions,
+        options: &EngineOptions,
     ) -> Box<dyn Engine + 's> {
         match self.smt_solver() {
+            Some(solver) => Box::new(SmtEngine::new(structure, solver, options.smt.clone())),
+            None if self == EngineKind::Dpor => Box::new(DporEngine::new(structure, options.dpor)),
             None if self == EngineKind::Graph => Box::new(GraphEngine::new(structure)),
             None => Box::new(OrderEngine::new(structure)),
-            Some(solver) => Box::new(SmtEngine::new(structure, solver, options.clone())),
         }
     }
 }

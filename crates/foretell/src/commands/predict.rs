@@ -9,9 +9,10 @@ use std::time::Duration;
 use foretell_model::Structure;
 use foretell_predict::analyses::{Analysis, Candidate};
 use foretell_predict::driver::{self, Counts, Options, Prediction, Progress};
-use foretell_predict::engines::EngineKind;
+use foretell_predict::engines::dpor::DporOptions;
 use foretell_predict::engines::graph::GraphCounts;
 use foretell_predict::engines::smt::SmtOptions;
+use foretell_predict::engines::{EngineKind, EngineOptions};
 use foretell_predict::finding::Defect;
 use foretell_report::json::{self, Block, Findings, Kind, Shard, TraceInfo};
 use foretell_report::{identity, text};
@@ -47,8 +48,8 @@ pub(crate) struct Predict {
     #[arg(long, default_value = "auto")]
     model: ModelChoice,
 
-    /// What decides the queries: auto, order, graph (choice graphs for nondeterminism, order for the
-    /// rest), or the external solvers z3, cvc5, yices
+    /// What decides the queries: auto, order, dpor (explicit search), graph (choice graphs for nondeterminism,
+    /// order for the rest), or the external solvers z3, cvc5, yices
     #[arg(long, default_value = "auto")]
     engine: EngineChoice,
 
@@ -59,6 +60,14 @@ pub(crate) struct Predict {
     /// External solvers: write every instance to this directory as SMT-LIB
     #[arg(long, value_name = "DIR")]
     dump_smt: Option<PathBuf>,
+
+    /// dpor: at most this many context switches that are not significant; a "no" is then undecided ("bounded")
+    #[arg(long, value_name = "N")]
+    context_bound: Option<u32>,
+
+    /// dpor: give up on a query after this many states [default: 500000]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    node_budget: Option<u64>,
 
     /// Look for serializability violations of a block in the whole trace, not only in its segment
     #[arg(long)]
@@ -190,10 +199,25 @@ impl Predict {
             let message = "--bit-blast and --dump-smt are for --engine z3, cvc5 or yices";
             return Err(Failure::Input(format!("foretell: {message}")));
         }
+        let of_dpor = self.context_bound.is_some() || self.node_budget.is_some();
+        if engine != EngineKind::Dpor && of_dpor {
+            let message = "--context-bound and --node-budget are for --engine dpor";
+            return Err(Failure::Input(format!("foretell: {message}")));
+        }
         if let Some(dir) = &self.dump_smt {
             std::fs::create_dir_all(dir).map_err(Failure::file(dir))?;
         }
         Ok(())
+    }
+
+    fn engine_options(&self) -> EngineOptions {
+        let smt = SmtOptions {
+            bit_blast: self.bit_blast,
+            dump: self.dump_smt.clone(),
+            ..SmtOptions::default()
+        };
+        let nodes = self.node_budget.unwrap_or(DporOptions::default().nodes);
+        EngineOptions { smt, dpor: DporOptions { context_bound: self.context_bound, nodes } }
     }
 
     fn choose_model(&self, path: &Path, trace: &Trace) -> Result<Model, Failure> {
@@ -231,11 +255,7 @@ impl Predict {
             budget: self.budget,
             jobs: self.jobs.map_or(0, usize::from),
             engine: self.engine.0,
-            smt: SmtOptions {
-                bit_blast: self.bit_blast,
-                dump: self.dump_smt.clone(),
-                ..SmtOptions::default()
-            },
+            engine_options: self.engine_options(),
             segments: !self.no_segments,
             stop: Some(stop),
             progress: Some(&progress),

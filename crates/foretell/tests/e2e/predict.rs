@@ -66,3 +66,63 @@ fn parts_merge_to_the_whole() {
         assert_eq!(merged.stdout, read(&whole));
     }
 }
+
+/// A findings file without what names the engine and shows its schedule.
+fn events_found(json: &str) -> Vec<String> {
+    let id = |line: &&str| line.trim_start().starts_with("{\"id\":");
+    let events = |line: &str| line.split("\"objects\"").next().unwrap_or_default().to_owned();
+    // The last write of another order is one of several.
+    let comparable = |line: &&str| !line.contains("\"form\":\"final-value\"");
+    json.lines().filter(id).filter(comparable).map(events).collect()
+}
+
+#[test]
+fn the_explicit_engine_finds_the_same() {
+    let files = Files::new();
+    let json = files.path("findings.json");
+    let analyses = "race,atomicity,nondeterminism,deadlock";
+    for trace in traces() {
+        let mut found = Vec::new();
+        for engine in ["order", "dpor"] {
+            let arguments = ["predict", text(&trace), "--all", "--analyses", analyses];
+            let output = ["--engine", engine, "--json", text(&json)];
+            foretell(arguments.into_iter().chain(output));
+            assert!(read(&json).contains("\"undecided\":[]"));
+            found.push(events_found(&read(&json)));
+        }
+        assert_eq!(found[0], found[1], "{}", trace.display());
+    }
+}
+
+#[test]
+fn segments_change_no_finding() {
+    let files = Files::new();
+    let (trace, json) = (files.path("blocks.std"), files.path("findings.json"));
+    foretell(["generate", "blocks", "--events", "120", "--seed", "7", "-o", text(&trace)]);
+    let found = [&[][..], &["--no-segments"], &["--no-static-check"]].map(|options| {
+        let arguments = ["predict", text(&trace), "--all", "--json", text(&json)];
+        foretell(
+            arguments
+                .into_iter()
+                .chain(["--analyses", "serializability"])
+                .chain(options.iter().copied()),
+        );
+        let found = read(&json).matches("\"kind\":\"serializability\"").count();
+        assert!(found > 0);
+        found
+    });
+    assert_eq!(found, [found[0]; 3]);
+}
+
+#[test]
+fn a_bounded_search_is_undecided() {
+    let trace = repository("examples/traces/bank.std");
+    let arguments = ["predict", text(&trace), "--engine", "dpor"];
+    let bounded = foretell(arguments.into_iter().chain(["--context-bound", "0", "--strict"]));
+    assert_eq!(bounded.status, 3, "{}", bounded.stderr);
+    assert!(bounded.stdout.contains("bounded"), "{}", bounded.stdout);
+    for option in ["--context-bound", "--node-budget"] {
+        let line = foretell(["predict", text(&trace), option, "3"]).refused();
+        assert!(line.ends_with("are for --engine dpor"), "{line}");
+    }
+}

@@ -17,9 +17,9 @@ use crate::query::{Goal, Query};
 
 /// How many events of each thread have run at least and at most.
 #[derive(Clone, Debug)]
-pub(super) struct Bounds {
-    pub(super) least: Frontier,
-    pub(super) most: Frontier,
+pub(crate) struct Bounds {
+    pub(crate) least: Frontier,
+    pub(crate) most: Frontier,
 }
 
 impl Bounds {
@@ -31,6 +31,23 @@ impl Bounds {
 
     /// The bounds of a query; `None` if no interleaving can be what it asks for.
     pub(super) fn of_query(structure: &Structure<'_>, query: &Query) -> Option<Self> {
+        Self::of(structure, query, |cone| cone.goal(query.goal))
+    }
+
+    /// The bounds of a query whose goal is about these events.
+    pub(crate) fn of_steps(
+        structure: &Structure<'_>,
+        query: &Query,
+        steps: &[EventId],
+    ) -> Option<Self> {
+        Self::of(structure, query, |cone| cone.add_all(steps))
+    }
+
+    fn of(
+        structure: &Structure<'_>,
+        query: &Query,
+        add_goal: impl FnOnce(&mut Cone<'_>),
+    ) -> Option<Self> {
         let Structure { trace, chains, must, .. } = structure;
         let mut least = structure.frontier_of_next(&query.next)?;
         if let Goal::Overwritten(_) = query.goal {
@@ -59,7 +76,7 @@ impl Bounds {
         for (t, &count) in least.iter().enumerate() {
             cone.raise(ThreadId::from_index(t), count);
         }
-        cone.goal(query.goal);
+        add_goal(&mut cone);
         cone.close();
         Some(Self { least, most: cone.most })
     }

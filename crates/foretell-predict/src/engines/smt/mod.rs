@@ -9,7 +9,7 @@
 //! is pushed on top and popped again. *Fresh*: a process for each query, which gets only the query's
 //! cone (`bounds`).
 
-mod bounds;
+pub(crate) mod bounds;
 mod couples;
 mod feasible;
 mod formula;

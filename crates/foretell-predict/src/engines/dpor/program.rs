@@ -1,0 +1,615 @@
+//! The cone of a query as a small program: threads of steps over numbered objects, with everything left out
+//! that no remaining event and no goal can tell from nothing.
+//!
+//! Only what the query's cone may run is here. A variable that nobody in the cone observes has no memory, a
+//! lock has only its outermost sections, and a read at the end of what its thread may run is no read: whether
+//! it is broken makes no difference. What is left decides which steps depend on each other
+//! (`dependence`), so the less there is, the fewer interleavings have to be told apart.
+
+use foretell_model::{BlockId, Structure};
+use foretell_trace::{EventId, EventKind, Model, Op, ThreadId};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::dependence::Classes;
+use crate::conflict::visible_variable;
+use crate::engines::smt::bounds::Bounds;
+use crate::query::{Goal, Query};
+use crate::reachability::{Reach, accesses_of, transaction};
+
+/// What a step does. Objects are numbered within the program.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Act {
+    /// Nothing that anybody else could tell.
+    Local,
+    Access(Access),
+    Enter {
+        lock: usize,
+        shared: bool,
+    },
+    Exit {
+        lock: usize,
+        shared: bool,
+    },
+    TryFailed {
+        lock: usize,
+    },
+    Wait {
+        cond: usize,
+        lock: usize,
+    },
+    Woken {
+        cond: usize,
+        lock: usize,
+    },
+    TimedOut {
+        cond: usize,
+        lock: usize,
+    },
+    Notify {
+        cond: usize,
+        all: bool,
+    },
+    Post {
+        sem: usize,
+    },
+    Down {
+        sem: usize,
+    },
+    Arrive {
+        barrier: usize,
+        slot: usize,
+    },
+    Leave {
+        barrier: usize,
+        slot: usize,
+    },
+    /// Every one of `count` events of the thread has run.
+    Join {
+        thread: usize,
+        count: u32,
+    },
+    /// Waits for something that is not in the cone.
+    Never,
+}
+
+/// An access to a variable.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Access {
+    pub(super) var: usize,
+    /// Whether it matters what it sees.
+    pub(super) reads: bool,
+    pub(super) writes: bool,
+    pub(super) opaque: bool,
+    /// Its part in the goal, if it has one.
+    pub(super) part: Option<Part>,
+}
+
+/// What an access is in a path or a cycle of transactions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Part {
+    /// In the block that is asked about.
+    pub(super) inside: bool,
+    /// The first and the last part of its transaction.
+    pub(super) first: bool,
+    pub(super) last: bool,
+}
+
+/// One step.
+#[derive(Clone, Debug)]
+pub(super) struct Step {
+    pub(super) event: EventId,
+    pub(super) act: Act,
+    /// Events (by thread and position) that must have run before this one: `order` of the query.
+    pub(super) after: Vec<(usize, u32)>,
+    /// The same, from the other side.
+    pub(super) before: Vec<(usize, u32)>,
+}
+
+/// A thread of the cone.
+#[derive(Clone, Debug)]
+pub(super) struct Thread {
+    pub(super) steps: Vec<Step>,
+    /// Thread and position of its fork, if it has one.
+    pub(super) fork: Option<(usize, u32)>,
+    /// How many steps have run in every interleaving that is asked for.
+    pub(super) least: u32,
+    /// How many of the first steps are not broken in any interleaving that is asked for.
+    pub(super) intact: u32,
+    /// The position it must be at in the end: the query's `next`.
+    pub(super) stop: Option<u32>,
+}
+
+/// A variable that somebody observes.
+#[derive(Clone, Default, Debug)]
+pub(super) struct Memory {
+    /// For each last write (as in a state's cell): which threads have reads that it preserves, with the position
+    /// of the last one.
+    pub(super) readers: FxHashMap<u32, Vec<(usize, u32)>>,
+    /// For each last write: reads that must be intact and that only it preserves.
+    pub(super) owed: FxHashMap<u32, Vec<(usize, u32)>>,
+}
+
+/// What the query asks for beyond positions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Aim {
+    Reach,
+    /// This step is broken.
+    Broken {
+        thread: usize,
+        position: u32,
+    },
+    /// All have run, and this is not the last write of the variable.
+    Overwritten {
+        var: usize,
+        cell: u32,
+    },
+    /// A path out of the block and back; the thread of the block, and the position after its last part.
+    Path {
+        thread: usize,
+        end: u32,
+    },
+    /// A cycle of transactions; the thread of the block.
+    Cycle {
+        thread: usize,
+    },
+}
+
+/// The cone of a query.
+pub(super) struct Program<'s> {
+    pub(super) structure: &'s Structure<'s>,
+    pub(super) threads: Vec<Thread>,
+    pub(super) memories: Vec<Memory>,
+    pub(super) locks: usize,
+    pub(super) semaphores: Vec<u32>,
+    /// By barrier: the number of parties.
+    pub(super) barriers: Vec<u32>,
+    /// Pairs of barrier and thread.
+    pub(super) slots: usize,
+    /// Variables with parts in the goal are the first ones.
+    pub(super) goal_variables: usize,
+    pub(super) aim: Aim,
+    pub(super) classes: Classes,
+    /// By variable of the goal: the first position of a part inside the block, and of one that writes.
+    pub(super) inside: Vec<(u32, u32)>,
+}
+
+/// How a state's cell holds a last write.
+pub(super) fn cell_of(write: Option<EventId>) -> u32 {
+    write.map_or(0, |w| w.0 + 1)
+}
+
+/// The cell of a variable whose value no remaining read can be intact with: a broken update wrote it, or all who
+/// could use it are gone.
+pub(super) const SPOILT: u32 = u32::MAX;
+
+impl<'s> Program<'s> {
+    /// The program of a query; `None` if no interleaving can be what it asks for.
+    pub(super) fn new(structure: &'s Structure<'s>, query: &Query) -> Option<Self> {
+        let query = with_what_a_goal_runs(structure, query)?;
+        let parts = parts(structure, query.goal);
+        let steps = steps_of(structure, query.goal, &parts);
+        let bounds = Bounds::of_steps(structure, &query, &steps)?;
+        Some(Builder::new(structure, &query, &bounds, parts).build())
+    }
+
+    pub(super) fn step(&self, thread: usize, position: u32) -> &Step {
+        &self.threads[thread].steps[position as usize]
+    }
+}
+
+/// The query, with what has run wherever its goal is reached: a path comes back at the second access of the
+/// block at the earliest, a cycle needs the first one. `None` if there is no such access.
+fn with_what_a_goal_runs(structure: &Structure<'_>, query: &Query) -> Option<Query> {
+    let mut query = query.clone();
+    match query.goal {
+        Goal::Path(block) => query.run.push(*structure.segment(block).ends.get(1)?),
+        Goal::Cycle(block) => query.run.push(*accesses_of(structure, block).first()?),
+        _ => {}
+    }
+    Some(query)
+}
+
+/// The accesses that may be on a path or a cycle, with their part in it.
+fn parts(structure: &Structure<'_>, goal: Goal) -> FxHashMap<EventId, Part> {
+    let (block, transactions) = match goal {
+        Goal::Path(block) => (block, false),
+        Goal::Cycle(block) => (block, true),
+        _ => return FxHashMap::default(),
+    };
+    let reach = Reach::around(structure, block, transactions);
+    let own = structure.blocks.get(block).thread;
+    let inside: FxHashSet<EventId> = ends(structure, block, transactions).into_iter().collect();
+    let mut last_of: FxHashMap<EventId, EventId> = FxHashMap::default();
+    let mut parts: FxHashMap<EventId, Part> = FxHashMap::default();
+    for e in structure.trace.ids() {
+        let is_inside = inside.contains(&e);
+        let outside = !is_inside
+            && visible_variable(structure.trace, e).is_some()
+            && (transactions || structure.trace.thread(e) != own)
+            && reach.contains(structure, e);
+        if !is_inside && !outside {
+            continue;
+        }
+        let previous = last_of.insert(transaction(structure, e), e);
+        let first = previous.is_none();
+        if let Some(part) = previous.and_then(|p| parts.get_mut(&p)) {
+            part.last = false;
+        }
+        parts.insert(e, Part { inside: is_inside, first, last: true });
+    }
+    parts
+}
+
+/// The accesses of the block that can be on a path or a cycle.
+fn ends(structure: &Structure<'_>, block: BlockId, transactions: bool) -> Vec<EventId> {
+    if transactions { accesses_of(structure, block) } else { structure.segment(block).ends }
+}
+
+/// What the cone has to reach up to for the goal.
+fn steps_of(
+    structure: &Structure<'_>,
+    goal: Goal,
+    parts: &FxHashMap<EventId, Part>,
+) -> Vec<EventId> {
+    match goal {
+        Goal::Broken(read) => {
+            let x = structure.trace.variable(read);
+            x.map_or_else(Vec::new, |x| structure.couples.writes(x).to_vec())
+        }
+        _ => {
+            let mut steps: Vec<EventId> = parts.keys().copied().collect();
+            steps.sort_unstable();
+            steps
+        }
+    }
+}
+
+/// Numbers objects as they come.
+#[derive(Default)]
+struct Numbers(FxHashMap<u32, usize>);
+
+impl Numbers {
+    fn of(&mut self, object: u32) -> usize {
+        let next = self.0.len();
+        *self.0.entry(object).or_insert(next)
+    }
+}
+
+struct Builder<'s, 'q> {
+    structure: &'s Structure<'s>,
+    query: &'q Query,
+    most: &'q [u32],
+    least: Vec<u32>,
+    parts: FxHashMap<EventId, Part>,
+    /// Events whose view must be preserved whatever comes after them.
+    relied_on: FxHashSet<EventId>,
+    /// By thread of the trace: its number here.
+    threads: Vec<Option<usize>>,
+    ids: Vec<ThreadId>,
+    variables: Numbers,
+    locks: Numbers,
+    conditions: Numbers,
+    semaphores: Numbers,
+    barriers: Numbers,
+    slots: FxHashMap<(usize, usize), usize>,
+}
+
+impl<'s, 'q> Builder<'s, 'q> {
+    fn new(
+        structure: &'s Structure<'s>,
+        query: &'q Query,
+        bounds: &'q Bounds,
+        parts: FxHashMap<EventId, Part>,
+    ) -> Self {
+        let mut this = Self {
+            structure,
+            query,
+            most: &bounds.most,
+            least: bounds.least.clone(),
+            parts,
+            relied_on: relied_on(structure, query),
+            threads: vec![None; structure.chains.thread_count()],
+            ids: Vec::new(),
+            variables: Numbers::default(),
+            locks: Numbers::default(),
+            conditions: Numbers::default(),
+            semaphores: Numbers::default(),
+            barriers: Numbers::default(),
+            slots: FxHashMap::default(),
+        };
+        // A thread that runs nothing is here only if something asks for it to be where it is.
+        let named: FxHashSet<ThreadId> =
+            query.next.iter().map(|&e| structure.trace.thread(e)).collect();
+        for t in (0..bounds.most.len()).map(ThreadId::from_index) {
+            if bounds.most[t.index()] > 0 || named.contains(&t) {
+                this.threads[t.index()] = Some(this.ids.len());
+                this.ids.push(t);
+            }
+        }
+        // Variables of the goal come first.
+        let mut goal: Vec<EventId> = this.parts.keys().copied().collect();
+        goal.sort_unstable();
+        for e in goal {
+            if let Some(x) = structure.trace.variable(e) {
+                this.variables.of(x.0);
+            }
+        }
+        this
+    }
+
+    fn place(&self, e: EventId) -> Option<(usize, u32)> {
+        let Structure { trace, chains, .. } = self.structure;
+        let thread = self.threads[trace.thread(e).index()]?;
+        Some((thread, chains.position(e)))
+    }
+
+    fn build(mut self) -> Program<'s> {
+        let goal_variables = self.variables.0.len();
+        let ids = self.ids.clone();
+        let mut threads: Vec<Thread> = ids.iter().map(|&t| self.thread(t)).collect();
+        self.orders(&mut threads);
+        let aim = self.aim();
+        let memories = self.memories(&threads);
+        let counts = self.semaphores.0.iter().map(|(&s, &i)| {
+            let count = self.structure.trace.initial_count(foretell_trace::SemId(s));
+            // More than there are events is as good as any number.
+            (i, count.min(u64::from(u32::MAX / 4)) as u32)
+        });
+        let semaphores = ordered(counts.collect());
+        let parties = self.barriers.0.iter().map(|(&b, &i)| {
+            (i, self.structure.trace.parties(foretell_trace::BarrierId(b)).unwrap_or(1).max(1))
+        });
+        let barriers = ordered(parties.collect());
+        let classes = Classes::new(&threads);
+        let inside = inside(&threads, goal_variables);
+        Program {
+            structure: self.structure,
+            threads,
+            memories,
+            locks: self.locks.0.len(),
+            semaphores,
+            barriers,
+            slots: self.slots.len(),
+            goal_variables,
+            aim,
+            classes,
+            inside,
+        }
+    }
+
+    fn thread(&mut self, t: ThreadId) -> Thread {
+        let Structure { trace, chains, .. } = self.structure;
+        let most = self.most[t.index()];
+        let events = &chains.events(t)[..most as usize];
+        let steps = events.iter().map(|&event| {
+            let act = self.act(event, chains.position(event) + 1 == most);
+            Step { event, act, after: Vec::new(), before: Vec::new() }
+        });
+        let steps: Vec<Step> = steps.collect();
+        let least = self.least[t.index()];
+        let relied = least > 0 && self.relied_on.contains(&chains.events(t)[least as usize - 1]);
+        let stop = self.query.next.iter().find(|&&e| trace.thread(e) == t);
+        Thread {
+            steps,
+            fork: chains.fork(t).and_then(|f| self.place(f)),
+            least,
+            intact: if relied { least } else { least.saturating_sub(1) },
+            stop: stop.map(|&e| chains.position(e)),
+        }
+    }
+
+    /// What an event does, as far as anybody can tell. `end`: its thread runs no further.
+    fn act(&mut self, e: EventId, end: bool) -> Act {
+        let structure = self.structure;
+        let op = structure.trace.op(e);
+        if op.is_access() {
+            return self.access(e, op, end);
+        }
+        let entered = structure.locks.entered_at(e).map(|s| structure.locks.get(s));
+        match structure.trace.event(e).kind {
+            EventKind::Acquire { lock } | EventKind::AcquireShared { lock } => {
+                entered.map_or(Act::Local, |section| Act::Enter {
+                    lock: self.locks.of(lock.0),
+                    shared: section.shared,
+                })
+            }
+            EventKind::Release { lock } | EventKind::ReleaseShared { lock } => {
+                let held = structure.locks.held_before(e).iter().map(|&s| structure.locks.get(s));
+                match held.into_iter().find(|s| s.lock == lock && s.exit == Some(e)) {
+                    Some(section) => {
+                        Act::Exit { lock: self.locks.of(lock.0), shared: section.shared }
+                    }
+                    None => Act::Local,
+                }
+            }
+            EventKind::TryFailed { .. } if end && !self.relied_on.contains(&e) => Act::Local,
+            EventKind::TryFailed { lock } => Act::TryFailed { lock: self.locks.of(lock.0) },
+            EventKind::Wait { cond, lock } => {
+                Act::Wait { cond: self.conditions.of(cond.0), lock: self.locks.of(lock.0) }
+            }
+            EventKind::Woken { cond, lock } => {
+                Act::Woken { cond: self.conditions.of(cond.0), lock: self.locks.of(lock.0) }
+            }
+            EventKind::TimedOut { cond, lock } => {
+                Act::TimedOut { cond: self.conditions.of(cond.0), lock: self.locks.of(lock.0) }
+            }
+            EventKind::Notify { cond } => {
+                Act::Notify { cond: self.conditions.of(cond.0), all: false }
+            }
+            EventKind::NotifyAll { cond } => {
+                Act::Notify { cond: self.conditions.of(cond.0), all: true }
+            }
+            EventKind::Post { sem } => Act::Post { sem: self.semaphores.of(sem.0) },
+            EventKind::Down { sem } => Act::Down { sem: self.semaphores.of(sem.0) },
+            EventKind::Arrive { barrier } => {
+                let (barrier, slot) = self.slot(e, barrier.0);
+                Act::Arrive { barrier, slot }
+            }
+            EventKind::Leave { barrier } => {
+                let (barrier, slot) = self.slot(e, barrier.0);
+                Act::Leave { barrier, slot }
+            }
+            EventKind::Join { thread } => self.join(thread),
+            _ => Act::Local,
+        }
+    }
+
+    fn join(&self, thread: ThreadId) -> Act {
+        let count = self.structure.chains.events(thread).len() as u32;
+        match self.threads[thread.index()] {
+            _ if count == 0 => Act::Local,
+            Some(i) if self.most[thread.index()] == count => Act::Join { thread: i, count },
+            _ => Act::Never,
+        }
+    }
+
+    fn slot(&mut self, e: EventId, barrier: u32) -> (usize, usize) {
+        let barrier = self.barriers.of(barrier);
+        let thread = self.threads[self.structure.trace.thread(e).index()].unwrap_or(0);
+        let next = self.slots.len();
+        (barrier, *self.slots.entry((barrier, thread)).or_insert(next))
+    }
+
+    fn access(&mut self, e: EventId, op: Op, end: bool) -> Act {
+        let trace = self.structure.trace;
+        let Some(x) = trace.variable(e) else { return Act::Local };
+        let matters = !end
+            || op.writes()
+            || self.relied_on.contains(&e)
+            || self.query.goal == Goal::Broken(e);
+        let part = self.parts.get(&e).copied();
+        let (reads, writes) = (op.reads() && matters, op.writes());
+        let opaque = trace.is_opaque(x);
+        if !reads && !writes && !opaque && part.is_none() {
+            return Act::Local;
+        }
+        Act::Access(Access { var: self.variables.of(x.0), reads, writes, opaque, part })
+    }
+
+    fn orders(&self, threads: &mut [Thread]) {
+        for &(a, b) in &self.query.order {
+            let (Some(first), Some(second)) = (self.place(a), self.place(b)) else { continue };
+            if let Some(step) = threads[second.0].steps.get_mut(second.1 as usize) {
+                step.after.push(first);
+            }
+            if let Some(step) = threads[first.0].steps.get_mut(first.1 as usize) {
+                step.before.push(second);
+            }
+        }
+    }
+
+    fn aim(&mut self) -> Aim {
+        let trace = self.structure.trace;
+        let own = |this: &Self, block| {
+            let thread = this.structure.blocks.get(block).thread;
+            this.threads[thread.index()].unwrap_or(0)
+        };
+        match self.query.goal {
+            Goal::Reach => Aim::Reach,
+            Goal::Broken(read) => {
+                let (thread, position) = self.place(read).unwrap_or((0, u32::MAX));
+                Aim::Broken { thread, position }
+            }
+            Goal::Overwritten(write) => {
+                let x = trace.variable(write).map_or(u32::MAX, |x| x.0);
+                Aim::Overwritten { var: self.variables.of(x), cell: cell_of(Some(write)) }
+            }
+            Goal::Path(block) => {
+                let last = self.parts.iter().filter(|(_, p)| p.inside).map(|(&e, _)| e).max();
+                let end = last.map_or(0, |e| self.structure.chains.position(e) + 1);
+                Aim::Path { thread: own(self, block), end }
+            }
+            Goal::Cycle(block) => Aim::Cycle { thread: own(self, block) },
+        }
+    }
+
+    /// Who observes what.
+    fn memories(&self, threads: &[Thread]) -> Vec<Memory> {
+        let Structure { trace, couples, model, .. } = self.structure;
+        let by_value = *model != Model::View;
+        let mut memories = vec![Memory::default(); self.variables.0.len()];
+        let mut writes: Vec<Vec<EventId>> = vec![Vec::new(); memories.len()];
+        let mut reads: Vec<Vec<(usize, u32, EventId)>> = vec![Vec::new(); memories.len()];
+        for (t, thread) in threads.iter().enumerate() {
+            for (position, step) in thread.steps.iter().enumerate() {
+                let Act::Access(access) = step.act else { continue };
+                if access.writes {
+                    writes[access.var].push(step.event);
+                }
+                if access.reads {
+                    reads[access.var].push((t, position as u32, step.event));
+                }
+            }
+        }
+        for (x, memory) in memories.iter_mut().enumerate() {
+            // By value: the cells that hold it.
+            let mut holders: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
+            if by_value {
+                for &w in &writes[x] {
+                    if let Some(value) = trace.written_value(w) {
+                        holders.entry(value.0).or_default().push(cell_of(Some(w)));
+                    }
+                }
+                let initial = reads[x].first().and_then(|r| trace.variable(r.2));
+                if let Some(value) = initial.and_then(|x| couples.initial(x)) {
+                    holders.entry(value.0).or_default().push(cell_of(None));
+                }
+            }
+            for &(t, position, read) in &reads[x] {
+                let observed = cell_of(couples.observed(read));
+                let mut cells = vec![observed];
+                if let Some(value) = trace.read_value(read).filter(|_| by_value) {
+                    cells.extend(holders.get(&value.0).into_iter().flatten());
+                }
+                cells.sort_unstable();
+                cells.dedup();
+                if position < threads[t].intact && cells.len() == 1 {
+                    memory.owed.entry(observed).or_default().push((t, position));
+                }
+                for cell in cells {
+                    let readers = memory.readers.entry(cell).or_default();
+                    match readers.iter_mut().find(|(thread, _)| *thread == t) {
+                        Some((_, last)) => *last = position.max(*last),
+                        None => readers.push((t, position)),
+                    }
+                }
+            }
+        }
+        memories
+    }
+}
+
+/// The events whose view a query relies on whatever happens after them.
+fn relied_on(structure: &Structure<'_>, query: &Query) -> FxHashSet<EventId> {
+    let Structure { trace, chains, .. } = structure;
+    let mut events: FxHashSet<EventId> =
+        query.next.iter().filter_map(|&e| chains.previous(trace, e)).collect();
+    if let Goal::Overwritten(_) = query.goal {
+        let threads = (0..chains.thread_count()).map(ThreadId::from_index);
+        events.extend(threads.filter_map(|t| chains.events(t).last()));
+    }
+    events
+}
+
+/// Values in the order of their numbers.
+fn ordered(mut numbered: Vec<(usize, u32)>) -> Vec<u32> {
+    numbered.sort_unstable();
+    numbered.into_iter().map(|(_, value)| value).collect()
+}
+
+/// By variable of the goal, where the block first accesses and first writes it.
+fn inside(threads: &[Thread], variables: usize) -> Vec<(u32, u32)> {
+    let mut first = vec![(u32::MAX, u32::MAX); variables];
+    for (position, step) in threads.iter().flat_map(|t| t.steps.iter().enumerate()) {
+        let Act::Access(access) = step.act else { continue };
+        if access.part.is_some_and(|p| p.inside) {
+            let position = position as u32;
+            let (any, write) = &mut first[access.var];
+            *any = position.min(*any);
+            if access.writes {
+                *write = position.min(*write);
+            }
+        }
+    }
+    first
+}

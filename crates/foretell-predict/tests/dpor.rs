@@ -1,0 +1,230 @@
+//! The explicit engine against brute force: the same findings on random traces of every family, none missing,
+//! none extra, with every candidate put to the engine. Every witness is put to the checker.
+//!
+//! Reductions that lose an interleaving show here and nowhere else, so there are thousands of traces in both
+//! models; `FORETELL_SEEDS=20000 cargo test --release -p foretell-predict --test dpor` is the long soak.
+
+mod common;
+
+use foretell_brute::Findings;
+use foretell_generate::{Family, Params, generate};
+use foretell_model::Structure;
+use foretell_predict::analyses::{Analysis, Candidate, candidates};
+use foretell_predict::driver::{Options, predict};
+use foretell_predict::engine::{Effort, Engine};
+use foretell_predict::engines::dpor::{DporEngine, DporOptions};
+use foretell_predict::engines::order::OrderEngine;
+use foretell_predict::engines::{EngineKind, EngineOptions};
+use foretell_predict::finding::Finding;
+use foretell_predict::query::{Limit, Verdict};
+use foretell_trace::{Model, Trace};
+use foretell_verify::Checker;
+
+/// Every finding of an engine, and the candidates that it left undecided.
+fn predicted(
+    structure: &Structure<'_>,
+    options: DporOptions,
+) -> (Findings, Vec<(Candidate, String)>, Effort) {
+    let checker = Checker::new(structure.trace, structure.model);
+    let mut engine = DporEngine::new(structure, options);
+    let (mut found, mut undecided) = (Vec::new(), Vec::new());
+    for candidate in Analysis::ALL.into_iter().flat_map(|a| candidates(structure, a)) {
+        match engine.decide(&candidate.query(), &Limit::default()) {
+            Verdict::Impossible => {}
+            Verdict::Undecided(reason) => undecided.push((candidate, reason)),
+            Verdict::Witness(schedule) => {
+                let name = engine.name();
+                match Finding::new(structure, &checker, &candidate, &schedule, name) {
+                    Ok(finding) => found.push(finding),
+                    Err(defect) => panic!("{defect}\n{}", common::show(structure.trace)),
+                }
+            }
+        }
+    }
+    (common::as_brute(&found), undecided, engine.effort())
+}
+
+fn seeds() -> u64 {
+    std::env::var("FORETELL_SEEDS").ok().and_then(|s| s.parse().ok()).unwrap_or(2_000)
+}
+
+fn agree(family: Family) {
+    for seed in 0..seeds() {
+        let trace = generate(family, &Params::small(family, 9_000_000 + seed));
+        for model in [Model::View, Model::Value] {
+            let Some(expected) = foretell_brute::findings_within(&trace, model, 200_000) else {
+                continue;
+            };
+            let structure = Structure { segmented: seed % 4 != 3, ..Structure::new(&trace, model) };
+            let (actual, undecided, _) = predicted(&structure, DporOptions::default());
+            let shown = || format!("{family} seed {seed} {model}\n{}", common::show(&trace));
+            assert_eq!(undecided, [], "{}", shown());
+            assert_eq!(actual, expected, "{}", shown());
+        }
+    }
+}
+
+macro_rules! families {
+    ($($test:ident $family:ident;)*) => {$(
+        #[test]
+        fn $test() {
+            agree(Family::$family);
+        }
+    )*};
+}
+
+families! {
+    uniform Uniform;
+    locks Locks;
+    inversion Inversion;
+    queue Queue;
+    fork_join ForkJoin;
+    blocks Blocks;
+    lucky Lucky;
+    mixed Mixed;
+    readers_writers ReadersWriters;
+    sync Sync;
+    values Values;
+    symbolic_without_symbols Symbolic;
+    waiters Waiters;
+}
+
+/// On longer traces the two engines are compared with each other.
+#[test]
+fn longer_traces_agree_with_the_order_engine() {
+    let (mut decided, mut undecided) = (0, 0);
+    for &family in Family::ALL.iter().filter(|&&f| f != Family::Scalable) {
+        for seed in 0..4 {
+            let small = Params::small(family, 70_000 + seed);
+            let trace = generate(family, &Params { events: 60, ..small });
+            let structure = Structure::new(
+                &trace,
+                if trace.ids().any(|e| trace.read_value(e).is_some()) {
+                    Model::Value
+                } else {
+                    Model::View
+                },
+            );
+            let options = DporOptions { nodes: 2_000, ..DporOptions::default() };
+            let mut explicit = DporEngine::new(&structure, options);
+            let mut order = OrderEngine::new(&structure);
+            for candidate in Analysis::ALL.into_iter().flat_map(|a| candidates(&structure, a)) {
+                let query = candidate.query();
+                let possible = match explicit.decide(&query, &Limit::default()) {
+                    Verdict::Undecided(reason) => {
+                        assert_eq!(reason, "node budget");
+                        undecided += 1;
+                        continue;
+                    }
+                    verdict => verdict != Verdict::Impossible,
+                };
+                decided += 1;
+                let expected = order.decide(&query, &Limit::default()) != Verdict::Impossible;
+                let shown = || format!("{family} seed {seed}\n{}", common::show(&trace));
+                assert_eq!(possible, expected, "{candidate:?} {}", shown());
+            }
+        }
+    }
+    assert!(decided > 20 * undecided, "{decided} decided, {undecided} not");
+}
+
+/// A bounded search says "bounded" where it has not seen everything, never "impossible"; what it finds is true,
+/// and with enough switches it finds all.
+#[test]
+fn context_bounds_never_say_impossible() {
+    let (mut bounded, mut found) = (0, 0);
+    for &family in Family::ALL.iter().filter(|&&f| f != Family::Scalable) {
+        for seed in 0..40 {
+            let trace = generate(family, &Params::small(family, 9_500_000 + seed));
+            let structure = Structure::new(&trace, Model::View);
+            let (exact, _, _) = predicted(&structure, DporOptions::default());
+            let mut fewest = usize::MAX;
+            for context_bound in [0, 1, 2, 40] {
+                let options =
+                    DporOptions { context_bound: Some(context_bound), ..Default::default() };
+                let (some, undecided, _) = predicted(&structure, options);
+                assert!(undecided.iter().all(|(_, reason)| reason == "bounded"));
+                assert!(undecided.len() <= fewest, "{family} seed {seed}");
+                fewest = undecided.len();
+                bounded += undecided.len();
+                found += count(&some);
+                let missing = count(&exact) - count(&some);
+                assert!(missing <= undecided.len(), "{family} seed {seed} bound {context_bound}");
+                if context_bound == 40 {
+                    assert_eq!((some, undecided.len()), (exact.clone(), 0));
+                }
+            }
+        }
+    }
+    assert!(bounded > 100 && found > 1000, "{bounded} bounded, {found} found");
+}
+
+fn count(findings: &Findings) -> usize {
+    findings.races.len()
+        + findings.atomicity.len()
+        + findings.serializability.len()
+        + findings.transactions.len()
+        + findings.nondeterministic_reads.len()
+        + findings.final_values.len()
+        + findings.deadlocks.len()
+}
+
+/// Trace segmentation, Figure 1: e2 → e4 → e3. One switch into T2 and one back; the first is needed for the read's
+/// writer, so it is significant.
+#[test]
+fn figure_1_needs_one_switch() {
+    let trace = common::trace("T2|w(p)\nT1|begin\nT1|r(p)\nT1|r(p)\nT1|end\nT2|w(p)");
+    let structure = Structure::new(&trace, Model::View);
+    let query = Candidate::Serializability(foretell_model::BlockId(0)).query();
+    let decide = |context_bound| {
+        let options = DporOptions { context_bound, ..DporOptions::default() };
+        DporEngine::new(&structure, options).decide(&query, &Limit::default())
+    };
+    assert_eq!(decide(Some(0)), Verdict::Undecided("bounded".to_owned()));
+    assert!(matches!(decide(Some(2)), Verdict::Witness(_)));
+    assert!(matches!(decide(None), Verdict::Witness(_)));
+}
+
+#[test]
+fn a_node_budget_ends_the_search() {
+    let trace = generate(Family::Uniform, &Params { events: 60, ..Params::of(Family::Uniform) });
+    let options = Options {
+        all: true,
+        jobs: 1,
+        engine: EngineKind::Dpor,
+        engine_options: EngineOptions {
+            dpor: DporOptions { nodes: 3, context_bound: None },
+            ..EngineOptions::default()
+        },
+        ..Options::default()
+    };
+    let prediction = predict(&trace, Model::View, &options).expect("no witness is refused");
+    assert!(!prediction.undecided.is_empty());
+    assert!(prediction.undecided.iter().all(|(_, reason)| reason == "node budget"));
+    assert_eq!(prediction.effort.memory_outs, prediction.undecided.len() as u64);
+    assert!(prediction.effort.nodes > 0 && prediction.effort.interleavings > 0);
+}
+
+fn nodes(trace: &Trace) -> u64 {
+    let structure = Structure::new(trace, Model::View);
+    predicted(&structure, DporOptions::default()).2.nodes
+}
+
+/// Threads that have nothing to do with each other do not multiply.
+#[test]
+fn independent_threads_are_not_interleaved() {
+    let lone: Vec<String> =
+        (0..12).flat_map(|t| (0..6).map(move |i| format!("T{t}|w(x{t}_{i})"))).collect();
+    let few = nodes(&common::trace(&(lone[..12].join("\n") + "\nA|w(y)\nB|w(y)")));
+    let many = nodes(&common::trace(&(lone.join("\n") + "\nA|w(y)\nB|w(y)")));
+    // Only the query about y's final value asks for all events: each once.
+    assert_eq!(many - few, 60);
+    let joined: Vec<String> = (0..12)
+        .flat_map(|t| {
+            let work = (0..6).map(move |i| format!("T{t}|w(x{t}_{i})"));
+            work.chain([format!("A|join(T{t})")])
+        })
+        .collect();
+    let after = nodes(&common::trace(&(joined.join("\n") + "\nA|w(y)\nB|w(y)")));
+    assert!(after < 400, "{after} states for {} events", joined.len());
+}
