@@ -76,8 +76,10 @@ impl Couples {
         if writer == self.observed(read) {
             return true;
         }
-        if self.model == Model::View {
-            return false;
+        match self.model {
+            Model::View => return false,
+            Model::Symbolic => return true,
+            Model::Value => {}
         }
         let Some(value) = trace.read_value(read) else { return false };
         match writer {

@@ -267,11 +267,11 @@ impl Sweep<'_> {
         let (trace, couples) = (self.trace, self.couples);
         let x = trace.variable(read)?;
         let observed = couples.observed(read)?;
-        let mut needs = self.run_needs(observed);
-        let Some(value) = trace.read_value(read) else { return Some(needs) };
         if couples.preserves(trace, read, None) {
             return None;
         }
+        let mut needs = self.run_needs(observed);
+        let Some(value) = trace.read_value(read) else { return Some(needs) };
         let Some(others) = self.writers_of_value.get(&(x.0, value.0)) else { return Some(needs) };
         if others.len() > MOST_WRITERS_COMPARED
             && others.iter().any(|&w| couples.preserves(trace, read, Some(w)) && w != observed)

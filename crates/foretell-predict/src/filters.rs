@@ -14,7 +14,7 @@
 //!   that all of them need cannot be reached.
 
 use foretell_model::{SectionId, Structure};
-use foretell_trace::EventId;
+use foretell_trace::{EventId, Model};
 
 use crate::analyses::Candidate;
 use crate::reachability::Reach;
@@ -178,9 +178,13 @@ fn took_since(structure: &Structure<'_>, held: SectionId, now: EventId, other: S
         .any(|s| !(s.shared && other.shared))
 }
 
-/// Whether another thread writes the variable of a read: without that it always sees the same.
+/// Whether another thread writes the variable of a read: without that it always sees the same, but for
+/// the symbolic model, where its own thread may write something else.
 fn has_challenger(structure: &Structure<'_>, read: EventId) -> bool {
     let trace = structure.trace;
+    if structure.model == Model::Symbolic {
+        return true;
+    }
     let Some(x) = trace.variable(read) else { return false };
     structure.couples.writes(x).iter().any(|&w| trace.thread(w) != trace.thread(read))
 }

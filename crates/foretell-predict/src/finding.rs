@@ -1,7 +1,7 @@
 //! A finding: a candidate with its pattern and a witness that the independent checker has accepted.
 
 use foretell_model::Structure;
-use foretell_trace::EventId;
+use foretell_trace::{EventId, Model};
 use foretell_verify::{Checker, Form, Pattern, Refusal};
 use rustc_hash::FxHashSet;
 
@@ -73,7 +73,10 @@ fn show(
             (Pattern::Race { a, b }, short)
         }
         Candidate::Atomicity(c, r, c2) => {
-            let short = shorten(structure, schedule, &[c, r, c2], &[], &[]);
+            // In the symbolic model the values that the three find decide whether they conflict.
+            let symbolic = structure.model == Model::Symbolic;
+            let views = if symbolic { &[c, r, c2][..] } else { &[] };
+            let short = shorten(structure, schedule, &[c, r, c2], views, &[]);
             (Pattern::Atomicity { c, r, c2 }, short)
         }
         Candidate::Serializability(block) => {

@@ -16,6 +16,9 @@ pub struct Query {
     pub next: Vec<EventId>,
     /// Pairs of events of `run`: the first runs before the second.
     pub order: Vec<(EventId, EventId)>,
+    /// Pairs of conflicting events of `run`, the earlier first, whose conflict must be real for the values at
+    /// hand. Only the symbolic model has conflicts that are not.
+    pub real: Vec<(EventId, EventId)>,
     /// What else has to be the case.
     pub goal: Goal,
 }

@@ -24,7 +24,7 @@ pub fn shorten(
     views: &[EventId],
     next: &[EventId],
 ) -> Vec<EventId> {
-    let facts = Facts::new(structure, schedule);
+    let facts = Facts::new(structure, schedule, views);
     let kept = facts.trim(structure, schedule, [keep, views, next]);
     tidy(structure, &kept)
 }
@@ -39,7 +39,7 @@ struct Facts {
 }
 
 impl Facts {
-    fn new(structure: &Structure<'_>, schedule: &[EventId]) -> Self {
+    fn new(structure: &Structure<'_>, schedule: &[EventId], views: &[EventId]) -> Self {
         let mut facts = Self { seen: FxHashMap::default(), needs: FxHashMap::default() };
         let trace = structure.trace;
         let mut last_write: FxHashMap<u32, EventId> = FxHashMap::default();
@@ -49,7 +49,8 @@ impl Facts {
         let mut conditions: FxHashMap<u32, Vec<EventId>> = FxHashMap::default();
         for &e in schedule {
             if let Some(x) = trace.variable(e) {
-                if let Some(&w) = last_write.get(&x.0).filter(|_| trace.op(e).reads()) {
+                let sees = trace.op(e).reads() || views.contains(&e);
+                if let Some(&w) = last_write.get(&x.0).filter(|_| sees) {
                     facts.seen.insert(e, w);
                 }
                 if trace.op(e).writes() {

@@ -50,9 +50,13 @@ fn seeds() -> u64 {
 }
 
 fn agree(family: Family, seeds: std::ops::Range<u64>, filters: Filters) {
+    agree_in(&[Model::View, Model::Value], family, seeds, filters);
+}
+
+fn agree_in(models: &[Model], family: Family, seeds: std::ops::Range<u64>, filters: Filters) {
     for seed in seeds {
         let trace = generate(family, &Params::small(family, seed));
-        for model in [Model::View, Model::Value] {
+        for &model in models {
             let Some(expected) = foretell_brute::findings_within(&trace, model, 200_000) else {
                 continue;
             };
@@ -106,4 +110,20 @@ families! {
     values Values;
     symbolic_without_symbols Symbolic;
     waiters Waiters;
+}
+
+/// The symbolic model on traces with registers, expressions and guards, with and without filters.
+#[test]
+fn symbolic_model() {
+    let models = &[Model::Symbolic];
+    agree_in(models, Family::Symbolic, 0..seeds(), Filters::default());
+    agree_in(models, Family::Symbolic, 1_000_000..1_000_000 + seeds() / 10, Filters::NONE);
+}
+
+/// Where nothing depends on a value, no read of the symbolic model is ever broken.
+#[test]
+fn symbolic_model_without_symbols() {
+    for &family in Family::ALL.iter().filter(|&&f| f != Family::Scalable) {
+        agree_in(&[Model::Symbolic], family, 0..seeds() / 20, Filters::default());
+    }
 }

@@ -21,7 +21,7 @@ use rustc_hash::FxHashMap;
 pub use eval::{Answer, Evaluator, eval};
 pub use parse::{MAX_DEPTH, parse, parse_guard, parse_value};
 pub use print::{print, print_with};
-pub use sort::{Sort, sorts};
+pub use sort::{Sort, result_sort, sorts};
 
 use crate::{ExprId, RegId, Value};
 

@@ -14,7 +14,8 @@ use crate::reachability::accesses_of;
 
 /// c, r, c' run in this order.
 pub fn query(c: EventId, r: EventId, c2: EventId) -> Query {
-    Query { run: vec![r, c2], order: vec![(c, r), (r, c2)], ..Query::default() }
+    let steps = vec![(c, r), (r, c2)];
+    Query { run: vec![r, c2], order: steps.clone(), real: steps, ..Query::default() }
 }
 
 /// Every unserializable triple. Accesses that share an inner block share its outermost block, so

@@ -58,8 +58,11 @@ pub fn sorts(trace: &Trace) -> Vec<Option<Sort>> {
     sorts
 }
 
-/// The sort of an operator applied to arguments of these sorts, or what is wrong with them.
-pub(super) fn result_sort(op: ExprOp, args: &[Sort]) -> Result<Sort, String> {
+/// The sort of an operator applied to arguments of these sorts.
+///
+/// # Errors
+/// What is wrong with them.
+pub fn result_sort(op: ExprOp, args: &[Sort]) -> Result<Sort, String> {
     use ExprOp::*;
     let (least, most) = arity(op);
     if args.len() < least || args.len() > most {

@@ -221,24 +221,19 @@ impl Predict {
     }
 
     fn choose_model(&self, path: &Path, trace: &Trace) -> Result<Model, Failure> {
-        match self.model {
-            ModelChoice::Given(Model::Symbolic) => Err(Failure::input(
-                path,
-                "no engine decides the symbolic model yet: use --model value or --model view",
-            )),
-            ModelChoice::Given(model) => Ok(model),
-            ModelChoice::Auto => match Model::auto(trace) {
-                Model::Symbolic => {
-                    let path = path.display();
-                    complain(&format!(
-                        "{path}: symbolic trace, analysed in the value model, which admits fewer \
-                         interleavings"
-                    ));
-                    Ok(Model::Value)
-                }
-                model => Ok(model),
-            },
+        let model = match self.model {
+            ModelChoice::Given(model) => model,
+            ModelChoice::Auto => Model::auto(trace),
+        };
+        if model == Model::Symbolic && self.engine.0 != EngineKind::Order {
+            let message = format!(
+                "--engine {} does not know the symbolic model: use --engine order, --model value or \
+                 --model view",
+                self.engine.0
+            );
+            return Err(Failure::input(path, message));
         }
+        Ok(model)
     }
 
     fn predict(

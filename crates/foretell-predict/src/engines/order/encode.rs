@@ -24,6 +24,8 @@
 
 mod conditions;
 
+use std::rc::Rc;
+
 use foretell_model::{SectionId, Structure, WaitId};
 use foretell_order::{Chain, Lit, Node, Solver};
 use foretell_trace::{CondId, EventId, LockId};
@@ -31,6 +33,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::linearize::Proposal;
 use super::simulate::{Demands, Violation};
+use super::symbolic::{Facts, Symbols};
 
 /// Stands for the end of the interleaving where an event is expected.
 pub(crate) const END: EventId = EventId(u32::MAX);
@@ -57,13 +60,16 @@ pub(crate) struct Encoding<'s> {
     wakes_by_wait: FxHashMap<WaitId, Vec<EventId>>,
     woken_written: FxHashSet<EventId>,
     timed_written: FxHashSet<CondId>,
+    /// The values of the symbolic model.
+    pub(super) symbols: Symbols,
 }
 
 /// Why an encoding cannot go on.
 pub(crate) struct TooLarge(pub(crate) String);
 
 impl<'s> Encoding<'s> {
-    pub(crate) fn new(structure: &'s Structure<'s>) -> Self {
+    /// Nothing but forks and joins; `facts` are for the symbolic model.
+    pub(crate) fn new(structure: &'s Structure<'s>, facts: Option<Rc<Facts>>) -> Self {
         let mut solver = Solver::new();
         let chains = (0..structure.chains.thread_count()).map(|_| solver.add_chain()).collect();
         let end_chain = solver.add_chain();
@@ -86,6 +92,7 @@ impl<'s> Encoding<'s> {
             wakes_by_wait: FxHashMap::default(),
             woken_written: FxHashSet::default(),
             timed_written: FxHashSet::default(),
+            symbols: Symbols::new(facts),
         };
         this.forks_and_joins();
         this
@@ -265,7 +272,7 @@ impl<'s> Encoding<'s> {
 
     /// The writers that `read` could see by program order and must-happen-before, and that
     /// preserve it, or those that do not.
-    fn writers(&self, read: EventId, preserving: bool) -> Vec<Option<EventId>> {
+    pub(super) fn writers(&self, read: EventId, preserving: bool) -> Vec<Option<EventId>> {
         let structure = self.structure;
         let (trace, chains, couples) = (structure.trace, &structure.chains, &structure.couples);
         let Some(x) = trace.variable(read) else { return Vec::new() };
@@ -299,7 +306,7 @@ impl<'s> Encoding<'s> {
     }
 
     /// If `lit` (which says that `read` sees `writer`), `other` is not between the two.
-    fn nothing_between(
+    pub(super) fn nothing_between(
         &mut self,
         lit: Lit,
         writer: Option<EventId>,

@@ -13,7 +13,7 @@
 
 use foretell_model::{BlockId, Structure};
 use foretell_order::Lit;
-use foretell_trace::{EventId, ThreadId};
+use foretell_trace::{EventId, Model, ThreadId};
 use rustc_hash::FxHashMap;
 
 use super::encode::{Encoding, TooLarge};
@@ -56,6 +56,10 @@ impl Asked {
                     assumptions.push(!encoding.ran(next));
                 }
                 assumptions.push(encoding.ran(read));
+                if encoding.structure.model == Model::Symbolic {
+                    // No view is broken there; what the read sees is a matter of values.
+                    return Ok(Some(Asked::Nothing));
+                }
                 assumptions.push(encoding.broken(read));
                 Ok(Some(Asked::Broken(read)))
             }

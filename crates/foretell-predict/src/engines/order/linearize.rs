@@ -21,7 +21,12 @@ pub(crate) struct Proposal {
 impl Proposal {
     /// The whole sequence.
     pub(crate) fn schedule(&self) -> Vec<EventId> {
-        (0..self.prefix).map(EventId).chain(self.tail.iter().copied()).collect()
+        self.events().collect()
+    }
+
+    /// Its events, one after the other.
+    pub(crate) fn events(&self) -> impl Iterator<Item = EventId> + '_ {
+        (0..self.prefix).map(EventId).chain(self.tail.iter().copied())
     }
 }
 

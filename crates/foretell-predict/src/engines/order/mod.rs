@@ -32,16 +32,20 @@ mod linearize;
 #[cfg(test)]
 mod mutations;
 mod simulate;
+mod symbolic;
+
+use std::rc::Rc;
 
 use foretell_model::Structure;
 use foretell_model::must::Frontier;
 use foretell_order::{Answer, Lit};
-use foretell_trace::{EventId, Op, ThreadId};
+use foretell_trace::{EventId, Model, Op, ThreadId};
 
 use self::attempt::Attempt;
-use self::encode::Encoding;
+use self::encode::{Encoding, TooLarge};
 use self::goals::Asked;
 use self::simulate::Simulator;
+use self::symbolic::Facts;
 use crate::engine::Engine;
 use crate::query::{Goal, Limit, Query, Verdict};
 
@@ -56,6 +60,8 @@ pub struct OrderEngine<'s> {
     /// `None` as long as nothing had to be searched for.
     encoding: Option<Encoding<'s>>,
     simulator: Simulator,
+    /// In the symbolic model: what the trace says about values.
+    facts: Option<Rc<Facts>>,
     /// The latest event that the last query which was searched for named.
     last_place: EventId,
     rounds: u64,
@@ -64,7 +70,9 @@ pub struct OrderEngine<'s> {
 impl<'s> OrderEngine<'s> {
     /// An engine that knows nothing yet.
     pub fn new(structure: &'s Structure<'s>) -> Self {
-        Self { attempt: Some(Attempt::new(structure)), ..Self::search_only(structure) }
+        // An attempt knows nothing of values.
+        let attempt = (structure.model != Model::Symbolic).then(|| Attempt::new(structure));
+        Self { attempt, ..Self::search_only(structure) }
     }
 
     /// An engine that puts every query to the solver, however easy it is. The verdicts are the same.
@@ -74,6 +82,7 @@ impl<'s> OrderEngine<'s> {
             attempt: None,
             encoding: None,
             simulator: Simulator::new(structure),
+            facts: (structure.model == Model::Symbolic).then(|| Rc::new(Facts::new(structure))),
             last_place: EventId(0),
             rounds: 0,
         }
@@ -95,7 +104,7 @@ impl<'s> OrderEngine<'s> {
             self.last_place = place;
             stale |= distance > 1_000 + 4 * known;
         }
-        old.filter(|_| !stale).unwrap_or_else(|| Encoding::new(self.structure))
+        old.filter(|_| !stale).unwrap_or_else(|| Encoding::new(self.structure, self.facts.clone()))
     }
 
     /// What has run in every interleaving that the query asks for; `None` if there is none.
@@ -151,43 +160,52 @@ impl<'s> OrderEngine<'s> {
         query: &Query,
         frontier: &Frontier,
         limit: &Limit<'_>,
-    ) -> Verdict {
+    ) -> Result<Verdict, TooLarge> {
         encoding.prefer_little();
         let mut assumptions = self.assume(encoding, query, frontier);
-        let mut asked = match Asked::new(encoding, query.goal, &mut assumptions) {
-            Ok(Some(asked)) => asked,
-            Ok(None) => return Verdict::Impossible,
-            Err(too_large) => return Verdict::Undecided(too_large.0),
+        let Some(mut asked) = Asked::new(encoding, query.goal, &mut assumptions)? else {
+            return Ok(Verdict::Impossible);
         };
+        if self.facts.is_some() {
+            encoding.ask_values(query, &mut assumptions)?;
+        }
         let solver_limit =
             foretell_order::Limit { deadline: limit.deadline, stop: limit.stop, conflicts: None };
         loop {
             if let Some(reason) = limit.reached() {
-                return Verdict::Undecided(reason.to_owned());
+                return Ok(Verdict::Undecided(reason.to_owned()));
             }
             match encoding.solver.solve(&assumptions, &solver_limit) {
                 Answer::Sat => {}
-                Answer::Unsat => return Verdict::Impossible,
+                Answer::Unsat => return Ok(Verdict::Impossible),
                 Answer::Unknown => {
                     let reason = limit.reached().unwrap_or("the solver gave up");
-                    return Verdict::Undecided(reason.to_owned());
+                    return Ok(Verdict::Undecided(reason.to_owned()));
                 }
             }
             self.rounds += 1;
             #[cfg(test)]
             if mutations::circling(self.rounds) {
-                return Verdict::Undecided("a mutation leads in circles".to_owned());
+                return Ok(Verdict::Undecided("a mutation leads in circles".to_owned()));
             }
             let proposal = encoding.candidate(frontier);
             let watch = asked.watched(encoding);
             let outcome = self.simulator.run(self.structure, &proposal, encoding, &watch);
-            if outcome.violations.is_empty() && asked.reached(encoding, &proposal, &outcome) {
-                return Verdict::Witness(proposal.schedule());
+            let values = self.facts.is_some().then(|| encoding.values(proposal.events(), query));
+            let as_asked = values.as_ref().is_none_or(|v| {
+                v.false_guards.is_empty() && symbolic::shown(self.structure, query, v)
+            });
+            if outcome.violations.is_empty()
+                && as_asked
+                && asked.reached(encoding, &proposal, &outcome)
+            {
+                return Ok(Verdict::Witness(proposal.schedule()));
             }
             for violation in &outcome.violations {
-                if let Err(too_large) = encoding.learn(violation) {
-                    return Verdict::Undecided(too_large.0);
-                }
+                encoding.learn(violation)?;
+            }
+            if let Some(values) = values.filter(|_| !as_asked) {
+                encoding.learn_values(&values)?;
             }
         }
     }
@@ -209,9 +227,14 @@ impl Engine for OrderEngine<'_> {
             return Verdict::Witness(found.schedule());
         }
         let mut encoding = self.encoding_for(query);
-        let verdict = self.search(&mut encoding, query, &frontier, limit);
-        self.encoding = Some(encoding);
-        verdict
+        match self.search(&mut encoding, query, &frontier, limit) {
+            Ok(verdict) => {
+                self.encoding = Some(encoding);
+                verdict
+            }
+            // What was written down by half is of no use to the next query.
+            Err(too_large) => Verdict::Undecided(too_large.0),
+        }
     }
 }
 

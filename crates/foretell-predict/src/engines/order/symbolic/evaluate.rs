@@ -1,0 +1,112 @@
+//! The values along a proposal: which guards are false, who saw what.
+
+use foretell_model::Structure;
+use foretell_trace::expr::{Answer, Evaluator};
+use foretell_trace::{EventId, EventKind, ExprId, Value};
+use rustc_hash::FxHashMap;
+
+use super::facts::{initial, known};
+
+/// What an access saw and did.
+#[derive(Clone, Copy)]
+pub(crate) struct Saw {
+    /// The write it saw; `None` is the initial value.
+    pub(crate) writer: Option<EventId>,
+    /// The value before it.
+    pub(crate) before: Option<Value>,
+    /// The value after it.
+    pub(crate) after: Option<Value>,
+}
+
+/// The values along an interleaving.
+#[derive(Default)]
+pub(crate) struct Values {
+    /// Guards that are false or unknown.
+    pub(crate) false_guards: Vec<EventId>,
+    /// The accesses that were asked about and ran.
+    pub(crate) saw: FxHashMap<EventId, Saw>,
+}
+
+/// Computes the values along `schedule`, as if every guard held; `wanted` are the accesses to tell about.
+pub(crate) fn evaluate(
+    structure: &Structure<'_>,
+    schedule: impl Iterator<Item = EventId>,
+    wanted: impl Fn(EventId) -> bool,
+) -> Values {
+    let trace = structure.trace;
+    let mut values = Values::default();
+    let mut run = Run {
+        structure,
+        registers: vec![None; trace.register_count()],
+        evaluator: Evaluator::default(),
+    };
+    // By variable: its last write and its value.
+    let mut memory: FxHashMap<u32, (Option<EventId>, Option<Value>)> = FxHashMap::default();
+    for e in schedule {
+        let Some(x) = trace.variable(e) else {
+            if let EventKind::Guard { expr } = trace.event(e).kind
+                && run.eval(expr).truth() != Some(true)
+            {
+                values.false_guards.push(e);
+            }
+            continue;
+        };
+        let cell = memory.entry(x.0).or_insert_with(|| (None, initial(structure, x)));
+        let (writer, before) = *cell;
+        let after = run.access(e, writer, before);
+        if trace.op(e).writes() {
+            *cell = (Some(e), after);
+        }
+        if wanted(e) {
+            values.saw.insert(e, Saw { writer, before, after });
+        }
+    }
+    values
+}
+
+struct Run<'a> {
+    structure: &'a Structure<'a>,
+    registers: Vec<Option<Value>>,
+    evaluator: Evaluator,
+}
+
+impl Run<'_> {
+    fn eval(&mut self, expr: ExprId) -> Answer {
+        let registers = &self.registers;
+        let value = |r: foretell_trace::RegId| registers.get(r.index()).copied().flatten();
+        self.evaluator.eval(self.structure.trace.exprs(), expr, value)
+    }
+
+    /// The value that an access leaves.
+    fn access(
+        &mut self,
+        e: EventId,
+        writer: Option<EventId>,
+        before: Option<Value>,
+    ) -> Option<Value> {
+        let kind = self.structure.trace.event(e).kind;
+        if let EventKind::Read { register: Some(r), .. }
+        | EventKind::Update { register: Some(r), .. } = kind
+            && let Some(register) = self.registers.get_mut(r.index())
+        {
+            *register = before;
+        }
+        match kind {
+            EventKind::Write { value, expr, .. } => match expr {
+                Some(expr) => self.eval(expr).value(),
+                None => known(self.structure, value),
+            },
+            EventKind::Update { old, new, expr, .. } => match (expr, old) {
+                (Some(expr), _) => self.eval(expr).value(),
+                (None, Some(_)) if before.is_some() && before == known(self.structure, old) => {
+                    known(self.structure, new)
+                }
+                (None, None) if writer == self.structure.couples.observed(e) => {
+                    known(self.structure, new)
+                }
+                _ => None,
+            },
+            _ => before,
+        }
+    }
+}

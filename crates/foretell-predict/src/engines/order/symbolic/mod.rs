@@ -1,0 +1,499 @@
+//! The symbolic model: what reads see decides guards and what is written (semantics sections 2 and 6).
+//!
+//! This is the concurrent static single assignment form of the symbolic-atomicity paper (its section 4): the
+//! value that an access finds in its variable is one of the values that may have been written before it,
+//! chosen by `sees` literals (the paper's π-functions), and what is written is a circuit over those
+//! values, in the same solver that carries the order. Values are machine words.
+//!
+//! Departures from the paper. Nothing is written down before a proposal needs it: a guard becomes a
+//! clause when a proposal runs it and it is false, with just the values that it depends on. That is the
+//! paper's trace-based slicing, decided by the search instead of in advance. An interleaving may stop
+//! anywhere, so the erroneous prefixes of its section 5 are the rule. That no third write comes
+//! between a write and the access that sees it is learnt as in the other models, when a proposal
+//! shows otherwise.
+//!
+//! A value may be unknown, and a variable may hold values of different sorts in turn; [`Symbol`] has room
+//! for both.
+
+mod circuit;
+mod evaluate;
+mod facts;
+#[cfg(test)]
+mod tests;
+mod words;
+
+use std::rc::Rc;
+
+use foretell_model::Structure;
+use foretell_order::Lit;
+use foretell_trace::expr::{Expr, ExprOp, Sort, result_sort};
+use foretell_trace::{EventId, EventKind, ExprId, Value};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use self::circuit::{Circuit, Gates};
+pub(crate) use self::evaluate::{Values, evaluate};
+pub(crate) use self::facts::Facts;
+use self::facts::{initial, known};
+use self::words::{Word, width};
+use super::encode::{Encoding, TooLarge};
+use crate::query::{Goal, Query};
+
+/// Values that are computed from each other in one thread, this many, before the next gets bits of its own.
+const DEEPEST: usize = 100;
+/// More accesses with bits of their own than this are not written down.
+const MOST_VALUES: usize = 200_000;
+
+/// A value that depends on the interleaving: one alternative for each sort it may have. If none is present,
+/// it is unknown.
+#[derive(Clone, Default)]
+pub(super) struct Symbol {
+    alternatives: Vec<Alternative>,
+}
+
+#[derive(Clone)]
+struct Alternative {
+    sort: Sort,
+    present: Lit,
+    bits: Rc<Word>,
+}
+
+/// What was written down about values.
+#[derive(Default)]
+pub(crate) struct Symbols {
+    gates: Gates,
+    facts: Option<Rc<Facts>>,
+    /// The value of the variable just before an access.
+    before: FxHashMap<EventId, Symbol>,
+    /// The value just after a write.
+    after: FxHashMap<EventId, Symbol>,
+    /// For each access in `before`: the writes it may see and the literal that says it does.
+    sees: FxHashMap<EventId, Vec<(Option<EventId>, Lit)>>,
+    /// Accesses with bits of their own that are not connected to what they see yet.
+    loose: Vec<EventId>,
+    guards: FxHashSet<EventId>,
+    depth: usize,
+}
+
+impl Symbols {
+    pub(crate) fn new(facts: Option<Rc<Facts>>) -> Self {
+        Self { facts, ..Self::default() }
+    }
+}
+
+impl Symbol {
+    fn value(circuit: &Circuit<'_>, value: Option<Value>) -> Symbol {
+        let alternatives = value
+            .map(|v| Alternative {
+                sort: Sort::of(v),
+                present: circuit.yes(),
+                bits: Rc::new(circuit.value(v)),
+            })
+            .into_iter()
+            .collect();
+        Symbol { alternatives }
+    }
+
+    fn alternative(&self, sort: Sort) -> Option<&Alternative> {
+        self.alternatives.iter().find(|a| a.sort == sort)
+    }
+
+    /// Adds an alternative that excludes those that are there.
+    fn add(&mut self, circuit: &mut Circuit<'_>, sort: Sort, present: Lit, bits: &Rc<Word>) {
+        if present == circuit.no() {
+            return;
+        }
+        match self.alternatives.iter_mut().find(|a| a.sort == sort) {
+            Some(old) => {
+                old.bits = Rc::new(circuit.choose(present, bits, &old.bits));
+                old.present = circuit.or(present, old.present);
+            }
+            None => self.alternatives.push(Alternative { sort, present, bits: Rc::clone(bits) }),
+        }
+    }
+
+    /// The same, if a condition holds.
+    fn only_if(&self, circuit: &mut Circuit<'_>, condition: Lit) -> Symbol {
+        let mut result = Symbol::default();
+        for a in &self.alternatives {
+            let present = circuit.and(condition, a.present);
+            result.add(circuit, a.sort, present, &a.bits);
+        }
+        result
+    }
+
+    /// Whether two values are known and equal.
+    fn equal(&self, circuit: &mut Circuit<'_>, other: &Symbol) -> Lit {
+        let mut equal = circuit.no();
+        for a in &self.alternatives {
+            if let Some(b) = other.alternative(a.sort) {
+                let same = circuit.equal(&a.bits, &b.bits);
+                let both = circuit.and(a.present, b.present);
+                let here = circuit.and(same, both);
+                equal = circuit.or(equal, here);
+            }
+        }
+        equal
+    }
+
+    /// An operator other than `ite`, for every choice of sorts that it takes.
+    fn apply(circuit: &mut Circuit<'_>, op: ExprOp, args: &[&Symbol]) -> Result<Symbol, TooLarge> {
+        let mut result = Symbol::default();
+        let counts = args.iter().map(|a| a.alternatives.len());
+        let count = counts.clone().try_fold(1usize, |n, c| n.checked_mul(c)).unwrap_or(usize::MAX);
+        if count > 256 {
+            return Err(TooLarge("an expression mixes too many sorts".to_owned()));
+        }
+        for mut choice in 0..count {
+            let mut picked = Vec::with_capacity(args.len());
+            for arg in args {
+                picked.push(&arg.alternatives[choice % arg.alternatives.len()]);
+                choice /= arg.alternatives.len();
+            }
+            let sorts: Vec<Sort> = picked.iter().map(|a| a.sort).collect();
+            let Ok(sort) = result_sort(op, &sorts) else { continue };
+            let present = circuit.all(picked.iter().map(|a| a.present));
+            let words: Vec<&Word> = picked.iter().map(|a| &*a.bits).collect();
+            let bits = Rc::new(circuit.apply(op, &words));
+            result.add(circuit, sort, present, &bits);
+        }
+        Ok(result)
+    }
+
+    fn ite(circuit: &mut Circuit<'_>, condition: &Symbol, yes: &Symbol, no: &Symbol) -> Symbol {
+        let Some(condition) = condition.alternative(Sort::Bool) else { return Symbol::default() };
+        let (present, bit) = (condition.present, condition.bits[0]);
+        let taken = circuit.and(present, bit);
+        let not_taken = circuit.and(present, !bit);
+        let mut result = yes.only_if(circuit, taken);
+        for a in no.only_if(circuit, not_taken).alternatives {
+            result.add(circuit, a.sort, a.present, &a.bits);
+        }
+        result
+    }
+}
+
+impl Encoding<'_> {
+    /// Gates over this encoding's literals.
+    fn circuit(&mut self) -> Circuit<'_> {
+        Circuit { solver: &mut self.solver, gates: &mut self.symbols.gates }
+    }
+
+    /// Computes the values along a proposal, and what the query and the claims of the model are about.
+    pub(crate) fn values(&self, schedule: impl Iterator<Item = EventId>, query: &Query) -> Values {
+        let broken = if let Goal::Broken(read) = query.goal { Some(read) } else { None };
+        evaluate(self.structure, schedule, |e| {
+            self.symbols.sees.contains_key(&e)
+                || broken == Some(e)
+                || query.real.iter().any(|&(a, b)| a == e || b == e)
+        })
+    }
+
+    /// What the query asks of values, as literals to assume.
+    pub(crate) fn ask_values(
+        &mut self,
+        query: &Query,
+        assumptions: &mut Vec<Lit>,
+    ) -> Result<(), TooLarge> {
+        if let Goal::Broken(read) = query.goal {
+            assumptions.push(self.sees_otherwise(read)?);
+        }
+        for &(a, b) in &query.real {
+            assumptions.push(self.real(a, b)?);
+        }
+        self.connect()
+    }
+
+    /// Learns from the values along a proposal that was no witness: guards that are false, and accesses that
+    /// see another write than the model claims.
+    pub(crate) fn learn_values(&mut self, values: &Values) -> Result<(), TooLarge> {
+        for &guard in &values.false_guards {
+            self.guard(guard)?;
+        }
+        self.connect()?;
+        for (&e, saw) in &values.saw {
+            let Some(writer) = saw.writer else { continue };
+            let claims = self.symbols.sees.get(&e).cloned().unwrap_or_default();
+            for (claimed, lit) in claims {
+                if claimed != Some(writer) && self.solver.value(lit) {
+                    self.nothing_between(lit, claimed, e, writer);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// If a guard has run, it is true.
+    fn guard(&mut self, guard: EventId) -> Result<(), TooLarge> {
+        let EventKind::Guard { expr } = self.structure.trace.event(guard).kind else {
+            return Ok(());
+        };
+        if !self.symbols.guards.insert(guard) {
+            return Ok(());
+        }
+        let truth = self.expression(expr, guard, false)?;
+        let ran = self.ran(guard);
+        match truth.alternative(Sort::Bool) {
+            Some(truth) => {
+                self.solver.add_clause(&[!ran, truth.present]);
+                self.solver.add_clause(&[!ran, truth.bits[0]]);
+            }
+            None => {
+                self.solver.add_clause(&[!ran]);
+            }
+        }
+        Ok(())
+    }
+
+    /// A literal that says that a read sees another value than in the trace; another write, where its value
+    /// was not recorded.
+    fn sees_otherwise(&mut self, read: EventId) -> Result<Lit, TooLarge> {
+        let structure = self.structure;
+        let before = self.before(read)?;
+        let Some(value) = known(structure, structure.trace.read_value(read)) else {
+            return Ok(!self.sees_observed(read));
+        };
+        let mut circuit = self.circuit();
+        let observed = Symbol::value(&circuit, Some(value));
+        Ok(!before.equal(&mut circuit, &observed))
+    }
+
+    /// The literal "this access, for which `before` was called, sees the write that it saw in the trace".
+    fn sees_observed(&self, e: EventId) -> Lit {
+        let observed = self.structure.couples.observed(e);
+        let claims = self.symbols.sees.get(&e).into_iter().flatten();
+        let claim = claims.into_iter().find(|(w, _)| *w == observed);
+        claim.map_or(!self.solver.true_lit(), |(_, lit)| *lit)
+    }
+
+    /// A literal that says that the conflict of `a` and the later `b` is real: the two do not commute.
+    fn real(&mut self, a: EventId, b: EventId) -> Result<Lit, TooLarge> {
+        let (first, second) = (self.structure.trace.op(a), self.structure.trace.op(b));
+        let mut differences = Vec::new();
+        if first.writes() && second.writes() {
+            differences.push((self.after(a)?, self.after(b)?));
+        }
+        if first.reads() && second.writes() {
+            differences.push((self.before(a)?, self.after(b)?));
+        }
+        if first.writes() && second.reads() {
+            differences.push((self.before(a)?, self.after(a)?));
+        }
+        let mut circuit = self.circuit();
+        let lits: Vec<Lit> = differences.iter().map(|(x, y)| !x.equal(&mut circuit, y)).collect();
+        Ok(circuit.any(lits))
+    }
+
+    /// The value of its variable just before an access.
+    fn before(&mut self, e: EventId) -> Result<Symbol, TooLarge> {
+        if let Some(symbol) = self.symbols.before.get(&e) {
+            return Ok(symbol.clone());
+        }
+        let structure = self.structure;
+        let Some(x) = structure.trace.variable(e) else { return Ok(Symbol::default()) };
+        let writers = self.writers(e, true);
+        let ran = self.ran(e);
+        let symbol = match writers[..] {
+            [only] if self.symbols.depth < DEEPEST => {
+                self.symbols.sees.insert(e, vec![(only, ran)]);
+                self.written(e, only)?
+            }
+            _ => {
+                let mut clause = vec![!ran];
+                let mut sees = Vec::with_capacity(writers.len());
+                for writer in writers {
+                    let lit = self.solver.new_var();
+                    clause.push(lit);
+                    sees.push((writer, lit));
+                    if let Some(w) = writer {
+                        let earlier = self.less(w, e);
+                        self.solver.add_clause(&[!lit, earlier]);
+                    }
+                }
+                self.solver.add_clause(&clause);
+                self.symbols.sees.insert(e, sees);
+                self.symbols.loose.push(e);
+                if self.symbols.sees.len() > MOST_VALUES {
+                    let message = format!("more than {MOST_VALUES} accesses have values to follow");
+                    return Err(TooLarge(message));
+                }
+                let sorts = self.symbols.facts.as_ref().map_or(&[][..], |f| f.sorts(x)).to_vec();
+                let fresh = |sort| Alternative {
+                    sort,
+                    present: self.solver.new_var(),
+                    bits: Rc::new((0..width(sort)).map(|_| self.solver.new_var()).collect()),
+                };
+                Symbol { alternatives: sorts.into_iter().map(fresh).collect() }
+            }
+        };
+        self.symbols.before.insert(e, symbol.clone());
+        Ok(symbol)
+    }
+
+    /// What a write that `e` sees left, or the initial value.
+    fn written(&mut self, e: EventId, writer: Option<EventId>) -> Result<Symbol, TooLarge> {
+        match writer {
+            Some(w) => self.after(w),
+            None => {
+                let structure = self.structure;
+                let initial = structure.trace.variable(e).and_then(|x| initial(structure, x));
+                Ok(Symbol::value(&self.circuit(), initial))
+            }
+        }
+    }
+
+    /// The value that a write leaves.
+    fn after(&mut self, w: EventId) -> Result<Symbol, TooLarge> {
+        if let Some(symbol) = self.symbols.after.get(&w) {
+            return Ok(symbol.clone());
+        }
+        let structure = self.structure;
+        self.symbols.depth += 1;
+        let symbol = match structure.trace.event(w).kind {
+            EventKind::Write { expr: Some(expr), .. } => {
+                self.expression(expr, w, false)?.without_truth()
+            }
+            EventKind::Update { expr: Some(expr), .. } => {
+                self.expression(expr, w, true)?.without_truth()
+            }
+            EventKind::Write { value, .. } => {
+                Symbol::value(&self.circuit(), known(structure, value))
+            }
+            EventKind::Update { old, new, .. } => {
+                let before = self.before(w)?;
+                let observed = self.sees_observed(w);
+                let mut circuit = self.circuit();
+                let as_in_trace = match old {
+                    Some(_) => {
+                        let old = Symbol::value(&circuit, known(structure, old));
+                        before.equal(&mut circuit, &old)
+                    }
+                    None => observed,
+                };
+                let new = Symbol::value(&circuit, known(structure, new));
+                new.only_if(&mut circuit, as_in_trace)
+            }
+            _ => Symbol::default(),
+        };
+        self.symbols.depth -= 1;
+        self.symbols.after.insert(w, symbol.clone());
+        Ok(symbol)
+    }
+
+    /// The value of an expression over the registers just before an event, or just after it.
+    fn expression(&mut self, root: ExprId, at: EventId, after: bool) -> Result<Symbol, TooLarge> {
+        let exprs = self.structure.trace.exprs();
+        let mut known: FxHashMap<ExprId, Symbol> = FxHashMap::default();
+        for id in parts(exprs, root) {
+            let symbol = match exprs.get(id) {
+                None => Symbol::default(),
+                Some(Expr::Const(value)) => Symbol::value(&self.circuit(), Some(*value)),
+                Some(Expr::Bool(truth)) => {
+                    let circuit = self.circuit();
+                    let (present, bits) = (circuit.yes(), Rc::new(vec![circuit.constant(*truth)]));
+                    Symbol { alternatives: vec![Alternative { sort: Sort::Bool, present, bits }] }
+                }
+                Some(Expr::Reg(r)) => {
+                    let load = self.symbols.facts.as_ref().and_then(|f| f.load(*r, at, after));
+                    match load {
+                        Some(load) => self.before(load)?,
+                        None => Symbol::default(),
+                    }
+                }
+                Some(Expr::App(op, args)) => {
+                    let unknown = Symbol::default();
+                    let args: Vec<&Symbol> =
+                        args.iter().map(|a| known.get(a).unwrap_or(&unknown)).collect();
+                    let mut circuit =
+                        Circuit { solver: &mut self.solver, gates: &mut self.symbols.gates };
+                    match (op, &args[..]) {
+                        (ExprOp::Ite, [condition, yes, no]) => {
+                            Symbol::ite(&mut circuit, condition, yes, no)
+                        }
+                        (ExprOp::Ite, _) => Symbol::default(),
+                        _ => Symbol::apply(&mut circuit, *op, &args)?,
+                    }
+                }
+            };
+            known.insert(id, symbol);
+        }
+        Ok(known.remove(&root).unwrap_or_default())
+    }
+
+    /// Connects accesses that have bits of their own with what they see.
+    fn connect(&mut self) -> Result<(), TooLarge> {
+        while let Some(e) = self.symbols.loose.pop() {
+            let value = self.symbols.before.get(&e).cloned().unwrap_or_default();
+            for (writer, lit) in self.symbols.sees.get(&e).cloned().unwrap_or_default() {
+                let seen = self.written(e, writer)?;
+                self.equate(lit, &value, &seen);
+            }
+        }
+        Ok(())
+    }
+
+    /// If `lit`, a value is the one that was seen.
+    fn equate(&mut self, lit: Lit, value: &Symbol, seen: &Symbol) {
+        for a in &value.alternatives {
+            let Some(b) = seen.alternative(a.sort) else {
+                self.solver.add_clause(&[!lit, !a.present]);
+                continue;
+            };
+            let pairs = a.bits.iter().zip(b.bits.iter());
+            for (&x, &y) in pairs.chain([(&a.present, &b.present)]) {
+                self.solver.add_clause(&[!lit, !x, y]);
+                self.solver.add_clause(&[!lit, x, !y]);
+            }
+        }
+    }
+}
+
+impl Symbol {
+    /// A truth is no value that a variable can have.
+    fn without_truth(mut self) -> Symbol {
+        self.alternatives.retain(|a| a.sort != Sort::Bool);
+        self
+    }
+}
+
+/// The parts of an expression, arguments before what uses them.
+fn parts(exprs: &foretell_trace::expr::Exprs, root: ExprId) -> Vec<ExprId> {
+    let mut found: FxHashSet<ExprId> = FxHashSet::default();
+    let mut work = vec![root];
+    while let Some(id) = work.pop() {
+        if found.insert(id)
+            && let Some(Expr::App(_, args)) = exprs.get(id)
+        {
+            // An argument that does not come before its user is unknown.
+            work.extend(args.iter().filter(|&&a| a < id));
+        }
+    }
+    let mut parts: Vec<ExprId> = found.into_iter().collect();
+    parts.sort_unstable();
+    parts
+}
+
+/// Whether the values along a proposal are what the query asks for.
+pub(crate) fn shown(structure: &Structure<'_>, query: &Query, values: &Values) -> bool {
+    let trace = structure.trace;
+    let otherwise = match query.goal {
+        Goal::Broken(read) => values.saw.get(&read).is_some_and(|saw| {
+            match known(structure, trace.read_value(read)) {
+                Some(value) => saw.before != Some(value),
+                None => saw.writer != structure.couples.observed(read),
+            }
+        }),
+        _ => true,
+    };
+    otherwise && query.real.iter().all(|&(a, b)| really(structure, values, a, b))
+}
+
+fn really(structure: &Structure<'_>, values: &Values, a: EventId, b: EventId) -> bool {
+    let (Some(first), Some(second)) = (values.saw.get(&a), values.saw.get(&b)) else {
+        return false;
+    };
+    let differ = |x: Option<Value>, y: Option<Value>| x.is_none() || x != y;
+    let (a, b) = (structure.trace.op(a), structure.trace.op(b));
+    a.writes() && b.writes() && differ(first.after, second.after)
+        || a.reads() && b.writes() && differ(first.before, second.after)
+        || a.writes() && b.reads() && differ(first.before, first.after)
+}
