@@ -207,11 +207,26 @@ fn compiler(language: Language, arguments: &[OsString]) -> (OsString, Vec<OsStri
         match word.to_str().and_then(|w| w.strip_prefix(CHOICE)) {
             Some("clang") => chosen = Some(clang.into()),
             Some("gcc") => chosen = Some(default.into()),
-            Some(other) => chosen = Some(other.into()),
+            Some(other) => chosen = Some(for_language(other, language).into()),
             None => rest.push(word.clone()),
         }
     }
     (chosen.unwrap_or_else(|| default.into()), rest)
+}
+
+/// The compiler of the same family for a language: `clang++-19` where `clang-19` was named and C++ is asked for.
+fn for_language(name: &str, language: Language) -> String {
+    let (directory, file) =
+        name.rsplit_once('/').map_or(("", name), |(d, f)| (&name[..d.len() + 1], f));
+    if language == Language::C || file.contains("++") {
+        return name.to_owned();
+    }
+    for (c, cpp) in [("clang", "clang++"), ("gcc", "g++")] {
+        if let Some(at) = file.find(c) {
+            return format!("{directory}{}{cpp}{}", &file[..at], &file[at + c.len()..]);
+        }
+    }
+    name.to_owned()
 }
 
 fn is_clang(compiler: &OsStr) -> bool {
@@ -339,6 +354,13 @@ mod tests {
         let words = ["-c".into(), "--foretell-compiler=clang".into()];
         let (name, rest) = compiler(Language::Cpp, &words);
         assert_eq!((name.to_str(), rest.len()), (Some("clang++"), 1));
+        let named = |name| for_language(name, Language::Cpp);
+        assert_eq!(
+            (named("clang-19"), named("/a/gcc-12")),
+            ("clang++-19".into(), "/a/g++-12".into())
+        );
+        assert_eq!((named("clang++-16"), named("icx")), ("clang++-16".into(), "icx".into()));
+        assert_eq!(for_language("clang-19", Language::C), "clang-19");
         assert!(is_clang(&name) && !is_clang(OsStr::new("/usr/bin/gcc")));
     }
 }

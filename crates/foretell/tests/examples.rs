@@ -48,8 +48,16 @@ fn check(name: &str, compiler: &str, level: &str) -> Checked {
     Checked { output, findings }
 }
 
-const BUILDS: [(&str, &str); 4] =
-    [("gcc", "-O0"), ("gcc", "-O1"), ("clang", "-O0"), ("clang", "-O1")];
+const COMPILERS: [&str; 4] = ["gcc", "clang", "clang-16", "clang-19"];
+const BUILDS: [(&str, &str); 8] = {
+    let mut builds = [("", ""); 8];
+    let mut i = 0;
+    while i < 8 {
+        builds[i] = (COMPILERS[i / 2], if i % 2 == 0 { "-O0" } else { "-O1" });
+        i += 1;
+    }
+    builds
+};
 
 /// Expects a finding of this kind with this verdict from every build in `builds`.
 fn predicts(name: &str, builds: &[(&str, &str)], kind: &str, verdict: &str) {
@@ -75,7 +83,7 @@ fn is_silent(name: &str) {
 #[test]
 fn a_checked_pointer_is_used_too_late() {
     // At -O1 the compiler reads the pointer once: there is no bug any more.
-    let unoptimised = [("gcc", "-O0"), ("clang", "-O0")];
+    let unoptimised = COMPILERS.map(|compiler| (compiler, "-O0"));
     predicts(
         "check_then_use.c",
         &unoptimised,

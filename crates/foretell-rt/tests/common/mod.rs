@@ -32,9 +32,14 @@ impl Program {
 
     /// With further options.
     pub(crate) fn build_with(name: &str, options: &[&str]) -> Program {
+        let compiler = if name.ends_with(".cc") { "g++" } else { "gcc" };
+        Program::build_by(compiler, name, options)
+    }
+
+    /// By this compiler.
+    pub(crate) fn build_by(compiler: &str, name: &str, options: &[&str]) -> Program {
         let dir = tempfile::tempdir().expect("a directory");
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c").join(name);
-        let compiler = if name.ends_with(".cc") { "g++" } else { "gcc" };
         let (object, exe) = (dir.path().join("program.o"), dir.path().join("program"));
         let compiled = Command::new(compiler)
             .args(["-g", "-O0", "-w", "-fsanitize=thread", "-fno-builtin", "-D_GNU_SOURCE", "-c"])

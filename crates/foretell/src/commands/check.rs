@@ -42,7 +42,7 @@ pub(crate) struct Check {
     #[command(flatten)]
     options: RecordOptions,
 
-    /// The compiler to instrument with: gcc, clang, or the path of one of the two
+    /// The compiler to instrument with: gcc, clang, clang-19, or the path of one of these
     #[arg(long, value_name = "NAME", default_value = "gcc")]
     compiler: String,
 
