@@ -9,12 +9,13 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use foretell_model::Structure;
+use foretell_model::{Segment, Structure};
 use foretell_trace::{Model, Trace};
 use foretell_verify::Checker;
 use rayon::prelude::*;
 
 use crate::analyses::{Analysis, Candidate};
+pub use crate::counts::{Counts, Work};
 use crate::engine::{Effort, Engine};
 use crate::engines::order::OrderEngine;
 use crate::engines::{EngineKind, EngineOptions};
@@ -94,62 +95,10 @@ pub struct Prediction {
     pub undecided: Vec<(Candidate, String)>,
     /// The phases, counted, for each analysis that was asked for.
     pub counts: BTreeMap<Analysis, Counts>,
+    /// What deciding took, for each analysis.
+    pub work: BTreeMap<Analysis, Work>,
     /// What the engines took for it.
     pub effort: Effort,
-}
-
-/// The candidates of an analysis and what became of them.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Counts {
-    /// Candidates there are.
-    pub candidates: u64,
-    /// Looked at (the rest of a group is not, once it has its witness).
-    pub examined: u64,
-    /// Dropped for a common lock.
-    pub locksets: u64,
-    /// Dropped for crossed acquisition histories.
-    pub histories: u64,
-    /// Dropped by must-happen-before.
-    pub must: u64,
-    /// Dropped by the static check of their segment.
-    pub static_check: u64,
-    /// Dropped because no path or cycle is possible.
-    pub reachability: u64,
-    /// Put to the engine.
-    pub solved: u64,
-    /// Answered with a witness.
-    pub predicted: u64,
-    /// Cut short.
-    pub undecided: u64,
-    /// Groups of candidates.
-    pub groups: u64,
-}
-
-impl Counts {
-    /// Adds the counts of another part of the work.
-    pub fn add(&mut self, other: &Counts) {
-        self.candidates += other.candidates;
-        self.examined += other.examined;
-        self.locksets += other.locksets;
-        self.histories += other.histories;
-        self.must += other.must;
-        self.static_check += other.static_check;
-        self.reachability += other.reachability;
-        self.solved += other.solved;
-        self.predicted += other.predicted;
-        self.undecided += other.undecided;
-        self.groups += other.groups;
-    }
-
-    fn drop(&mut self, dropped: Dropped) {
-        match dropped {
-            Dropped::Lockset => self.locksets += 1,
-            Dropped::History => self.histories += 1,
-            Dropped::Must => self.must += 1,
-            Dropped::Static => self.static_check += 1,
-            Dropped::Reachability => self.reachability += 1,
-        }
-    }
 }
 
 /// The number of chunks the work is cut into, as long as none gets too large.
@@ -214,6 +163,9 @@ fn merge(options: &Options<'_>, parts: Vec<Prediction>) -> Prediction {
         merged.findings.extend(part.findings);
         merged.undecided.extend(part.undecided);
         merged.effort.add(&part.effort);
+        for (analysis, work) in part.work {
+            merged.work.entry(analysis).or_default().add(&work);
+        }
         for (analysis, counts) in part.counts {
             merged.counts.entry(analysis).or_default().add(&counts);
         }
@@ -263,14 +215,20 @@ impl Run<'_> {
         let mut undecided = None;
         for candidate in group.candidates(keep) {
             counts.examined += 1;
+            counts.segment_events += self.segment_size(&candidate);
             if let Some(dropped) = filters.drop(self.structure, &candidate) {
                 counts.drop(dropped);
                 continue;
             }
             counts.solved += 1;
-            match engine.decide(&candidate.query(), &self.limit()) {
-                Verdict::Impossible => {}
+            let (before, started) = (engine.effort(), Instant::now());
+            let verdict = engine.decide(&candidate.query(), &self.limit());
+            let work = Work::between(&before, &engine.effort(), started.elapsed());
+            prediction.work.entry(group.analysis).or_default().add(&work);
+            match verdict {
+                Verdict::Impossible => counts.impossible += 1,
                 Verdict::Undecided(reason) => {
+                    counts.cut_short(&reason);
                     undecided.get_or_insert((candidate, reason));
                     if self.over() {
                         break;
@@ -289,6 +247,17 @@ impl Run<'_> {
             prediction.undecided.push(undecided);
         }
         prediction.counts.entry(group.analysis).or_default().add(&counts);
+    }
+
+    /// The size of the segment of a block that is asked about.
+    fn segment_size(&self, candidate: &Candidate) -> u64 {
+        match *candidate {
+            Candidate::Serializability(block) if self.structure.segmented => {
+                Segment::new(self.structure, block).size()
+            }
+            Candidate::Serializability(_) => self.structure.trace.len() as u64,
+            _ => 0,
+        }
     }
 
     fn found(

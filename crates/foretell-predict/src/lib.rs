@@ -17,6 +17,7 @@
 
 pub mod analyses;
 pub mod conflict;
+pub mod counts;
 pub mod driver;
 pub mod engine;
 pub mod engines;

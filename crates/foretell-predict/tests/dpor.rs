@@ -228,3 +228,41 @@ fn independent_threads_are_not_interleaved() {
     let after = nodes(&common::trace(&(joined.join("\n") + "\nA|w(y)\nB|w(y)")));
     assert!(after < 400, "{after} states for {} events", joined.len());
 }
+
+/// The columns of the papers' tables: what is looked at is settled in exactly one way.
+#[test]
+fn every_candidate_is_in_one_column() {
+    let (mut memory_outs, mut bounded, mut proofs) = (0, 0, 0);
+    for (seed, nodes, context_bound) in
+        [(1, 500_000, None), (2, 20, None), (3, 500_000, Some(1)), (4, 20, Some(0))]
+    {
+        let params = Params { seed, events: 80, ..Params::of(Family::Blocks) };
+        let trace = generate(Family::Blocks, &params);
+        let dpor = DporOptions { nodes, context_bound };
+        let options = Options {
+            all: true,
+            engine: EngineKind::Dpor,
+            engine_options: EngineOptions { dpor, ..EngineOptions::default() },
+            ..Options::default()
+        };
+        let prediction = predict(&trace, Model::View, &options).expect("no witness is refused");
+        let mut interleavings = 0;
+        for (analysis, counts) in &prediction.counts {
+            let cut_short = counts.time_outs + counts.memory_outs + counts.bounded;
+            let searched = counts.impossible + counts.predicted + cut_short;
+            assert_eq!(counts.solved, searched, "{analysis}");
+            assert_eq!(counts.undecided, cut_short, "{analysis}");
+            assert_eq!(counts.after_must(), counts.static_proofs() + searched, "{analysis}");
+            assert_eq!(counts.examined, counts.candidates, "{analysis}");
+            memory_outs += counts.memory_outs;
+            bounded += counts.bounded;
+            interleavings += prediction.work.get(analysis).map_or(0, |w| w.interleavings);
+        }
+        assert_eq!(interleavings, prediction.effort.interleavings);
+        let blocks = prediction.counts[&Analysis::Serializability];
+        proofs += blocks.static_proofs();
+        assert!(blocks.segment_events > 0);
+        assert!(blocks.segment_events < blocks.candidates * trace.len() as u64);
+    }
+    assert!(memory_outs > 0 && bounded > 0 && proofs > 0, "{memory_outs} {bounded} {proofs}");
+}

@@ -1,6 +1,7 @@
 //! `foretell predict`: what other interleavings of a trace would show.
 
-use std::collections::BTreeMap;
+mod stats;
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -10,12 +11,11 @@ use foretell_model::Structure;
 use foretell_predict::analyses::{Analysis, Candidate};
 use foretell_predict::driver::{self, Counts, Options, Prediction, Progress};
 use foretell_predict::engines::dpor::DporOptions;
-use foretell_predict::engines::graph::GraphCounts;
 use foretell_predict::engines::smt::SmtOptions;
 use foretell_predict::engines::{EngineKind, EngineOptions};
 use foretell_predict::finding::Defect;
+use foretell_report::identity;
 use foretell_report::json::{self, Block, Findings, Kind, Shard, TraceInfo};
-use foretell_report::{identity, text};
 use foretell_trace::{EventId, Model, Trace};
 use serde_json::Map;
 
@@ -92,7 +92,7 @@ pub(crate) struct Predict {
     #[command(flatten)]
     report: ReportOptions,
 
-    /// Print how many candidates each phase settled
+    /// Print the columns of the papers' tables: what each phase settled, verdicts, sizes and times
     #[arg(long)]
     stats: bool,
 
@@ -285,8 +285,7 @@ impl Predict {
         if text {
             race_units(terminal, findings)?;
             if self.stats {
-                phases(terminal, &prediction.counts)?;
-                choice_graphs(terminal, &prediction.effort.graphs)?;
+                stats::print(terminal, prediction, trace.len())?;
             }
         }
         Ok(())
@@ -327,14 +326,8 @@ pub(crate) fn document(
         file.undecided.push(undecided(structure, candidate, reason));
     }
     for (analysis, counts) in &prediction.counts {
-        file.summary.insert(kind(*analysis), summary(counts, stats));
-    }
-    let graphs = prediction.effort.graphs;
-    if let Some(counts) = file.summary.get_mut(&Kind::Nondeterminism)
-        && stats
-        && graphs.witnesses > 0
-    {
-        counts.extra.extend(graphs.columns().map(|(name, n)| (name.to_owned(), n.into())));
+        let columns = if stats { stats::columns(prediction, *analysis) } else { Vec::new() };
+        file.summary.insert(kind(*analysis), summary(counts, columns));
     }
     file.count_races();
     file.renumber();
@@ -353,13 +346,8 @@ fn kind(analysis: Analysis) -> Kind {
     }
 }
 
-fn summary(counts: &Counts, phases: bool) -> json::Counts {
-    let mut extra = Map::new();
-    if phases {
-        for (name, count) in phase_columns(counts) {
-            extra.insert(name.to_owned(), count.into());
-        }
-    }
+fn summary(counts: &Counts, columns: Vec<(&'static str, u64)>) -> json::Counts {
+    let extra = columns.into_iter().map(|(name, count)| (name.to_owned(), count.into())).collect();
     json::Counts {
         candidates: counts.candidates,
         predicted: counts.predicted,
@@ -380,46 +368,6 @@ fn race_units(terminal: &mut Terminal, findings: &Findings) -> std::io::Result<(
         unit("second_events"),
         unit("location_pairs")
     )
-}
-
-/// The phases of the papers' tables.
-fn phase_columns(counts: &Counts) -> [(&'static str, u64); 8] {
-    [
-        ("groups", counts.groups),
-        ("examined", counts.examined),
-        ("dropped_by_locksets", counts.locksets),
-        ("dropped_by_histories", counts.histories),
-        ("dropped_by_must", counts.must),
-        ("dropped_by_static_check", counts.static_check),
-        ("dropped_by_reachability", counts.reachability),
-        ("solved", counts.solved),
-    ]
-}
-
-/// The columns of the nondeterminism paper's tables, if there were choice graphs.
-fn choice_graphs(terminal: &mut Terminal, graphs: &GraphCounts) -> std::io::Result<()> {
-    if graphs.witnesses == 0 {
-        return Ok(());
-    }
-    let columns = graphs.columns();
-    let columns: Vec<String> = columns
-        .iter()
-        .map(|(name, count)| format!("{} {}", text::grouped(*count), name.replace('_', " ")))
-        .collect();
-    writeln!(terminal, "choice graphs: {}", columns.join(", "))
-}
-
-fn phases(terminal: &mut Terminal, counts: &BTreeMap<Analysis, Counts>) -> std::io::Result<()> {
-    writeln!(terminal)?;
-    for (analysis, counts) in counts {
-        let columns = phase_columns(counts);
-        let columns: Vec<String> = columns
-            .iter()
-            .map(|(name, count)| format!("{} {}", text::grouped(*count), name.replace('_', " ")))
-            .collect();
-        writeln!(terminal, "{analysis}: {}", columns.join(", "))?;
-    }
-    Ok(())
 }
 
 fn undecided(structure: &Structure<'_>, candidate: &Candidate, reason: &str) -> json::Undecided {

@@ -126,3 +126,23 @@ fn a_bounded_search_is_undecided() {
         assert!(line.ends_with("are for --engine dpor"), "{line}");
     }
 }
+
+#[test]
+fn stats_are_the_papers_columns() {
+    let trace = repository("examples/traces/bank.std");
+    let out = foretell(["predict", text(&trace), "--stats", "--all", "--engine", "dpor"]);
+    let line = |start: &str| {
+        let found = out.stdout.lines().find(|line| line.trim_start().starts_with(start));
+        found.unwrap_or_else(|| panic!("{start}: {}", out.stdout)).to_owned()
+    };
+    let blocks = line("AB 1, segment ");
+    assert!(blocks.contains("SP 0 (0.0%), NV 0, V 1, TO 0, MO 0; encoding "), "{blocks}");
+    assert!(blocks.contains(" interleavings, "), "{blocks}");
+    let races = line("lsa ");
+    assert!(races.contains(", mhb ") && races.contains(", wtns 0, TO 0, MO 0; "), "{races}");
+    let json = ["predict", text(&trace), "--stats", "--all", "--format", "json"];
+    let json = foretell(json).stdout;
+    for name in ["lsa", "mhb", "segment_events", "no_violation", "time_outs", "memory_outs"] {
+        assert!(json.contains(&format!("\"{name}\":")), "{name}: {json}");
+    }
+}

@@ -1,0 +1,160 @@
+//! `foretell predict --stats`: the columns of the papers' tables.
+//!
+//! Each analysis has its phases, its verdicts and its work. In a findings file the same numbers stand in the
+//! summary under the names given here, but for times and averages: the parts of a run add up to the whole.
+
+use std::io::Write;
+use std::time::Duration;
+
+use foretell_predict::analyses::Analysis;
+use foretell_predict::driver::{Counts, Prediction, Work};
+use foretell_predict::engines::graph::GraphCounts;
+use foretell_report::text::grouped;
+
+use crate::terminal::Terminal;
+
+/// A number with its name in findings files.
+type Column = (&'static str, u64);
+
+/// Where candidates went before a search.
+fn phases(analysis: Analysis, counts: &Counts) -> Vec<Column> {
+    let mut columns = vec![
+        ("groups", counts.groups),
+        ("examined", counts.examined),
+        ("dropped_by_locksets", counts.locksets),
+        ("dropped_by_histories", counts.histories),
+        ("dropped_by_must", counts.must),
+        ("dropped_by_static_check", counts.static_check),
+        ("dropped_by_reachability", counts.reachability),
+        ("solved", counts.solved),
+    ];
+    match analysis {
+        Analysis::Race => {
+            columns.extend([("lsa", counts.after_locks()), ("mhb", counts.after_must())]);
+        }
+        Analysis::Serializability => columns.push(("segment_events", counts.segment_events)),
+        _ => {}
+    }
+    columns
+}
+
+/// How the search ended, and how much there was of it.
+fn search(counts: &Counts, work: &Work) -> Vec<Column> {
+    vec![
+        ("no_violation", counts.impossible),
+        ("time_outs", counts.time_outs),
+        ("memory_outs", counts.memory_outs),
+        ("bounded", counts.bounded),
+        ("interleavings", work.interleavings),
+        ("states", work.nodes),
+        ("constraints", work.constraints),
+    ]
+}
+
+/// Everything about an analysis that adds up, for a findings file.
+pub(super) fn columns(prediction: &Prediction, analysis: Analysis) -> Vec<Column> {
+    let Some(counts) = prediction.counts.get(&analysis) else { return Vec::new() };
+    let work = prediction.work.get(&analysis).copied().unwrap_or_default();
+    let mut columns = phases(analysis, counts);
+    columns.extend(search(counts, &work));
+    let graphs = &prediction.effort.graphs;
+    if analysis == Analysis::Nondeterminism && graphs.witnesses > 0 {
+        columns.extend(graphs.columns());
+    }
+    columns
+}
+
+/// Prints all columns of all analyses. `events`: how many the trace has.
+pub(super) fn print(
+    terminal: &mut Terminal,
+    prediction: &Prediction,
+    events: usize,
+) -> std::io::Result<()> {
+    writeln!(terminal)?;
+    for (&analysis, counts) in &prediction.counts {
+        let phases: Vec<String> = phases(analysis, counts)
+            .iter()
+            .filter(|(name, _)| !matches!(*name, "lsa" | "mhb" | "segment_events"))
+            .map(named)
+            .collect();
+        writeln!(terminal, "{analysis}: {}", phases.join(", "))?;
+        let work = prediction.work.get(&analysis).copied().unwrap_or_default();
+        let line = match analysis {
+            Analysis::Race => race(counts),
+            Analysis::Serializability => blocks(counts, events),
+            _ => verdicts(counts),
+        };
+        writeln!(terminal, "  {line}; {}", effort(&work))?;
+    }
+    choice_graphs(terminal, &prediction.effort.graphs)
+}
+
+fn named((name, count): &Column) -> String {
+    format!("{} {}", grouped(*count), name.replace('_', " "))
+}
+
+/// The race-witness paper's table 3.
+fn race(counts: &Counts) -> String {
+    format!(
+        "lsa {}, mhb {}, wtns {}, {}",
+        grouped(counts.after_locks()),
+        grouped(counts.after_must()),
+        grouped(counts.predicted),
+        cut_short(counts)
+    )
+}
+
+/// The SMT-versus-DPOR paper's table A1: AB = SP + NV + V + TO + MO (and bounded) where every block is looked at.
+fn blocks(counts: &Counts, events: usize) -> String {
+    let average = ratio(counts.segment_events, counts.examined);
+    let proofs = counts.static_proofs();
+    format!(
+        "AB {}, segment {average:.1} ({:.1}%), SP {} ({:.1}%), {}",
+        grouped(counts.candidates),
+        100.0 * average / (events.max(1) as f64),
+        grouped(proofs),
+        100.0 * ratio(proofs, counts.examined),
+        verdicts(counts)
+    )
+}
+
+fn ratio(part: u64, whole: u64) -> f64 {
+    part as f64 / whole.max(1) as f64
+}
+
+fn verdicts(counts: &Counts) -> String {
+    let (none, found) = (grouped(counts.impossible), grouped(counts.predicted));
+    format!("NV {none}, V {found}, {}", cut_short(counts))
+}
+
+fn cut_short(counts: &Counts) -> String {
+    let mut text = format!("TO {}, MO {}", grouped(counts.time_outs), grouped(counts.memory_outs));
+    if counts.bounded > 0 {
+        text += &format!(", bounded {}", grouped(counts.bounded));
+    }
+    text
+}
+
+/// Times, and what an engine counts: interleavings or constraints.
+fn effort(work: &Work) -> String {
+    let seconds = |time: Duration| format!("{:.2} s", time.as_secs_f64());
+    let mut text =
+        format!("encoding {}, solving {}", seconds(work.encoding), seconds(work.solving));
+    if work.nodes > 0 {
+        let (interleavings, states) = (grouped(work.interleavings), grouped(work.nodes));
+        text += &format!(", {interleavings} interleavings, {states} states");
+    }
+    if work.constraints > 0 {
+        text += &format!(", {} constraints", grouped(work.constraints));
+    }
+    text
+}
+
+/// The columns of the nondeterminism paper's tables, if there were choice graphs.
+fn choice_graphs(terminal: &mut Terminal, graphs: &GraphCounts) -> std::io::Result<()> {
+    if graphs.witnesses == 0 {
+        return Ok(());
+    }
+    let columns: Vec<String> = graphs.columns().iter().map(named).collect();
+    writeln!(terminal, "choice graphs: {}", columns.join(", "))
+}
