@@ -25,6 +25,7 @@ mod state;
 use std::time::Instant;
 
 use foretell_model::Structure;
+use foretell_trace::Model;
 
 use self::program::Program;
 use self::search::{NODE_BUDGET, Search};
@@ -68,6 +69,9 @@ impl Engine for DporEngine<'_> {
     }
 
     fn decide(&mut self, query: &Query, limit: &Limit<'_>) -> Verdict {
+        if self.structure.model == Model::Symbolic {
+            return Verdict::Undecided("dpor does not know the symbolic model".to_owned());
+        }
         let started = Instant::now();
         let Some(program) = Program::new(self.structure, query) else {
             self.effort.encoding += started.elapsed();
