@@ -124,7 +124,7 @@ impl Launch {
     }
 
     /// The command with its environment, and the directories that it needs while it runs.
-    fn prepare(&self) -> Result<(Command, TempDir, Option<TempDir>), Error> {
+    fn prepare(&self, log: Option<&Path>) -> Result<(Command, TempDir, Option<TempDir>), Error> {
         let Some((program, arguments)) = self.command.split_first() else {
             return Err(Error::Other("no program to run".to_owned()));
         };
@@ -149,7 +149,7 @@ impl Launch {
         }
         command
             .args(arguments)
-            .env(env::LOG, absolute(&directory.path().join("log")))
+            .env(env::LOG, absolute(log.unwrap_or(&directory.path().join("log"))))
             .env(env::SEED, self.seed.to_string())
             .env(env::QUANTUM, self.quantum.to_string());
         match &self.mode {
@@ -175,7 +175,27 @@ impl Launch {
     /// # Errors
     /// When it cannot be started, or did not record: it is not instrumented.
     pub fn run(&self) -> Result<Run, Error> {
-        let (mut command, directory, _libraries) = self.prepare()?;
+        let run = self.start(None)?;
+        if run.log().exists() { Ok(run) } else { Err(self.nothing_recorded()) }
+    }
+
+    /// The same with its log elsewhere; whether it recorded is not looked at.
+    pub(crate) fn run_with_log(&self, log: &Path) -> Result<Run, Error> {
+        self.start(Some(log))
+    }
+
+    pub(crate) fn nothing_recorded(&self) -> Error {
+        let program = self.command.first().map_or_else(String::new, |c| c.to_string_lossy().into());
+        let why = if self.is_java() {
+            "the virtual machine did not start the program"
+        } else {
+            "the program is not instrumented; build it with `foretell cc` or gcc -fsanitize=thread"
+        };
+        Error::Other(format!("{program}: nothing was recorded: {why}"))
+    }
+
+    fn start(&self, log: Option<&Path>) -> Result<Run, Error> {
+        let (mut command, directory, _libraries) = self.prepare(log)?;
         let name = self.command[0].to_string_lossy().into_owned();
         if self.quiet {
             let create = |name: &str| {
@@ -190,21 +210,7 @@ impl Launch {
         }
         let child = command.spawn().map_err(|source| Error::Start { program: name, source })?;
         let (status, timed_out) = self.wait(child)?;
-        let run = Run { status, timed_out, java: self.is_java(), directory };
-        if !run.log().exists() && run.java {
-            return Err(Error::Other(format!(
-                "{}: nothing was recorded: the virtual machine did not start the program",
-                self.command[0].to_string_lossy()
-            )));
-        }
-        if !run.log().exists() {
-            return Err(Error::Other(format!(
-                "{}: nothing was recorded: the program is not instrumented; build it with \
-                 `foretell cc` or gcc -fsanitize=thread",
-                self.command[0].to_string_lossy()
-            )));
-        }
-        Ok(run)
+        Ok(Run { status, timed_out, java: self.is_java(), directory })
     }
 
     fn wait(&self, mut child: Child) -> Result<(ExitStatus, bool), Error> {
@@ -239,7 +245,7 @@ impl Launch {
     /// # Errors
     /// When gdb cannot be started.
     pub fn debug(&self) -> Result<ExitStatus, Error> {
-        let (prepared, _directory, _libraries) = self.prepare()?;
+        let (prepared, _directory, _libraries) = self.prepare(None)?;
         let mut gdb = Command::new("gdb");
         gdb.args(["-q", "-ex", "set width 0"]);
         for (name, value) in prepared.get_envs() {
@@ -260,9 +266,7 @@ fn absolute(path: &Path) -> PathBuf {
 fn may_use_libtsan(program: &Path) -> bool {
     const NAME: &[u8] = b"libtsan.so.";
     match std::fs::read(program) {
-        Ok(bytes) if bytes.starts_with(b"\x7fELF") => {
-            bytes.windows(NAME.len()).any(|window| window == NAME)
-        }
+        Ok(bytes) if bytes.starts_with(b"\x7fELF") => memchr::memmem::find(&bytes, NAME).is_some(),
         _ => true,
     }
 }

@@ -6,17 +6,23 @@
 //! witness with a look at what came of it ([`Replay`], [`Verdict`]).
 
 mod blocks;
+mod calls;
 mod driver;
 mod error;
 mod granules;
+mod hold;
 mod java;
 mod launch;
 mod legal;
 mod names;
+mod owners;
 mod record;
 mod regions;
 mod replay;
+mod ring;
 mod runtime;
+mod seen;
+mod sift;
 mod stacks;
 mod steps;
 mod survey;

@@ -1,12 +1,17 @@
 //! Recording a run, from the command to the trace.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use foretell_rt_format::{Log, StopReason};
+use foretell_rt_format::{Header, Log, StopReason};
 
+use crate::hold::{Hold, memory_limit};
 use crate::java::end::End;
 use crate::java::tables::Tables;
-use crate::launch::{Launch, Run};
+use crate::launch::{Launch, Mode, Run};
+use crate::ring::Ring;
+use crate::sift::Sift;
+use crate::translate::translate_from;
 use crate::{Blocks, Error, Translated, java, translate};
 
 /// A recorded run.
@@ -20,23 +25,21 @@ pub struct Recorded {
     pub notes: Vec<String>,
 }
 
+/// Set to `off` in the environment: nothing is sifted out while the program runs. The trace is the same.
+const SIFT: &str = "FORETELL_SIFT";
+
 /// Runs a program and translates what it recorded.
 ///
 /// # Errors
 /// When the program cannot be run, or is not instrumented, or its log is not one.
 pub fn record(launch: &Launch, blocks: &Blocks) -> Result<Recorded, Error> {
-    let run = launch.run()?;
-    let path = run.log();
-    let file = std::fs::File::open(&path).map_err(Error::file(&path))?;
-    // SAFETY: the program that wrote the file has ended, and the directory is ours.
-    let bytes = unsafe { memmap2::Mmap::map(&file) }.map_err(Error::file(&path))?;
-    let (mut translated, notes) = if run.java {
-        java_translated(&path, &bytes, blocks)?
-    } else {
-        let log = Log::parse(&bytes).map_err(|source| Error::Log { path, source })?;
-        let translated = translate(&log, blocks);
-        let notes = notes(&log, &translated);
-        (translated, notes)
+    let sifts = launch.mode == Mode::Record
+        && !launch.is_java()
+        && std::env::var_os(SIFT).is_none_or(|v| v != "off");
+    let ring = if sifts { Ring::new().ok() } else { None };
+    let Recorded { run, mut translated, notes } = match &ring {
+        Some(ring) => follow(launch, ring, blocks)?,
+        None => read_whole(launch, blocks)?,
     };
     let mut builder = std::mem::take(&mut translated.trace).into_builder();
     let ended = if translated.deadlock { "deadlock".to_owned() } else { run.ended() };
@@ -45,6 +48,46 @@ pub fn record(launch: &Launch, blocks: &Blocks) -> Result<Recorded, Error> {
         launch.command.iter().map(|w| w.to_string_lossy().replace('\n', " ")).collect();
     builder.set_meta("command", &words.join(" "));
     translated.trace = builder.build();
+    Ok(Recorded { run, translated, notes })
+}
+
+/// Reads the log while the program runs.
+fn follow(launch: &Launch, ring: &Ring, blocks: &Blocks) -> Result<Recorded, Error> {
+    let hold = Hold::new(memory_limit(), &launch.directory);
+    let mut sift = Sift::new(hold, !blocks.functions.is_empty());
+    let ended = AtomicBool::new(false);
+    let run = std::thread::scope(|scope| {
+        scope.spawn(|| ring.follow(&ended, |chunk| sift.chunk(chunk)));
+        let run = launch.run_with_log(&ring.path());
+        ended.store(true, Ordering::Release);
+        run
+    })?;
+    if !ring.is_used() {
+        return Err(launch.nothing_recorded());
+    }
+    let header = ring
+        .rest(|chunk| sift.chunk(chunk))
+        .map_err(|source| Error::Log { path: ring.path(), source })?;
+    let (sifted, calls) = sift.finish();
+    let translated = translate_from(&&sifted, &header, calls, blocks);
+    let notes = notes(&header, &translated);
+    Ok(Recorded { run, translated, notes })
+}
+
+/// Reads the log when the program has ended.
+fn read_whole(launch: &Launch, blocks: &Blocks) -> Result<Recorded, Error> {
+    let run = launch.run()?;
+    let path = run.log();
+    let file = std::fs::File::open(&path).map_err(Error::file(&path))?;
+    // SAFETY: the program that wrote the file has ended, and the directory is ours.
+    let bytes = unsafe { memmap2::Mmap::map(&file) }.map_err(Error::file(&path))?;
+    if run.java {
+        let (translated, notes) = java_translated(&path, &bytes, blocks)?;
+        return Ok(Recorded { run, translated, notes });
+    }
+    let log = Log::parse(&bytes).map_err(|source| Error::Log { path, source })?;
+    let translated = translate(&log, blocks);
+    let notes = notes(&log.header, &translated);
     Ok(Recorded { run, translated, notes })
 }
 
@@ -68,9 +111,9 @@ fn java_translated(
     Ok((translated, notes))
 }
 
-fn notes(log: &Log<'_>, translated: &Translated) -> Vec<String> {
+fn notes(header: &Header, translated: &Translated) -> Vec<String> {
     let mut notes = Vec::new();
-    match log.header.stopped {
+    match header.stopped {
         StopReason::None => {}
         StopReason::NoSpace => {
             notes.push("no space was left for the log: the trace ends there".to_owned());

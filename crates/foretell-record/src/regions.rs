@@ -86,13 +86,19 @@ impl Regions {
             }
             Record::Alloc { pc, addr, size } => {
                 let end = addr.saturating_add(size.max(1));
-                let count = self.allocations.entry(pc).or_insert(0);
-                let nth = *count;
-                *count += 1;
+                let nth = self.count(pc, 1);
                 self.born(addr, end, RegionKind::Heap { pc, nth });
             }
             _ => {}
         }
+    }
+
+    /// So many more allocations by the call at `pc`: how many there were before.
+    pub(crate) fn count(&mut self, pc: u64, more: u32) -> u32 {
+        let count = self.allocations.entry(pc).or_insert(0);
+        let before = *count;
+        *count = before.wrapping_add(more);
+        before
     }
 
     fn born(&mut self, start: u64, end: u64, kind: RegionKind) {

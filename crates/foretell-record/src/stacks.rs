@@ -8,85 +8,80 @@
 use foretell_trace::{SiteId, TraceBuilder};
 use rustc_hash::FxHashMap;
 
+use crate::calls::{CallId, Calls, OUTSIDE};
 use crate::symbols::Symbols;
 
 /// Calls deeper than this are not told apart.
 const DEEPEST: usize = 100;
 
-struct Frame {
-    pc: u64,
-    call: u64,
-    block: bool,
-    /// The site of this frame, once it was needed.
-    site: Option<SiteId>,
-}
+/// A place in a file: the number of the file and the address there.
+pub(crate) type Place = Option<(u32, u64)>;
 
-/// The stacks of all threads.
+/// The sites that were made.
 #[derive(Default)]
-pub(crate) struct Stacks {
-    threads: FxHashMap<u32, Vec<Frame>>,
-    /// Sites that were made: by code address and frame.
-    sites: FxHashMap<(u64, Option<SiteId>), SiteId>,
+pub(crate) struct Sites {
+    /// By code address and stack, with the place of the code address.
+    sites: FxHashMap<(u64, CallId), (SiteId, Place)>,
+    /// By stack.
+    frames: FxHashMap<CallId, SiteId>,
+    /// The code addresses that stand for allocations, by address and stack.
+    own: FxHashMap<(u64, CallId), u64>,
 }
 
-impl Stacks {
-    /// `thread` entered a function; `block`: which is an atomic block.
-    pub(crate) fn enter(&mut self, thread: u32, pc: u64, call: u64, block: bool) {
-        self.threads.entry(thread).or_default().push(Frame { pc, call, block, site: None });
-    }
-
-    /// `thread` left a function; whether that was an atomic block.
-    pub(crate) fn exit(&mut self, thread: u32) -> bool {
-        self.threads.get_mut(&thread).and_then(Vec::pop).is_some_and(|f| f.block)
-    }
-
-    /// The code address inside the innermost function that `thread` is in.
-    pub(crate) fn innermost(&self, thread: u32) -> Option<u64> {
-        self.threads.get(&thread).and_then(|s| s.last()).map(|f| f.pc)
+impl Sites {
+    /// Addresses mean something else from here on.
+    pub(crate) fn forget(&mut self) {
+        *self = Sites::default();
     }
 
     /// The code address that stands for an allocation at `pc`: that one, or, where the call came from a
     /// library or a header of the system, the innermost function around it that is the program's own.
-    pub(crate) fn own_code(&self, thread: u32, pc: u64, symbols: &mut Symbols) -> u64 {
-        let mut own = |pc| {
+    pub(crate) fn own_code(
+        &mut self,
+        pc: u64,
+        stack: CallId,
+        calls: &Calls,
+        symbols: &mut Symbols,
+    ) -> u64 {
+        if let Some(&own) = self.own.get(&(pc, stack)) {
+            return own;
+        }
+        let around = calls.outwards(stack).take(DEEPEST).flat_map(|(_, c)| [c.pc, c.call]);
+        let own = std::iter::once(pc).chain(around).find(|&pc| {
             let code = symbols.code(pc);
             code.known && !code.system
-        };
-        if own(pc) {
-            return pc;
-        }
-        let stack = self.threads.get(&thread).map_or(&[][..], Vec::as_slice);
-        let found =
-            stack.iter().rev().take(DEEPEST).flat_map(|f| [f.pc, f.call]).find(|&pc| own(pc));
-        found.unwrap_or(pc)
+        });
+        let own = own.unwrap_or(pc);
+        self.own.insert((pc, stack), own);
+        own
     }
 
-    /// The site of an event of `thread` at `pc`; for one in a header of the system, the place
-    /// from which that was called.
+    /// The site of an event at `pc` under a stack, and the place of `pc`; for an event in a header of the
+    /// system, the site of where that was called from.
     pub(crate) fn site(
         &mut self,
-        thread: u32,
         pc: u64,
+        stack: CallId,
+        calls: &Calls,
         builder: &mut TraceBuilder,
         symbols: &mut Symbols,
-    ) -> SiteId {
-        let depth = self.threads.get(&thread).map_or(0, Vec::len).min(DEEPEST);
-        let innermost = self.frame_site(thread, depth, builder, symbols);
-        if let Some(&site) = self.sites.get(&(pc, innermost)) {
+    ) -> (SiteId, Place) {
+        if let Some(&site) = self.sites.get(&(pc, stack)) {
             return site;
         }
-        let (mut at, mut depth, mut caller) = (pc, depth, innermost);
-        while symbols.code(at).system && depth > 0 {
-            let Some(outer) = self.threads.get(&thread).and_then(|s| s.get(depth - 1)) else {
-                break;
-            };
-            if !symbols.code(outer.call).known {
-                break;
-            }
+        // Of a deep stack the outermost calls count.
+        let depth = calls.get(stack).map_or(0, |c| c.depth);
+        let deeper = depth.saturating_sub(DEEPEST);
+        let mut inner = calls.outwards(stack).nth(deeper).map_or(OUTSIDE, |(id, _)| id);
+        let mut at = pc;
+        while symbols.code(at).system
+            && let Some(outer) = calls.get(inner)
+            && symbols.code(outer.call).known
+        {
             at = outer.call;
-            depth -= 1;
-            caller = self.frame_site(thread, depth, builder, symbols);
+            inner = outer.outer;
         }
+        let caller = self.frame(inner, calls, builder, symbols);
         let code = symbols.code(at);
         let outer = match (caller, code.functions.last()) {
             (None, Some((name, _))) => Some(builder.site(name, None)),
@@ -94,29 +89,32 @@ impl Stacks {
         };
         let caller_with_inlined = inlined(&code.functions, outer, builder);
         let site = builder.site(&code.place, caller_with_inlined);
-        self.sites.insert((pc, innermost), site);
-        site
+        let found = (site, symbols.file_offset(pc));
+        self.sites.insert((pc, stack), found);
+        found
     }
 
-    /// The site of frame number `depth` of `thread`, counted from the outermost, from 1.
-    fn frame_site(
+    /// The site of a stack's innermost frame.
+    fn frame(
         &mut self,
-        thread: u32,
-        depth: usize,
+        stack: CallId,
+        calls: &Calls,
         builder: &mut TraceBuilder,
         symbols: &mut Symbols,
     ) -> Option<SiteId> {
-        let stack = self.threads.get_mut(&thread)?;
-        let known = stack[..depth].iter().rposition(|f| f.site.is_some());
-        let mut site = known.and_then(|i| stack[i].site);
-        for f in &mut stack[known.map_or(0, |i| i + 1)..depth] {
-            let name = function_name(f.pc, symbols);
-            let call = symbols.code(f.call);
+        let new: Vec<_> =
+            calls.outwards(stack).take_while(|(id, _)| !self.frames.contains_key(id)).collect();
+        let known = new.last().map_or(stack, |(_, outermost)| outermost.outer);
+        let mut site = self.frames.get(&known).copied();
+        for (id, call) in new.into_iter().rev() {
+            let name = function_name(call.pc, symbols);
+            let from = symbols.code(call.call);
             // Where the outermost function was called from is in the C library.
-            let text = frame(&name, (site.is_some() && call.known).then_some(call.place.as_str()));
-            let outer = inlined(&call.functions, site, builder);
-            site = Some(builder.site(&text, outer));
-            f.site = site;
+            let text = frame(&name, (site.is_some() && from.known).then_some(from.place.as_str()));
+            let outer = inlined(&from.functions, site, builder);
+            let made = builder.site(&text, outer);
+            site = Some(made);
+            self.frames.insert(id, made);
         }
         site
     }

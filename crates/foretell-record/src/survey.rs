@@ -1,32 +1,31 @@
-//! The first pass over a log: which memory is shared, and which lock scopes are blocks.
+//! The first pass over the records of a run: which memory is shared, and which lock scopes are blocks.
 
-use foretell_rt_format::{AccessKind, AtomicKind, Log, Record};
+use foretell_rt_format::{AccessKind, AtomicKind, Record};
 use rustc_hash::FxHashSet;
 
 use crate::blocks::{Blocks, ScopeFinder};
+use crate::calls::Calls;
 use crate::granules::Granules;
 use crate::regions::Regions;
+use crate::seen::Source;
 
-/// What has to be known of a whole log before its first event is written.
+/// What has to be known of a whole run before its first event is written.
 pub(crate) struct Survey {
     pub(crate) granules: Granules,
     /// Lock scopes that are blocks, by thread and ordinal of the acquire.
     pub(crate) scopes: FxHashSet<(u32, u64)>,
-    /// Whether the log could not be read to its end.
-    pub(crate) damaged: bool,
 }
 
 impl Survey {
-    pub(crate) fn of(log: &Log<'_>, blocks: &Blocks) -> Survey {
+    pub(crate) fn of(source: &dyn Source<'_>, calls: &mut Calls, blocks: &Blocks) -> Survey {
         let mut regions = Regions::new();
         let mut granules = Granules::default();
         let mut scopes = ScopeFinder::default();
-        let mut damaged = false;
-        for entry in log.events() {
-            let Ok(entry) = entry else {
-                damaged = true;
-                break;
-            };
+        source.for_each(calls, &mut |_, seen| {
+            let entry = &seen.entry;
+            if seen.private > 0 {
+                return true;
+            }
             regions.apply(entry.thread, &entry.record);
             if let Some((addr, len)) = touched(&entry.record) {
                 granules.touch(&mut regions, entry.thread, addr, len, writes(&entry.record));
@@ -37,10 +36,11 @@ impl Survey {
                 granules.free(region, entry.thread);
             }
             if blocks.locks {
-                scopes.take(&entry);
+                scopes.take(entry);
             }
-        }
-        Survey { granules, scopes: scopes.finish(), damaged }
+            true
+        });
+        Survey { granules, scopes: scopes.finish() }
     }
 }
 
@@ -56,7 +56,7 @@ pub(crate) fn touched(record: &Record<'_>) -> Option<(u64, u64)> {
 }
 
 /// Whether an access writes.
-fn writes(record: &Record<'_>) -> bool {
+pub(crate) fn writes(record: &Record<'_>) -> bool {
     match record {
         Record::Access { kind, .. } | Record::Wide { kind, .. } | Record::Range { kind, .. } => {
             *kind == AccessKind::Write

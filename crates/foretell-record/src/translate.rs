@@ -1,7 +1,9 @@
 //! The raw log of a run becomes a trace.
 //!
-//! Two passes over the log. The first finds out which memory is shared and where accesses cut it
-//! (`granules`), and which lock scopes are blocks (`blocks`); the second writes the events. What
+//! Two passes over the records. The first finds out which memory is shared and where accesses cut it
+//! (`granules`), and which lock scopes are blocks (`blocks`); the second writes the events. The records are
+//! those of a whole log, or those that are left of it after what cannot matter was sifted out while the program ran
+//! (`sift`): the trace is the same. What
 //! a reader of the trace should know:
 //! - Freeing memory is a write to every shared variable in it: a use after free is a race.
 //! - A read whose value no recorded write explains makes its variable opaque.
@@ -13,7 +15,7 @@
 //! dropped, and said.
 
 use foretell_rt_format::{
-    AccessKind, AtomicKind, Entry, Log, Record, Step, SyncKind, ThreadOrigin,
+    AccessKind, AtomicKind, Entry, Header, Log, Record, Step, SyncKind, ThreadOrigin,
 };
 use foretell_trace::legality::Repair;
 use foretell_trace::{
@@ -23,11 +25,13 @@ use foretell_trace::{
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::blocks::{Blocks, Depths, Scope};
+use crate::calls::{CallId, Calls};
 use crate::granules::Granule;
 use crate::legal::legal;
 use crate::names::Namer;
 use crate::regions::{RegionId, Regions};
-use crate::stacks::Stacks;
+use crate::seen::{LastStep, Seen, Source, Whole};
+use crate::stacks::{Place, Sites};
 use crate::steps::Steps;
 use crate::survey::{Survey, touched};
 use crate::symbols::Symbols;
@@ -53,27 +57,49 @@ pub struct Translated {
 
 /// Translates a log.
 pub fn translate(log: &Log<'_>, blocks: &Blocks) -> Translated {
-    let survey = Survey::of(log, blocks);
+    translate_from(&Whole::new(log), &log.header, Calls::default(), blocks)
+}
+
+/// Translates the records of a run; `calls` knows their stacks.
+pub(crate) fn translate_from<'a>(
+    source: &dyn Source<'a>,
+    header: &Header,
+    mut calls: Calls,
+    blocks: &Blocks,
+) -> Translated {
+    let survey = Survey::of(source, &mut calls, blocks);
     let mut t = Translation::new(survey, blocks);
-    // In parallel a new thread may come before the record of its creation: its records wait for that.
-    let mut created = FxHashSet::from_iter([0]);
-    let mut early: FxHashMap<u32, Vec<Entry<'_>>> = FxHashMap::default();
-    for entry in log.events().map_while(Result::ok) {
-        if t.builder.trace().len() >= MOST_EVENTS {
-            t.out.damaged = true;
-            break;
-        }
-        if log.header.mode == PARALLEL && !created.contains(&entry.thread) {
-            early.entry(entry.thread).or_default().push(entry);
-            continue;
-        }
-        t.entry(&entry);
-        if let Record::Create { thread, .. } = entry.record {
-            created.insert(thread);
-            early.remove(&thread).iter().flatten().for_each(|entry| t.entry(entry));
-        }
+    t.out.damaged = source.damaged();
+    if header.mode == PARALLEL {
+        in_order_of_creation(source, &mut calls, &mut t);
+    } else {
+        source.for_each(&mut calls, &mut |calls, seen| t.seen(calls, seen));
     }
-    t.finish(log)
+    if let Some(accesses) = source.accesses() {
+        t.out.private += accesses.saturating_sub(t.out.accesses);
+        t.out.accesses = accesses;
+    }
+    t.finish(header)
+}
+
+/// In parallel a new thread may come before the record of its creation: its records wait for that.
+fn in_order_of_creation<'a>(source: &dyn Source<'a>, calls: &mut Calls, t: &mut Translation<'_>) {
+    let mut created = FxHashSet::from_iter([0]);
+    let mut early: FxHashMap<u32, Vec<Seen<'a>>> = FxHashMap::default();
+    source.for_each(calls, &mut |calls, seen| {
+        if !created.contains(&seen.entry.thread) {
+            early.entry(seen.entry.thread).or_default().push(seen.clone());
+            return true;
+        }
+        if !t.seen(calls, seen) {
+            return false;
+        }
+        if let Record::Create { thread, .. } = seen.entry.record {
+            created.insert(thread);
+            return early.remove(&thread).iter().flatten().all(|seen| t.seen(calls, seen));
+        }
+        true
+    });
 }
 
 /// The mode of a log that was recorded in parallel.
@@ -119,14 +145,12 @@ struct Translation<'a> {
     semaphores: FxHashMap<(RegionId, u64), SemId>,
     barriers: FxHashMap<(RegionId, u64), BarrierId>,
     threads: Vec<Option<ThreadId>>,
-    stacks: Stacks,
+    sites: Sites,
     depths: Depths,
     /// Threads that are in a lock scope that is a block.
     in_scope: FxHashSet<u32>,
-    /// The last step of each thread so far.
-    last_steps: FxHashMap<u32, Step>,
-    /// Threads whose last event so far observes something.
-    observed_last: FxHashSet<u32>,
+    /// Whether the last event of each thread so far observes something.
+    observed_last: Vec<bool>,
     found: Vec<Granule>,
     out: Output,
 }
@@ -142,7 +166,6 @@ struct Output {
 
 impl<'a> Translation<'a> {
     fn new(survey: Survey, blocks: &'a Blocks) -> Self {
-        let out = Output { damaged: survey.damaged, ..Output::default() };
         Translation {
             survey,
             blocks,
@@ -157,13 +180,12 @@ impl<'a> Translation<'a> {
             semaphores: FxHashMap::default(),
             barriers: FxHashMap::default(),
             threads: Vec::new(),
-            stacks: Stacks::default(),
+            sites: Sites::default(),
             depths: Depths::default(),
             in_scope: FxHashSet::default(),
-            last_steps: FxHashMap::default(),
-            observed_last: FxHashSet::default(),
+            observed_last: Vec::new(),
             found: Vec::new(),
-            out,
+            out: Output::default(),
         }
     }
 
@@ -176,107 +198,139 @@ impl<'a> Translation<'a> {
         *self.threads[i].get_or_insert_with(|| builder.thread(&format!("T{index}")))
     }
 
-    fn entry(&mut self, entry: &Entry<'_>) {
-        match entry.record {
+    /// Takes a record in. False when the trace is full.
+    fn seen(&mut self, calls: &Calls, seen: &Seen<'_>) -> bool {
+        if self.builder.trace().len() >= MOST_EVENTS {
+            self.out.damaged = true;
+            return false;
+        }
+        match seen.entry.record {
             Record::Alloc { pc, addr, size } => {
-                let pc = self.stacks.own_code(entry.thread, pc, &mut self.symbols);
-                self.regions.apply(entry.thread, &Record::Alloc { pc, addr, size });
+                let pc = self.sites.own_code(pc, seen.stack, calls, &mut self.symbols);
+                if seen.private > 0 {
+                    self.regions.count(pc, seen.private);
+                    return true;
+                } else {
+                    self.regions.apply(seen.entry.thread, &Record::Alloc { pc, addr, size });
+                }
             }
-            _ => self.regions.apply(entry.thread, &entry.record),
+            _ => self.regions.apply(seen.entry.thread, &seen.entry.record),
         }
-        if let Some(kind) = entry.record.kind() {
-            let (thread, ordinal) = (entry.thread, entry.ordinal);
-            let place = entry.record.pc().and_then(|pc| self.symbols.file_offset(pc));
-            self.last_steps.insert(thread, Step { thread, ordinal, kind, place });
-        }
+        self.entry(&At { entry: &seen.entry, stack: seen.stack, calls }, seen.last);
+        true
+    }
+
+    fn entry(&mut self, at: &At<'_, '_>, last: Option<LastStep>) {
+        let entry = at.entry;
         match entry.record {
             Record::Module { bias, start, end, path, .. } => {
                 self.symbols.add(start, end, bias, path);
+                self.sites.forget();
             }
-            Record::ModuleGone { start } => self.symbols.remove(start),
+            Record::ModuleGone { start } => {
+                self.symbols.remove(start);
+                self.sites.forget();
+            }
             Record::ThreadName { thread, name } => {
                 let t = self.thread(thread);
                 self.builder.set_display_name(t, &String::from_utf8_lossy(name));
             }
-            Record::ThreadEnd => self.thread_end(entry.thread),
+            Record::ThreadEnd => self.thread_end(at, last),
             Record::Create { thread, nth, .. } => {
                 let parent = entry.thread;
                 self.out.steps.threads.push(ThreadOrigin { thread, parent, nth });
                 let thread = self.thread(thread);
-                self.push(entry, EventKind::Fork { thread });
+                self.push(at, EventKind::Fork { thread });
             }
             Record::Join { thread, .. } => {
                 let thread = self.thread(thread);
-                self.push(entry, EventKind::Join { thread });
+                self.push(at, EventKind::Join { thread });
             }
-            Record::FuncEntry { pc, call } => self.function_entry(entry.thread, pc, call),
+            Record::FuncEntry { pc, .. } => {
+                if let Some(name) = self.function_block(at) {
+                    let label = Some(self.builder.label(&name));
+                    self.push_marker(at, EventKind::Begin { label }, Some(pc));
+                }
+            }
             Record::FuncExit => {
-                if self.stacks.exit(entry.thread) {
-                    self.push_marker(entry.thread, EventKind::End { label: None }, None);
+                if self.function_block(at).is_some() {
+                    self.push_marker(at, EventKind::End { label: None }, None);
                 }
             }
             Record::MarkBegin { label, .. } if self.blocks.markers => {
                 let label = (!label.is_empty())
                     .then(|| self.builder.label(&String::from_utf8_lossy(label)));
-                self.push(entry, EventKind::Begin { label });
+                self.push(at, EventKind::Begin { label });
             }
             Record::MarkEnd { .. } if self.blocks.markers => {
-                self.push(entry, EventKind::End { label: None });
+                self.push(at, EventKind::End { label: None });
             }
-            Record::Sync { kind, object, other, .. } => self.sync(entry, kind, object, other),
-            Record::Free { counted: true, addr, .. } => self.free(entry, addr),
+            Record::Sync { kind, object, other, .. } => self.sync(at, kind, object, other),
+            Record::Free { counted: true, addr, .. } => self.free(at, addr),
             Record::Deadlock { .. } => self.out.deadlock = true,
-            _ => self.access(entry),
+            _ => self.access(at),
         }
     }
 
-    fn function_entry(&mut self, thread: u32, pc: u64, call: u64) {
-        let mut block = None;
-        if !self.blocks.functions.is_empty() {
-            let code = self.symbols.code(pc);
-            block = code.functions.last().map(|(name, _)| name.clone());
+    /// The name of the function that is entered or left, if its calls are blocks.
+    fn function_block(&mut self, at: &At<'_, '_>) -> Option<String> {
+        if self.blocks.functions.is_empty() {
+            return None;
         }
-        let block = block.filter(|name| self.blocks.function(name));
-        self.stacks.enter(thread, pc, call, block.is_some());
-        if let Some(name) = block {
-            let label = Some(self.builder.label(&name));
-            self.push_marker(thread, EventKind::Begin { label }, Some(pc));
-        }
+        let code = self.symbols.code(at.calls.get(at.stack)?.pc);
+        let (name, _) = code.functions.last()?;
+        self.blocks.function(name).then(|| name.clone())
     }
 
     /// Adds an event that is a step of the program.
-    fn push(&mut self, entry: &Entry<'_>, kind: EventKind) {
-        let thread = self.thread(entry.thread);
-        let pc = entry.record.pc();
-        let site = pc.map(|pc| self.site(entry.thread, pc));
+    fn push(&mut self, at: &At<'_, '_>, kind: EventKind) {
+        let thread = self.thread(at.entry.thread);
+        let (site, place) = match at.entry.record.pc() {
+            Some(pc) => {
+                let (site, place) = self.site(at, pc);
+                (Some(site), place)
+            }
+            None => (None, None),
+        };
         self.builder.push(thread, kind, site);
-        self.out.steps.events.push(self.last_steps.get(&entry.thread).copied());
+        let (thread, ordinal) = (at.entry.thread, at.entry.ordinal);
+        let step = at.entry.record.kind().map(|kind| Step { thread, ordinal, kind, place });
+        self.out.steps.events.push(step);
         let op = kind.op();
-        if op.reads() || op == foretell_trace::Op::TryFailed {
-            self.observed_last.insert(entry.thread);
-        } else {
-            self.observed_last.remove(&entry.thread);
-        }
+        self.observes(thread, op.reads() || op == foretell_trace::Op::TryFailed);
     }
 
     /// Adds an event that is no step of its own.
-    fn push_marker(&mut self, thread: u32, kind: EventKind, pc: Option<u64>) {
-        let t = self.thread(thread);
-        let site = pc.map(|pc| self.site(thread, pc));
+    fn push_marker(&mut self, at: &At<'_, '_>, kind: EventKind, pc: Option<u64>) {
+        let t = self.thread(at.entry.thread);
+        let site = pc.map(|pc| self.site(at, pc).0);
         self.builder.push(t, kind, site);
         self.out.steps.events.push(None);
-        self.observed_last.remove(&thread);
+        self.observes(at.entry.thread, false);
     }
 
-    fn site(&mut self, thread: u32, pc: u64) -> SiteId {
-        self.stacks.site(thread, pc, &mut self.builder, &mut self.symbols)
+    /// Whether the last event of a thread so far observes something.
+    fn observes(&mut self, thread: u32, observes: bool) {
+        let i = thread as usize;
+        if self.observed_last.len() <= i {
+            self.observed_last.resize(i + 1, false);
+        }
+        self.observed_last[i] = observes;
     }
 
-    fn thread_end(&mut self, thread: u32) {
-        self.out.steps.last.extend(self.last_steps.get(&thread));
-        if thread != 0 && self.observed_last.contains(&thread) {
+    fn site(&mut self, at: &At<'_, '_>, pc: u64) -> (SiteId, Place) {
+        self.sites.site(pc, at.stack, at.calls, &mut self.builder, &mut self.symbols)
+    }
+
+    fn thread_end(&mut self, at: &At<'_, '_>, last: Option<LastStep>) {
+        let thread = at.entry.thread;
+        self.out.steps.last.extend(last.map(|LastStep { ordinal, kind, pc }| {
+            let place = pc.and_then(|pc| self.symbols.file_offset(pc));
+            Step { thread, ordinal, kind, place }
+        }));
+        if thread != 0 && self.observed_last.get(thread as usize).is_some_and(|&o| o) {
             let sem = self.builder.semaphore(&format!("exit of T{thread}"));
-            self.push_marker(thread, EventKind::Post { sem }, None);
+            self.push_marker(at, EventKind::Post { sem }, None);
         }
     }
 
@@ -336,7 +390,8 @@ impl<'a> Translation<'a> {
         id
     }
 
-    fn sync(&mut self, entry: &Entry<'_>, kind: SyncKind, object: u64, other: u64) {
+    fn sync(&mut self, at: &At<'_, '_>, kind: SyncKind, object: u64, other: u64) {
+        let entry = at.entry;
         let scope = self.depths.step(entry.thread, kind);
         let opens =
             scope == Scope::Opens && self.survey.scopes.contains(&(entry.thread, entry.ordinal));
@@ -375,24 +430,24 @@ impl<'a> Translation<'a> {
         };
         if opens {
             self.in_scope.insert(entry.thread);
-            self.push_marker(entry.thread, EventKind::Begin { label: None }, entry.record.pc());
+            self.push_marker(at, EventKind::Begin { label: None }, entry.record.pc());
         }
-        self.push(entry, event);
+        self.push(at, event);
         if scope == Scope::Closes && self.in_scope.remove(&entry.thread) {
-            self.push_marker(entry.thread, EventKind::End { label: None }, entry.record.pc());
+            self.push_marker(at, EventKind::End { label: None }, entry.record.pc());
         }
     }
 
     /// Freed memory is written, with nobody knows what.
-    fn free(&mut self, entry: &Entry<'_>, addr: u64) {
+    fn free(&mut self, at: &At<'_, '_>, addr: u64) {
         let Some((region, _)) = self.regions.extent(addr) else { return };
         for granule in self.survey.granules.of_region(region) {
-            self.variable_event(entry, granule, Action::Write, false, None, None);
+            self.variable_event(at, granule, Action::Write, false, None, None);
         }
     }
 
-    fn access(&mut self, entry: &Entry<'_>) {
-        let Some((addr, len)) = touched(&entry.record) else { return };
+    fn access(&mut self, at: &At<'_, '_>) {
+        let Some((addr, len)) = touched(&at.entry.record) else { return };
         self.out.accesses += 1;
         let mut found = std::mem::take(&mut self.found);
         self.survey.granules.shared(&mut self.regions, addr, len, &mut found);
@@ -401,29 +456,29 @@ impl<'a> Translation<'a> {
         }
         for &granule in &found {
             let part = Part { at: (granule.addr - addr) as usize, len: granule.len as usize };
-            self.part(entry, granule, part);
+            self.part(at, granule, part);
         }
         self.found = found;
     }
 
     /// The part of an access that is on one granule.
-    fn part(&mut self, entry: &Entry<'_>, granule: Granule, part: Part) {
+    fn part(&mut self, at: &At<'_, '_>, granule: Granule, part: Part) {
         let plain = |kind| match kind {
             AccessKind::Read => Action::Read,
             AccessKind::Write => Action::Write,
         };
-        match &entry.record {
+        match &at.entry.record {
             Record::Access { kind, value, .. } => {
                 let value = part.of(&value.to_le_bytes());
-                self.variable_event(entry, granule, plain(*kind), false, value, value);
+                self.variable_event(at, granule, plain(*kind), false, value, value);
             }
             Record::Wide { kind, value, .. } => {
                 let value = value.and_then(|v| part.of(&wide(v)));
-                self.variable_event(entry, granule, plain(*kind), false, value, value);
+                self.variable_event(at, granule, plain(*kind), false, value, value);
             }
             Record::Range { kind, data, .. } => {
                 let value = part.of(data);
-                self.variable_event(entry, granule, plain(*kind), false, value, value);
+                self.variable_event(at, granule, plain(*kind), false, value, value);
             }
             Record::Atomic { kind, old, new, .. } => {
                 let (old, new) = (part.of(&wide(*old)), part.of(&wide(*new)));
@@ -434,7 +489,7 @@ impl<'a> Translation<'a> {
                     AtomicKind::Store | AtomicKind::VolatileStore => Action::Write,
                     AtomicKind::Update => Action::Update,
                 };
-                self.variable_event(entry, granule, action, true, old, new);
+                self.variable_event(at, granule, action, true, old, new);
             }
             _ => {}
         }
@@ -442,7 +497,7 @@ impl<'a> Translation<'a> {
 
     fn variable_event(
         &mut self,
-        entry: &Entry<'_>,
+        at: &At<'_, '_>,
         granule: Granule,
         action: Action,
         atomic: bool,
@@ -457,7 +512,7 @@ impl<'a> Translation<'a> {
             Action::Write => EventKind::Write { var, atomic, value: new, expr: None },
             Action::Update => EventKind::Update { var, old, new, register: None, expr: None },
         };
-        self.push(entry, kind);
+        self.push(at, kind);
     }
 
     fn value(&mut self, value: i64) -> ValueId {
@@ -504,14 +559,14 @@ impl<'a> Translation<'a> {
         variable.id
     }
 
-    fn finish(self, log: &Log<'_>) -> Translated {
+    fn finish(self, header: &Header) -> Translated {
         let mut out = self.out;
         out.steps.modules = self.symbols.paths();
         let mut builder = self.builder;
-        let mode = if log.header.mode == PARALLEL { "parallel" } else { "serialized" };
+        let mode = if header.mode == PARALLEL { "parallel" } else { "serialized" };
         builder.set_meta("recorded", mode);
-        builder.set_meta("seed", &log.header.seed.to_string());
-        builder.set_meta("quantum", &log.header.quantum.to_string());
+        builder.set_meta("seed", &header.seed.to_string());
+        builder.set_meta("quantum", &header.quantum.to_string());
         builder.set_meta("accesses", &out.accesses.to_string());
         builder.set_meta("private accesses", &out.private.to_string());
         let (trace, repairs) = legal(builder.build(), &mut out.steps.events);
@@ -535,6 +590,13 @@ impl<'a> Translation<'a> {
             deadlock: out.deadlock,
         }
     }
+}
+
+/// A record where it stands.
+struct At<'s, 'a> {
+    entry: &'s Entry<'a>,
+    stack: CallId,
+    calls: &'s Calls,
 }
 
 /// Some bytes of an access.

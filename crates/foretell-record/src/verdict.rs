@@ -4,9 +4,10 @@ use std::fmt;
 use std::os::unix::process::ExitStatusExt;
 
 use foretell_rt_format::{Log, Record, WaitingFor};
+use rustc_hash::FxHashMap;
 
+use crate::calls::Stack;
 use crate::launch::Run;
-use crate::stacks::Stacks;
 use crate::symbols::Symbols;
 use crate::{Error, java};
 
@@ -208,9 +209,10 @@ struct End {
 impl End {
     fn of(log: &Log<'_>) -> End {
         let mut end = End::default();
-        let (mut symbols, mut stacks) = (Symbols::default(), Stacks::default());
+        let mut symbols = Symbols::default();
+        let mut stacks: FxHashMap<u32, Stack> = FxHashMap::default();
         // The last code address of each thread: where it was when a library function gave up.
-        let mut last = rustc_hash::FxHashMap::default();
+        let mut last = FxHashMap::default();
         for entry in log.events().map_while(Result::ok) {
             if let Some(pc) = entry.record.pc() {
                 last.insert(entry.thread, pc);
@@ -220,10 +222,10 @@ impl End {
                     symbols.add(start, end, bias, path);
                 }
                 Record::ModuleGone { start } => symbols.remove(start),
-                Record::FuncEntry { pc, call } => stacks.enter(entry.thread, pc, call, false),
-                Record::FuncExit => {
-                    stacks.exit(entry.thread);
+                Record::FuncEntry { pc, call } => {
+                    stacks.entry(entry.thread).or_default().enter(pc, call);
                 }
+                Record::FuncExit => stacks.entry(entry.thread).or_default().exit(),
                 Record::Departure { message, .. } => {
                     let message = String::from_utf8_lossy(message);
                     end.departure = Some(symbols.with_places(&message));
@@ -242,7 +244,7 @@ impl End {
                     end.crash = Some(if code.known {
                         (code.function().map(str::to_owned), Some(code.place.clone()))
                     } else {
-                        let inner = stacks.innermost(entry.thread);
+                        let inner = stacks.get(&entry.thread).and_then(Stack::innermost);
                         let function = inner.and_then(|pc| {
                             symbols.code(pc).functions.last().map(|(name, _)| name.clone())
                         });

@@ -32,7 +32,7 @@ mod record;
 mod schedule;
 mod wire;
 
-pub use reader::{Entry, Events, FormatError, Header, Log};
+pub use reader::{Chunk, ChunkReader, Entry, Events, FormatError, Header, Item, Log, record_at};
 pub use record::{
     AccessKind, AtomicKind, Blocked, EndHow, Kind, Record, StopReason, SyncKind, WaitingFor,
 };

@@ -2,7 +2,8 @@
 
 use crate::record::{AccessKind, Record, StopReason};
 use crate::wire::{
-    CHUNK_HEADER_LEN, FORM_LEN, Get, HEADER_LEN, MAGIC, SLOTS, Slot, VERSION, header, tag,
+    CHUNK_HEADER_LEN, CHUNK_USED, Compact, Get, HEAD_LEN, HEADER_LEN, LIVE, Live, MAGIC, Slot,
+    Slots, VERSION, header,
 };
 use std::fmt;
 
@@ -101,24 +102,206 @@ impl<'a> Log<'a> {
         Ok(Log { header, bytes, chunk_len })
     }
 
+    /// The chunks, in the order of the file.
+    pub fn chunks(&self) -> Vec<Chunk<'a>> {
+        let mut chunks: Vec<Chunk<'a>> = Vec::new();
+        // What each stream is written with.
+        let mut lives: Vec<(u32, Live)> = Vec::new();
+        let mut start = HEADER_LEN;
+        while let Some(head) = (Get { buf: self.bytes, at: start }).fixed(4).filter(|&h| h != 0) {
+            let stream = (head - 1) as u32;
+            let live = match lives.iter().find(|(id, _)| *id == stream) {
+                Some(&(_, live)) => live,
+                None => {
+                    let at = if stream == 0 { header::LIVE } else { start + LIVE };
+                    let live = self.live(at);
+                    lives.push((stream, live));
+                    live
+                }
+            };
+            let used = Get { buf: self.bytes, at: start + CHUNK_USED }.fixed(4).unwrap_or(0);
+            chunks.push(self.chunk(start, stream, used, live));
+            start += self.chunk_len;
+        }
+        chunks
+    }
+
+    /// The chunk of a ring that is still being written.
+    pub fn open_chunk(&self) -> Chunk<'a> {
+        let live = self.live(header::LIVE);
+        let start = usize::try_from(live.offset).unwrap_or(usize::MAX);
+        // Closed, but the next one was not begun; or recording stopped.
+        let used = Get { buf: self.bytes, at: start.saturating_add(CHUNK_USED) }.fixed(4);
+        if start < HEADER_LEN || used != Some(0) {
+            return Chunk::complete(0, start, &[]);
+        }
+        self.chunk(start, 0, 0, live)
+    }
+
+    fn chunk(&self, start: usize, stream: u32, used: u64, live: Live) -> Chunk<'a> {
+        let open = used == 0;
+        let mut used = used;
+        let mut pending = usize::MAX;
+        if open && live.offset == start as u64 {
+            used = live.cur.wrapping_sub(live.chunk);
+            let value = live.pending.wrapping_sub(live.chunk);
+            if value < used {
+                pending = (value as usize).saturating_sub(CHUNK_HEADER_LEN);
+            }
+        }
+        let used = used.clamp(CHUNK_HEADER_LEN as u64, self.chunk_len as u64) as usize;
+        let end = start.saturating_add(used).min(self.bytes.len());
+        let at = start.saturating_add(CHUNK_HEADER_LEN).min(end);
+        Chunk { stream, at, records: &self.bytes[at..end], pending }
+    }
+
+    fn live(&self, at: usize) -> Live {
+        let mut g = Get { buf: self.bytes, at };
+        let mut next = || g.fixed(8).unwrap_or(0);
+        Live { cur: next(), chunk: next(), offset: next(), pending: next() }
+    }
+
     /// Every record in the recorded order. `Switch`, `Slot` and `Seq` are resolved, not shown.
     pub fn events(&self) -> Events<'a> {
         let mut streams: Vec<Stream<'a>> = Vec::new();
-        let mut at = HEADER_LEN;
-        while let Some(head) = (Get { buf: self.bytes, at }).fixed(4) {
-            if head == 0 {
-                break;
-            }
-            let id = (head - 1) as u32;
-            let end = (at + self.chunk_len).min(self.bytes.len());
-            let chunk = (at + CHUNK_HEADER_LEN, end);
-            match streams.iter_mut().find(|s| s.id == id) {
+        for chunk in self.chunks() {
+            match streams.iter_mut().find(|s| s.id == chunk.stream) {
                 Some(s) => s.chunks.push(chunk),
-                None => streams.push(Stream::new(self.bytes, id, self.header.mode == 1, chunk)),
+                None => streams.push(Stream::new(chunk, self.header.mode == 1)),
             }
-            at += self.chunk_len;
         }
         Events { streams, ordinals: Vec::new(), failed: false }
+    }
+}
+
+/// One chunk of a log.
+#[derive(Clone, Copy, Debug)]
+pub struct Chunk<'a> {
+    /// The stream that it belongs to.
+    pub stream: u32,
+    /// Where in the log its records are.
+    pub at: usize,
+    /// Its records.
+    pub records: &'a [u8],
+    /// Where in the records a value is missing; `usize::MAX`: nowhere.
+    pub pending: usize,
+}
+
+impl<'a> Chunk<'a> {
+    /// A chunk that has been written to its end.
+    pub fn complete(stream: u32, at: usize, records: &'a [u8]) -> Chunk<'a> {
+        Chunk { stream, at, records, pending: usize::MAX }
+    }
+}
+
+/// A record of a chunk.
+#[derive(Clone, Debug)]
+pub enum Item<'a> {
+    /// A compact one.
+    Compact(Compact),
+    /// Any other.
+    Record(Record<'a>),
+}
+
+/// Reads the records of a chunk one after the other.
+#[derive(Clone, Copy, Debug)]
+pub struct ChunkReader<'a> {
+    chunk: Chunk<'a>,
+    at: usize,
+    /// Where the last record began that is not compact.
+    began: usize,
+}
+
+impl<'a> ChunkReader<'a> {
+    /// Begins a chunk; the slots are to be the same for all its records.
+    pub fn new(chunk: Chunk<'a>, slots: &mut Slots) -> Self {
+        slots.clear();
+        ChunkReader { chunk, at: 0, began: 0 }
+    }
+
+    /// The next record. `Slot` is not shown.
+    #[inline(always)]
+    pub fn next(&mut self, slots: &mut Slots) -> Option<Result<Item<'a>, FormatError>> {
+        let rest = &self.chunk.records[self.at..];
+        if let Some((compact, len)) = slots.compact(rest) {
+            return Some(Ok(self.shown(compact, len)));
+        }
+        self.other(slots)
+    }
+
+    /// Reads accesses for as long as `f` (slot and address) is true of them. How many that were, and the
+    /// key of the last one's slot. For those who do not want the values.
+    #[inline(always)]
+    pub fn accesses(
+        &mut self,
+        slots: &Slots,
+        mut f: impl FnMut(Slot, u64) -> bool,
+    ) -> Option<(u64, u64)> {
+        let (mut count, mut last) = (0, 0);
+        let records = &self.chunk.records[..self.chunk.pending.min(self.chunk.records.len())];
+        let mut at = self.at;
+        while let Some(ahead) = records.get(at..).and_then(<[u8]>::first_chunk::<8>) {
+            let Some((slot, addr)) = slots.access(u64::from_le_bytes(*ahead)) else { break };
+            let end = at + HEAD_LEN + slot.size();
+            if end > records.len() || !f(slot, addr) {
+                break;
+            }
+            (count, last, at) = (count + 1, slot.key, end);
+        }
+        self.at = at;
+        (count > 0).then_some((count, last))
+    }
+
+    /// Where in the chunk's records the last one began that is not compact: [`record_at`] reads it again.
+    pub fn began(&self) -> usize {
+        self.began
+    }
+
+    #[inline(always)]
+    fn shown(&mut self, compact: Compact, len: usize) -> Item<'a> {
+        self.at += len;
+        match compact {
+            Compact::Access(slot, addr, _) if self.chunk.pending < self.at => {
+                Item::Record(self.without_value(slot, addr))
+            }
+            _ => Item::Compact(compact),
+        }
+    }
+
+    /// The access that the program did not come back from.
+    #[cold]
+    fn without_value(&mut self, slot: Slot, addr: u64) -> Record<'a> {
+        self.chunk.pending = usize::MAX;
+        let (kind, size) = (slot.kind(), slot.size() as u8);
+        Record::Wide { kind, size, pc: slot.pc(), addr, value: None }
+    }
+
+    #[inline(never)]
+    fn other(&mut self, slots: &mut Slots) -> Option<Result<Item<'a>, FormatError>> {
+        loop {
+            let wrong = FormatError::Corrupt(self.chunk.at + self.at);
+            let mut g = Get { buf: self.chunk.records, at: self.at };
+            let tag = g.u8()?;
+            if tag & 1 != 0 {
+                let Some((compact, len)) = slots.compact(&self.chunk.records[self.at..]) else {
+                    self.at = self.chunk.records.len();
+                    return Some(Err(wrong));
+                };
+                return Some(Ok(self.shown(compact, len)));
+            }
+            let record = Record::decode(tag, &mut g);
+            self.began = self.at;
+            self.at = g.at;
+            let defined = match record {
+                Some(Record::Slot { slot, key, high }) => slots.define(slot, key, high),
+                Some(record) => return Some(Ok(Item::Record(record))),
+                None => None,
+            };
+            if defined.is_none() {
+                self.at = self.chunk.records.len();
+                return Some(Err(wrong));
+            }
+        }
     }
 }
 
@@ -161,35 +344,42 @@ impl<'a> Iterator for Events<'a> {
     }
 }
 
+/// Reads the record at this place of a chunk's records, if it is not compact.
+pub fn record_at(records: &[u8], at: usize) -> Option<Record<'_>> {
+    let mut g = Get { buf: records, at };
+    let tag = g.u8().filter(|tag| tag & 1 == 0)?;
+    Record::decode(tag, &mut g)
+}
+
 struct Stream<'a> {
     id: u32,
-    bytes: &'a [u8],
-    chunks: Vec<(usize, usize)>,
+    chunks: Vec<Chunk<'a>>,
+    /// Chunks that were begun.
     chunk: usize,
-    at: usize,
+    reader: Option<ChunkReader<'a>>,
     thread: u32,
     seq: u64,
-    slots: Vec<Slot>,
+    slots: Slots,
     ahead: Option<Record<'a>>,
 }
 
 impl fmt::Debug for Stream<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Stream({} at {})", self.id, self.at)
+        write!(f, "Stream({} in chunk {})", self.id, self.chunk)
     }
 }
 
 impl<'a> Stream<'a> {
-    fn new(bytes: &'a [u8], id: u32, parallel: bool, chunk: (usize, usize)) -> Self {
+    fn new(chunk: Chunk<'a>, parallel: bool) -> Self {
+        let id = chunk.stream;
         Stream {
             id,
-            bytes,
             chunks: vec![chunk],
             chunk: 0,
-            at: chunk.0,
+            reader: None,
             thread: if parallel { id } else { 0 },
             seq: 0,
-            slots: vec![Slot::default(); SLOTS],
+            slots: Slots::default(),
             ahead: None,
         }
     }
@@ -197,60 +387,47 @@ impl<'a> Stream<'a> {
     /// Reads up to the next record that is shown.
     fn fill(&mut self) -> Result<(), FormatError> {
         while self.ahead.is_none() {
-            let Some(&(_, end)) = self.chunks.get(self.chunk) else { return Ok(()) };
-            let mut g = Get { buf: &self.bytes[..end], at: self.at };
-            let t = g.u8().unwrap_or(tag::END);
-            if t == tag::END {
+            let Some(reader) = &mut self.reader else {
+                let Some(&chunk) = self.chunks.get(self.chunk) else { return Ok(()) };
                 self.chunk += 1;
-                if let Some(&(start, _)) = self.chunks.get(self.chunk) {
-                    self.at = start;
-                }
+                self.reader = Some(ChunkReader::new(chunk, &mut self.slots));
                 continue;
-            }
-            let record = self.record(t, &mut g).ok_or(FormatError::Corrupt(self.at))?;
-            self.at = g.at;
-            match record {
-                Record::Switch { thread } => self.thread = thread,
-                Record::Seq { delta } => self.seq = self.seq.wrapping_add(delta),
-                Record::Slot { slot, pc } => {
-                    let s = self
-                        .slots
-                        .get_mut(usize::from(slot))
-                        .ok_or(FormatError::Corrupt(self.at))?;
-                    *s = Slot { pc, addr: 0 };
-                }
-                shown => self.ahead = Some(shown),
+            };
+            match reader.next(&mut self.slots).transpose()? {
+                None => self.reader = None,
+                Some(Item::Compact(compact)) => self.ahead = Some(compact.record()),
+                Some(Item::Record(record)) => match record {
+                    Record::Switch { thread } => self.thread = thread,
+                    Record::Seq { delta } => self.seq = self.seq.wrapping_add(delta),
+                    shown => self.ahead = Some(shown),
+                },
             }
         }
         Ok(())
     }
+}
 
-    fn record(&mut self, t: u8, g: &mut Get<'a>) -> Option<Record<'a>> {
-        if t & tag::ACCESS != 0 {
-            let (pc, addr) = self.slot(g, usize::from(t >> 2 & 3))?;
-            let value = g.fixed(usize::from(FORM_LEN[usize::from(t & 3)]))?;
-            let kind = AccessKind::from_u8(t >> 6 & 1)?;
-            return Some(Record::Access { kind, size: 1 << (t >> 4 & 3), pc, addr, value });
+impl Compact {
+    /// The same as any other record.
+    pub fn record(self) -> Record<'static> {
+        match self {
+            Compact::Access(slot, addr, value) => Record::Access {
+                kind: slot.kind(),
+                size: slot.size() as u8,
+                pc: slot.pc(),
+                addr,
+                value,
+            },
+            Compact::Entry(slot, call) => Record::FuncEntry { pc: slot.pc(), call },
+            Compact::Exit => Record::FuncExit,
         }
-        if t == tag::FUNC_EXIT {
-            return Some(Record::FuncExit);
-        }
-        if t & !3 == tag::FUNC_ENTRY {
-            let (pc, call) = self.slot(g, usize::from(t & 3))?;
-            return Some(Record::FuncEntry { pc, call });
-        }
-        Record::decode(t, g)
     }
+}
 
-    /// Slot and address delta: the code address and the new data address.
-    fn slot(&mut self, g: &mut Get<'_>, form: usize) -> Option<(u64, u64)> {
-        let index = g.fixed(2)? as usize;
-        let len = usize::from(FORM_LEN[form]);
-        let raw = g.fixed(len)?;
-        let unused = 64 - 8 * len as u32;
-        let delta = if len == 0 { 0 } else { ((raw << unused) as i64 >> unused) as u64 };
-        let slot = self.slots.get_mut(index)?;
-        slot.addr = slot.addr.wrapping_add(delta);
-        Some((slot.pc, slot.addr))
+impl Slot {
+    /// What an access does.
+    #[inline(always)]
+    pub fn kind(self) -> AccessKind {
+        if self.writes() { AccessKind::Write } else { AccessKind::Read }
     }
 }

@@ -227,12 +227,14 @@ pub enum Record<'a> {
         /// Index of the thread, in order of creation; the initial thread is 0.
         thread: u32,
     },
-    /// Slot `slot` stands for code address `pc` from here on (the reader resolves slots).
+    /// What slot `slot` stands for from here on in this chunk (the reader resolves slots).
     Slot {
         /// The slot.
         slot: u16,
-        /// The code address.
-        pc: u64,
+        /// See [`crate::slot_key`].
+        key: u64,
+        /// High half of the address.
+        high: u32,
     },
     /// Parallel logs: place of the next counted record in the (approximate) total order.
     Seq {
@@ -551,8 +553,8 @@ impl Record<'_> {
     }
 
     /// Writes the record, but for its tag, which is returned with the whole length: the caller
-    /// stores the tag in `buf[0]` last. `Access`, `FuncEntry` and `FuncExit` have compact forms
-    /// of their own ([`crate::put_access`] and friends) and give `None`.
+    /// stores the tag in `buf[0]`. `Access`, `FuncEntry` and `FuncExit` have compact forms
+    /// of their own ([`crate::put_head`] and friends) and give `None`.
     pub fn encode(&self, buf: &mut [u8]) -> Option<(u8, usize)> {
         let mut p = Put { buf, len: 1 };
         let t = match self {
@@ -560,10 +562,9 @@ impl Record<'_> {
                 p.var(u64::from(*thread));
                 tag::SWITCH
             }
-            Record::Slot { slot, pc } => {
-                for b in slot.to_le_bytes().into_iter().chain(pc.to_le_bytes()) {
-                    p.u8(b);
-                }
+            Record::Slot { slot, key, high } => {
+                let fields = slot.to_le_bytes().into_iter().chain(key.to_le_bytes());
+                fields.chain(high.to_le_bytes()).for_each(|b| p.u8(b));
                 tag::SLOT
             }
             Record::Seq { delta } => {
@@ -757,7 +758,11 @@ impl Record<'_> {
         let u32_of = |v: u64| u32::try_from(v).ok();
         Some(match t {
             tag::SWITCH => Record::Switch { thread: u32_of(g.var()?)? },
-            tag::SLOT => Record::Slot { slot: g.fixed(2)? as u16, pc: g.fixed(8)? },
+            tag::SLOT => Record::Slot {
+                slot: g.fixed(2)? as u16,
+                key: g.fixed(8)?,
+                high: g.fixed(4)? as u32,
+            },
             tag::SEQ => Record::Seq { delta: g.var()? },
             tag::MODULE => Record::Module {
                 bias: g.var()?,

@@ -3,41 +3,54 @@
 //! # File
 //! One header page of [`HEADER_LEN`] bytes, then chunks of [`CHUNK_LEN`] bytes. A chunk opens
 //! with [`CHUNK_HEADER_LEN`] bytes: `u32` stream + 1 (0: the chunk is unused, the file ends),
-//! `u32` zero, `u64` zero. Records never cross chunks; the unused rest of a chunk is zero and a
-//! zero tag ends it. Every record is written payload first, tag last, so that a tag that is not
-//! zero promises the whole record.
+//! `u32` how many bytes of the chunk are taken, header included (0: it is still being written).
+//! In the file's header for stream 0, in that of its first chunk for another, the runtime keeps what it writes a stream
+//! with ([`Live`]): it says how far the chunk that is still being written has come, whatever ended the
+//! program. Records never cross chunks, and a chunk can be read without those before it.
+//!
+//! Such a file grows. The file of a serialized run may also be a ring of chunks, laid out by a process that reads
+//! while the program runs ([`READY`], [`header::RING`]): the runtime takes one chunk after the other in turn
+//! and waits for the reader where it must.
 //!
 //! Stream 0 of a serialized log (record, replay) holds everything in the one true order; a
 //! `Switch` record says whose records follow. In a parallel log stream `k` belongs to thread `k`
 //! and a `Seq` record before each counted record gives its place.
 //!
 //! # Records
-//! A tag byte, then fields: varints (LEB128), fixed little endian, strings (varint length,
-//! bytes). Three kinds are compact because nearly all records are of these kinds:
-//! - tag `1WSSAAVV`: plain access. `W` write, `SS` log2 of the size, then `u16` slot, address
-//!   delta (`AA`: 0, 1, 4 or 8 bytes, signed, against the slot's last address), value (`VV`: 0
-//!   bytes for zero, 1, 4 or 8 bytes). The slot stands for the code address (see `Slot`).
-//! - tag `010000AA`: function entry, slot and address delta; the address is that of the call.
-//! - tag `01000100`: function exit.
+//! The first byte of most records is even: it is the tag, then come fields: varints (LEB128), fixed little
+//! endian, strings (varint length, bytes). Three kinds are compact, because nearly all records
+//! are of these kinds; they begin with a `u16` that is odd, the head:
+//! - `slot << 2 | 1`: plain access, or function entry. Then come the low four bytes of the address (that
+//!   of the call, for a function entry) and, for an access, the value in as many bytes as it has. The slot stands
+//!   for code address, kind and size, and the high four bytes of the address; a `Slot` record says for
+//!   which, anew in every chunk.
+//! - `3`: function exit.
+//!
+//! An access is written at its hook, before it takes place: its value is filled in at the thread's next
+//! hook ([`Live::pending`] says where).
 
 /// First bytes of a log.
 pub const MAGIC: [u8; 8] = *b"FTLRAW\x00\x01";
 /// Version of the layout.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// Length of the header page.
 pub const HEADER_LEN: usize = 4096;
 /// Length of a chunk.
 pub const CHUNK_LEN: usize = 1 << 18;
 /// Length of a chunk's header.
-pub const CHUNK_HEADER_LEN: usize = 16;
+pub const CHUNK_HEADER_LEN: usize = 128;
+/// Offset in a stream's first chunk of what the runtime writes with, but for stream 0.
+pub const LIVE: usize = 8;
 /// No record is longer than this: a chunk with less room left is closed.
 pub const MAX_RECORD_LEN: usize = 8192;
 /// Longest string stored in a record; longer ones are cut.
 pub const MAX_STRING_LEN: usize = 4000;
 /// At most so many bytes of a memory range are stored.
 pub const MAX_RANGE_DATA: usize = 256;
-/// Number of code address slots.
+/// Number of slots.
 pub const SLOTS: usize = 1 << 14;
+/// Most `Slot` records in a chunk.
+pub const MAX_SLOT_RECORDS: usize = CHUNK_LEN / SLOT_RECORD_LEN;
 
 /// Offsets of the header's fields.
 pub mod header {
@@ -61,212 +74,277 @@ pub mod header {
     pub const STOP_ERRNO: usize = 44;
     /// `u64` records lost after recording stopped early (a lower bound).
     pub const LOST: usize = 48;
+    /// `u32` 1 once a process writes this log: a second one leaves it alone.
+    pub const CLAIMED: usize = 56;
+    /// `u32` how many chunks there are in turn; 0: the log grows.
+    pub const RING: usize = 60;
+    /// `u64` chunks of the ring that were read.
+    pub const CONSUMED: usize = 64;
+    /// `u64` chunks of the ring that were written.
+    pub const PRODUCED: usize = 72;
+    /// `u32` process id of the reader of the ring.
+    pub const READER: usize = 80;
+    /// What the runtime writes stream 0 with.
+    pub const LIVE: usize = 1024;
 }
 
-/// Tags of the records that are not compact.
+/// First bytes of a file that a reader has laid out as a ring, until a process takes it for its log.
+pub const READY: [u8; 8] = *b"FTLRING\x00";
+
+/// Offset in a chunk of the number of bytes that are taken.
+pub const CHUNK_USED: usize = 4;
+
+/// Tags of the records that are not compact: even numbers.
 #[allow(missing_docs)]
 pub mod tag {
     pub const END: u8 = 0;
-    pub const SWITCH: u8 = 1;
-    pub const SLOT: u8 = 2;
-    pub const SEQ: u8 = 3;
-    pub const MODULE: u8 = 4;
-    pub const MODULE_GONE: u8 = 5;
-    pub const CREATE: u8 = 6;
-    pub const THREAD_BEGIN: u8 = 7;
-    pub const THREAD_NAME: u8 = 8;
-    pub const THREAD_END: u8 = 9;
-    pub const JOIN: u8 = 10;
-    pub const DETACH: u8 = 11;
-    pub const ATOMIC: u8 = 12;
-    pub const RANGE: u8 = 13;
-    pub const WIDE: u8 = 14;
-    pub const SYNC: u8 = 15;
-    pub const ALLOC: u8 = 16;
-    pub const FREE: u8 = 17;
-    pub const MARK_BEGIN: u8 = 18;
-    pub const MARK_END: u8 = 19;
-    pub const CALL: u8 = 20;
-    pub const RETURN: u8 = 21;
-    pub const FORKED: u8 = 22;
-    pub const EXEC: u8 = 23;
-    pub const END_OF_PROGRAM: u8 = 24;
-    pub const CRASH: u8 = 25;
-    pub const DEADLOCK: u8 = 26;
-    pub const STUCK: u8 = 27;
-    pub const DEPARTURE: u8 = 28;
-    pub const STEPS_DONE: u8 = 29;
-    pub const SIGNAL: u8 = 30;
-    pub const FUNC_ENTRY: u8 = 0x40;
-    pub const FUNC_EXIT: u8 = 0x44;
-    pub const ACCESS: u8 = 0x80;
+    pub const SWITCH: u8 = 2;
+    pub const SLOT: u8 = 4;
+    pub const SEQ: u8 = 6;
+    pub const MODULE: u8 = 8;
+    pub const MODULE_GONE: u8 = 10;
+    pub const CREATE: u8 = 12;
+    pub const THREAD_BEGIN: u8 = 14;
+    pub const THREAD_NAME: u8 = 16;
+    pub const THREAD_END: u8 = 18;
+    pub const JOIN: u8 = 20;
+    pub const DETACH: u8 = 22;
+    pub const ATOMIC: u8 = 24;
+    pub const RANGE: u8 = 26;
+    pub const WIDE: u8 = 28;
+    pub const SYNC: u8 = 30;
+    pub const ALLOC: u8 = 32;
+    pub const FREE: u8 = 34;
+    pub const MARK_BEGIN: u8 = 36;
+    pub const MARK_END: u8 = 38;
+    pub const CALL: u8 = 40;
+    pub const RETURN: u8 = 42;
+    pub const FORKED: u8 = 44;
+    pub const EXEC: u8 = 46;
+    pub const END_OF_PROGRAM: u8 = 48;
+    pub const CRASH: u8 = 50;
+    pub const DEADLOCK: u8 = 52;
+    pub const STUCK: u8 = 54;
+    pub const DEPARTURE: u8 = 56;
+    pub const STEPS_DONE: u8 = 58;
+    pub const SIGNAL: u8 = 60;
 }
 
-/// Bytes of an address delta, and of a value, by form.
-pub const FORM_LEN: [u8; 4] = [0, 1, 4, 8];
+/// The head of a function exit.
+const EXIT: u16 = 3;
+/// Length of a compact record without its value.
+pub const HEAD_LEN: usize = 6;
+/// Length of a `Slot` record.
+const SLOT_RECORD_LEN: usize = 15;
 
-/// The same without a table in memory.
+/// What the runtime writes a stream with, as far as the reader needs it. The addresses are those of the
+/// recorded program.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Live {
+    /// Address of the next byte.
+    pub cur: u64,
+    /// Address of the chunk that is being written.
+    pub chunk: u64,
+    /// Its offset in the file.
+    pub offset: u64,
+    /// Address at which the value of the access goes that is under way, if it is in this chunk.
+    pub pending: u64,
+}
+
+/// What the record of a plain access has instead of kind and size: `1 << log2` bytes.
 #[inline(always)]
-const fn form_len(form: usize) -> usize {
-    (0x0804_0100_usize >> (8 * form)) & 0xff
+pub const fn access_code(log2: u32, write: bool) -> u32 {
+    16 | log2 | (write as u32) << 3
 }
 
-/// Forms by the number of bits that are needed.
-const FORMS: [u8; 65] = {
-    let mut forms = [3; 65];
-    let mut bits = 0;
-    while bits <= 32 {
-        forms[bits] = if bits == 0 {
-            0
-        } else if bits <= 8 {
-            1
-        } else {
-            2
-        };
-        bits += 1;
-    }
-    forms
-};
+/// The same for a function entry.
+pub const ENTRY_CODE: u32 = 64;
 
-/// The slot of a code address: a direct-mapped cache, same function for writer and tests.
-#[inline(always)]
-pub fn slot_of(pc: u64) -> usize {
-    ((pc ^ (pc >> 14)) as usize) & (SLOTS - 1)
-}
-
-/// One slot: the code address it stands for and the last data address seen there.
+/// One slot.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct Slot {
-    /// Code address.
-    pub pc: u64,
-    /// Last data address.
-    pub addr: u64,
+    /// Code address and code, see [`slot_key`]. 0: the slot stands for nothing.
+    pub key: u64,
+    /// High half of the address.
+    pub high: u64,
 }
 
-/// Smallest form of a signed delta. No branches: they would not be predictable.
-#[inline(always)]
-fn delta_form(delta: u64) -> usize {
-    let sign = (delta as i64 >> 63) as u64;
-    // One more bit for the sign; -1 needs one bit, 0 none.
-    let magnitude = (delta ^ sign) << 1 | (sign & 1);
-    value_form(magnitude)
-}
-
-/// Smallest form of a value.
-#[inline(always)]
-fn value_form(value: u64) -> usize {
-    usize::from(FORMS[64 - value.leading_zeros() as usize])
-}
-
-/// Writes a `Slot` record that (re)defines the slot of `pc`, when it stands for another address.
-/// Returns the new end.
-///
-/// # Safety
-/// `at` is writable for [`MAX_RECORD_LEN`] bytes; `slots` points to [`SLOTS`] slots.
-#[inline(always)]
-unsafe fn use_slot(mut at: *mut u8, slots: *mut Slot, pc: u64) -> (*mut u8, usize) {
-    let index = slot_of(pc);
-    // SAFETY: promised by the caller; `index` is below SLOTS.
-    unsafe {
-        let slot = slots.add(index);
-        if (*slot).pc != pc {
-            (*slot).pc = pc;
-            (*slot).addr = 0;
-            at.add(1).cast::<u16>().write_unaligned(index as u16);
-            at.add(3).cast::<u64>().write_unaligned(pc);
-            at.write_volatile(tag::SLOT);
-            at = at.add(11);
-        }
+impl Slot {
+    /// The code address.
+    #[inline(always)]
+    pub fn pc(self) -> u64 {
+        self.key & 0x00ff_ffff_ffff_ffff
     }
-    (at, index)
-}
 
-/// Writes a plain access (sizes 1, 2, 4, 8 as `log2`). Returns the new end.
-///
-/// # Safety
-/// `at` is writable for [`MAX_RECORD_LEN`] bytes; `slots` points to [`SLOTS`] slots.
-#[inline(always)]
-pub unsafe fn put_access(
-    at: *mut u8,
-    slots: *mut Slot,
-    write: bool,
-    log2: u8,
-    pc: u64,
-    addr: u64,
-    value: u64,
-) -> *mut u8 {
-    // SAFETY: promised by the caller.
-    unsafe {
-        let (at, index) = use_slot(at, slots, pc);
-        put_access_in(at, slots.add(index), index, write, log2, addr, value)
+    /// See [`access_code`].
+    #[inline(always)]
+    pub fn code(self) -> u32 {
+        (self.key >> 56) as u32
+    }
+
+    /// Bytes of an access.
+    #[inline(always)]
+    pub fn size(self) -> usize {
+        1 << (self.code() & 3)
+    }
+
+    /// Whether an access writes.
+    #[inline(always)]
+    pub fn writes(self) -> bool {
+        self.code() & 8 != 0
     }
 }
 
-/// The same for a code address whose slot is known to stand for it.
+/// Code address and code in one.
+#[inline(always)]
+pub const fn slot_key(pc: u64, code: u32) -> u64 {
+    pc | (code as u64) << 56
+}
+
+/// Which slot it is: a direct-mapped cache.
+#[inline(always)]
+pub const fn slot_of(pc: u64, code: u32, high: u64) -> usize {
+    ((pc ^ (pc >> 14) ^ high ^ ((code as u64) << 4)) as usize) & (SLOTS - 1)
+}
+
+/// Writes the `Slot` record and fills the slot. Returns the new end.
 ///
 /// # Safety
 /// `at` is writable for [`MAX_RECORD_LEN`] bytes; `slot` is the slot with this index.
-#[inline(always)]
-pub unsafe fn put_access_in(
-    at: *mut u8,
-    slot: *mut Slot,
-    index: usize,
-    write: bool,
-    log2: u8,
-    addr: u64,
-    value: u64,
-) -> *mut u8 {
-    // SAFETY: promised by the caller. Eight bytes are stored whatever the form; what spills over
-    // is overwritten by the value, and the value's own spill is zero, so a zero tag follows.
-    unsafe {
-        let delta = addr.wrapping_sub((*slot).addr);
-        (*slot).addr = addr;
-        let (a, v) = (delta_form(delta), value_form(value));
-        at.add(1).cast::<u16>().write_unaligned(index as u16);
-        let p = at.add(3);
-        p.cast::<u64>().write_unaligned(delta);
-        let p = p.add(form_len(a));
-        p.cast::<u64>().write_unaligned(value);
-        let tag = tag::ACCESS | (u8::from(write) << 6) | (log2 << 4) | (a << 2) as u8 | v as u8;
-        at.write_volatile(tag);
-        p.add(form_len(v))
-    }
-}
-
-/// Writes a function entry: `pc` inside the function, `call` the address it returns to.
-///
-/// # Safety
-/// `at` is writable for [`MAX_RECORD_LEN`] bytes; `slots` points to [`SLOTS`] slots.
-#[inline(always)]
-pub unsafe fn put_func_entry(at: *mut u8, slots: *mut Slot, pc: u64, call: u64) -> *mut u8 {
-    // SAFETY: promised by the caller; the spill of the delta is zeroed.
-    unsafe {
-        let (at, index) = use_slot(at, slots, pc);
-        let slot = slots.add(index);
-        let delta = call.wrapping_sub((*slot).addr);
-        (*slot).addr = call;
-        let a = delta_form(delta);
-        at.add(1).cast::<u16>().write_unaligned(index as u16);
-        let p = at.add(3);
-        p.cast::<u64>().write_unaligned(delta);
-        let p = p.add(form_len(a));
-        p.cast::<u64>().write_unaligned(0);
-        at.write_volatile(tag::FUNC_ENTRY | a as u8);
-        p
-    }
-}
-
-/// Writes a function exit.
-///
-/// # Safety
-/// `at` is writable for a byte.
-#[inline(always)]
-pub unsafe fn put_func_exit(at: *mut u8) -> *mut u8 {
+#[inline]
+pub unsafe fn put_slot(at: *mut u8, slot: *mut Slot, index: usize, key: u64, high: u64) -> *mut u8 {
     // SAFETY: promised by the caller.
     unsafe {
-        at.write_volatile(tag::FUNC_EXIT);
-        at.add(1)
+        *slot = Slot { key, high };
+        at.write(tag::SLOT);
+        at.add(1).cast::<u16>().write_unaligned(index as u16);
+        at.add(3).cast::<u64>().write_unaligned(key);
+        at.add(11).cast::<u32>().write_unaligned(high as u32);
+        at.add(SLOT_RECORD_LEN)
+    }
+}
+
+/// Writes a compact record but for its value, [`HEAD_LEN`] bytes; the slot stands for it.
+///
+/// # Safety
+/// `at` is writable for [`MAX_RECORD_LEN`] bytes.
+#[inline(always)]
+pub unsafe fn put_head(at: *mut u8, index: usize, addr: u64) {
+    // SAFETY: promised by the caller.
+    unsafe {
+        at.cast::<u16>().write_unaligned((index << 2 | 1) as u16);
+        at.add(2).cast::<u32>().write_unaligned(addr as u32);
+    }
+}
+
+/// The slot of the compact record at `at`, which is not a function exit.
+///
+/// # Safety
+/// There is one.
+#[inline(always)]
+pub unsafe fn slot_at(at: *const u8) -> usize {
+    // SAFETY: promised by the caller.
+    unsafe { usize::from(at.cast::<u16>().read_unaligned() >> 2) }
+}
+
+/// Writes a function exit. Returns the new end.
+///
+/// # Safety
+/// `at` is writable for two bytes.
+#[inline(always)]
+pub unsafe fn put_exit(at: *mut u8) -> *mut u8 {
+    // SAFETY: promised by the caller.
+    unsafe {
+        at.cast::<u16>().write_unaligned(EXIT);
+        at.add(2)
+    }
+}
+
+/// A compact record.
+#[derive(Clone, Copy, Debug)]
+pub enum Compact {
+    /// Plain access: the slot, the address, the value.
+    Access(Slot, u64, u64),
+    /// Function entry: the slot, the address of the call.
+    Entry(Slot, u64),
+    /// Function exit.
+    Exit,
+}
+
+/// The slots of a reader.
+#[derive(Clone, Debug)]
+pub struct Slots {
+    slots: Box<[Slot; SLOTS]>,
+    used: Vec<u16>,
+}
+
+impl Default for Slots {
+    fn default() -> Self {
+        Slots { slots: Box::new([Slot::default(); SLOTS]), used: Vec::new() }
+    }
+}
+
+impl Slots {
+    /// A new chunk begins: no slot stands for anything.
+    pub fn clear(&mut self) {
+        for i in self.used.drain(..) {
+            self.slots[usize::from(i) % SLOTS] = Slot::default();
+        }
+    }
+
+    pub(crate) fn define(&mut self, index: u16, key: u64, high: u32) -> Option<()> {
+        *self.slots.get_mut(usize::from(index))? = Slot { key, high: u64::from(high) };
+        self.used.push(index);
+        Some(())
+    }
+
+    /// Slot and address of the access that begins with these eight bytes, if there is one.
+    #[inline(always)]
+    pub(crate) fn access(&self, ahead: u64) -> Option<(Slot, u64)> {
+        let head = ahead as u16;
+        let slot = self.slots[usize::from(head >> 2)];
+        let addr = slot.high << 32 | u64::from((ahead >> 16) as u32);
+        (head & 3 == 1 && slot.code() & 16 != 0).then_some((slot, addr))
+    }
+
+    /// Reads a compact record: it and its length. `None` if there is none at the start of `bytes`.
+    #[inline(always)]
+    pub fn compact(&self, bytes: &[u8]) -> Option<(Compact, usize)> {
+        // The longest compact record has 14 bytes.
+        match bytes.first_chunk::<16>() {
+            Some(ahead) => self.decode(ahead, 16),
+            None => {
+                let mut ahead = [0; 16];
+                ahead[..bytes.len()].copy_from_slice(bytes);
+                self.decode(&ahead, bytes.len())
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn decode(&self, b: &[u8; 16], len: usize) -> Option<(Compact, usize)> {
+        let all = u128::from_le_bytes(*b);
+        let head = all as u16;
+        if head & 1 == 0 {
+            return None;
+        }
+        if head == EXIT {
+            return (len >= 2).then_some((Compact::Exit, 2));
+        }
+        let slot = self.slots[usize::from(head >> 2)];
+        let addr = slot.high << 32 | u64::from((all >> 16) as u32);
+        let code = slot.code();
+        if code & 16 != 0 {
+            let size = slot.size();
+            let unused = 64 - 8 * size as u32;
+            let value = (all >> 48) as u64;
+            let value = value << unused >> unused;
+            return (len >= HEAD_LEN + size)
+                .then_some((Compact::Access(slot, addr, value), HEAD_LEN + size));
+        }
+        (code == ENTRY_CODE && len >= HEAD_LEN).then_some((Compact::Entry(slot, addr), HEAD_LEN))
     }
 }
 

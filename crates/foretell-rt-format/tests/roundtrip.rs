@@ -5,6 +5,7 @@ use foretell_rt_format::*;
 /// A log in memory, written as the runtime writes it.
 struct Writer {
     bytes: Vec<u8>,
+    start: usize,
     at: usize,
     slots: Vec<Slot>,
 }
@@ -17,44 +18,63 @@ impl Writer {
         bytes[header::MODE..][..4].copy_from_slice(&mode.to_le_bytes());
         bytes[header::SEED..][..8].copy_from_slice(&7u64.to_le_bytes());
         bytes[header::CHUNK_LEN..][..4].copy_from_slice(&(CHUNK_LEN as u32).to_le_bytes());
-        Writer { bytes, at: 0, slots: vec![Slot::default(); SLOTS] }
+        Writer { bytes, start: 0, at: 0, slots: vec![Slot::default(); SLOTS] }
     }
 
     fn chunk(&mut self, stream: u32) {
-        let start = self.bytes.len();
-        self.bytes.resize(start + CHUNK_LEN, 0);
-        self.bytes[start..start + 4].copy_from_slice(&(stream + 1).to_le_bytes());
-        self.at = start + CHUNK_HEADER_LEN;
+        self.start = self.bytes.len();
+        self.bytes.resize(self.start + CHUNK_LEN, 0);
+        self.bytes[self.start..self.start + 4].copy_from_slice(&(stream + 1).to_le_bytes());
+        self.at = self.start + CHUNK_HEADER_LEN;
         self.slots.fill(Slot::default());
+        self.close();
+    }
+
+    /// Says how much of the chunk is taken.
+    fn close(&mut self) {
+        let used = (self.at - self.start) as u32;
+        self.bytes[self.start + CHUNK_USED..][..4].copy_from_slice(&used.to_le_bytes());
     }
 
     fn put(&mut self, record: &Record<'_>) {
-        let start = self.bytes.as_mut_ptr();
-        // SAFETY: chunks in these tests never fill up.
-        let end = unsafe {
-            let at = start.add(self.at);
-            let slots = self.slots.as_mut_ptr();
-            match *record {
-                Record::Access { kind, size, pc, addr, value } => put_access(
-                    at,
-                    slots,
-                    kind == AccessKind::Write,
-                    size.trailing_zeros() as u8,
-                    pc,
-                    addr,
-                    value,
-                ),
-                Record::FuncEntry { pc, call } => put_func_entry(at, slots, pc, call),
-                Record::FuncExit => put_func_exit(at),
-                _ => {
-                    let buf = &mut self.bytes[self.at..self.at + MAX_RECORD_LEN];
-                    let (tag, len) = record.encode(buf).expect("not compact");
-                    buf[0] = tag;
-                    at.add(len)
-                }
+        match *record {
+            Record::Access { kind, size, pc, addr, value } => {
+                let code = access_code(size.trailing_zeros(), kind == AccessKind::Write);
+                self.head(pc, code, addr);
+                self.bytes[self.at..self.at + 8].copy_from_slice(&value.to_le_bytes());
+                self.at += usize::from(size);
+                self.bytes[self.at..self.at + 8].fill(0);
             }
-        };
-        self.at = end as usize - self.bytes.as_ptr() as usize;
+            Record::FuncEntry { pc, call } => self.head(pc, ENTRY_CODE, call),
+            // SAFETY: chunks in these tests never fill up.
+            Record::FuncExit => unsafe {
+                put_exit(self.bytes.as_mut_ptr().add(self.at));
+                self.at += 2;
+            },
+            _ => {
+                let buf = &mut self.bytes[self.at..self.at + MAX_RECORD_LEN];
+                let (tag, len) = record.encode(buf).expect("not compact");
+                buf[0] = tag;
+                self.at += len;
+            }
+        }
+        self.close();
+    }
+
+    fn head(&mut self, pc: u64, code: u32, addr: u64) {
+        let (key, high) = (slot_key(pc, code), addr >> 32);
+        let index = slot_of(pc, code, high);
+        let slot = &mut self.slots[index];
+        // SAFETY: chunks in these tests never fill up.
+        unsafe {
+            let at = self.bytes.as_mut_ptr().add(self.at);
+            if (slot.key, slot.high) != (key, high) {
+                let end = put_slot(at, slot, index, key, high);
+                self.at += end.offset_from(at) as usize;
+            }
+            put_head(self.bytes.as_mut_ptr().add(self.at), index, addr);
+        }
+        self.at += HEAD_LEN;
     }
 }
 
@@ -133,7 +153,7 @@ fn accesses_of_every_form_come_back() {
     for pc in [0x1000u64, 0x1000 + SLOTS as u64 * 3 + 1, 0x1000] {
         for size in [1u8, 2, 4, 8] {
             for &addr in &addrs {
-                for &value in &values {
+                for value in values.map(|v| v << (64 - 8 * size) >> (64 - 8 * size)) {
                     for kind in [AccessKind::Read, AccessKind::Write] {
                         all.push(Record::Access { kind, size, pc, addr, value });
                     }
@@ -146,6 +166,44 @@ fn accesses_of_every_form_come_back() {
     all.iter().for_each(|r| w.put(r));
     let got: Vec<_> = read(&w.bytes).into_iter().map(|e| e.record).collect();
     assert_eq!(got, all);
+}
+
+#[test]
+fn the_last_chunk_ends_where_the_program_was() {
+    let mut w = Writer::new(0);
+    w.chunk(0);
+    let access = |addr| Record::Access { kind: AccessKind::Write, size: 4, pc: 9, addr, value: 5 };
+    w.put(&access(64));
+    w.put(&Record::MarkEnd { pc: 1 });
+    w.put(&access(72));
+    let (start, end) = (w.start, w.at);
+    w.put(&access(80));
+    // Not closed: what the runtime writes with says how far it is. The last value is missing.
+    let base = 0x7000_0000u64;
+    let address = |at: usize| base + (at - start) as u64;
+    let live = [address(end), base, start as u64, address(end - 4)];
+    w.bytes[start + CHUNK_USED..][..4].fill(0);
+    for (i, field) in live.iter().enumerate() {
+        w.bytes[header::LIVE + 8 * i..][..8].copy_from_slice(&field.to_le_bytes());
+    }
+    let got: Vec<_> = read(&w.bytes).into_iter().map(|e| e.record).collect();
+    let open = Record::Wide { kind: AccessKind::Write, size: 4, pc: 9, addr: 72, value: None };
+    assert_eq!(got, [access(64), Record::MarkEnd { pc: 1 }, open]);
+}
+
+#[test]
+fn a_chunk_can_be_read_without_those_before_it() {
+    let mut w = Writer::new(0);
+    let access = Record::Access { kind: AccessKind::Read, size: 8, pc: 1, addr: 2, value: 3 };
+    for _ in 0..2 {
+        w.chunk(0);
+        w.put(&access);
+    }
+    let chunks = Log::parse(&w.bytes).expect("a log").chunks();
+    let mut slots = Slots::default();
+    let item = ChunkReader::new(chunks[1], &mut slots).next(&mut slots);
+    let Some(Ok(Item::Compact(compact))) = item else { panic!("{item:?}") };
+    assert_eq!((chunks.len(), compact.record()), (2, access));
 }
 
 #[test]

@@ -3,54 +3,63 @@
 use crate::entry::{enter, entries, leave, plain_entries};
 use crate::log;
 use crate::sched::step;
-use crate::thread::{self, MAX_DEPTH, Pending, Thread, VOLATILE, flush, pending_code};
-use foretell_rt_format::{AccessKind, Kind, MAX_RANGE_DATA, Record, put_access_in, slot_of};
+use crate::thread::{self, MAX_DEPTH, Pending, Thread, VOLATILE, flush};
+use foretell_rt_format::{
+    AccessKind, ENTRY_CODE, HEAD_LEN, Kind, MAX_RANGE_DATA, Record, access_code, put_exit,
+    put_head, slot_key, slot_of,
+};
+use std::ptr::write_volatile;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// The hook before an access of `1 << log2` bytes. The fast path makes no call and decides
-/// before it changes anything else: all that is rare is the slow path's.
+/// The hook before an access, see [`access_code`]. The fast path makes no call and decides
+/// before it changes anything: all that is rare is the slow path's. It does not say that it is inside
+/// the runtime either, its code is in a section of its own for that (see `signal`).
 #[inline(always)]
-unsafe fn access(addr: usize, pc: usize, log2: u32, write: bool) {
-    let code = pending_code(log2, write);
+unsafe fn access<const CODE: u32>(addr: usize, pc: usize) {
+    const { assert!(CODE == ENTRY_CODE || CODE & !31 == 0) };
     let t = crate::tls::get();
     // SAFETY: `t` is the calling thread; the pending address was accessed by the program.
     unsafe {
-        // Not recorded; busy, signalled, parallel.
-        if t.is_null() || (&raw const (*t).busy).cast::<u32>().read() != 0 {
-            return access_slow(addr, pc, code);
+        // Not recorded.
+        if t.is_null() {
+            return access_slow(addr, pc, CODE);
         }
-        // From here on signals are kept: what is read below stays as it is.
-        std::ptr::write_volatile(&raw mut (*t).busy, 1);
-        let p = (*t).pending;
         let stream = (*t).stream;
         let cur = (*stream).cur;
-        let index = slot_of(p.pc as u64);
+        let high = addr >> 32;
+        let index = slot_of(pc as u64, CODE, high as u64);
         let slot = (*stream).slots.add(index);
-        // Nothing pending, or something wide or volatile; eight bytes that may reach into the
-        // next page; a new code address; the scheduler's turn; no room.
-        if p.code & !FAST_CODE != pending_code(0, false)
-            || p.addr & 0xfff > 0xff8
-            || (*slot).pc != p.pc as u64
+        // Busy, signalled, parallel, or something unusual is under way; the scheduler's turn; no room;
+        // a new code address, or a new high half of the address; eight bytes that may reach into the next page.
+        if CODE & 7 > 3
+            || (&raw const (*t).busy).cast::<u32>().read() != 0
             || (*t).budget <= 0
             || cur > (*stream).limit
+            || (*slot).key != slot_key(pc as u64, CODE)
+            || (*slot).high != high as u64
+            || (CODE & 7 < 3 && addr & 0xfff > 0xff8)
         {
-            leave(t);
-            return access_slow(addr, pc, code);
+            return access_slow(addr, pc, CODE);
         }
-        let unused = 64 - (8 << (p.code & 3));
-        let value = (p.addr as *const u64).read_unaligned() << unused >> unused;
-        let (was_write, was_log2) = (p.code & 8 != 0, (p.code & 3) as u8);
-        (*stream).cur = put_access_in(cur, slot, index, was_write, was_log2, p.addr as u64, value);
+        complete(stream);
         (*t).budget -= 1;
-        (*t).pending.addr = addr;
-        (*t).pending.pc = pc;
-        (*t).pending.code = code;
-        leave(t);
+        put_head(cur, index, addr as u64);
+        (*stream).pending_addr = addr;
+        write_volatile(&raw mut (*stream).pending_value, cur.add(HEAD_LEN));
+        write_volatile(&raw mut (*stream).cur, cur.add(HEAD_LEN + (1 << (CODE & 3))));
     }
 }
 
-/// Bits of the code of a pending access that the fast path takes: 1 to 8 bytes, read or write.
-const FAST_CODE: u32 = 8 | 3;
+/// Fills in the value of the access under way. Eight bytes whatever its size: the next record overwrites
+/// what is too much.
+#[inline(always)]
+unsafe fn complete(stream: *mut log::Stream) {
+    // SAFETY: the program has accessed the address, or it is the scratch word's.
+    unsafe {
+        let value = ((*stream).pending_addr as *const u64).read_unaligned();
+        (*stream).pending_value.cast::<u64>().write_unaligned(value);
+    }
+}
 
 /// The same in full.
 #[cold]
@@ -65,11 +74,11 @@ unsafe extern "C" fn access_slow(addr: usize, pc: usize, code: u32) {
                 return;
             }
         }
-        std::ptr::write_volatile(&raw mut (*t).busy, 1);
+        write_volatile(&raw mut (*t).busy, 1);
         flush(t);
         step(t, if code & 8 != 0 { Kind::Write } else { Kind::Read }, pc);
         let seq = if (*t).parallel { log::SEQ.fetch_add(1, Relaxed) } else { 0 };
-        (*t).pending = Pending { addr, pc, code, seq };
+        thread::begin(t, Pending { addr, pc, code, seq });
         leave(t);
     }
 }
@@ -90,13 +99,15 @@ unsafe fn prepare() -> *mut Thread {
 
 macro_rules! access_hooks {
     ($($log2:literal: $read:ident $write:ident;)*) => {$(
+        #[unsafe(link_section = "foretell_hot")]
         unsafe extern "C" fn $read(addr: usize, pc: usize) {
             // SAFETY: called by the program before the access.
-            unsafe { access(addr, pc, $log2, false) }
+            unsafe { access::<{ access_code($log2, false) }>(addr, pc) }
         }
+        #[unsafe(link_section = "foretell_hot")]
         unsafe extern "C" fn $write(addr: usize, pc: usize) {
             // SAFETY: as above.
-            unsafe { access(addr, pc, $log2, true) }
+            unsafe { access::<{ access_code($log2, true) }>(addr, pc) }
         }
     )*};
 }
@@ -107,11 +118,12 @@ access_hooks! {
 /// A load and a store in one (compound instrumentation): two steps.
 macro_rules! compound_hooks {
     ($($log2:literal: $both:ident;)*) => {$(
+        #[unsafe(link_section = "foretell_hot")]
         unsafe extern "C" fn $both(addr: usize, pc: usize) {
             // SAFETY: called by the program before the accesses.
             unsafe {
-                access(addr, pc, $log2, false);
-                access(addr, pc, $log2, true);
+                access::<{ access_code($log2, false) }>(addr, pc);
+                access::<{ access_code($log2, true) }>(addr, pc);
             }
         }
     )*};
@@ -130,7 +142,7 @@ unsafe fn volatile(addr: usize, pc: usize, log2: u32, write: bool) {
         }
         step(t, Kind::Atomic, pc);
         let seq = if (*t).parallel { log::SEQ.fetch_add(1, Relaxed) } else { 0 };
-        (*t).pending = Pending { addr, pc, code: pending_code(log2, write) | VOLATILE, seq };
+        thread::begin(t, Pending { addr, pc, code: access_code(log2, write) | VOLATILE, seq });
         leave(t);
     }
 }
@@ -202,13 +214,46 @@ unsafe extern "C" fn write_range(addr: usize, len: usize, pc: usize) {
     }
 }
 
+#[unsafe(link_section = "foretell_hot")]
 unsafe extern "C" fn vptr_update(addr: usize, _new: usize, pc: usize) {
     // SAFETY: called by the program before the access.
-    unsafe { access(addr, pc, 3, true) }
+    unsafe { access::<{ access_code(3, true) }>(addr, pc) }
 }
 
 /// `call` is where the function will return to; `sp` tells frames left by `longjmp`.
+#[unsafe(link_section = "foretell_hot")]
 unsafe extern "C" fn func_entry(call: usize, pc: usize, sp: usize) {
+    let t = crate::tls::get();
+    // SAFETY: `t` is the calling thread; a stream always has room.
+    unsafe {
+        if t.is_null() {
+            return func_entry_slow(call, pc, sp);
+        }
+        let stream = (*t).stream;
+        let (cur, depth) = ((*stream).cur, (*t).depth);
+        let index = slot_of(pc as u64, ENTRY_CODE, call as u64 >> 32);
+        let slot = (*stream).slots.add(index);
+        if (&raw const (*t).busy).cast::<u32>().read() != 0
+            || cur > (*stream).limit
+            || depth.wrapping_sub(1) >= MAX_DEPTH - 1
+            || *(*t).frames.add(depth - 1) <= sp
+            || (*slot).key != slot_key(pc as u64, ENTRY_CODE)
+            || (*slot).high != call as u64 >> 32
+        {
+            return func_entry_slow(call, pc, sp);
+        }
+        complete(stream);
+        log::Stream::settle(stream);
+        *(*t).frames.add(depth) = sp;
+        (*t).depth = depth + 1;
+        put_head(cur, index, call as u64);
+        write_volatile(&raw mut (*stream).cur, cur.add(HEAD_LEN));
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C" fn func_entry_slow(call: usize, pc: usize, sp: usize) {
     let mut t = crate::tls::get();
     // SAFETY: `t` is the calling thread; a stream always has room.
     unsafe {
@@ -218,7 +263,7 @@ unsafe extern "C" fn func_entry(call: usize, pc: usize, sp: usize) {
                 return;
             }
         }
-        std::ptr::write_volatile(&raw mut (*t).busy, 1);
+        write_volatile(&raw mut (*t).busy, 1);
         flush(t);
         let stream = (*t).stream;
         while (*t).depth > 0 && (*t).depth <= MAX_DEPTH {
@@ -227,26 +272,46 @@ unsafe extern "C" fn func_entry(call: usize, pc: usize, sp: usize) {
                 break;
             }
             (*t).depth -= 1;
-            (*stream).cur = foretell_rt_format::put_func_exit((*stream).cur);
+            if (*stream).cur > (*stream).limit {
+                log::grow(stream);
+            }
+            (*stream).cur = put_exit((*stream).cur);
         }
         if (*t).depth < MAX_DEPTH {
             *(*t).frames.add((*t).depth) = sp;
         }
         (*t).depth += 1;
-        (*stream).cur = foretell_rt_format::put_func_entry(
-            (*stream).cur,
-            (*stream).slots,
-            pc as u64,
-            call as u64,
-        );
-        if (*stream).cur > (*stream).limit {
-            log::grow(stream);
-        }
+        (*stream).cur = thread::put_compact(t, call, pc, ENTRY_CODE);
         leave(t);
     }
 }
 
+#[unsafe(link_section = "foretell_hot")]
 unsafe extern "C" fn func_exit() {
+    let t = crate::tls::get();
+    // SAFETY: as above.
+    unsafe {
+        if t.is_null() {
+            return func_exit_slow();
+        }
+        let stream = (*t).stream;
+        let cur = (*stream).cur;
+        if (&raw const (*t).busy).cast::<u32>().read() != 0
+            || (*t).depth == 0
+            || cur > (*stream).limit
+        {
+            return func_exit_slow();
+        }
+        complete(stream);
+        log::Stream::settle(stream);
+        (*t).depth -= 1;
+        write_volatile(&raw mut (*stream).cur, put_exit(cur));
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C" fn func_exit_slow() {
     let mut t = crate::tls::get();
     // SAFETY: as above.
     unsafe {
@@ -256,15 +321,15 @@ unsafe extern "C" fn func_exit() {
                 return;
             }
         }
-        std::ptr::write_volatile(&raw mut (*t).busy, 1);
+        write_volatile(&raw mut (*t).busy, 1);
         flush(t);
         if (*t).depth > 0 {
             (*t).depth -= 1;
             let stream = (*t).stream;
-            (*stream).cur = foretell_rt_format::put_func_exit((*stream).cur);
             if (*stream).cur > (*stream).limit {
                 log::grow(stream);
             }
+            (*stream).cur = put_exit((*stream).cur);
         }
         leave(t);
     }
@@ -335,27 +400,23 @@ entries! {
 }
 
 /// Accesses with a code location given by the caller.
-unsafe extern "C" fn read_pc<const LOG2: u32>(addr: usize, pc: usize) {
+unsafe extern "C" fn access_pc<const CODE: u32>(addr: usize, pc: usize) {
     // SAFETY: called by the program before the access.
-    unsafe { access(addr, pc, LOG2, false) }
-}
-unsafe extern "C" fn write_pc<const LOG2: u32>(addr: usize, pc: usize) {
-    // SAFETY: as above.
-    unsafe { access(addr, pc, LOG2, true) }
+    unsafe { access_slow(addr, pc, CODE) }
 }
 
 plain_entries! {
     __tsan_func_exit => func_exit;
-    __tsan_read1_pc => read_pc::<0>;
-    __tsan_read2_pc => read_pc::<1>;
-    __tsan_read4_pc => read_pc::<2>;
-    __tsan_read8_pc => read_pc::<3>;
-    __tsan_read16_pc => read_pc::<4>;
-    __tsan_write1_pc => write_pc::<0>;
-    __tsan_write2_pc => write_pc::<1>;
-    __tsan_write4_pc => write_pc::<2>;
-    __tsan_write8_pc => write_pc::<3>;
-    __tsan_write16_pc => write_pc::<4>;
+    __tsan_read1_pc => access_pc::<{ access_code(0, false) }>;
+    __tsan_read2_pc => access_pc::<{ access_code(1, false) }>;
+    __tsan_read4_pc => access_pc::<{ access_code(2, false) }>;
+    __tsan_read8_pc => access_pc::<{ access_code(3, false) }>;
+    __tsan_read16_pc => access_pc::<{ access_code(4, false) }>;
+    __tsan_write1_pc => access_pc::<{ access_code(0, true) }>;
+    __tsan_write2_pc => access_pc::<{ access_code(1, true) }>;
+    __tsan_write4_pc => access_pc::<{ access_code(2, true) }>;
+    __tsan_write8_pc => access_pc::<{ access_code(3, true) }>;
+    __tsan_write16_pc => access_pc::<{ access_code(4, true) }>;
     __tsan_read_range_pc => read_range;
     __tsan_write_range_pc => write_range;
 }

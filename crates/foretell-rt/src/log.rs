@@ -1,7 +1,10 @@
 //! Writing the raw log: a file mapped window by window.
 //!
 //! Under the baton there is one stream and one writer at a time, so that a record is a few
-//! stores behind a pointer. Space is reserved before it is mapped: a full disk shows as an
+//! stores behind a pointer. What a stream is written with is itself in the file:
+//! whatever ends the program, the reader knows how far it came. Where a reader follows the
+//! run the file is a ring of chunks: fresh memory for every chunk would cost more than
+//! filling it. Space is reserved before it is mapped: a full disk shows as an
 //! error, not as SIGBUS; records then go to a scratch chunk and are lost, and the header says
 //! so. The file is opened only while a window is mapped: the program's descriptors stay as they
 //! would be.
@@ -9,8 +12,9 @@
 use crate::arena;
 use crate::sys::{self, call};
 use foretell_rt_format::{
-    CHUNK_HEADER_LEN, CHUNK_LEN, HEADER_LEN, MAGIC, MAX_RECORD_LEN, Record, SLOTS, Slot,
-    StopReason, VERSION, header,
+    CHUNK_HEADER_LEN, CHUNK_LEN, CHUNK_USED, HEADER_LEN, LIVE, MAGIC, MAX_RECORD_LEN,
+    MAX_SLOT_RECORDS, READY, Record, SLOTS, Slot, StopReason, VERSION, header, put_slot, slot_key,
+    slot_of,
 };
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
@@ -19,15 +23,25 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
 const WINDOW: usize = 32;
 const MADV_POPULATE_WRITE: usize = 23;
 
-/// Where one sequence of records goes.
+/// Where one sequence of records goes. The first four fields are [`foretell_rt_format::Live`].
 #[repr(C)]
 pub(crate) struct Stream {
     /// Next byte.
     pub(crate) cur: *mut u8,
+    /// The chunk that it is in, and where that is in the file.
+    chunk: *mut u8,
+    offset: u64,
+    /// Where the value of the access under way goes; the scratch word: there is none.
+    pub(crate) pending_value: *mut u8,
+    /// The address that is accessed; that of the scratch word: none.
+    pub(crate) pending_addr: usize,
     /// Past this a new chunk is taken.
     pub(crate) limit: *mut u8,
-    /// Slots of code addresses.
+    /// What compact records abbreviate.
     pub(crate) slots: *mut Slot,
+    /// The slots that stand for something in this chunk.
+    used_slots: *mut u16,
+    used_count: usize,
     /// Number of the stream.
     pub(crate) id: u32,
     /// Thread of the last `Switch` record.
@@ -36,13 +50,20 @@ pub(crate) struct Stream {
     pub(crate) seq: u64,
 }
 
+const _: () = assert!(LIVE + size_of::<Stream>() <= CHUNK_HEADER_LEN);
+
+/// What is read and written where no access is under way.
+static mut SCRATCH_WORD: [u64; 2] = [0; 2];
+
 /// The file behind all streams.
 struct File {
     path: Vec<u8>,
     header: *mut u8,
     window: *mut u8,
-    /// Chunks of the window that are taken.
+    /// Chunks of the window that are taken; of a ring, all that ever were.
     taken: usize,
+    /// Chunks of the ring; 0: the file grows.
+    ring: usize,
     /// Bytes of the file that are reserved.
     len: usize,
     stopped: bool,
@@ -54,6 +75,7 @@ static mut FILE: File = File {
     header: null_mut(),
     window: null_mut(),
     taken: WINDOW,
+    ring: 0,
     len: 0,
     stopped: false,
 };
@@ -72,21 +94,61 @@ pub(crate) struct HeaderFields {
     pub(crate) quantum: u64,
 }
 
+/// Opens the log: a new file, or a ring that nobody has claimed yet. Its header, and the chunks of a ring.
+unsafe fn open(name: &[u8]) -> Result<(*mut u8, *mut u8), i32> {
+    let at = libc::AT_FDCWD as isize as usize;
+    let flags = (libc::O_RDWR | libc::O_CLOEXEC) as usize;
+    let new = flags | (libc::O_CREAT | libc::O_EXCL) as usize;
+    // SAFETY: plain system calls; the name ends with a zero.
+    unsafe {
+        let mut fd = call(libc::SYS_openat, [at, name.as_ptr() as usize, new, 0o600, 0, 0]);
+        let there = fd == -(libc::EEXIST as isize);
+        if there {
+            fd = call(libc::SYS_openat, [at, name.as_ptr() as usize, flags, 0, 0, 0]);
+        }
+        if fd < 0 {
+            return Err(-fd as i32);
+        }
+        let opened = if there {
+            map_ring(fd as usize)
+        } else {
+            map_range(fd as usize, 0, HEADER_LEN).map(|page| (page, null_mut()))
+        };
+        call(libc::SYS_close, [fd as usize, 0, 0, 0, 0, 0]);
+        opened
+    }
+}
+
+/// Claims a ring and maps it.
+unsafe fn map_ring(fd: usize) -> Result<(*mut u8, *mut u8), i32> {
+    // SAFETY: plain system calls; what is read and written is within the file.
+    unsafe {
+        let end = call(libc::SYS_lseek, [fd, 0, libc::SEEK_END as usize, 0, 0, 0]);
+        if end < (HEADER_LEN + CHUNK_LEN) as isize {
+            return Err(libc::EEXIST);
+        }
+        let page = map_shared(fd, 0, HEADER_LEN)?;
+        let ring = page.add(header::RING).cast::<u32>().read() as usize;
+        let claimed = AtomicU32::from_ptr(page.add(header::CLAIMED).cast());
+        if page.cast::<[u8; 8]>().read() != READY || claimed.swap(1, AcqRel) != 0 {
+            return Err(libc::EEXIST);
+        }
+        let chunks = map_shared(fd, HEADER_LEN, ring * CHUNK_LEN)?;
+        let file = &mut *file();
+        (file.ring, file.taken) = (ring, 0);
+        let a = [chunks as usize, ring * CHUNK_LEN, MADV_POPULATE_WRITE, 0, 0, 0];
+        call(libc::SYS_madvise, a);
+        Ok((page, chunks))
+    }
+}
+
 /// Creates the log. An error number when that is impossible; `EEXIST` when it is taken.
 pub(crate) fn create(path: &[u8], fields: &HeaderFields) -> Result<(), i32> {
     let mut name = absolute(path);
     name.push(0);
     // SAFETY: called once, at the start, by the only thread.
     unsafe {
-        let flags = (libc::O_RDWR | libc::O_CREAT | libc::O_EXCL | libc::O_CLOEXEC) as usize;
-        let at = libc::AT_FDCWD as isize as usize;
-        let fd = call(libc::SYS_openat, [at, name.as_ptr() as usize, flags, 0o600, 0, 0]);
-        if fd < 0 {
-            return Err(-fd as i32);
-        }
-        let mapped = map_range(fd as usize, 0, HEADER_LEN);
-        call(libc::SYS_close, [fd as usize, 0, 0, 0, 0, 0]);
-        let page = mapped?;
+        let (page, chunks) = open(&name)?;
         let put = |at: usize, bytes: &[u8]| {
             for (i, b) in bytes.iter().enumerate() {
                 page.add(at + i).write_volatile(*b);
@@ -103,6 +165,7 @@ pub(crate) fn create(path: &[u8], fields: &HeaderFields) -> Result<(), i32> {
         let file = &mut *file();
         file.path = name;
         file.header = page;
+        file.window = chunks;
         file.len = HEADER_LEN;
     }
     Ok(())
@@ -135,16 +198,45 @@ unsafe fn map_range(fd: usize, at: usize, len: usize) -> Result<*mut u8, i32> {
         } else if r < 0 {
             return Err(-r as i32);
         }
-        let prot = (libc::PROT_READ | libc::PROT_WRITE) as usize;
-        let p = call(libc::SYS_mmap, [0, len, prot, libc::MAP_SHARED as usize, fd, at]);
-        if p < 0 && p > -4096 { Err(-p as i32) } else { Ok(p as *mut u8) }
+        map_shared(fd, at, len)
     }
 }
 
-/// A free chunk, or the error number.
-unsafe fn take_chunk(file: &mut File) -> Result<*mut u8, i32> {
+unsafe fn map_shared(fd: usize, at: usize, len: usize) -> Result<*mut u8, i32> {
+    let prot = (libc::PROT_READ | libc::PROT_WRITE) as usize;
+    // SAFETY: a new mapping of our own file.
+    let p = unsafe { call(libc::SYS_mmap, [0, len, prot, libc::MAP_SHARED as usize, fd, at]) };
+    if p < 0 && p > -4096 { Err(-p as i32) } else { Ok(p as *mut u8) }
+}
+
+/// The next chunk of the ring, once its reader is done with it.
+unsafe fn take_in_turn(file: &mut File) -> Result<(*mut u8, usize), i32> {
+    // SAFETY: the header is mapped.
+    unsafe {
+        let consumed = AtomicU64::from_ptr(file.header.add(header::CONSUMED).cast());
+        let reader = file.header.add(header::READER).cast::<u32>().read() as usize;
+        let mut looks = 0u32;
+        while file.taken as u64 - consumed.load(Acquire) >= file.ring as u64 {
+            let pause = [0u64, 50_000];
+            call(libc::SYS_nanosleep, [pause.as_ptr() as usize, 0, 0, 0, 0, 0]);
+            looks += 1;
+            if looks.is_multiple_of(1000) && call(libc::SYS_kill, [reader, 0, 0, 0, 0, 0]) < 0 {
+                return Err(libc::ESRCH);
+            }
+        }
+        let at = file.taken % file.ring * CHUNK_LEN;
+        file.taken += 1;
+        Ok((file.window.add(at), HEADER_LEN + at))
+    }
+}
+
+/// A free chunk and where it is in the file, or the error number.
+unsafe fn take_chunk(file: &mut File) -> Result<(*mut u8, usize), i32> {
     // SAFETY: the file's lock is held; the window is mapped.
     unsafe {
+        if file.ring > 0 {
+            return take_in_turn(file);
+        }
         if file.taken == WINDOW {
             let flags = (libc::O_RDWR | libc::O_CLOEXEC) as usize;
             let at = libc::AT_FDCWD as isize as usize;
@@ -161,78 +253,142 @@ unsafe fn take_chunk(file: &mut File) -> Result<*mut u8, i32> {
             file.taken = 0;
         }
         let chunk = file.window.add(file.taken * CHUNK_LEN);
+        let offset = file.len - (WINDOW - file.taken) * CHUNK_LEN;
         file.taken += 1;
         call(libc::SYS_madvise, [chunk as usize, CHUNK_LEN, MADV_POPULATE_WRITE, 0, 0, 0]);
-        Ok(chunk)
+        Ok((chunk, offset))
     }
 }
 
 impl Stream {
-    /// A stream without a chunk yet.
+    /// A new stream, in its first chunk.
     pub(crate) fn new(id: u32) -> *mut Stream {
-        let slots = arena::map(SLOTS * size_of::<Slot>()).cast();
-        let stream = Box::new(Stream {
-            cur: null_mut(),
-            limit: null_mut(),
-            slots,
-            id,
-            thread: if id == 0 { u32::MAX } else { id },
-            seq: 0,
-        });
-        let stream = Box::into_raw(stream);
-        // SAFETY: just made.
-        unsafe { grow(stream) };
-        stream
+        let slots: *mut Slot = arena::map(SLOTS * size_of::<Slot>()).cast();
+        let used_slots: *mut u16 = arena::map((MAX_SLOT_RECORDS + 1) * 2).cast();
+        if slots.is_null() || used_slots.is_null() {
+            out_of_memory();
+        }
+        let (chunk, offset, scratch) = next_chunk(null_mut());
+        let id = if scratch { id | SCRATCH } else { id };
+        // SAFETY: the chunk is fresh, and its header has room for the stream.
+        unsafe {
+            let live = if id == 0 { (*file()).header.add(header::LIVE) } else { chunk.add(LIVE) };
+            let stream = live.cast::<Stream>();
+            stream.write(Stream {
+                cur: chunk.add(CHUNK_HEADER_LEN),
+                chunk,
+                offset: offset as u64,
+                pending_value: scratch_word(),
+                pending_addr: scratch_word() as usize,
+                limit: chunk.add(CHUNK_LEN - 2 * MAX_RECORD_LEN),
+                slots,
+                used_slots,
+                used_count: 0,
+                id,
+                thread: if id == 0 { u32::MAX } else { id },
+                seq: 0,
+            });
+            chunk.cast::<u32>().write_volatile((id & !SCRATCH) + 1);
+            stream
+        }
     }
+
+    /// The slot for a compact record, by its index; it stands for that when this returns.
+    pub(crate) unsafe fn slot(stream: *mut Stream, pc: u64, code: u32, addr: u64) -> usize {
+        let (key, high) = (slot_key(pc, code), addr >> 32);
+        let index = slot_of(pc, code, high);
+        // SAFETY: the caller's stream; there is room for the record and in the list.
+        unsafe {
+            let s = &mut *stream;
+            let slot = s.slots.add(index);
+            if (*slot).key != key || (*slot).high != high {
+                if s.cur > s.limit {
+                    grow(stream);
+                }
+                s.cur = put_slot(s.cur, slot, index, key, high);
+                s.used_slots.add(s.used_count).write(index as u16);
+                s.used_count += 1;
+            }
+        }
+        index
+    }
+
+    /// No access is under way.
+    #[inline(always)]
+    pub(crate) unsafe fn settle(stream: *mut Stream) {
+        // SAFETY: the caller's stream.
+        unsafe {
+            (*stream).pending_addr = scratch_word() as usize;
+            (*stream).pending_value = scratch_word();
+        }
+    }
+}
+
+/// See [`SCRATCH_WORD`].
+#[inline(always)]
+pub(crate) fn scratch_word() -> *mut u8 {
+    (&raw mut SCRATCH_WORD).cast()
+}
+
+/// The next chunk of a stream, where it is in the file, and whether it is not in the file at all, because that
+/// cannot grow: then `old` again, if that is such a one.
+fn next_chunk(old: *mut u8) -> (*mut u8, usize, bool) {
+    // SAFETY: the lock is held.
+    LOCK.with(|| unsafe {
+        let file = &mut *file();
+        let chunk = if file.stopped { Err(0) } else { take_chunk(file) };
+        let errno = match chunk {
+            Ok((chunk, offset)) => return (chunk, offset, false),
+            Err(errno) => errno,
+        };
+        if !file.stopped {
+            file.stopped = true;
+            stop(file, errno);
+        }
+        let lost = file.header.add(header::LOST).cast::<u64>();
+        lost.write(lost.read() + CHUNK_LEN as u64 / 8);
+        let chunk = if old.is_null() { arena::map(CHUNK_LEN) } else { old };
+        if chunk.is_null() {
+            out_of_memory();
+        }
+        (chunk, 0, true)
+    })
 }
 
 /// Takes the next chunk for a stream; a scratch one when there is none.
 #[cold]
 #[inline(never)]
 pub(crate) unsafe fn grow(stream: *mut Stream) {
-    LOCK.with(|| {
-        // SAFETY: the lock is held, the stream is the caller's.
-        unsafe {
-            let file = &mut *file();
-            let old = if (*stream).cur.is_null() {
-                null_mut()
-            } else {
-                ((*stream).limit as usize + 2 * MAX_RECORD_LEN - CHUNK_LEN) as *mut u8
-            };
-            let chunk = if file.stopped { Err(0) } else { take_chunk(file) };
-            let (chunk, scratch) = match chunk {
-                Ok(chunk) => (chunk, false),
-                Err(errno) => {
-                    let first = !file.stopped;
-                    if first {
-                        file.stopped = true;
-                        stop(file, errno);
-                    }
-                    let lost = file.header.add(header::LOST).cast::<u64>();
-                    lost.write(lost.read() + CHUNK_LEN as u64 / 8);
-                    // A scratch chunk of its own, used again and again.
-                    if first || old.is_null() || (*stream).id & SCRATCH == 0 {
-                        (*stream).id |= SCRATCH;
-                        (arena::map(CHUNK_LEN), true)
-                    } else {
-                        (old, true)
-                    }
-                }
-            };
-            if chunk.is_null() {
-                say_stop("out of memory");
-                sys::die_by(libc::SIGABRT);
-            }
-            (*stream).cur = chunk.add(CHUNK_HEADER_LEN);
-            (*stream).limit = chunk.add(CHUNK_LEN - 2 * MAX_RECORD_LEN);
-            if !scratch {
-                chunk.cast::<u32>().write_volatile((*stream).id + 1);
-                if !old.is_null() && (*stream).id == 0 {
-                    release_behind(old);
-                }
-            }
+    // SAFETY: the stream is the caller's, and no access is under way.
+    unsafe {
+        let s = &mut *stream;
+        let old = s.chunk;
+        let was_scratch = s.id & SCRATCH != 0;
+        if !was_scratch {
+            let used = s.cur as usize - old as usize;
+            old.add(CHUNK_USED).cast::<u32>().write_volatile(used as u32);
+            let produced = (*file()).header.add(header::PRODUCED).cast();
+            AtomicU64::from_ptr(produced).fetch_add(1, Release);
         }
-    });
+        let (chunk, offset, scratch) = next_chunk(if was_scratch { old } else { null_mut() });
+        for i in 0..s.used_count {
+            (*s.slots.add(usize::from(*s.used_slots.add(i)))).key = 0;
+        }
+        s.used_count = 0;
+        if scratch {
+            s.id |= SCRATCH;
+        } else {
+            chunk.cast::<u32>().write_volatile(s.id + 1);
+            chunk.add(CHUNK_USED).cast::<u32>().write_volatile(0);
+        }
+        s.chunk = chunk;
+        s.offset = offset as u64;
+        s.cur = chunk.add(CHUNK_HEADER_LEN);
+        s.limit = chunk.add(CHUNK_LEN - 2 * MAX_RECORD_LEN);
+        if !scratch && s.id == 0 && (*file()).ring == 0 {
+            release_behind(old);
+        }
+    }
 }
 
 /// Marks a stream that writes to scratch memory.
@@ -242,6 +398,11 @@ const SCRATCH: u32 = 1 << 31;
 unsafe fn release_behind(old: *mut u8) {
     // SAFETY: the chunk is full and this stream was its only user.
     unsafe { arena::unmap(old, CHUNK_LEN) };
+}
+
+fn out_of_memory() -> ! {
+    say_stop("out of memory");
+    sys::die_by(libc::SIGABRT)
 }
 
 fn say_stop(why: &str) {
@@ -266,7 +427,7 @@ pub(crate) unsafe fn put(stream: *mut Stream, record: &Record<'_>) {
     unsafe {
         let buf = std::slice::from_raw_parts_mut((*stream).cur, MAX_RECORD_LEN);
         if let Some((tag, len)) = record.encode(buf) {
-            (*stream).cur.write_volatile(tag);
+            (*stream).cur.write(tag);
             (*stream).cur = (*stream).cur.add(len);
         }
         if (*stream).cur > (*stream).limit {

@@ -121,9 +121,9 @@ unsafe fn log_crash(t: *mut Thread, n: c_int, info: *mut libc::siginfo_t, contex
         let addr = if (*info).si_code > 0 { (*info).si_addr() as u64 } else { 0 };
         let was = (*t).busy;
         (*t).busy = 1;
-        let p = (*t).pending;
-        let near = addr.wrapping_sub(p.addr as u64) < 64 || addr == 0;
-        if was == 0 && !((*info).si_code > 0 && near && p.code != 0) {
+        let near = thread::pending_addr(t)
+            .is_some_and(|pending| addr.wrapping_sub(pending as u64) < 64 || addr == 0);
+        if was == 0 && !((*info).si_code > 0 && near) {
             thread::flush(t);
         } else {
             thread::flush_faulted(t);
@@ -171,7 +171,7 @@ unsafe extern "C" fn on_signal(n: c_int, info: *mut libc::siginfo_t, context: *m
             handle(t, &action, n, info, context);
             sched::go_outside(t, call, pc);
             *libc::__errno_location() = errno;
-        } else if (*t).busy == 0 && (*t).state == State::Running {
+        } else if (*t).busy == 0 && (*t).state == State::Running && !in_hot_code(context) {
             handle(t, &action, n, info, context);
         } else {
             let kept = &mut (*t).kept[n as usize];
@@ -180,6 +180,22 @@ unsafe extern "C" fn on_signal(n: c_int, info: *mut libc::siginfo_t, context: *m
             (*t).signalled = 1;
         }
     }
+}
+
+// What the linker makes of the section of the hooks' fast paths.
+unsafe extern "C" {
+    #[link_name = "__start_foretell_hot"]
+    static HOT_START: u8;
+    #[link_name = "__stop_foretell_hot"]
+    static HOT_END: u8;
+}
+
+/// Whether the signal came in the fast path of a hook, which does not say that it is inside the runtime.
+unsafe fn in_hot_code(context: *mut c_void) -> bool {
+    // SAFETY: the kernel's context.
+    let registers = unsafe { &(*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
+    let pc = registers[libc::REG_RIP as usize] as usize;
+    (&raw const HOT_START as usize..&raw const HOT_END as usize).contains(&pc)
 }
 
 unsafe fn handle(
@@ -191,10 +207,11 @@ unsafe fn handle(
 ) {
     // SAFETY: `t` is the calling thread and holds the baton.
     unsafe {
-        let (depth, pending) = ((*t).depth, (*t).pending);
+        let depth = (*t).depth;
         let busy = (*t).busy;
         (*t).busy = 1;
-        (*t).pending.code = 0;
+        // The access under way comes after the handler.
+        let pending = thread::retract(t);
         thread::put(t, &Record::Signal { signal: n as u32, starts: true });
         // The handler may run on another stack: frames are compared anew.
         let frames = (*t).frames;
@@ -208,7 +225,9 @@ unsafe fn handle(
         thread::flush(t);
         thread::put(t, &Record::Signal { signal: n as u32, starts: false });
         (*t).depth = depth;
-        (*t).pending = pending;
+        if pending.code != 0 {
+            thread::begin(t, pending);
+        }
         (*t).busy = busy;
     }
 }

@@ -1,26 +1,29 @@
 //! What the runtime knows of one thread.
 
 use crate::log::{self, Stream};
-use foretell_rt_format::{AccessKind, AtomicKind, Record, WaitingFor};
+use foretell_rt_format::{AccessKind, AtomicKind, HEAD_LEN, Record, WaitingFor, put_head, slot_at};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicU32, Ordering::*};
 
 /// An access whose hook has run and whose value is not known yet: the hook comes before the
 /// access. It is read at the thread's next hook; nobody else ran in between.
+///
+/// That of most accesses is in the stream already, with room for the value (see
+/// [`Stream::pending_value`]). This is for the others: volatile ones, 16 bytes, the last bytes of a page,
+/// parallel recording.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(crate) struct Pending {
     pub(crate) addr: usize,
     pub(crate) pc: usize,
-    /// 0: none. Else [`pending_code`].
+    /// 0: none. Else [`access_code`], perhaps with [`VOLATILE`].
     pub(crate) code: u32,
     /// Parallel recording: its place.
     pub(crate) seq: u64,
 }
 
-/// Code of a pending access: size as log2, write or read.
-pub(crate) const fn pending_code(log2: u32, write: bool) -> u32 {
-    16 | log2 | (write as u32) << 3
+impl Pending {
+    pub(crate) const NONE: Pending = Pending { addr: 0, pc: 0, code: 0, seq: 0 };
 }
 
 /// Added to the code of a volatile access.
@@ -60,14 +63,14 @@ pub(crate) struct Thread {
     pub(crate) budget: i64,
     pub(crate) limit: u64,
     pub(crate) stream: *mut Stream,
-    pub(crate) pending: Pending,
     /// The thread is inside the runtime: hooks are ignored, signals are kept for later.
     pub(crate) busy: u8,
     /// A signal is kept.
     pub(crate) signalled: u8,
     pub(crate) parallel: bool,
-    /// With the three before it one word that is zero in the fast path.
-    pub(crate) zero: u8,
+    /// `pending` holds an access. With the three before it one word that is zero in the fast path.
+    pub(crate) late: bool,
+    pub(crate) pending: Pending,
     /// Stack pointers of the functions entered, for `longjmp`.
     pub(crate) depth: usize,
     pub(crate) frames: *mut usize,
@@ -126,11 +129,11 @@ impl Thread {
             budget: 0,
             limit: 0,
             stream,
-            pending: Pending { addr: 0, pc: 0, code: 0, seq: 0 },
             busy: 1,
             signalled: 0,
             parallel: false,
-            zero: 0,
+            late: false,
+            pending: Pending::NONE,
             depth: 0,
             frames,
             go: AtomicU32::new(0),
@@ -176,56 +179,95 @@ impl Thread {
     }
 }
 
-/// Reads the value of the pending access and writes its record.
-#[inline(always)]
-pub(crate) unsafe fn flush(t: *mut Thread) {
-    // SAFETY: `t` is the calling thread; the address was accessed by the program.
+/// Begins the record of an access that is about to take place; what is under way was completed.
+pub(crate) unsafe fn begin(t: *mut Thread, access: Pending) {
+    let Pending { addr, pc, code, .. } = access;
+    // SAFETY: `t` is the calling thread; a stream always has room.
     unsafe {
-        let Pending { addr, pc, code, .. } = (*t).pending;
-        if code == 0 {
+        // Eight bytes are read at once; they might reach into a page that is not there.
+        if (*t).parallel || code & (7 | VOLATILE) > 3 || addr & 0xfff > 0xff8 {
+            (*t).pending = access;
+            (*t).late = true;
             return;
         }
-        (*t).pending.code = 0;
-        // Eight bytes at once, unless they might reach into a page that is not there.
-        let log2 = code & (7 | VOLATILE);
-        if log2 > 3 || addr & 0xfff > 0xff8 {
-            return flush_wide(t, addr, pc, code);
-        }
-        let unused = 64 - (8 << log2);
-        let value = (addr as *const u64).read_unaligned() << unused >> unused;
-        if (*t).parallel {
-            put_seq(t, (*t).pending.seq);
-        }
-        put_access(t, addr, pc, code & 8 != 0, log2 as u8, value);
+        let at = put_compact(t, addr, pc, code);
+        let stream = (*t).stream;
+        (*stream).pending_addr = addr;
+        std::ptr::write_volatile(&raw mut (*stream).pending_value, at);
+        std::ptr::write_volatile(&raw mut (*stream).cur, at.add(1 << (code & 3)));
     }
 }
 
-/// Writes the record of a plain access.
-#[inline(always)]
-unsafe fn put_access(t: *mut Thread, addr: usize, pc: usize, write: bool, log2: u8, value: u64) {
+/// Writes a compact record but for its value; returns where that goes. The caller moves the stream on.
+pub(crate) unsafe fn put_compact(t: *mut Thread, addr: usize, pc: usize, code: u32) -> *mut u8 {
     // SAFETY: a stream always has room.
     unsafe {
         let stream = (*t).stream;
-        (*stream).cur = foretell_rt_format::put_access(
-            (*stream).cur,
-            (*stream).slots,
-            write,
-            log2,
-            pc as u64,
-            addr as u64,
-            value,
-        );
         if (*stream).cur > (*stream).limit {
             log::grow(stream);
+        }
+        let index = Stream::slot(stream, pc as u64, code, addr as u64);
+        put_head((*stream).cur, index, addr as u64);
+        (*stream).cur.add(HEAD_LEN)
+    }
+}
+
+/// Completes the access that is under way.
+#[inline]
+pub(crate) unsafe fn flush(t: *mut Thread) {
+    // SAFETY: `t` is the calling thread; the address was accessed by the program.
+    unsafe {
+        if (*t).late {
+            return flush_late(t);
+        }
+        let stream = (*t).stream;
+        let addr = (*stream).pending_addr;
+        if addr != log::scratch_word() as usize {
+            let value = (*stream).pending_value;
+            for i in 0..under_way(stream).1 {
+                value.add(i).write((addr as *const u8).add(i).read_volatile());
+            }
+            Stream::settle(stream);
         }
     }
 }
 
-/// Accesses of 16 bytes, at the end of a page, and volatile ones.
+/// Code address, bytes and code of the access under way, which is in the stream.
+unsafe fn under_way(stream: *mut Stream) -> (u64, usize, u32) {
+    // SAFETY: there is one.
+    unsafe {
+        let index = slot_at((*stream).pending_value.sub(HEAD_LEN));
+        let slot = *(*stream).slots.add(index);
+        (slot.pc(), slot.size(), slot.code())
+    }
+}
+
+/// Takes the access that is under way back; [`begin`] begins it again.
+pub(crate) unsafe fn retract(t: *mut Thread) -> Pending {
+    // SAFETY: `t` is the calling thread; what is under way is the last record of the stream.
+    unsafe {
+        let stream = (*t).stream;
+        let addr = (*stream).pending_addr;
+        if !(*t).late && addr != log::scratch_word() as usize {
+            let (pc, _, code) = under_way(stream);
+            (*stream).cur = (*stream).pending_value.sub(HEAD_LEN);
+            Stream::settle(stream);
+            return Pending { addr, pc: pc as usize, code, seq: 0 };
+        }
+        (*t).late = false;
+        std::mem::replace(&mut (*t).pending, Pending::NONE)
+    }
+}
+
+/// Accesses that are not in the stream yet.
 #[cold]
-unsafe fn flush_wide(t: *mut Thread, addr: usize, pc: usize, code: u32) {
+#[inline(never)]
+unsafe fn flush_late(t: *mut Thread) {
     // SAFETY: as in `flush`.
     unsafe {
+        let Pending { addr, pc, code, seq } = (*t).pending;
+        (*t).pending = Pending::NONE;
+        (*t).late = false;
         let mut value = [0u64; 2];
         let size = 1usize << (code & 7);
         for i in 0..size {
@@ -233,47 +275,62 @@ unsafe fn flush_wide(t: *mut Thread, addr: usize, pc: usize, code: u32) {
             value[i / 8] |= byte << (8 * (i % 8));
         }
         if code & VOLATILE == 0 && size == 16 {
-            return pend_record(t, addr, pc, code, Some(value));
+            return put_wide(t, addr, pc, code, seq, Some(value));
+        }
+        if (*t).parallel {
+            put_seq(t, seq);
         }
         if code & VOLATILE == 0 {
-            if (*t).parallel {
-                put_seq(t, (*t).pending.seq);
-            }
-            return put_access(t, addr, pc, code & 8 != 0, (code & 7) as u8, value[0]);
+            let at = put_compact(t, addr, pc, code);
+            at.cast::<u64>().write_unaligned(value[0]);
+            (*(*t).stream).cur = at.add(size);
+            return;
         }
         let (kind, old, new) = if code & 8 != 0 {
             (AtomicKind::VolatileStore, [0; 2], value)
         } else {
             (AtomicKind::VolatileLoad, value, [0; 2])
         };
-        if (*t).parallel {
-            put_seq(t, (*t).pending.seq);
-        }
         let (pc, addr, size) = (pc as u64, addr as u64, size as u8);
         log::put((*t).stream, &Record::Atomic { kind, size, order: 0, pc, addr, old, new });
     }
 }
 
-/// The pending access faulted: its record has no value.
+/// The address of the access that is under way, if there is one.
+pub(crate) unsafe fn pending_addr(t: *mut Thread) -> Option<usize> {
+    // SAFETY: `t` is the calling thread.
+    unsafe {
+        let addr = if (*t).late { (*t).pending.addr } else { (*(*t).stream).pending_addr };
+        (addr != log::scratch_word() as usize).then_some(addr)
+    }
+}
+
+/// The access under way faulted: its record has no value.
 pub(crate) unsafe fn flush_faulted(t: *mut Thread) {
     // SAFETY: `t` is the calling thread.
     unsafe {
-        let Pending { addr, pc, code, .. } = (*t).pending;
+        let Pending { addr, pc, code, seq } = retract(t);
         if code != 0 {
-            (*t).pending.code = 0;
-            pend_record(t, addr, pc, code, None);
+            put_wide(t, addr, pc, code, seq, None);
         }
     }
 }
 
-unsafe fn pend_record(t: *mut Thread, addr: usize, pc: usize, code: u32, value: Option<[u64; 2]>) {
+unsafe fn put_wide(
+    t: *mut Thread,
+    addr: usize,
+    pc: usize,
+    code: u32,
+    seq: u64,
+    value: Option<[u64; 2]>,
+) {
     let kind = if code & 8 != 0 { AccessKind::Write } else { AccessKind::Read };
     let size = 1u8 << (code & 7);
     let record = Record::Wide { kind, size, pc: pc as u64, addr: addr as u64, value };
     // SAFETY: `t` is the calling thread.
     unsafe {
         if (*t).parallel {
-            put_seq(t, (*t).pending.seq);
+            put_seq(t, seq);
         }
         log::put((*t).stream, &record);
     }

@@ -1,7 +1,7 @@
 //! Hand-made logs, since the ones of real programs do not show every corner.
 
 use foretell_rt_format::{
-    CHUNK_HEADER_LEN, CHUNK_LEN, HEADER_LEN, MAGIC, MAX_RECORD_LEN, VERSION, header,
+    CHUNK_HEADER_LEN, CHUNK_LEN, CHUNK_USED, HEADER_LEN, MAGIC, MAX_RECORD_LEN, VERSION, header,
 };
 use foretell_trace::{Op, legality};
 
@@ -29,6 +29,13 @@ impl Writer {
         let (tag, len) = record.encode(buf).expect("not compact");
         buf[0] = tag;
         self.at += len;
+        self.close();
+    }
+
+    /// Says how much of the chunk is taken.
+    fn close(&mut self) {
+        let used = (self.at - HEADER_LEN) as u32;
+        self.bytes[HEADER_LEN + CHUNK_USED..][..4].copy_from_slice(&used.to_le_bytes());
     }
 
     fn put(&mut self, thread: u32, record: Record<'_>) -> &mut Self {
@@ -263,7 +270,9 @@ fn a_damaged_log_is_taken_up_to_the_damage() {
     let mut w = Writer::new();
     w.create(1).write(0, 64, 4, 3).read(1, 64, 4, 3);
     let at = w.at;
-    w.bytes[at] = 0x3f;
+    w.bytes[at] = 0x7e;
+    w.at += 1;
+    w.close();
     let t = w.translated();
     assert!(t.damaged);
     assert_eq!(t.trace.len(), 3);

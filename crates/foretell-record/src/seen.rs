@@ -1,0 +1,96 @@
+//! The records of a run, one after the other, each with the stack that it was made under.
+
+use std::cell::Cell;
+
+use foretell_rt_format::{Entry, Kind, Log, Record};
+use rustc_hash::FxHashMap;
+
+use crate::calls::{CallId, Calls, Stack};
+
+/// One record.
+#[derive(Clone, Debug)]
+pub(crate) struct Seen<'a> {
+    pub(crate) entry: Entry<'a>,
+    /// The thread's call stack; of a function entry, with that function, of an exit, too.
+    pub(crate) stack: CallId,
+    /// The end of a thread: its last step.
+    pub(crate) last: Option<LastStep>,
+    /// Not 0: so many times memory was given out that no event is about.
+    pub(crate) private: u32,
+}
+
+/// The last step of a thread.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LastStep {
+    pub(crate) ordinal: u64,
+    pub(crate) kind: Kind,
+    pub(crate) pc: Option<u64>,
+}
+
+/// Where the records of a run come from. Every pass over them is the same.
+pub(crate) trait Source<'a> {
+    /// Shows every record that matters, in order, until `f` is false.
+    fn for_each(&self, calls: &mut Calls, f: &mut dyn FnMut(&Calls, &Seen<'a>) -> bool);
+
+    /// Accesses of the run, if that is known without counting them.
+    fn accesses(&self) -> Option<u64>;
+
+    /// Whether the records end before the run did; known after a pass.
+    fn damaged(&self) -> bool;
+}
+
+/// A whole log.
+pub(crate) struct Whole<'a, 'l> {
+    log: &'l Log<'a>,
+    damaged: Cell<bool>,
+}
+
+impl<'a, 'l> Whole<'a, 'l> {
+    pub(crate) fn new(log: &'l Log<'a>) -> Self {
+        Whole { log, damaged: Cell::new(false) }
+    }
+}
+
+/// What is known of a thread.
+#[derive(Default)]
+struct Thread {
+    stack: Stack,
+    last: Option<LastStep>,
+}
+
+impl<'a> Source<'a> for Whole<'a, '_> {
+    fn for_each(&self, calls: &mut Calls, f: &mut dyn FnMut(&Calls, &Seen<'a>) -> bool) {
+        let mut threads: FxHashMap<u32, Thread> = FxHashMap::default();
+        for entry in self.log.events() {
+            let Ok(entry) = entry else {
+                self.damaged.set(true);
+                return;
+            };
+            let thread = threads.entry(entry.thread).or_default();
+            if let Record::FuncEntry { pc, call } = entry.record {
+                thread.stack.enter(pc, call);
+            }
+            if let Some(kind) = entry.record.kind() {
+                let (ordinal, pc) = (entry.ordinal, entry.record.pc());
+                thread.last = Some(LastStep { ordinal, kind, pc });
+            }
+            let stack = thread.stack.id(calls);
+            let exits = matches!(entry.record, Record::FuncExit);
+            let last = thread.last.filter(|_| matches!(entry.record, Record::ThreadEnd));
+            if !f(calls, &Seen { entry, stack, last, private: 0 }) {
+                return;
+            }
+            if exits {
+                thread.stack.exit();
+            }
+        }
+    }
+
+    fn accesses(&self) -> Option<u64> {
+        None
+    }
+
+    fn damaged(&self) -> bool {
+        self.damaged.get()
+    }
+}

@@ -1,0 +1,567 @@
+//! Reading a log while the program runs, and keeping what may matter.
+//!
+//! Nearly all accesses of most programs are to memory that one thread alone ever touches, and the trace
+//! has none of them. Here they are recognised as they come (`owners`): an access to a word that is not shared
+//! *so far* is counted and let go; everything else is noted. Where a word becomes
+//! shared late, the chunks of the log that hold its past are marked, and read once more when the program has ended. So
+//! what comes out is every record about shared words, whenever it was made, and nothing is guessed: the trace is the
+//! one that the whole log gives.
+//!
+//! - A chunk with very many notes is read again as well: the notes would take more room than the records.
+//! - Memory given out or taken back is passed on only where it overlaps a shared word. Of the rest only the number counts, for
+//!   the names of heap objects.
+//! - Function entries and exits move the stack of their thread; they are noted only if functions are blocks.
+
+use foretell_rt_format::{
+    Chunk, ChunkReader, Compact, Entry, Item, Kind, Record, Slot, Slots, record_at,
+};
+use rustc_hash::FxHashMap;
+
+use crate::calls::{CallId, Calls, OUTSIDE, Stack};
+use crate::hold::Hold;
+use crate::owners::{Owner, Owners, SharedWords};
+use crate::seen::{LastStep, Seen, Source};
+use crate::survey::{touched, writes};
+
+/// More notes than these: the chunk is read again instead.
+const MOST_NOTES: usize = 8192;
+
+/// The C library may give out so much more than it was asked for. What is freed is that much larger.
+const SLACK: u64 = 4096 + 64;
+
+/// A record that may matter.
+#[derive(Clone, Copy, Debug)]
+enum Note {
+    Compact {
+        compact: Compact,
+        thread: u32,
+        stack: CallId,
+        ordinal: u64,
+    },
+    /// The record at this place of the chunk.
+    Record {
+        at: u32,
+        thread: u32,
+        stack: CallId,
+        ordinal: u64,
+    },
+    /// Memory given out, by the place that did and the record.
+    Given {
+        site: u32,
+        at: u32,
+        thread: u32,
+        addr: u64,
+        size: u64,
+    },
+    /// The end of a thread.
+    End {
+        thread: u32,
+        stack: CallId,
+        ordinal: u64,
+        last: Option<(Kind, Option<u64>)>,
+    },
+}
+
+/// A thread at some point of the log.
+#[derive(Clone, Default, Debug)]
+struct Thread {
+    /// Of its next step.
+    ordinal: u64,
+    stack: Stack,
+    /// Its last step: an access by its slot's key, or else any other.
+    access: u64,
+    step: Option<(Kind, Option<u64>)>,
+}
+
+impl Thread {
+    fn last(&self) -> Option<(Kind, Option<u64>)> {
+        if self.access == 0 {
+            return self.step;
+        }
+        let slot = Slot { key: self.access, high: 0 };
+        let kind = if slot.writes() { Kind::Write } else { Kind::Read };
+        Some((kind, Some(slot.pc())))
+    }
+}
+
+/// A thread where a chunk first comes to it.
+#[derive(Clone, Copy, Debug)]
+struct Start {
+    thread: u32,
+    ordinal: u64,
+    stack: CallId,
+    access: u64,
+    step: Option<(Kind, Option<u64>)>,
+}
+
+/// What is known of a chunk.
+#[derive(Default, Debug)]
+struct Noted {
+    /// The thread that it begins with.
+    thread: u32,
+    starts: Vec<Start>,
+    notes: Vec<Note>,
+    /// The notes are not all: the records are to be read again.
+    again: bool,
+    /// See [`Chunk::pending`].
+    pending: usize,
+}
+
+/// The places that gave memory out: code address and stack.
+#[derive(Default)]
+struct Places {
+    index: FxHashMap<(u64, CallId), u32>,
+    places: Vec<(u64, CallId)>,
+}
+
+impl Places {
+    fn of(&mut self, pc: u64, stack: CallId) -> u32 {
+        let next = self.places.len() as u32;
+        let site = *self.index.entry((pc, stack)).or_insert(next);
+        if site == next {
+            self.places.push((pc, stack));
+        }
+        site
+    }
+}
+
+/// Reads chunk after chunk.
+pub(crate) struct Sift {
+    owners: Owners,
+    threads: Vec<Thread>,
+    /// The chunk, plus one, in which each thread was last noted in the chunk's `starts`.
+    started: Vec<u32>,
+    thread: u32,
+    calls: Calls,
+    places: Places,
+    slots: Slots,
+    chunks: Vec<Noted>,
+    hold: Hold,
+    accesses: u64,
+    damaged: bool,
+    /// Whether function entries and exits matter.
+    functions: bool,
+}
+
+impl Sift {
+    pub(crate) fn new(hold: Hold, functions: bool) -> Sift {
+        Sift {
+            owners: Owners::default(),
+            threads: Vec::new(),
+            started: Vec::new(),
+            thread: 0,
+            calls: Calls::default(),
+            places: Places::default(),
+            slots: Slots::default(),
+            chunks: Vec::new(),
+            hold,
+            accesses: 0,
+            damaged: false,
+            functions,
+        }
+    }
+
+    /// Takes the next chunk of the log. What comes after damage is not taken.
+    pub(crate) fn chunk(&mut self, chunk: Chunk<'_>) {
+        if self.damaged {
+            return;
+        }
+        if self.hold.add(chunk.records).is_err() {
+            self.damaged = true;
+            return;
+        }
+        let number = self.chunks.len();
+        self.owners.begin(number as u32);
+        let pending = chunk.pending;
+        self.chunks.push(Noted { thread: self.thread, pending, ..Noted::default() });
+        let mut slots = std::mem::take(&mut self.slots);
+        let mut reader = ChunkReader::new(chunk, &mut slots);
+        loop {
+            // Up to the next switch everything is of one thread.
+            let next = self.run(&mut reader, &mut slots);
+            match next {
+                Some(thread) => self.thread = thread,
+                None => break,
+            }
+        }
+        self.slots = slots;
+        for chunk in self.owners.wanted() {
+            self.chunks[chunk as usize].again = true;
+        }
+        let noted = &mut self.chunks[number];
+        if noted.again || noted.notes.len() > MOST_NOTES {
+            noted.again = true;
+            noted.notes = Vec::new();
+        }
+    }
+
+    /// Makes the thread that runs the one whose state is at hand.
+    fn resume(&mut self) -> Thread {
+        let i = self.thread as usize;
+        if self.threads.len() <= i {
+            self.threads.resize(i + 1, Thread::default());
+            self.started.resize(i + 1, 0);
+        }
+        let mut thread = std::mem::take(&mut self.threads[i]);
+        let number = self.chunks.len() as u32;
+        if self.started[i] != number {
+            self.started[i] = number;
+            let stack = thread.stack.id(&mut self.calls);
+            let Thread { ordinal, access, step, .. } = thread;
+            let start = Start { thread: self.thread, ordinal, stack, access, step };
+            self.chunks.last_mut().map(|noted| noted.starts.push(start)).unwrap_or_default();
+        }
+        thread
+    }
+
+    /// Reads on until another thread runs, or the chunk is at its end.
+    fn run(&mut self, reader: &mut ChunkReader<'_>, slots: &mut Slots) -> Option<u32> {
+        let owner = Owner::of(self.thread);
+        let mut thread = self.resume();
+        let (mut ordinal, mut access) = (thread.ordinal, thread.access);
+        let mut next = None;
+        loop {
+            let owners = &mut self.owners;
+            let let_go = reader.accesses(slots, |slot, addr| {
+                owners.lets_go(owner, addr, slot.size(), slot.writes())
+            });
+            if let Some((count, key)) = let_go {
+                self.accesses += count;
+                ordinal += count;
+                access = key;
+            }
+            let Some(item) = reader.next(slots) else { break };
+            match item {
+                Ok(Item::Compact(Compact::Access(slot, addr, value))) => {
+                    if self.owners.access(owner, addr, slot.size(), slot.writes()) {
+                        let compact = Compact::Access(slot, addr, value);
+                        self.note_compact(compact, &mut thread, ordinal);
+                    }
+                    self.accesses += 1;
+                    ordinal += 1;
+                    access = slot.key;
+                }
+                Ok(Item::Compact(Compact::Entry(slot, call))) => {
+                    thread.stack.enter(slot.pc(), call);
+                    if self.functions {
+                        self.note_compact(Compact::Entry(slot, call), &mut thread, ordinal);
+                    }
+                }
+                Ok(Item::Compact(Compact::Exit)) => {
+                    if self.functions {
+                        self.note_compact(Compact::Exit, &mut thread, ordinal);
+                    }
+                    thread.stack.exit();
+                }
+                Ok(Item::Record(Record::Switch { thread })) => {
+                    next = Some(thread);
+                    break;
+                }
+                Ok(Item::Record(record)) => {
+                    (thread.ordinal, thread.access) = (ordinal, access);
+                    self.record(&record, reader.began(), &mut thread);
+                    (ordinal, access) = (thread.ordinal, thread.access);
+                }
+                Err(_) => {
+                    self.damaged = true;
+                    break;
+                }
+            }
+        }
+        (thread.ordinal, thread.access) = (ordinal, access);
+        self.threads[self.thread as usize] = thread;
+        next
+    }
+
+    fn note(&mut self, note: Note) {
+        if let Some(noted) = self.chunks.last_mut()
+            && noted.notes.len() <= MOST_NOTES
+        {
+            noted.notes.push(note);
+        }
+    }
+
+    #[inline(never)]
+    fn note_compact(&mut self, compact: Compact, thread: &mut Thread, ordinal: u64) {
+        let stack = thread.stack.id(&mut self.calls);
+        self.note(Note::Compact { compact, thread: self.thread, stack, ordinal });
+    }
+
+    /// Takes a record that is not compact.
+    fn record(&mut self, record: &Record<'_>, at: usize, thread: &mut Thread) {
+        let (number, at) = (self.thread, at as u32);
+        let owner = Owner::of(number);
+        if let Record::Alloc { pc, addr, size } = *record {
+            self.owners.given(addr, size);
+            let site = self.places.of(pc, thread.stack.id(&mut self.calls));
+            return self.note(Note::Given { site, at, thread: number, addr, size });
+        }
+        let matters = match *record {
+            Record::ThreadBegin { stack_start, stack_end, .. } => {
+                self.owners.given(stack_start, stack_end.saturating_sub(stack_start));
+                true
+            }
+            Record::Free { counted, addr, size, .. } => {
+                counted && self.owners.free(owner, addr, size)
+            }
+            _ => match touched(record) {
+                Some((addr, len)) => {
+                    self.accesses += 1;
+                    self.owners.touch(owner, addr, len, writes(record))
+                }
+                None => is_event(record),
+            },
+        };
+        if matters {
+            let (stack, ordinal) = (thread.stack.id(&mut self.calls), thread.ordinal);
+            self.note(if matches!(record, Record::ThreadEnd) {
+                Note::End { thread: number, stack, ordinal, last: thread.last() }
+            } else {
+                Note::Record { at, thread: number, stack, ordinal }
+            });
+        }
+        if let Some(kind) = record.kind() {
+            thread.ordinal += 1;
+            thread.access = 0;
+            thread.step = Some((kind, record.pc()));
+        }
+    }
+
+    /// The program has ended.
+    pub(crate) fn finish(self) -> (Sifted, Calls) {
+        let sifted = Sifted {
+            shared: self.owners.finish(),
+            places: self.places.places,
+            chunks: self.chunks,
+            hold: self.hold,
+            accesses: self.accesses,
+            damaged: self.damaged,
+            functions: self.functions,
+        };
+        (sifted, self.calls)
+    }
+}
+
+/// Whether a record that accesses no memory matters to the trace.
+fn is_event(record: &Record<'_>) -> bool {
+    matches!(
+        record,
+        Record::Module { .. }
+            | Record::ModuleGone { .. }
+            | Record::Create { .. }
+            | Record::ThreadName { .. }
+            | Record::ThreadEnd
+            | Record::Join { .. }
+            | Record::Sync { .. }
+            | Record::MarkBegin { .. }
+            | Record::MarkEnd { .. }
+            | Record::Deadlock { .. }
+    )
+}
+
+/// What is left of a log.
+pub(crate) struct Sifted {
+    shared: SharedWords,
+    places: Vec<(u64, CallId)>,
+    chunks: Vec<Noted>,
+    hold: Hold,
+    accesses: u64,
+    damaged: bool,
+    functions: bool,
+}
+
+/// Shows what is left.
+struct Shower<'s, 'a> {
+    sifted: &'a Sifted,
+    calls: &'s mut Calls,
+    f: &'s mut dyn FnMut(&Calls, &Seen<'a>) -> bool,
+    /// Memory given out that nobody was told of yet, by place.
+    untold: Vec<u32>,
+    /// The places that have some.
+    untold_places: Vec<u32>,
+}
+
+impl<'a> Source<'a> for &'a Sifted {
+    fn for_each(&self, calls: &mut Calls, f: &mut dyn FnMut(&Calls, &Seen<'a>) -> bool) {
+        let (untold, untold_places) = (vec![0; self.places.len()], Vec::new());
+        let mut shower = Shower { sifted: self, calls, f, untold, untold_places };
+        for (number, noted) in self.chunks.iter().enumerate() {
+            let records = self.hold.get(number);
+            let goes_on = if noted.again {
+                shower.again(records, noted)
+            } else {
+                noted.notes.iter().all(|note| shower.note(records, note))
+            };
+            if !goes_on {
+                return;
+            }
+        }
+    }
+
+    fn accesses(&self) -> Option<u64> {
+        Some(self.accesses)
+    }
+
+    fn damaged(&self) -> bool {
+        self.damaged
+    }
+}
+
+impl<'a> Shower<'_, 'a> {
+    fn show(&mut self, entry: Entry<'a>, stack: CallId, last: Option<LastStep>) -> bool {
+        // Code addresses mean something else after this.
+        if matches!(entry.record, Record::Module { .. } | Record::ModuleGone { .. }) {
+            self.tell();
+        }
+        (self.f)(self.calls, &Seen { entry, stack, last, private: 0 })
+    }
+
+    fn note(&mut self, records: &'a [u8], note: &Note) -> bool {
+        match *note {
+            Note::Compact { compact, thread, stack, ordinal } => {
+                self.show(Entry { thread, ordinal, record: compact.record() }, stack, None)
+            }
+            Note::Record { at, thread, stack, ordinal } => {
+                let Some(record) = record_at(records, at as usize) else { return true };
+                self.show(Entry { thread, ordinal, record }, stack, None)
+            }
+            Note::Given { site, at, thread, addr, size } => {
+                if !self.sifted.shared.any(addr, size.saturating_add(SLACK)) {
+                    self.keep_untold(site);
+                    return true;
+                }
+                let Some(record) = record_at(records, at as usize) else { return true };
+                let stack = self.sifted.places.get(site as usize).map_or(OUTSIDE, |p| p.1);
+                self.tell() && self.show(Entry { thread, ordinal: 0, record }, stack, None)
+            }
+            Note::End { thread, stack, ordinal, last } => self.end(thread, stack, ordinal, last),
+        }
+    }
+
+    fn end(
+        &mut self,
+        thread: u32,
+        stack: CallId,
+        ordinal: u64,
+        last: Option<(Kind, Option<u64>)>,
+    ) -> bool {
+        let last = last.map(|(kind, pc)| LastStep { ordinal: ordinal.saturating_sub(1), kind, pc });
+        self.show(Entry { thread, ordinal, record: Record::ThreadEnd }, stack, last)
+    }
+
+    /// Reads a chunk again.
+    fn again(&mut self, records: &'a [u8], noted: &Noted) -> bool {
+        let mut threads: FxHashMap<u32, Thread> = FxHashMap::default();
+        for s in &noted.starts {
+            let stack = Stack::of(s.stack, self.calls);
+            let thread = Thread { ordinal: s.ordinal, stack, access: s.access, step: s.step };
+            threads.insert(s.thread, thread);
+        }
+        let mut number = noted.thread;
+        let mut slots = Slots::default();
+        let chunk = Chunk { pending: noted.pending, ..Chunk::complete(0, 0, records) };
+        let mut reader = ChunkReader::new(chunk, &mut slots);
+        while let Some(Ok(item)) = reader.next(&mut slots) {
+            if let Item::Record(Record::Switch { thread }) = item {
+                number = thread;
+                continue;
+            }
+            let thread = threads.entry(number).or_default();
+            let goes_on = match item {
+                Item::Compact(compact) => self.compact_again(compact, number, thread),
+                Item::Record(record) => self.record_again(record, number, thread),
+            };
+            if !goes_on {
+                return false;
+            }
+        }
+        true
+    }
+
+    fn compact_again(&mut self, compact: Compact, number: u32, thread: &mut Thread) -> bool {
+        let matters = match compact {
+            Compact::Access(slot, addr, _) => {
+                thread.access = slot.key;
+                self.sifted.shared.any(addr, slot.size() as u64)
+            }
+            Compact::Entry(slot, call) => {
+                thread.stack.enter(slot.pc(), call);
+                self.sifted.functions
+            }
+            Compact::Exit => self.sifted.functions,
+        };
+        let ordinal = thread.ordinal;
+        let goes_on = !matters || {
+            let stack = thread.stack.id(self.calls);
+            self.show(Entry { thread: number, ordinal, record: compact.record() }, stack, None)
+        };
+        match compact {
+            Compact::Access(..) => thread.ordinal += 1,
+            Compact::Entry(..) => {}
+            Compact::Exit => thread.stack.exit(),
+        }
+        goes_on
+    }
+
+    fn record_again(&mut self, record: Record<'a>, number: u32, thread: &mut Thread) -> bool {
+        let (kind, pc, ordinal) = (record.kind(), record.pc(), thread.ordinal);
+        let shared = &self.sifted.shared;
+        let goes_on = match record {
+            Record::ThreadEnd => {
+                let stack = thread.stack.id(self.calls);
+                self.end(number, stack, ordinal, thread.last())
+            }
+            Record::Alloc { addr, size, pc } => {
+                let stack = thread.stack.id(self.calls);
+                if shared.any(addr, size.saturating_add(SLACK)) {
+                    self.tell() && self.show(Entry { thread: number, ordinal, record }, stack, None)
+                } else {
+                    self.private_alloc(number, pc, stack, 1)
+                }
+            }
+            _ => {
+                let matters = match record {
+                    Record::Free { counted, addr, size, .. } => counted && shared.any(addr, size),
+                    Record::ThreadBegin { .. } => true,
+                    _ => match touched(&record) {
+                        Some((addr, len)) => shared.any(addr, len),
+                        None => is_event(&record),
+                    },
+                };
+                let stack = if matters { thread.stack.id(self.calls) } else { OUTSIDE };
+                !matters || self.show(Entry { thread: number, ordinal, record }, stack, None)
+            }
+        };
+        if let Some(kind) = kind {
+            thread.ordinal += 1;
+            thread.access = 0;
+            thread.step = Some((kind, pc));
+        }
+        goes_on
+    }
+
+    fn keep_untold(&mut self, site: u32) {
+        let Some(untold) = self.untold.get_mut(site as usize) else { return };
+        if *untold == 0 {
+            self.untold_places.push(site);
+        }
+        *untold += 1;
+    }
+
+    /// Tells of memory that was given out for nothing that matters.
+    fn tell(&mut self) -> bool {
+        let mut goes_on = true;
+        for site in std::mem::take(&mut self.untold_places) {
+            let count = std::mem::take(&mut self.untold[site as usize]);
+            let (pc, stack) = self.sifted.places[site as usize];
+            goes_on &= self.private_alloc(0, pc, stack, count);
+        }
+        goes_on
+    }
+
+    fn private_alloc(&mut self, thread: u32, pc: u64, stack: CallId, count: u32) -> bool {
+        let record = Record::Alloc { pc, addr: 0, size: 0 };
+        let entry = Entry { thread, ordinal: 0, record };
+        (self.f)(self.calls, &Seen { entry, stack, last: None, private: count })
+    }
+}
