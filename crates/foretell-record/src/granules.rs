@@ -81,14 +81,23 @@ impl Granules {
         write: bool,
     ) {
         let (me, end) = (owner(thread), addr.saturating_add(len));
+        // Region, page and address of the word before.
+        let mut before: Option<(RegionId, usize, u64)> = None;
         for (at, from, to) in words(addr, len) {
             let region = regions.of(at + u64::from(from));
             let page = match self.find(region, at) {
                 Some(page) => page,
                 None => self.add(region, at),
             };
+            // A range that goes over into another region is cut there.
+            let goes_over = before.is_some_and(|(other, ..)| other != region);
+            if let Some((_, page, at)) = before.replace((region, page, at))
+                && goes_over
+            {
+                self.pages[page].words[index_in_page(at)].ends = true;
+            }
             let word = &mut self.pages[page].words[index_in_page(at)];
-            if len <= LONG || at + u64::from(from) == addr {
+            if len <= LONG || goes_over || at + u64::from(from) == addr {
                 word.cuts |= 1 << from;
             }
             if to < 8 {
@@ -316,6 +325,23 @@ mod tests {
         assert_eq!(spans(&mut g, 2088, 8), [(2088, 8)]);
         let all: Vec<_> = g.of_region(ELSEWHERE).iter().map(|g| (g.addr, g.len)).collect();
         assert_eq!(all, pieces);
+    }
+
+    #[test]
+    fn a_range_over_two_regions_is_cut_between_them() {
+        let (mut g, mut r) = (Granules::default(), Regions::new());
+        let alloc = foretell_rt_format::Record::Alloc { pc: 1, addr: 1064, size: 80 };
+        r.apply(0, &alloc);
+        g.touch(&mut r, 0, 1000, 200, true);
+        g.touch(&mut r, 1, 1000, 200, true);
+        let spans = |granules: Vec<Granule>| -> Vec<(u64, u64)> {
+            granules.iter().map(|g| (g.addr, g.len)).collect()
+        };
+        let mut out = Vec::new();
+        g.shared(&mut r, 1000, 200, &mut out);
+        assert_eq!(spans(out), [(1000, 64), (1064, 80), (1144, 56)]);
+        assert_eq!(spans(g.of_region(r.of(1064))), [(1064, 80)]);
+        assert_eq!(spans(g.of_region(ELSEWHERE)), [(1000, 64), (1144, 56)]);
     }
 
     #[test]

@@ -38,7 +38,7 @@ impl Hold {
     /// # Errors
     /// When there is no room.
     pub(crate) fn add(&mut self, records: &[u8]) -> std::io::Result<()> {
-        if self.taken + records.len() > SEGMENT {
+        if self.segments.is_empty() || self.taken + records.len() > SEGMENT {
             self.segments.push(self.segment()?);
             self.taken = 0;
         }

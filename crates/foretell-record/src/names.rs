@@ -60,7 +60,7 @@ impl Namer {
                     let place = symbols.code(pc).place.clone();
                     format!("heap@{place}#{}", nth + 1)
                 });
-                match addr - start {
+                match addr.saturating_sub(start) {
                     0 => object.clone(),
                     offset => format!("{object}+{offset}"),
                 }

@@ -23,8 +23,8 @@ use crate::owners::{Owner, Owners, SharedWords};
 use crate::seen::{LastStep, Seen, Source};
 use crate::survey::{touched, writes};
 
-/// More notes than these: the chunk is read again instead.
-const MOST_NOTES: usize = 8192;
+/// More notes than these: the chunk is read again instead. The chunks of tests are small.
+const MOST_NOTES: usize = if cfg!(test) { 24 } else { 8192 };
 
 /// The C library may give out so much more than it was asked for. What is freed is that much larger.
 const SLACK: u64 = 4096 + 64;
@@ -565,3 +565,6 @@ impl<'a> Shower<'_, 'a> {
         (self.f)(self.calls, &Seen { entry, stack, last: None, private: count })
     }
 }
+
+#[cfg(test)]
+mod tests;
