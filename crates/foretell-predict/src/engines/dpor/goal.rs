@@ -185,16 +185,13 @@ impl Rows<'_> {
         let meets = |this: &Self, r: usize, any: Set, written: Set| {
             this.has(r, written, x) || writes && this.has(r, any, x)
         };
-        let closed = part.inside && meets(self, 0, Set::Any, Set::Written);
-        for r in (0..self.count()).filter(|&r| r != row) {
-            if !self.is_open(r) {
-                continue;
-            }
-            // Over program order, from a transaction that it reaches, or from itself.
-            if self.has(r, Set::Threads, t)
+        for r in 0..self.count() {
+            // Over program order, from a transaction that it reaches, or from itself. A transaction that reaches
+            // itself is among what it reaches, in whatever order that came about.
+            let leads = self.has(r, Set::Threads, t)
                 || meets(self, r, Set::Any, Set::Written)
-                || meets(self, r, Set::OwnAny, Set::OwnWritten)
-            {
+                || r != row && meets(self, r, Set::OwnAny, Set::OwnWritten);
+            if leads && self.is_open(r) {
                 self.reach(r, row, t, part.inside);
             }
         }
@@ -202,7 +199,7 @@ impl Rows<'_> {
         if writes {
             self.insert(row, Set::OwnWritten, x);
         }
-        for r in (0..self.count()).filter(|&r| r != row) {
+        for r in 0..self.count() {
             if self.is_open(r) && self.has(r, Set::Threads, t) {
                 self.insert(r, Set::Any, x);
                 if writes {
@@ -211,7 +208,7 @@ impl Rows<'_> {
             }
         }
         let block = self.start(0);
-        let reached = closed || self.words[block] & REACHES_BLOCK != 0;
+        let reached = self.words[block] & REACHES_BLOCK != 0;
         if part.last {
             if part.inside {
                 // Program order leads on to what the thread does after the block.
@@ -241,6 +238,10 @@ impl Rows<'_> {
 
 /// Forgets what no access to come can tell.
 pub(super) fn forget(program: &Program<'_>, state: &mut State, at: usize) {
+    if state.core.get(at).is_some_and(|&reached| reached != 0) {
+        state.core[at + 1..].fill(0);
+        return;
+    }
     let sizes = Sizes::of(program);
     // Where the first set of threads is, how many rows there are, how wide, with how many sets of variables.
     let (first, rows, width, sets) = match program.aim {

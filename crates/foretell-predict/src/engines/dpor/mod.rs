@@ -21,6 +21,8 @@ mod persistent;
 mod program;
 mod search;
 mod state;
+#[cfg(test)]
+mod tests;
 
 use std::time::Instant;
 

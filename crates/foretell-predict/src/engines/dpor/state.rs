@@ -9,7 +9,7 @@ use super::goal;
 use super::program::{Access, Act, Aim, Program, SPOILT, cell_of};
 
 /// Where an interleaving has got to.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct State {
     /// By thread: position, whether it is in a wait set, whether it is cut. Then the last write of each
     /// variable, the generation of each open arrival at a barrier, and what the goal keeps.
