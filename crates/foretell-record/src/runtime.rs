@@ -18,10 +18,15 @@ const DIRECTORY: &str = "FORETELL_RT_DIR";
 /// An archive without members: every linker takes it for an input that adds nothing.
 const EMPTY_ARCHIVE: &[u8] = b"!<arch>\n";
 
+/// The directory that the user names.
+pub(crate) fn directory_override() -> Option<PathBuf> {
+    std::env::var_os(DIRECTORY).map(PathBuf::from)
+}
+
 fn find(file: &str) -> Result<PathBuf, Error> {
     let mut candidates = Vec::new();
-    if let Some(dir) = std::env::var_os(DIRECTORY) {
-        candidates.push(PathBuf::from(dir).join(file));
+    if let Some(dir) = directory_override() {
+        candidates.push(dir.join(file));
     } else if let Some(dir) = std::env::current_exe().ok().as_deref().and_then(Path::parent) {
         candidates.push(dir.join(file));
         candidates.push(dir.join("deps").join(file));

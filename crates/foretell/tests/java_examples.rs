@@ -105,3 +105,15 @@ fn synchronized_calls_are_not_atomic_together() {
 fn a_correct_buffer() {
     is_silent("BoundedBuffer.java");
 }
+
+#[test]
+fn tasks_of_a_pool() {
+    predicts("Pool.java", "race", &["Pool.java:12"], "exit status 1 instead of 0");
+    is_silent("PoolFixed.java");
+}
+
+#[test]
+fn operations_of_a_map_are_not_atomic_together() {
+    predicts("Cache.java", "atomicity", &["Cache.java:15", "Cache.java:28"], "");
+    is_silent("CacheFixed.java");
+}

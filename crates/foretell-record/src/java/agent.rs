@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use crate::Error;
 use crate::launch::{Launch, Mode};
+use crate::{Error, runtime};
 
 /// The agent's jar; empty if it could not be built.
 const JAR: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/foretell-agent.jar"));
@@ -31,15 +31,13 @@ pub(crate) fn is_java(program: &OsStr) -> bool {
 
 /// Writes the agent and its options to a directory; the argument that makes `java` use it.
 pub(crate) fn install(launch: &Launch, directory: &Path) -> Result<OsString, Error> {
-    if JAR.is_empty() {
-        return Err(Error::Other(
-            "this foretell was built without its Java agent: install a JDK and libasm-java \
-             (Debian), then build it again with `cargo build --release`"
-                .to_owned(),
-        ));
-    }
     let jar = directory.join("foretell-agent.jar");
-    fs::write(&jar, JAR).map_err(Error::file(&jar))?;
+    match runtime::directory_override().map(|d| d.join("foretell-agent.jar")) {
+        Some(own) if own.is_file() => {
+            fs::copy(&own, &jar).map_err(Error::file(&own))?;
+        }
+        _ => write_jar(&jar)?,
+    }
     let options = directory.join("options");
     fs::write(&options, properties(launch, directory)?).map_err(Error::file(&options))?;
     let mut argument = OsString::from("-javaagent:");
@@ -47,6 +45,18 @@ pub(crate) fn install(launch: &Launch, directory: &Path) -> Result<OsString, Err
     argument.push("=");
     argument.push(options);
     Ok(argument)
+}
+
+fn write_jar(jar: &Path) -> Result<(), Error> {
+    if JAR.is_empty() {
+        return Err(Error::Other(
+            "this foretell was built without its Java agent: install a JDK and libasm-java \
+             (Debian), then build it again with `cargo build --release`, or put foretell-agent.jar \
+             into the directory that FORETELL_RT_DIR names"
+                .to_owned(),
+        ));
+    }
+    fs::write(jar, JAR).map_err(Error::file(jar))
 }
 
 fn properties(launch: &Launch, directory: &Path) -> Result<String, Error> {

@@ -57,6 +57,40 @@ pub(crate) enum Record<'a> {
         old: Option<i64>,
         new: Option<i64>,
     },
+    /// The same for a field that a handle or an updater stands for.
+    Handled {
+        site: u32,
+        object: u32,
+        handle: u32,
+        old: Option<i64>,
+        new: Option<i64>,
+    },
+    Handle {
+        number: u32,
+        class: &'a str,
+        field: &'a str,
+    },
+    /// An operation on a collection: a down and a post of semaphores (0: none) and its version before and after.
+    Operation {
+        site: u32,
+        down: u32,
+        object: u32,
+        old: i64,
+        new: i64,
+        post: u32,
+    },
+    /// All counts of a latch are taken and given back.
+    Latch {
+        site: u32,
+        semaphore: u32,
+        count: u64,
+    },
+    /// A permit is given or taken: a down of one semaphore and a post of another.
+    Permit {
+        site: u32,
+        down: u32,
+        post: u32,
+    },
     /// `other` is the lock of a wait, the count of a semaphore's operation.
     Sync {
         kind: SyncKind,
@@ -121,7 +155,10 @@ impl Record<'_> {
                 Kind::Read
             }
             Record::Access { .. } | Record::Element { .. } => Kind::Write,
-            Record::Atomic { .. } => Kind::Atomic,
+            Record::Atomic { .. } | Record::Handled { .. } | Record::Operation { .. } => {
+                Kind::Atomic
+            }
+            Record::Latch { .. } | Record::Permit { .. } => Kind::Down,
             Record::Fork { .. } => Kind::Create,
             Record::Join { .. } => Kind::Join,
             Record::Sync { kind, .. } => match kind {
@@ -151,6 +188,10 @@ impl Record<'_> {
             Record::Access { site, .. }
             | Record::Element { site, .. }
             | Record::Atomic { site, .. }
+            | Record::Handled { site, .. }
+            | Record::Operation { site, .. }
+            | Record::Latch { site, .. }
+            | Record::Permit { site, .. }
             | Record::Sync { site, .. }
             | Record::Fork { site, .. }
             | Record::Order { site, .. }
@@ -370,6 +411,23 @@ impl<'a> Reader<'a> {
             40 => Record::Stopped,
             41 => self.order(true, false)?,
             42 => self.order(false, true)?,
+            43 => Record::Latch { site: self.id()?, semaphore: self.id()?, count: self.varint()? },
+            44 => Record::Permit { site: self.id()?, down: self.id()?, post: self.id()? },
+            45 => Record::Handle { number: self.id()?, class: self.text()?, field: self.text()? },
+            46..=48 => match self.atomic(tag != 47, tag != 46)? {
+                Record::Atomic { site, object, index, old, new } => {
+                    Record::Handled { site, object, handle: index, old, new }
+                }
+                _ => return None,
+            },
+            49 => Record::Operation {
+                site: self.id()?,
+                down: self.id()?,
+                object: self.id()?,
+                old: i64::try_from(self.varint()?).ok()?,
+                new: i64::try_from(self.varint()?).ok()?,
+                post: self.id()?,
+            },
             _ => return None,
         })
     }

@@ -120,25 +120,29 @@ impl Tables {
         }
     }
 
-    /// Whether a field is accessed at a place.
-    pub(crate) fn is_field(&self, site: u32) -> bool {
-        self.place(site).is_some_and(|place| !place.field.is_empty())
-    }
-
     /// The class that declares the field accessed at a place, the field, and whether it is volatile.
     pub(crate) fn field(&self, site: u32) -> Option<(&str, &str, bool)> {
         let place = self.place(site)?;
-        let mut name = place.owner.as_str();
+        Some(self.declared(&place.owner, &place.field))
+    }
+
+    /// The same for a field that some class has or inherits.
+    pub(crate) fn declared<'a>(
+        &'a self,
+        owner: &'a str,
+        field: &'a str,
+    ) -> (&'a str, &'a str, bool) {
+        let mut name = owner;
         for _ in 0..100 {
             let Some(class) = self.by_name.get(name).and_then(|&at| self.classes.get(at)) else {
                 break;
             };
-            if let Some(access) = class.fields.get(&place.field) {
-                return Some((&class.name, &place.field, access & VOLATILE != 0));
+            if let Some(access) = class.fields.get(field) {
+                return (&class.name, field, access & VOLATILE != 0);
             }
             name = &class.parent;
         }
-        Some((&place.owner, &place.field, false))
+        (owner, field, false)
     }
 }
 

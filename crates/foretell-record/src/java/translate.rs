@@ -53,6 +53,7 @@ pub(crate) fn translate(log: &Log<'_>, tables: &Tables, blocks: &Blocks) -> Tran
 #[derive(Default)]
 struct Fields {
     by_site: FxHashMap<u32, (u32, bool)>,
+    by_handle: FxHashMap<u32, u32>,
     numbers: FxHashMap<(String, String), u32>,
     names: Vec<(String, String)>,
 }
@@ -64,14 +65,27 @@ impl Fields {
             return known;
         }
         let (class, field, volatile) = tables.field(site).unwrap_or(("", "", false));
+        let number = self.number(class, field);
+        self.by_site.insert(site, (number, volatile));
+        (number, volatile)
+    }
+
+    fn number(&mut self, class: &str, field: &str) -> u32 {
         let key = (class.to_owned(), field.to_owned());
         let next = FIRST_FIELD + self.names.len() as u32;
         let number = *self.numbers.entry(key.clone()).or_insert(next);
         if number == next {
             self.names.push(key);
         }
-        self.by_site.insert(site, (number, volatile));
-        (number, volatile)
+        number
+    }
+
+    /// A handle stands for a field.
+    fn handle(&mut self, handle: u32, class: &str, field: &str, tables: &Tables) {
+        let class = class.replace('.', "/");
+        let (class, field, _) = tables.declared(&class, field);
+        let number = self.number(class, field);
+        self.by_handle.insert(handle, number);
     }
 
     /// `Account.balance`: the class without its package.
@@ -112,6 +126,9 @@ impl Survey {
                 Record::Object { id, class } => survey.objects.object(id, class),
                 Record::ClassName { class, name } => survey.objects.class_name(class, name),
                 Record::Made { id, site } => survey.objects.made(id, site),
+                Record::Handle { number, class, field } => {
+                    survey.fields.handle(number, class, field, tables);
+                }
                 Record::Sync { kind, object, other, .. } if blocks.locks => {
                     let record = RawRecord::Sync { kind, pc: 0, object: u64::from(object), other };
                     let (thread, ordinal) = (entry.thread, entry.ordinal);
@@ -157,6 +174,15 @@ struct Access {
 }
 
 impl Access {
+    fn atomic(old: Option<i64>, new: Option<i64>) -> Access {
+        let action = match (old, new) {
+            (Some(_), Some(_)) => Action::Update,
+            (None, Some(_)) => Action::Write,
+            _ => Action::Read,
+        };
+        Access { key: (0, ATOMIC, 0), action, atomic: true, old, new }
+    }
+
     fn of(record: &Record<'_>, fields: &mut Fields, tables: &Tables) -> Option<Access> {
         let plain = |write| if write { Action::Write } else { Action::Read };
         Some(match *record {
@@ -171,16 +197,16 @@ impl Access {
                 let key = (array, ELEMENT, index);
                 Access { key, action: plain(write), atomic: false, old: value, new: value }
             }
-            Record::Atomic { site, object, index, old, new } => {
-                let action = match (old, new) {
-                    (Some(_), Some(_)) => Action::Update,
-                    (None, Some(_)) => Action::Write,
-                    _ => Action::Read,
-                };
-                // A field by way of a handle or an updater is the field.
-                let named = index == 0 && tables.is_field(site);
-                let field = if named { fields.at(site, tables).0 } else { ATOMIC };
-                Access { key: (object, field, index), action, atomic: true, old, new }
+            Record::Atomic { object, index, old, new, .. } => {
+                Access { key: (object, ATOMIC, index), ..Access::atomic(old, new) }
+            }
+            Record::Handled { object, handle, old, new, .. } => {
+                let field = *fields.by_handle.get(&handle)?;
+                Access { key: (object, field, 0), ..Access::atomic(old, new) }
+            }
+            Record::Operation { object, old, new, .. } => {
+                let new = (new != old).then_some(new);
+                Access { key: (object, ATOMIC, 0), ..Access::atomic(Some(old), new) }
             }
             _ => return None,
         })
@@ -330,10 +356,36 @@ impl<'a> Translation<'a> {
                 self.push_marker(entry.thread, EventKind::End { label: None }, 0);
             }
             Record::Deadlock { .. } => self.deadlock = true,
-            Record::Access { .. } | Record::Element { .. } | Record::Atomic { .. } => {
-                self.access(entry);
+            Record::Latch { semaphore, count, .. } => {
+                let Some(&sem) = self.semaphores.get(&semaphore) else { return };
+                for _ in 0..count.min(MOST_PERMITS) {
+                    self.push(entry, EventKind::Down { sem });
+                }
+                for _ in 0..count.min(MOST_PERMITS) {
+                    self.push(entry, EventKind::Post { sem });
+                }
             }
+            Record::Permit { down, post, .. } => {
+                self.semaphore_event(entry, down, true);
+                self.semaphore_event(entry, post, false);
+            }
+            Record::Operation { down, post, .. } => {
+                self.semaphore_event(entry, down, true);
+                self.access(entry);
+                self.semaphore_event(entry, post, false);
+            }
+            Record::Access { .. }
+            | Record::Element { .. }
+            | Record::Atomic { .. }
+            | Record::Handled { .. } => self.access(entry),
             _ => {}
+        }
+    }
+
+    fn semaphore_event(&mut self, entry: &Entry<'_>, number: u32, down: bool) {
+        if let Some(&sem) = self.semaphores.get(&number) {
+            let kind = if down { EventKind::Down { sem } } else { EventKind::Post { sem } };
+            self.push(entry, kind);
         }
     }
 
@@ -452,12 +504,14 @@ impl<'a> Translation<'a> {
         id
     }
 
-    /// A semaphore is made; the name of one that is an object is `@` and the object's number.
+    /// A semaphore is made; in its name, `@` and a number stand for an object.
     fn semaphore(&mut self, number: u32, count: u64, name: &str) {
-        let name = match name.strip_prefix('@').and_then(|id| id.parse().ok()) {
-            Some(id) => self.object_name(id),
-            None => self.sync_namer.unique(name.to_owned()),
+        let object = name.split_once('@').and_then(|(what, id)| Some((what, id.parse().ok()?)));
+        let name = match object {
+            Some((what, id)) => format!("{what}{}", self.survey.objects.name(id, self.tables)),
+            None => name.to_owned(),
         };
+        let name = self.sync_namer.unique(name);
         let id = self.builder.semaphore(&name);
         self.builder.set_initial_count(id, count);
         self.semaphores.insert(number, id);

@@ -18,7 +18,7 @@ public final class Agent {
         Tables tables = new Tables(options.log + ".tables");
         PlatformRewriter platform = new PlatformRewriter();
         instrumentation.addTransformer(platform, true);
-        for (Class<?> c : platform.classes()) {
+        for (Class<?> c : platform.loaded(instrumentation.getAllLoadedClasses())) {
             instrumentation.retransformClasses(c);
         }
         platform.complain();

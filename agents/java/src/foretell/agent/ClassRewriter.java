@@ -9,8 +9,6 @@ import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
 import java.util.WeakHashMap;
-import org.objectweb.asm.ClassReader;
-import org.objectweb.asm.ClassWriter;
 import org.objectweb.asm.Opcodes;
 import org.objectweb.asm.tree.ClassNode;
 import org.objectweb.asm.tree.FieldNode;
@@ -103,8 +101,7 @@ final class ClassRewriter implements ClassFileTransformer {
     }
 
     private byte[] rewrite(ClassLoader loader, byte[] bytes) throws IOException {
-        ClassNode node = new ClassNode();
-        new ClassReader(bytes).accept(node, 0);
+        ClassNode node = Versions.read(bytes);
         Tables.OfClass table = tables.begin(node.name, node.superName, node.sourceFile);
         Set<String> finals = new HashSet<String>();
         for (FieldNode f : node.fields) {
@@ -123,9 +120,7 @@ final class ClassRewriter implements ClassFileTransformer {
         if (based) {
             node.superName = BASE;
         }
-        ClassWriter writer = new ClassWriter(ClassWriter.COMPUTE_MAXS);
-        node.accept(writer);
-        byte[] rewritten = writer.toByteArray();
+        byte[] rewritten = Versions.write(node, bytes);
         table.write();
         return rewritten;
     }

@@ -314,7 +314,28 @@ final class MethodRewriter implements Opcodes {
                 default: break;
             }
         }
-        return false;
+        return call.getOpcode() != INVOKESPECIAL && replacedByTable(call);
+    }
+
+    /** Calls of java.util.concurrent. */
+    private boolean replacedByTable(MethodInsnNode call) {
+        boolean isStatic = call.getOpcode() == INVOKESTATIC;
+        Replacements.Target target = Replacements.find(call, isStatic, types);
+        if (target == null) {
+            return false;
+        }
+        String receiver = isStatic ? "" : "L" + target.type.getName().replace('.', '/') + ";";
+        int close = call.desc.indexOf(')');
+        String desc = "(" + receiver + call.desc.substring(1, close) + "I" + call.desc.substring(close);
+        Integer line = callPlaces.get(this.line);
+        int from = line == null ? place() : line;
+        callPlaces.put(this.line, from);
+        m.instructions.insertBefore(call, number(from));
+        m.instructions.insertBefore(call, new FieldInsnNode(PUTSTATIC, HOOKS, "callSite", "I"));
+        m.instructions.insertBefore(call, number(place()));
+        m.instructions.insert(call, hook("back", "()V"));
+        m.instructions.set(call, new MethodInsnNode(INVOKESTATIC, target.helper, call.name, desc, false));
+        return true;
     }
 
     private boolean replace(MethodInsnNode call, String name, String desc) {

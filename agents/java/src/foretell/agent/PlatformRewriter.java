@@ -4,8 +4,6 @@ import java.lang.instrument.ClassFileTransformer;
 import java.security.ProtectionDomain;
 import java.util.ArrayList;
 import java.util.List;
-import org.objectweb.asm.ClassReader;
-import org.objectweb.asm.ClassWriter;
 import org.objectweb.asm.Opcodes;
 import org.objectweb.asm.tree.AbstractInsnNode;
 import org.objectweb.asm.tree.ClassNode;
@@ -29,8 +27,26 @@ final class PlatformRewriter implements ClassFileTransformer, Opcodes {
     private final List<String> missing = new ArrayList<String>();
     private Throwable failed;
 
-    Class<?>[] classes() {
-        return new Class<?>[] {Thread.class, java.util.concurrent.locks.LockSupport.class};
+    private static final String JUC = "java/util/concurrent/";
+    private static final String FUTURE = JUC + "CompletableFuture";
+
+    /** Whether a class is one of those. */
+    private static boolean concerns(String name) {
+        return name.equals(THREAD) || name.equals(SUPPORT) || name.equals(JUC + "FutureTask")
+            || name.equals(JUC + "ThreadPoolExecutor") || name.equals(JUC + "ForkJoinTask")
+            || name.equals(JUC + "ForkJoinPool") || name.equals(JUC + "CountedCompleter") || name.equals(FUTURE)
+            || name.startsWith(FUTURE + "$");
+    }
+
+    /** The classes that are loaded already, and so have to be rewritten now; the others are when they are loaded. */
+    List<Class<?>> loaded(Class<?>[] all) {
+        List<Class<?>> found = new ArrayList<Class<?>>();
+        for (Class<?> c : all) {
+            if (c.getClassLoader() == null && concerns(c.getName().replace('.', '/'))) {
+                found.add(c);
+            }
+        }
+        return found;
     }
 
     /** What could not be found in this version of the platform. */
@@ -46,10 +62,13 @@ final class PlatformRewriter implements ClassFileTransformer, Opcodes {
     @Override
     public byte[] transform(ClassLoader loader, String name, Class<?> redefined, ProtectionDomain domain,
                             byte[] bytes) {
-        if (loader != null || redefined == null) {
+        if (loader != null || name == null || !concerns(name)) {
             return null;
         }
         try {
+            if (name.startsWith(JUC) && !name.equals(SUPPORT)) {
+                return tasks(name, bytes);
+            }
             if (THREAD.equals(name)) {
                 return thread(bytes);
             }
@@ -58,12 +77,13 @@ final class PlatformRewriter implements ClassFileTransformer, Opcodes {
             }
         } catch (Throwable e) {
             failed = e;
+            System.err.println("foretell: cannot rewrite " + name.replace('/', '.') + ": " + e);
         }
         return null;
     }
 
     private byte[] thread(byte[] bytes) {
-        ClassNode c = read(bytes);
+        ClassNode c = Versions.read(bytes);
         MethodNode start = find(c, "start()V");
         enter(start, call("starting", "(Ljava/lang/Thread;)V", ALOAD, 0));
         leave(start, "started", "(Ljava/lang/Thread;)V");
@@ -72,11 +92,11 @@ final class PlatformRewriter implements ClassFileTransformer, Opcodes {
             call("uncaught", "(Ljava/lang/Thread;Ljava/lang/Throwable;)V", ALOAD, 0, ALOAD, 1));
         leave(find(c, "interrupt()V"), "interrupted", "(Ljava/lang/Thread;)V");
         instead(find(c, "join(J)V"), call("join", "(Ljava/lang/Thread;J)Z", ALOAD, 0, LLOAD, 1));
-        return write(c);
+        return Versions.write(c, bytes);
     }
 
     private byte[] support(byte[] bytes) {
-        ClassNode c = read(bytes);
+        ClassNode c = Versions.read(bytes);
         InsnList forever = new InsnList();
         forever.add(new org.objectweb.asm.tree.LdcInsnNode(-1L));
         forever.add(new MethodInsnNode(INVOKESTATIC, MethodRewriter.HOOKS, "park", "(J)Z", false));
@@ -87,7 +107,162 @@ final class PlatformRewriter implements ClassFileTransformer, Opcodes {
         instead(find(c, "parkUntil(J)V"), call("parkUntil", "(J)Z", LLOAD, 0));
         instead(find(c, "parkUntil(Ljava/lang/Object;J)V"), call("parkUntil", "(J)Z", LLOAD, 1));
         instead(find(c, "unpark(Ljava/lang/Thread;)V"), call("unpark", "(Ljava/lang/Thread;)Z", ALOAD, 0));
-        return write(c);
+        return Versions.write(c, bytes);
+    }
+
+    // Tasks: what comes before they run, and what comes after them.
+
+    private byte[] tasks(String name, byte[] bytes) {
+        ClassNode c = Versions.read(bytes);
+        for (MethodNode m : c.methods) {
+            if (m.instructions.size() == 0) {
+                continue;
+            }
+            if (name.equals(JUC + "FutureTask")) {
+                futureTask(m);
+            } else if (name.equals(JUC + "ThreadPoolExecutor")) {
+                executor(m);
+            } else if (name.equals(JUC + "ForkJoinPool")) {
+                if (m.desc.startsWith("(Ljava/util/concurrent/ForkJoinTask;)")
+                    || m.name.equals("execute") && m.desc.equals("(Ljava/lang/Runnable;)V")) {
+                    boolean handsOver = m.name.equals("execute") || m.name.equals("submit") || m.name.equals("invoke");
+                    if (handsOver) {
+                        enter(m, task("submitted", 1));
+                    }
+                }
+            } else if (name.equals(JUC + "ForkJoinTask")) {
+                forkJoinTask(m);
+            } else if (name.equals(JUC + "CountedCompleter")) {
+                if (m.name.equals("tryComplete") || m.name.equals("propagateCompletion") || m.name.equals("complete")) {
+                    InsnList root = new InsnList();
+                    root.add(new VarInsnNode(ALOAD, 0));
+                    root.add(new MethodInsnNode(INVOKEVIRTUAL, c.name, "getRoot",
+                        "()Ljava/util/concurrent/CountedCompleter;", false));
+                    root.add(hook("meets"));
+                    enter(m, root);
+                }
+            } else if (name.equals(FUTURE)) {
+                completableFuture(m);
+            } else if (m.name.equals("tryFire")) {
+                dependent(c, m);
+            }
+        }
+        return Versions.write(c, bytes);
+    }
+
+    private static MethodInsnNode hook(String name) {
+        return new MethodInsnNode(INVOKESTATIC, "foretell/rt/Tasks", name, "(Ljava/lang/Object;)V", false);
+    }
+
+    private static InsnList task(String name, int variable) {
+        InsnList list = new InsnList();
+        list.add(new VarInsnNode(ALOAD, variable));
+        list.add(hook(name));
+        return list;
+    }
+
+    private static void leaveTask(MethodNode m, String name) {
+        for (AbstractInsnNode n : m.instructions.toArray()) {
+            if (n.getOpcode() >= IRETURN && n.getOpcode() <= RETURN) {
+                m.instructions.insertBefore(n, task(name, 0));
+            }
+        }
+    }
+
+    private static void futureTask(MethodNode m) {
+        switch (m.name) {
+            case "<init>": leaveTask(m, "submitted"); break;
+            case "run": case "runAndReset": enter(m, task("begins", 0)); break;
+            case "set": case "setException": enter(m, task("completes", 0)); break;
+            case "report": enter(m, task("seen", 0)); break;
+            default: break;
+        }
+    }
+
+    private static void executor(MethodNode m) {
+        if (m.name.equals("execute")) {
+            enter(m, task("submitted", 1));
+        } else if (m.name.equals("runWorker")) {
+            for (AbstractInsnNode n : m.instructions.toArray()) {
+                if (n.getOpcode() == INVOKEINTERFACE && ((MethodInsnNode) n).owner.equals("java/lang/Runnable")) {
+                    m.instructions.set(n, new MethodInsnNode(INVOKESTATIC, "foretell/rt/Tasks", "run",
+                        "(Ljava/lang/Runnable;)V", false));
+                }
+            }
+        }
+    }
+
+    private static void forkJoinTask(MethodNode m) {
+        boolean isStatic = (m.access & ACC_STATIC) != 0;
+        switch (m.name) {
+            case "<init>": leaveTask(m, "submitted"); break;
+            case "fork": enter(m, task("submitted", 0)); break;
+            case "doExec": enter(m, task("begins", 0)); break;
+            case "setDone": case "setCompletion": enter(m, task("completes", 0)); break;
+            case "join": case "get": case "invoke": case "quietlyJoin": case "quietlyInvoke":
+                if (!isStatic) {
+                    leaveTask(m, "seen");
+                }
+                break;
+            case "invokeAll": invokeAll(m); break;
+            default: break;
+        }
+    }
+
+    /** Two tasks at once: both are seen. */
+    private static void invokeAll(MethodNode m) {
+        if (m.desc.equals("(Ljava/util/concurrent/ForkJoinTask;Ljava/util/concurrent/ForkJoinTask;)V")) {
+            for (AbstractInsnNode n : m.instructions.toArray()) {
+                if (n.getOpcode() == RETURN) {
+                    m.instructions.insertBefore(n, task("seen", 0));
+                    m.instructions.insertBefore(n, task("seen", 1));
+                }
+            }
+        }
+    }
+
+    private static void completableFuture(MethodNode m) {
+        boolean isStatic = (m.access & ACC_STATIC) != 0;
+        if (isStatic || m.name.equals("<init>")) {
+            return;
+        }
+        if (m.name.startsWith("complete") || m.name.equals("internalComplete") || m.name.startsWith("obtrude")) {
+            if (!m.name.endsWith("Async") && !m.name.equals("completeOnTimeout")) {
+                enter(m, task("completes", 0));
+            }
+            return;
+        }
+        // Whoever asks a completed future for anything has seen that it is complete.
+        if ((m.access & ACC_PUBLIC) != 0) {
+            enter(m, task("seen", 0));
+        }
+        for (AbstractInsnNode n : m.instructions.toArray()) {
+            boolean reports = n.getOpcode() == INVOKESTATIC && ((MethodInsnNode) n).name.startsWith("report");
+            if (reports) {
+                m.instructions.insertBefore(n, task("seen", 0));
+            }
+        }
+    }
+
+    /** What depends on a completion runs: it was handed over, and has seen what it depends on. */
+    private static void dependent(ClassNode c, MethodNode m) {
+        InsnList list = task("begins", 0);
+        boolean bi = c.superName.endsWith("$BiCompletion");
+        if (bi || c.superName.endsWith("$UniCompletion")) {
+            list.add(source("$UniCompletion", "src"));
+        }
+        if (bi) {
+            list.add(source("$BiCompletion", "snd"));
+        }
+        enter(m, list);
+    }
+
+    private static InsnList source(String owner, String field) {
+        InsnList list = new InsnList();
+        list.add(new VarInsnNode(ALOAD, 0));
+        list.add(new org.objectweb.asm.tree.FieldInsnNode(GETFIELD, FUTURE + owner, field, "L" + FUTURE + ";"));
+        list.add(hook("seen"));
+        return list;
     }
 
     private static InsnList copy(InsnList list) {
@@ -96,18 +271,6 @@ final class PlatformRewriter implements ClassFileTransformer, Opcodes {
             copy.add(n.clone(null));
         }
         return copy;
-    }
-
-    private static ClassNode read(byte[] bytes) {
-        ClassNode c = new ClassNode();
-        new ClassReader(bytes).accept(c, 0);
-        return c;
-    }
-
-    private static byte[] write(ClassNode c) {
-        ClassWriter writer = new ClassWriter(ClassWriter.COMPUTE_MAXS);
-        c.accept(writer);
-        return writer.toByteArray();
     }
 
     private MethodNode find(ClassNode c, String nameAndDesc) {

@@ -1,5 +1,6 @@
 package foretell.agent;
 
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.util.HashMap;
@@ -7,8 +8,8 @@ import java.util.Map;
 import org.objectweb.asm.ClassReader;
 
 /**
- * Whether one class is another's subclass, found out without loading a class of the program: classes of the
- * platform are asked themselves, those of the program are read from their class loader.
+ * Whether one class is another's subclass, found out without loading a class: a class that is loaded while another
+ * is being rewritten is not rewritten itself.
  */
 final class Types {
     private final ClassLoader loader;
@@ -36,15 +37,6 @@ final class Types {
         if (name.replace('/', '.').equals(target.getName())) {
             return true;
         }
-        if (platform(name)) {
-            try {
-                return target.isAssignableFrom(Class.forName(name.replace('/', '.'), false, null));
-            } catch (ClassNotFoundException e) {
-                return false;
-            } catch (LinkageError e) {
-                return false;
-            }
-        }
         ClassReader reader = read(name);
         if (reader == null) {
             return false;
@@ -66,16 +58,15 @@ final class Types {
     }
 
     private ClassReader read(String name) {
-        if (loader == null) {
-            return null;
-        }
+        String file = name + ".class";
         try {
-            InputStream in = loader.getResourceAsStream(name + ".class");
+            InputStream in = platform(name) || loader == null ? ClassLoader.getSystemResourceAsStream(file)
+                : loader.getResourceAsStream(file);
             if (in == null) {
                 return null;
             }
             try {
-                return new ClassReader(in);
+                return Versions.reader(all(in));
             } finally {
                 in.close();
             }
@@ -84,5 +75,14 @@ final class Types {
         } catch (RuntimeException e) {
             return null;
         }
+    }
+
+    private static byte[] all(InputStream in) throws IOException {
+        ByteArrayOutputStream out = new ByteArrayOutputStream();
+        byte[] buffer = new byte[1 << 13];
+        for (int n = in.read(buffer); n >= 0; n = in.read(buffer)) {
+            out.write(buffer, 0, n);
+        }
+        return out.toByteArray();
     }
 }

@@ -385,7 +385,11 @@ public final class Hooks {
 
     private static void realWait(Object o, long millis) throws InterruptedException {
         try {
-            o.wait(millis);
+            if (millis == 0) {
+                o.wait();
+            } else {
+                o.wait(millis);
+            }
         } catch (InterruptedException e) {
             throw clean(e);
         } catch (RuntimeException e) {
@@ -621,7 +625,7 @@ public final class Hooks {
         if (t.thread.isInterrupted()) {
             return true;
         }
-        Scheduler.block(t, ThreadState.FOR_PERMIT, null, null, nanos, callSite, false);
+        Scheduler.block(t, ThreadState.FOR_PERMIT, null, null, nanos, callSite, t.waitsBetween);
         t.permit = false;
         return true;
     }

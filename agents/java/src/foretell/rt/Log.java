@@ -60,6 +60,20 @@ final class Log {
     static final int DEADLOCK = 38;
     static final int DEPARTURE = 39;
     static final int STOPPED = 40;
+    /** Order between tasks, no steps. */
+    static final int ORDER_POST = 41;
+    static final int ORDER_DOWN = 42;
+    /** So many downs of a semaphore and as many posts. */
+    static final int LATCH = 43;
+    /** A down of one semaphore and a post of another. */
+    static final int PERMIT = 44;
+    /** A field, by way of a handle. */
+    static final int HANDLE = 45;
+    static final int HANDLE_READ = 46;
+    static final int HANDLE_WRITE = 47;
+    static final int HANDLE_UPDATE = 48;
+    /** An operation on a collection. */
+    static final int OPERATION = 49;
     static final int SKIP = 255;
 
     /** Whether events are recorded; what ends a run is written in any case. */
@@ -248,12 +262,37 @@ final class Log {
         }
     }
 
-    static void update(ThreadState t, int site, int id, int index, long old, long now) {
+    /** `index`: of an element, plus 1, or the number of a handle; `old` or `now` counts as the tag says. */
+    static void atomic(ThreadState t, int tag, int site, int id, int index, long old, long now) {
         if (room()) {
             writerIs(t);
             int p = put(put(put(at + 1, site), id), index);
-            p = put(put(p, zigzag(old)), zigzag(now));
-            buffer.put(at, (byte) ATOMIC_UPDATE);
+            if (tag != ATOMIC_WRITE && tag != HANDLE_WRITE) {
+                p = put(p, zigzag(old));
+            }
+            if (tag != ATOMIC_READ && tag != HANDLE_READ) {
+                p = put(p, zigzag(now));
+            }
+            buffer.put(at, (byte) tag);
+            at = p;
+        }
+    }
+
+    static void handle(int number, String owner, String field) {
+        if (room()) {
+            int p = put(put(put(at + 1, number), owner), field);
+            buffer.put(at, (byte) HANDLE);
+            at = p;
+        }
+    }
+
+    /** Down of a semaphore (if not 0), the change of a version, post of another semaphore. */
+    static void operation(ThreadState t, int site, int down, int id, long old, long now, int post) {
+        if (room()) {
+            writerIs(t);
+            int p = put(put(put(at + 1, site), down), id);
+            p = put(put(put(p, old), now), post);
+            buffer.put(at, (byte) OPERATION);
             at = p;
         }
     }

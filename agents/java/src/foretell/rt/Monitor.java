@@ -12,6 +12,16 @@ final class Monitor {
     int depth;
     /** Threads that sleep in the real monitor. */
     int sleepers;
+    /** The number of the semaphore that the object is in the trace, and the count it started with. */
+    int semaphore;
+    int count;
+    /** Semaphores of the submissions of a task that nobody has seen, and of its completions. */
+    int[] submissions;
+    int[] completions;
+    /** How often a collection was changed. */
+    long version;
+    int itemSemaphore;
+    int spaceSemaphore;
     /** Those who wait to be notified, first come first. */
     final ArrayList<ThreadState> waitSet = new ArrayList<ThreadState>(0);
 }

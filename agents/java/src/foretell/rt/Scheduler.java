@@ -192,6 +192,7 @@ final class Scheduler {
     /** The thread stays among those who can run. */
     private static ThreadState giveAway(ThreadState t) {
         t.state = ThreadState.RUNNABLE;
+        t.callSite = Hooks.callSite;
         ThreadState next = pass();
         runnable.add(t);
         return next;
@@ -199,9 +200,16 @@ final class Scheduler {
 
     private static void goOn(ThreadState t, ThreadState next) {
         if (next != null) {
-            wake(next);
-            sleep(t);
+            change(t, next);
         }
+    }
+
+    /** Another thread goes on in the place of this one, until this one has the baton again. */
+    private static void change(ThreadState t, ThreadState next) {
+        wake(next);
+        sleep(t);
+        // The others have made calls meanwhile.
+        Hooks.callSite = t.callSite;
     }
 
     /** Lets another thread run, if one can. */
@@ -421,14 +429,14 @@ final class Scheduler {
                 t.patience = saturated(rounded, 1000000000);
             }
             t.state = ThreadState.BLOCKED;
+            t.callSite = Hooks.callSite;
             if (schedule != null && !between && schedule.thread() == t.index) {
                 depart(t, situation(t));
             }
             blocked.add(t);
             next = pass();
         }
-        wake(next);
-        sleep(t);
+        change(t, next);
         if (bed != null) {
             t.bedMonitor.sleepers--;
             t.bedMonitor = null;
@@ -550,6 +558,9 @@ final class Scheduler {
             }
         }
         sleep(t);
+        if (t.callSite != 0) {
+            Hooks.callSite = t.callSite;
+        }
         return t;
     }
 

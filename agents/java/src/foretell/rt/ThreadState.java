@@ -57,19 +57,23 @@ final class ThreadState {
     /** The permit of LockSupport, and whether the trace knows it. */
     boolean permit;
     boolean permitRecorded;
+    int permitSemaphore;
+    int freeSemaphore;
+    /** In a call that blocks between two steps: that of a condition or a barrier. */
+    boolean waitsBetween;
     /** Interrupts in the trace that nobody has seen yet. */
     int interrupts;
     int interruptSemaphore;
     /** The runtime itself sets the flag of interrupts again. */
     boolean bedtime;
-    /** Completions of tasks that this thread has seen. */
-    int completionsSeen;
 
     /** The stack: its node, how many calls deeper than the deepest node it is, the node last written. */
     int node;
     int beyond;
     int loggedNode;
     int depth;
+    /** The place of the call that it is making. */
+    int callSite;
 
     ThreadState(Thread thread) {
         this.thread = thread;

@@ -42,10 +42,12 @@ final class Watchdog extends Thread {
         while (true) {
             try {
                 Thread.sleep(1);
+                look();
             } catch (InterruptedException e) {
-                continue;
+                // Somebody interrupts all threads.
+            } catch (OutOfMemoryError e) {
+                // The program's memory is full. Things may be better at the next look.
             }
-            look();
         }
     }
 
@@ -109,6 +111,7 @@ final class Watchdog extends Thread {
             Scheduler.current = Scheduler.NOBODY;
             if (isOutside(c.thread)) {
                 c.state = ThreadState.OUTSIDE;
+                c.callSite = Hooks.callSite;
                 Scheduler.outside++;
                 next = Scheduler.pass();
             } else {
@@ -119,13 +122,20 @@ final class Watchdog extends Thread {
         Scheduler.wake(next);
     }
 
+    /** Whether native methods of a class may wait for the world: files, sockets, processes, or what the program brings. */
+    private static boolean mayBlock(String name) {
+        return name.startsWith("java.net.") || name.startsWith("sun.nio.") || name.startsWith("java.io.FileInputStream")
+            || name.startsWith("java.lang.Process") || name.startsWith("java.lang.UNIXProcess")
+            || !(name.startsWith("java.") || name.startsWith("jdk.") || name.startsWith("sun."));
+    }
+
     private static boolean isOutside(Thread thread) {
         Thread.State state = thread.getState();
         StackTraceElement[] stack = thread.getStackTrace();
         if (stack.length == 0) {
             return state != Thread.State.RUNNABLE && state != Thread.State.NEW;
         }
-        if (state == Thread.State.RUNNABLE && !stack[0].isNativeMethod()) {
+        if (state == Thread.State.RUNNABLE && !(stack[0].isNativeMethod() && mayBlock(stack[0].getClassName()))) {
             return false;
         }
         for (StackTraceElement frame : stack) {

@@ -1,0 +1,70 @@
+package foretell.agent;
+
+import foretell.rt.Atomics;
+import foretell.rt.Concurrent;
+import foretell.rt.Juc;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.objectweb.asm.tree.MethodInsnNode;
+
+/** Which calls of java.util.concurrent are made by the runtime instead. */
+final class Replacements {
+    /** A method of a class, and the class of the runtime that has its replacement. */
+    static final class Target {
+        final Class<?> type;
+        final String helper;
+
+        Target(Class<?> type, String helper) {
+            this.type = type;
+            this.helper = helper;
+        }
+    }
+
+    private static final Map<String, List<Target>> METHODS = new HashMap<String, List<Target>>();
+    private static final Map<String, List<Target>> STATIC_METHODS = new HashMap<String, List<Target>>();
+
+    static {
+        add(METHODS, Juc.METHODS, "foretell/rt/Juc");
+        add(METHODS, Atomics.METHODS, "foretell/rt/Atomics");
+        add(METHODS, Concurrent.METHODS, "foretell/rt/Concurrent");
+        add(STATIC_METHODS, Juc.STATIC_METHODS, "foretell/rt/Juc");
+    }
+
+    private Replacements() {
+    }
+
+    private static void add(Map<String, List<Target>> to, String[][] table, String helper) {
+        for (String[] row : table) {
+            Class<?> type;
+            try {
+                type = Class.forName(row[0], false, null);
+            } catch (ClassNotFoundException e) {
+                // A platform without it has no calls of it either.
+                continue;
+            }
+            for (int i = 1; i < row.length; i++) {
+                List<Target> targets = to.get(row[i]);
+                if (targets == null) {
+                    targets = new ArrayList<Target>();
+                    to.put(row[i], targets);
+                }
+                targets.add(new Target(type, helper));
+            }
+        }
+    }
+
+    /** The replacement of a call, or null. */
+    static Target find(MethodInsnNode call, boolean isStatic, Types types) {
+        List<Target> targets = (isStatic ? STATIC_METHODS : METHODS).get(call.name + call.desc);
+        if (targets != null) {
+            for (Target target : targets) {
+                if (types.isA(call.owner, target.type)) {
+                    return target;
+                }
+            }
+        }
+        return null;
+    }
+}

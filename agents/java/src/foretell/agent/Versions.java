@@ -1,0 +1,47 @@
+package foretell.agent;
+
+import org.objectweb.asm.ClassReader;
+import org.objectweb.asm.ClassWriter;
+import org.objectweb.asm.tree.ClassNode;
+
+/**
+ * Reads and writes classes of versions that this ASM does not know yet: the format has not changed since the last one that
+ * it does, so a class is read as one of those and gets its version back.
+ */
+final class Versions {
+    /** Java 20, the newest that ASM 9.4 reads. */
+    private static final int NEWEST = 64;
+
+    private Versions() {
+    }
+
+    private static int major(byte[] bytes) {
+        return bytes.length < 8 ? 0 : (bytes[6] & 0xff) << 8 | bytes[7] & 0xff;
+    }
+
+    static ClassReader reader(byte[] bytes) {
+        byte[] known = bytes;
+        if (major(bytes) > NEWEST) {
+            known = bytes.clone();
+            known[6] = 0;
+            known[7] = NEWEST;
+        }
+        return new ClassReader(known);
+    }
+
+    static ClassNode read(byte[] bytes) {
+        ClassNode node = new ClassNode();
+        reader(bytes).accept(node, 0);
+        return node;
+    }
+
+    /** The class with the version of the bytes that it was read from. */
+    static byte[] write(ClassNode node, byte[] original) {
+        ClassWriter writer = new ClassWriter(ClassWriter.COMPUTE_MAXS);
+        node.accept(writer);
+        byte[] bytes = writer.toByteArray();
+        bytes[6] = original[6];
+        bytes[7] = original[7];
+        return bytes;
+    }
+}

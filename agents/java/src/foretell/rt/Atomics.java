@@ -1,0 +1,779 @@
+package foretell.rt;
+
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicIntegerArray;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicLongArray;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.atomic.AtomicReferenceArray;
+import java.util.function.BinaryOperator;
+import java.util.function.IntBinaryOperator;
+import java.util.function.IntUnaryOperator;
+import java.util.function.LongBinaryOperator;
+import java.util.function.LongUnaryOperator;
+import java.util.function.UnaryOperator;
+
+/**
+ * The classes of java.util.concurrent.atomic, called in the place of the real methods: with the receiver first and the place
+ * last. An operation is one step with the value before and the value after; one that changes nothing because it
+ * failed is a read. A function of the program is called outside the step, as the real methods do.
+ */
+public final class Atomics {
+    /** What the rewriter goes by, see {@link Juc#METHODS}. */
+    public static final String[][] METHODS = {
+        {"java.util.concurrent.atomic.AtomicInteger", "get()I", "set(I)V", "lazySet(I)V", "getAndSet(I)I",
+            "compareAndSet(II)Z", "weakCompareAndSet(II)Z", "getAndIncrement()I", "getAndDecrement()I",
+            "incrementAndGet()I", "decrementAndGet()I", "getAndAdd(I)I", "addAndGet(I)I",
+            "getAndUpdate(Ljava/util/function/IntUnaryOperator;)I",
+            "updateAndGet(Ljava/util/function/IntUnaryOperator;)I",
+            "getAndAccumulate(ILjava/util/function/IntBinaryOperator;)I",
+            "accumulateAndGet(ILjava/util/function/IntBinaryOperator;)I", "intValue()I", "longValue()J"},
+        {"java.util.concurrent.atomic.AtomicLong", "get()J", "set(J)V", "lazySet(J)V", "getAndSet(J)J",
+            "compareAndSet(JJ)Z", "weakCompareAndSet(JJ)Z", "getAndIncrement()J", "getAndDecrement()J",
+            "incrementAndGet()J", "decrementAndGet()J", "getAndAdd(J)J", "addAndGet(J)J",
+            "getAndUpdate(Ljava/util/function/LongUnaryOperator;)J",
+            "updateAndGet(Ljava/util/function/LongUnaryOperator;)J",
+            "getAndAccumulate(JLjava/util/function/LongBinaryOperator;)J",
+            "accumulateAndGet(JLjava/util/function/LongBinaryOperator;)J", "intValue()I", "longValue()J"},
+        {"java.util.concurrent.atomic.AtomicBoolean", "get()Z", "set(Z)V", "lazySet(Z)V", "getAndSet(Z)Z",
+            "compareAndSet(ZZ)Z", "weakCompareAndSet(ZZ)Z"},
+        {"java.util.concurrent.atomic.AtomicReference", "get()Ljava/lang/Object;", "set(Ljava/lang/Object;)V",
+            "lazySet(Ljava/lang/Object;)V", "getAndSet(Ljava/lang/Object;)Ljava/lang/Object;",
+            "compareAndSet(Ljava/lang/Object;Ljava/lang/Object;)Z",
+            "weakCompareAndSet(Ljava/lang/Object;Ljava/lang/Object;)Z",
+            "getAndUpdate(Ljava/util/function/UnaryOperator;)Ljava/lang/Object;",
+            "updateAndGet(Ljava/util/function/UnaryOperator;)Ljava/lang/Object;",
+            "getAndAccumulate(Ljava/lang/Object;Ljava/util/function/BinaryOperator;)Ljava/lang/Object;",
+            "accumulateAndGet(Ljava/lang/Object;Ljava/util/function/BinaryOperator;)Ljava/lang/Object;"},
+        {"java.util.concurrent.atomic.AtomicIntegerArray", "get(I)I", "set(II)V", "lazySet(II)V",
+            "getAndSet(II)I", "compareAndSet(III)Z", "weakCompareAndSet(III)Z", "getAndIncrement(I)I",
+            "getAndDecrement(I)I", "incrementAndGet(I)I", "decrementAndGet(I)I", "getAndAdd(II)I",
+            "addAndGet(II)I", "getAndUpdate(ILjava/util/function/IntUnaryOperator;)I",
+            "updateAndGet(ILjava/util/function/IntUnaryOperator;)I",
+            "getAndAccumulate(IILjava/util/function/IntBinaryOperator;)I",
+            "accumulateAndGet(IILjava/util/function/IntBinaryOperator;)I"},
+        {"java.util.concurrent.atomic.AtomicLongArray", "get(I)J", "set(IJ)V", "lazySet(IJ)V", "getAndSet(IJ)J",
+            "compareAndSet(IJJ)Z", "weakCompareAndSet(IJJ)Z", "getAndIncrement(I)J", "getAndDecrement(I)J",
+            "incrementAndGet(I)J", "decrementAndGet(I)J", "getAndAdd(IJ)J", "addAndGet(IJ)J",
+            "getAndUpdate(ILjava/util/function/LongUnaryOperator;)J",
+            "updateAndGet(ILjava/util/function/LongUnaryOperator;)J",
+            "getAndAccumulate(IJLjava/util/function/LongBinaryOperator;)J",
+            "accumulateAndGet(IJLjava/util/function/LongBinaryOperator;)J"},
+        {"java.util.concurrent.atomic.AtomicReferenceArray", "get(I)Ljava/lang/Object;",
+            "set(ILjava/lang/Object;)V", "lazySet(ILjava/lang/Object;)V",
+            "getAndSet(ILjava/lang/Object;)Ljava/lang/Object;",
+            "compareAndSet(ILjava/lang/Object;Ljava/lang/Object;)Z",
+            "weakCompareAndSet(ILjava/lang/Object;Ljava/lang/Object;)Z",
+            "getAndUpdate(ILjava/util/function/UnaryOperator;)Ljava/lang/Object;",
+            "updateAndGet(ILjava/util/function/UnaryOperator;)Ljava/lang/Object;",
+            "getAndAccumulate(ILjava/lang/Object;Ljava/util/function/BinaryOperator;)Ljava/lang/Object;",
+            "accumulateAndGet(ILjava/lang/Object;Ljava/util/function/BinaryOperator;)Ljava/lang/Object;"},
+    };
+
+    private Atomics() {
+    }
+
+    private static void event(int tag, Object o, int index, long old, long now, int site) {
+        ThreadState t = Juc.recording();
+        if (t == null) {
+            return;
+        }
+        if (Log.on) {
+            int id = Ids.of(o);
+            if (id > 0) {
+                Log.atomic(t, tag, site, id, index, old, now);
+            }
+        }
+        Hooks.step(t, Kind.ATOMIC, site);
+    }
+
+    private static void read(Object o, int index, long value, int site) {
+        event(Log.ATOMIC_READ, o, index, value, 0, site);
+    }
+
+    private static void wrote(Object o, int index, long value, int site) {
+        event(Log.ATOMIC_WRITE, o, index, 0, value, site);
+    }
+
+    private static void updated(Object o, int index, long old, long now, int site) {
+        event(Log.ATOMIC_UPDATE, o, index, old, now, site);
+    }
+
+    /** An update that took place, or a read. */
+    private static void tried(boolean done, Object o, int index, long old, long now, int site) {
+        if (done) {
+            updated(o, index, old, now, site);
+        } else {
+            read(o, index, old, site);
+        }
+    }
+
+    // AtomicInteger.
+
+    public static int get(AtomicInteger a, int site) {
+        int v = a.get();
+        read(a, 0, v, site);
+        return v;
+    }
+
+    public static void set(AtomicInteger a, int v, int site) {
+        a.set(v);
+        wrote(a, 0, v, site);
+    }
+
+    public static void lazySet(AtomicInteger a, int v, int site) {
+        a.lazySet(v);
+        wrote(a, 0, v, site);
+    }
+
+    public static int getAndSet(AtomicInteger a, int v, int site) {
+        int old = a.getAndSet(v);
+        updated(a, 0, old, v, site);
+        return old;
+    }
+
+    public static boolean compareAndSet(AtomicInteger a, int expected, int v, int site) {
+        int old = a.get();
+        boolean done = a.compareAndSet(expected, v);
+        tried(done, a, 0, old, v, site);
+        return done;
+    }
+
+    public static boolean weakCompareAndSet(AtomicInteger a, int expected, int v, int site) {
+        int old = a.get();
+        boolean done = a.compareAndSet(expected, v);
+        tried(done, a, 0, old, v, site);
+        return done;
+    }
+
+    public static int getAndIncrement(AtomicInteger a, int site) {
+        return add(a, 1, site, false);
+    }
+
+    public static int getAndDecrement(AtomicInteger a, int site) {
+        return add(a, -1, site, false);
+    }
+
+    public static int incrementAndGet(AtomicInteger a, int site) {
+        return add(a, 1, site, true);
+    }
+
+    public static int decrementAndGet(AtomicInteger a, int site) {
+        return add(a, -1, site, true);
+    }
+
+    public static int getAndAdd(AtomicInteger a, int d, int site) {
+        return add(a, d, site, false);
+    }
+
+    public static int addAndGet(AtomicInteger a, int d, int site) {
+        return add(a, d, site, true);
+    }
+
+    private static int add(AtomicInteger a, int d, int site, boolean after) {
+        int old = a.getAndAdd(d);
+        updated(a, 0, old, old + d, site);
+        return after ? (int) (old + d) : old;
+    }
+
+    public static int getAndUpdate(AtomicInteger a, IntUnaryOperator f, int site) {
+        while (true) {
+            int old = a.get();
+            int now = f.applyAsInt(old);
+            if (a.compareAndSet(old, now)) {
+                updated(a, 0, old, now, site);
+                return old;
+            }
+        }
+    }
+
+    public static int updateAndGet(AtomicInteger a, IntUnaryOperator f, int site) {
+        while (true) {
+            int old = a.get();
+            int now = f.applyAsInt(old);
+            if (a.compareAndSet(old, now)) {
+                updated(a, 0, old, now, site);
+                return now;
+            }
+        }
+    }
+
+    public static int getAndAccumulate(AtomicInteger a, int x, IntBinaryOperator f, int site) {
+        while (true) {
+            int old = a.get();
+            int now = f.applyAsInt(old, x);
+            if (a.compareAndSet(old, now)) {
+                updated(a, 0, old, now, site);
+                return old;
+            }
+        }
+    }
+
+    public static int accumulateAndGet(AtomicInteger a, int x, IntBinaryOperator f, int site) {
+        while (true) {
+            int old = a.get();
+            int now = f.applyAsInt(old, x);
+            if (a.compareAndSet(old, now)) {
+                updated(a, 0, old, now, site);
+                return now;
+            }
+        }
+    }
+
+    // AtomicLong.
+
+    public static long get(AtomicLong a, int site) {
+        long v = a.get();
+        read(a, 0, v, site);
+        return v;
+    }
+
+    public static void set(AtomicLong a, long v, int site) {
+        a.set(v);
+        wrote(a, 0, v, site);
+    }
+
+    public static void lazySet(AtomicLong a, long v, int site) {
+        a.lazySet(v);
+        wrote(a, 0, v, site);
+    }
+
+    public static long getAndSet(AtomicLong a, long v, int site) {
+        long old = a.getAndSet(v);
+        updated(a, 0, old, v, site);
+        return old;
+    }
+
+    public static boolean compareAndSet(AtomicLong a, long expected, long v, int site) {
+        long old = a.get();
+        boolean done = a.compareAndSet(expected, v);
+        tried(done, a, 0, old, v, site);
+        return done;
+    }
+
+    public static boolean weakCompareAndSet(AtomicLong a, long expected, long v, int site) {
+        long old = a.get();
+        boolean done = a.compareAndSet(expected, v);
+        tried(done, a, 0, old, v, site);
+        return done;
+    }
+
+    public static long getAndIncrement(AtomicLong a, int site) {
+        return add(a, 1, site, false);
+    }
+
+    public static long getAndDecrement(AtomicLong a, int site) {
+        return add(a, -1, site, false);
+    }
+
+    public static long incrementAndGet(AtomicLong a, int site) {
+        return add(a, 1, site, true);
+    }
+
+    public static long decrementAndGet(AtomicLong a, int site) {
+        return add(a, -1, site, true);
+    }
+
+    public static long getAndAdd(AtomicLong a, long d, int site) {
+        return add(a, d, site, false);
+    }
+
+    public static long addAndGet(AtomicLong a, long d, int site) {
+        return add(a, d, site, true);
+    }
+
+    private static long add(AtomicLong a, long d, int site, boolean after) {
+        long old = a.getAndAdd(d);
+        updated(a, 0, old, old + d, site);
+        return after ? (long) (old + d) : old;
+    }
+
+    public static long getAndUpdate(AtomicLong a, LongUnaryOperator f, int site) {
+        while (true) {
+            long old = a.get();
+            long now = f.applyAsLong(old);
+            if (a.compareAndSet(old, now)) {
+                updated(a, 0, old, now, site);
+                return old;
+            }
+        }
+    }
+
+    public static long updateAndGet(AtomicLong a, LongUnaryOperator f, int site) {
+        while (true) {
+            long old = a.get();
+            long now = f.applyAsLong(old);
+            if (a.compareAndSet(old, now)) {
+                updated(a, 0, old, now, site);
+                return now;
+            }
+        }
+    }
+
+    public static long getAndAccumulate(AtomicLong a, long x, LongBinaryOperator f, int site) {
+        while (true) {
+            long old = a.get();
+            long now = f.applyAsLong(old, x);
+            if (a.compareAndSet(old, now)) {
+                updated(a, 0, old, now, site);
+                return old;
+            }
+        }
+    }
+
+    public static long accumulateAndGet(AtomicLong a, long x, LongBinaryOperator f, int site) {
+        while (true) {
+            long old = a.get();
+            long now = f.applyAsLong(old, x);
+            if (a.compareAndSet(old, now)) {
+                updated(a, 0, old, now, site);
+                return now;
+            }
+        }
+    }
+
+    // AtomicBoolean.
+
+    public static boolean get(AtomicBoolean a, int site) {
+        boolean v = a.get();
+        read(a, 0, v ? 1 : 0, site);
+        return v;
+    }
+
+    public static void set(AtomicBoolean a, boolean v, int site) {
+        a.set(v);
+        wrote(a, 0, v ? 1 : 0, site);
+    }
+
+    public static void lazySet(AtomicBoolean a, boolean v, int site) {
+        a.lazySet(v);
+        wrote(a, 0, v ? 1 : 0, site);
+    }
+
+    public static boolean getAndSet(AtomicBoolean a, boolean v, int site) {
+        boolean old = a.getAndSet(v);
+        updated(a, 0, old ? 1 : 0, v ? 1 : 0, site);
+        return old;
+    }
+
+    public static boolean compareAndSet(AtomicBoolean a, boolean expected, boolean v, int site) {
+        boolean old = a.get();
+        boolean done = a.compareAndSet(expected, v);
+        tried(done, a, 0, old ? 1 : 0, v ? 1 : 0, site);
+        return done;
+    }
+
+    public static boolean weakCompareAndSet(AtomicBoolean a, boolean expected, boolean v, int site) {
+        boolean old = a.get();
+        boolean done = a.compareAndSet(expected, v);
+        tried(done, a, 0, old ? 1 : 0, v ? 1 : 0, site);
+        return done;
+    }
+
+    // AtomicReference.
+
+    public static <V> V get(AtomicReference<V> a, int site) {
+        V v = a.get();
+        read(a, 0, Hooks.reference(v), site);
+        return v;
+    }
+
+    public static <V> void set(AtomicReference<V> a, V v, int site) {
+        a.set(v);
+        wrote(a, 0, Hooks.reference(v), site);
+    }
+
+    public static <V> void lazySet(AtomicReference<V> a, V v, int site) {
+        a.lazySet(v);
+        wrote(a, 0, Hooks.reference(v), site);
+    }
+
+    public static <V> V getAndSet(AtomicReference<V> a, V v, int site) {
+        V old = a.getAndSet(v);
+        updated(a, 0, Hooks.reference(old), Hooks.reference(v), site);
+        return old;
+    }
+
+    public static <V> boolean compareAndSet(AtomicReference<V> a, V expected, V v, int site) {
+        V old = a.get();
+        boolean done = a.compareAndSet(expected, v);
+        tried(done, a, 0, Hooks.reference(old), Hooks.reference(v), site);
+        return done;
+    }
+
+    public static <V> boolean weakCompareAndSet(AtomicReference<V> a, V expected, V v, int site) {
+        V old = a.get();
+        boolean done = a.compareAndSet(expected, v);
+        tried(done, a, 0, Hooks.reference(old), Hooks.reference(v), site);
+        return done;
+    }
+
+    public static <V> V getAndUpdate(AtomicReference<V> a, UnaryOperator<V> f, int site) {
+        while (true) {
+            V old = a.get();
+            V now = f.apply(old);
+            if (a.compareAndSet(old, now)) {
+                updated(a, 0, Hooks.reference(old), Hooks.reference(now), site);
+                return old;
+            }
+        }
+    }
+
+    public static <V> V updateAndGet(AtomicReference<V> a, UnaryOperator<V> f, int site) {
+        while (true) {
+            V old = a.get();
+            V now = f.apply(old);
+            if (a.compareAndSet(old, now)) {
+                updated(a, 0, Hooks.reference(old), Hooks.reference(now), site);
+                return now;
+            }
+        }
+    }
+
+    public static <V> V getAndAccumulate(AtomicReference<V> a, V x, BinaryOperator<V> f, int site) {
+        while (true) {
+            V old = a.get();
+            V now = f.apply(old, x);
+            if (a.compareAndSet(old, now)) {
+                updated(a, 0, Hooks.reference(old), Hooks.reference(now), site);
+                return old;
+            }
+        }
+    }
+
+    public static <V> V accumulateAndGet(AtomicReference<V> a, V x, BinaryOperator<V> f, int site) {
+        while (true) {
+            V old = a.get();
+            V now = f.apply(old, x);
+            if (a.compareAndSet(old, now)) {
+                updated(a, 0, Hooks.reference(old), Hooks.reference(now), site);
+                return now;
+            }
+        }
+    }
+
+    // AtomicIntegerArray.
+
+    public static int get(AtomicIntegerArray a, int i, int site) {
+        int v = a.get(i);
+        read(a, i + 1, v, site);
+        return v;
+    }
+
+    public static void set(AtomicIntegerArray a, int i, int v, int site) {
+        a.set(i, v);
+        wrote(a, i + 1, v, site);
+    }
+
+    public static void lazySet(AtomicIntegerArray a, int i, int v, int site) {
+        a.lazySet(i, v);
+        wrote(a, i + 1, v, site);
+    }
+
+    public static int getAndSet(AtomicIntegerArray a, int i, int v, int site) {
+        int old = a.getAndSet(i, v);
+        updated(a, i + 1, old, v, site);
+        return old;
+    }
+
+    public static boolean compareAndSet(AtomicIntegerArray a, int i, int expected, int v, int site) {
+        int old = a.get(i);
+        boolean done = a.compareAndSet(i, expected, v);
+        tried(done, a, i + 1, old, v, site);
+        return done;
+    }
+
+    public static boolean weakCompareAndSet(AtomicIntegerArray a, int i, int expected, int v, int site) {
+        int old = a.get(i);
+        boolean done = a.compareAndSet(i, expected, v);
+        tried(done, a, i + 1, old, v, site);
+        return done;
+    }
+
+    public static int getAndIncrement(AtomicIntegerArray a, int i, int site) {
+        return add(a, i, 1, site, false);
+    }
+
+    public static int getAndDecrement(AtomicIntegerArray a, int i, int site) {
+        return add(a, i, -1, site, false);
+    }
+
+    public static int incrementAndGet(AtomicIntegerArray a, int i, int site) {
+        return add(a, i, 1, site, true);
+    }
+
+    public static int decrementAndGet(AtomicIntegerArray a, int i, int site) {
+        return add(a, i, -1, site, true);
+    }
+
+    public static int getAndAdd(AtomicIntegerArray a, int i, int d, int site) {
+        return add(a, i, d, site, false);
+    }
+
+    public static int addAndGet(AtomicIntegerArray a, int i, int d, int site) {
+        return add(a, i, d, site, true);
+    }
+
+    private static int add(AtomicIntegerArray a, int i, int d, int site, boolean after) {
+        int old = a.getAndAdd(i, d);
+        updated(a, i + 1, old, old + d, site);
+        return after ? (int) (old + d) : old;
+    }
+
+    public static int getAndUpdate(AtomicIntegerArray a, int i, IntUnaryOperator f, int site) {
+        while (true) {
+            int old = a.get(i);
+            int now = f.applyAsInt(old);
+            if (a.compareAndSet(i, old, now)) {
+                updated(a, i + 1, old, now, site);
+                return old;
+            }
+        }
+    }
+
+    public static int updateAndGet(AtomicIntegerArray a, int i, IntUnaryOperator f, int site) {
+        while (true) {
+            int old = a.get(i);
+            int now = f.applyAsInt(old);
+            if (a.compareAndSet(i, old, now)) {
+                updated(a, i + 1, old, now, site);
+                return now;
+            }
+        }
+    }
+
+    public static int getAndAccumulate(AtomicIntegerArray a, int i, int x, IntBinaryOperator f, int site) {
+        while (true) {
+            int old = a.get(i);
+            int now = f.applyAsInt(old, x);
+            if (a.compareAndSet(i, old, now)) {
+                updated(a, i + 1, old, now, site);
+                return old;
+            }
+        }
+    }
+
+    public static int accumulateAndGet(AtomicIntegerArray a, int i, int x, IntBinaryOperator f, int site) {
+        while (true) {
+            int old = a.get(i);
+            int now = f.applyAsInt(old, x);
+            if (a.compareAndSet(i, old, now)) {
+                updated(a, i + 1, old, now, site);
+                return now;
+            }
+        }
+    }
+
+    // AtomicLongArray.
+
+    public static long get(AtomicLongArray a, int i, int site) {
+        long v = a.get(i);
+        read(a, i + 1, v, site);
+        return v;
+    }
+
+    public static void set(AtomicLongArray a, int i, long v, int site) {
+        a.set(i, v);
+        wrote(a, i + 1, v, site);
+    }
+
+    public static void lazySet(AtomicLongArray a, int i, long v, int site) {
+        a.lazySet(i, v);
+        wrote(a, i + 1, v, site);
+    }
+
+    public static long getAndSet(AtomicLongArray a, int i, long v, int site) {
+        long old = a.getAndSet(i, v);
+        updated(a, i + 1, old, v, site);
+        return old;
+    }
+
+    public static boolean compareAndSet(AtomicLongArray a, int i, long expected, long v, int site) {
+        long old = a.get(i);
+        boolean done = a.compareAndSet(i, expected, v);
+        tried(done, a, i + 1, old, v, site);
+        return done;
+    }
+
+    public static boolean weakCompareAndSet(AtomicLongArray a, int i, long expected, long v, int site) {
+        long old = a.get(i);
+        boolean done = a.compareAndSet(i, expected, v);
+        tried(done, a, i + 1, old, v, site);
+        return done;
+    }
+
+    public static long getAndIncrement(AtomicLongArray a, int i, int site) {
+        return add(a, i, 1, site, false);
+    }
+
+    public static long getAndDecrement(AtomicLongArray a, int i, int site) {
+        return add(a, i, -1, site, false);
+    }
+
+    public static long incrementAndGet(AtomicLongArray a, int i, int site) {
+        return add(a, i, 1, site, true);
+    }
+
+    public static long decrementAndGet(AtomicLongArray a, int i, int site) {
+        return add(a, i, -1, site, true);
+    }
+
+    public static long getAndAdd(AtomicLongArray a, int i, long d, int site) {
+        return add(a, i, d, site, false);
+    }
+
+    public static long addAndGet(AtomicLongArray a, int i, long d, int site) {
+        return add(a, i, d, site, true);
+    }
+
+    private static long add(AtomicLongArray a, int i, long d, int site, boolean after) {
+        long old = a.getAndAdd(i, d);
+        updated(a, i + 1, old, old + d, site);
+        return after ? (long) (old + d) : old;
+    }
+
+    public static long getAndUpdate(AtomicLongArray a, int i, LongUnaryOperator f, int site) {
+        while (true) {
+            long old = a.get(i);
+            long now = f.applyAsLong(old);
+            if (a.compareAndSet(i, old, now)) {
+                updated(a, i + 1, old, now, site);
+                return old;
+            }
+        }
+    }
+
+    public static long updateAndGet(AtomicLongArray a, int i, LongUnaryOperator f, int site) {
+        while (true) {
+            long old = a.get(i);
+            long now = f.applyAsLong(old);
+            if (a.compareAndSet(i, old, now)) {
+                updated(a, i + 1, old, now, site);
+                return now;
+            }
+        }
+    }
+
+    public static long getAndAccumulate(AtomicLongArray a, int i, long x, LongBinaryOperator f, int site) {
+        while (true) {
+            long old = a.get(i);
+            long now = f.applyAsLong(old, x);
+            if (a.compareAndSet(i, old, now)) {
+                updated(a, i + 1, old, now, site);
+                return old;
+            }
+        }
+    }
+
+    public static long accumulateAndGet(AtomicLongArray a, int i, long x, LongBinaryOperator f, int site) {
+        while (true) {
+            long old = a.get(i);
+            long now = f.applyAsLong(old, x);
+            if (a.compareAndSet(i, old, now)) {
+                updated(a, i + 1, old, now, site);
+                return now;
+            }
+        }
+    }
+
+    // AtomicReferenceArray.
+
+    public static <V> V get(AtomicReferenceArray<V> a, int i, int site) {
+        V v = a.get(i);
+        read(a, i + 1, Hooks.reference(v), site);
+        return v;
+    }
+
+    public static <V> void set(AtomicReferenceArray<V> a, int i, V v, int site) {
+        a.set(i, v);
+        wrote(a, i + 1, Hooks.reference(v), site);
+    }
+
+    public static <V> void lazySet(AtomicReferenceArray<V> a, int i, V v, int site) {
+        a.lazySet(i, v);
+        wrote(a, i + 1, Hooks.reference(v), site);
+    }
+
+    public static <V> V getAndSet(AtomicReferenceArray<V> a, int i, V v, int site) {
+        V old = a.getAndSet(i, v);
+        updated(a, i + 1, Hooks.reference(old), Hooks.reference(v), site);
+        return old;
+    }
+
+    public static <V> boolean compareAndSet(AtomicReferenceArray<V> a, int i, V expected, V v, int site) {
+        V old = a.get(i);
+        boolean done = a.compareAndSet(i, expected, v);
+        tried(done, a, i + 1, Hooks.reference(old), Hooks.reference(v), site);
+        return done;
+    }
+
+    public static <V> boolean weakCompareAndSet(AtomicReferenceArray<V> a, int i, V expected, V v, int site) {
+        V old = a.get(i);
+        boolean done = a.compareAndSet(i, expected, v);
+        tried(done, a, i + 1, Hooks.reference(old), Hooks.reference(v), site);
+        return done;
+    }
+
+    public static <V> V getAndUpdate(AtomicReferenceArray<V> a, int i, UnaryOperator<V> f, int site) {
+        while (true) {
+            V old = a.get(i);
+            V now = f.apply(old);
+            if (a.compareAndSet(i, old, now)) {
+                updated(a, i + 1, Hooks.reference(old), Hooks.reference(now), site);
+                return old;
+            }
+        }
+    }
+
+    public static <V> V updateAndGet(AtomicReferenceArray<V> a, int i, UnaryOperator<V> f, int site) {
+        while (true) {
+            V old = a.get(i);
+            V now = f.apply(old);
+            if (a.compareAndSet(i, old, now)) {
+                updated(a, i + 1, Hooks.reference(old), Hooks.reference(now), site);
+                return now;
+            }
+        }
+    }
+
+    public static <V> V getAndAccumulate(AtomicReferenceArray<V> a, int i, V x, BinaryOperator<V> f, int site) {
+        while (true) {
+            V old = a.get(i);
+            V now = f.apply(old, x);
+            if (a.compareAndSet(i, old, now)) {
+                updated(a, i + 1, Hooks.reference(old), Hooks.reference(now), site);
+                return old;
+            }
+        }
+    }
+
+    public static <V> V accumulateAndGet(AtomicReferenceArray<V> a, int i, V x, BinaryOperator<V> f, int site) {
+        while (true) {
+            V old = a.get(i);
+            V now = f.apply(old, x);
+            if (a.compareAndSet(i, old, now)) {
+                updated(a, i + 1, Hooks.reference(old), Hooks.reference(now), site);
+                return now;
+            }
+        }
+    }
+
+    // As numbers.
+
+    public static int intValue(AtomicInteger a, int site) {
+        return (int) get(a, site);
+    }
+
+    public static long longValue(AtomicInteger a, int site) {
+        return (long) get(a, site);
+    }
+
+    public static int intValue(AtomicLong a, int site) {
+        return (int) get(a, site);
+    }
+
+    public static long longValue(AtomicLong a, int site) {
+        return (long) get(a, site);
+    }
+}

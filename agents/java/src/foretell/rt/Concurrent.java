@@ -1,0 +1,279 @@
+package foretell.rt;
+
+import java.util.Map;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.ConcurrentMap;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BiFunction;
+import java.util.function.Function;
+
+/**
+ * Concurrent maps and blocking queues as objects whose operations are atomic: an operation that changes something is
+ * an update of the collection's version, one that looks is a read of it. So all operations on one collection keep their
+ * order, and what an operation saw is what it would see again. A take of a queue comes after a put that it
+ * waited for, a put into a bounded one after the take that made room.
+ */
+public final class Concurrent {
+    /** What the rewriter goes by, see {@link Juc#METHODS}. */
+    public static final String[][] METHODS = {
+        {"java.util.concurrent.ConcurrentMap", "get(Ljava/lang/Object;)Ljava/lang/Object;",
+            "getOrDefault(Ljava/lang/Object;Ljava/lang/Object;)Ljava/lang/Object;",
+            "containsKey(Ljava/lang/Object;)Z", "size()I", "isEmpty()Z", "clear()V",
+            "put(Ljava/lang/Object;Ljava/lang/Object;)Ljava/lang/Object;",
+            "putIfAbsent(Ljava/lang/Object;Ljava/lang/Object;)Ljava/lang/Object;",
+            "remove(Ljava/lang/Object;)Ljava/lang/Object;", "remove(Ljava/lang/Object;Ljava/lang/Object;)Z",
+            "replace(Ljava/lang/Object;Ljava/lang/Object;)Ljava/lang/Object;",
+            "replace(Ljava/lang/Object;Ljava/lang/Object;Ljava/lang/Object;)Z", "putAll(Ljava/util/Map;)V",
+            "computeIfAbsent(Ljava/lang/Object;Ljava/util/function/Function;)Ljava/lang/Object;",
+            "computeIfPresent(Ljava/lang/Object;Ljava/util/function/BiFunction;)Ljava/lang/Object;",
+            "compute(Ljava/lang/Object;Ljava/util/function/BiFunction;)Ljava/lang/Object;",
+            "merge(Ljava/lang/Object;Ljava/lang/Object;Ljava/util/function/BiFunction;)Ljava/lang/Object;"},
+        {"java.util.concurrent.BlockingQueue", "put(Ljava/lang/Object;)V", "add(Ljava/lang/Object;)Z",
+            "offer(Ljava/lang/Object;)Z", "offer(Ljava/lang/Object;JLjava/util/concurrent/TimeUnit;)Z",
+            "take()Ljava/lang/Object;", "poll()Ljava/lang/Object;",
+            "poll(JLjava/util/concurrent/TimeUnit;)Ljava/lang/Object;", "remove()Ljava/lang/Object;",
+            "peek()Ljava/lang/Object;", "size()I", "isEmpty()Z"},
+    };
+
+    private Concurrent() {
+    }
+
+    private static void operation(Object o, int down, boolean changes, int post, int site) {
+        ThreadState t = Juc.recording();
+        if (t == null) {
+            return;
+        }
+        Monitor m = Ids.monitor(o);
+        int id = Ids.of(o);
+        long old = m.version;
+        if (changes) {
+            m.version++;
+        }
+        if (Log.on && id > 0) {
+            Log.operation(t, site, down, id, old, m.version, post);
+        }
+        Hooks.step(t, Kind.ATOMIC, site);
+    }
+
+    private static <T> T looked(Object o, T result, int site) {
+        operation(o, 0, false, 0, site);
+        return result;
+    }
+
+    private static <T> T changed(Object o, T result, int site) {
+        operation(o, 0, true, 0, site);
+        return result;
+    }
+
+    // Maps.
+
+    public static <K, V> V get(ConcurrentMap<K, V> m, Object key, int site) {
+        return looked(m, m.get(key), site);
+    }
+
+    public static <K, V> V getOrDefault(ConcurrentMap<K, V> m, Object key, V other, int site) {
+        return looked(m, m.getOrDefault(key, other), site);
+    }
+
+    public static <K, V> boolean containsKey(ConcurrentMap<K, V> m, Object key, int site) {
+        return looked(m, m.containsKey(key), site);
+    }
+
+    public static <K, V> int size(ConcurrentMap<K, V> m, int site) {
+        return looked(m, m.size(), site);
+    }
+
+    public static <K, V> boolean isEmpty(ConcurrentMap<K, V> m, int site) {
+        return looked(m, m.isEmpty(), site);
+    }
+
+    public static <K, V> void clear(ConcurrentMap<K, V> m, int site) {
+        m.clear();
+        operation(m, 0, true, 0, site);
+    }
+
+    public static <K, V> V put(ConcurrentMap<K, V> m, K key, V value, int site) {
+        return changed(m, m.put(key, value), site);
+    }
+
+    public static <K, V> V putIfAbsent(ConcurrentMap<K, V> m, K key, V value, int site) {
+        V old = m.putIfAbsent(key, value);
+        return old == null ? changed(m, old, site) : looked(m, old, site);
+    }
+
+    public static <K, V> V remove(ConcurrentMap<K, V> m, Object key, int site) {
+        V old = m.remove(key);
+        return old != null ? changed(m, old, site) : looked(m, old, site);
+    }
+
+    public static <K, V> boolean remove(ConcurrentMap<K, V> m, Object key, Object value, int site) {
+        boolean done = m.remove(key, value);
+        return done ? changed(m, done, site) : looked(m, done, site);
+    }
+
+    public static <K, V> V replace(ConcurrentMap<K, V> m, K key, V value, int site) {
+        V old = m.replace(key, value);
+        return old != null ? changed(m, old, site) : looked(m, old, site);
+    }
+
+    public static <K, V> boolean replace(ConcurrentMap<K, V> m, K key, V old, V value, int site) {
+        boolean done = m.replace(key, old, value);
+        return done ? changed(m, done, site) : looked(m, done, site);
+    }
+
+    public static <K, V> void putAll(ConcurrentMap<K, V> m, Map<? extends K, ? extends V> from, int site) {
+        m.putAll(from);
+        operation(m, 0, true, 0, site);
+    }
+
+    public static <K, V> V computeIfAbsent(ConcurrentMap<K, V> m, K key, Function<? super K, ? extends V> f,
+                                           int site) {
+        boolean there = m.containsKey(key);
+        V value = m.computeIfAbsent(key, f);
+        return there ? looked(m, value, site) : changed(m, value, site);
+    }
+
+    public static <K, V> V computeIfPresent(ConcurrentMap<K, V> m, K key,
+                                            BiFunction<? super K, ? super V, ? extends V> f, int site) {
+        return changed(m, m.computeIfPresent(key, f), site);
+    }
+
+    public static <K, V> V compute(ConcurrentMap<K, V> m, K key, BiFunction<? super K, ? super V, ? extends V> f,
+                                   int site) {
+        return changed(m, m.compute(key, f), site);
+    }
+
+    public static <K, V> V merge(ConcurrentMap<K, V> m, K key, V value,
+                                 BiFunction<? super V, ? super V, ? extends V> f, int site) {
+        return changed(m, m.merge(key, value, f), site);
+    }
+
+    // Queues.
+
+    /** The semaphores of a queue, made before its first operation: items in it, and room if it has a bound. */
+    private static Monitor queue(BlockingQueue<?> q) {
+        ThreadState t = Juc.recording();
+        if (t == null) {
+            return null;
+        }
+        Monitor m = Ids.monitor(q);
+        if (m.itemSemaphore == 0) {
+            m.itemSemaphore = Semaphores.fresh("items of @" + Ids.of(q), q.size());
+            int room = q.remainingCapacity();
+            boolean bounded = room != Integer.MAX_VALUE && room > 0;
+            m.spaceSemaphore = bounded ? Semaphores.fresh("room in @" + Ids.of(q), room) : -1;
+        }
+        return m;
+    }
+
+    private static void putIn(BlockingQueue<?> q, Monitor m, int site) {
+        if (m != null) {
+            operation(q, Math.max(0, m.spaceSemaphore), true, m.itemSemaphore, site);
+        }
+    }
+
+    private static void taken(BlockingQueue<?> q, Monitor m, int site) {
+        if (m != null) {
+            operation(q, m.itemSemaphore, true, Math.max(0, m.spaceSemaphore), site);
+        }
+    }
+
+    public static <E> void put(BlockingQueue<E> q, E e, int site) throws InterruptedException {
+        Monitor m = queue(q);
+        try {
+            q.put(e);
+        } catch (InterruptedException x) {
+            throw Juc.interrupted(x, site);
+        }
+        putIn(q, m, site);
+    }
+
+    public static <E> boolean add(BlockingQueue<E> q, E e, int site) {
+        Monitor m = queue(q);
+        boolean done = q.add(e);
+        putIn(q, m, site);
+        return done;
+    }
+
+    public static <E> boolean offer(BlockingQueue<E> q, E e, int site) {
+        Monitor m = queue(q);
+        return offered(q, m, q.offer(e), site);
+    }
+
+    public static <E> boolean offer(BlockingQueue<E> q, E e, long time, TimeUnit unit, int site)
+        throws InterruptedException {
+        Monitor m = queue(q);
+        boolean done;
+        try {
+            done = q.offer(e, time, unit);
+        } catch (InterruptedException x) {
+            throw Juc.interrupted(x, site);
+        }
+        return offered(q, m, done, site);
+    }
+
+    private static boolean offered(BlockingQueue<?> q, Monitor m, boolean done, int site) {
+        if (done) {
+            putIn(q, m, site);
+        } else {
+            operation(q, 0, false, 0, site);
+        }
+        return done;
+    }
+
+    public static <E> E take(BlockingQueue<E> q, int site) throws InterruptedException {
+        Monitor m = queue(q);
+        E e;
+        try {
+            e = q.take();
+        } catch (InterruptedException x) {
+            throw Juc.interrupted(x, site);
+        }
+        taken(q, m, site);
+        return e;
+    }
+
+    public static <E> E poll(BlockingQueue<E> q, int site) {
+        Monitor m = queue(q);
+        return polled(q, m, q.poll(), site);
+    }
+
+    public static <E> E poll(BlockingQueue<E> q, long time, TimeUnit unit, int site) throws InterruptedException {
+        Monitor m = queue(q);
+        E e;
+        try {
+            e = q.poll(time, unit);
+        } catch (InterruptedException x) {
+            throw Juc.interrupted(x, site);
+        }
+        return polled(q, m, e, site);
+    }
+
+    private static <E> E polled(BlockingQueue<E> q, Monitor m, E e, int site) {
+        if (e != null) {
+            taken(q, m, site);
+        } else {
+            operation(q, 0, false, 0, site);
+        }
+        return e;
+    }
+
+    public static <E> E remove(BlockingQueue<E> q, int site) {
+        Monitor m = queue(q);
+        E e = q.remove();
+        taken(q, m, site);
+        return e;
+    }
+
+    public static <E> E peek(BlockingQueue<E> q, int site) {
+        return looked(q, q.peek(), site);
+    }
+
+    public static <E> int size(BlockingQueue<E> q, int site) {
+        return looked(q, q.size(), site);
+    }
+
+    public static <E> boolean isEmpty(BlockingQueue<E> q, int site) {
+        return looked(q, q.isEmpty(), site);
+    }
+}

@@ -1,0 +1,701 @@
+package foretell.rt;
+
+import java.util.Date;
+import java.util.WeakHashMap;
+import java.util.concurrent.BrokenBarrierException;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.Lock;
+import java.util.concurrent.locks.LockSupport;
+import java.util.concurrent.locks.ReadWriteLock;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.concurrent.locks.ReentrantReadWriteLock;
+
+/**
+ * Locks, conditions, semaphores, latches and barriers, called in the place of the real methods: with the receiver
+ * first and the place last. They make the real call, which blocks by way of LockSupport and so gives the baton away, and
+ * then say what happened. {@link #METHODS} is what the rewriter goes by.
+ */
+public final class Juc {
+    /** Class, and the methods that are called here instead, each a name and a descriptor. */
+    public static final String[][] METHODS = {
+        {"java.util.concurrent.locks.Lock", "lock()V", "lockInterruptibly()V", "tryLock()Z",
+            "tryLock(JLjava/util/concurrent/TimeUnit;)Z", "unlock()V",
+            "newCondition()Ljava/util/concurrent/locks/Condition;"},
+        {"java.util.concurrent.locks.ReadWriteLock", "readLock()Ljava/util/concurrent/locks/Lock;",
+            "writeLock()Ljava/util/concurrent/locks/Lock;"},
+        {"java.util.concurrent.locks.ReentrantReadWriteLock",
+            "readLock()Ljava/util/concurrent/locks/ReentrantReadWriteLock$ReadLock;",
+            "writeLock()Ljava/util/concurrent/locks/ReentrantReadWriteLock$WriteLock;"},
+        {"java.util.concurrent.locks.Condition", "await()V", "await(JLjava/util/concurrent/TimeUnit;)Z",
+            "awaitNanos(J)J", "awaitUninterruptibly()V", "awaitUntil(Ljava/util/Date;)Z", "signal()V",
+            "signalAll()V"},
+        {"java.util.concurrent.Semaphore", "acquire()V", "acquire(I)V", "acquireUninterruptibly()V",
+            "acquireUninterruptibly(I)V", "tryAcquire()Z", "tryAcquire(I)Z",
+            "tryAcquire(JLjava/util/concurrent/TimeUnit;)Z", "tryAcquire(IJLjava/util/concurrent/TimeUnit;)Z",
+            "release()V", "release(I)V", "drainPermits()I"},
+        {"java.util.concurrent.CountDownLatch", "await()V", "await(JLjava/util/concurrent/TimeUnit;)Z",
+            "countDown()V"},
+        {"java.util.concurrent.CyclicBarrier", "await()I", "await(JLjava/util/concurrent/TimeUnit;)I"},
+        {"java.util.concurrent.TimeUnit", "sleep(J)V"},
+    };
+
+    /** Static methods of the same sort. */
+    public static final String[][] STATIC_METHODS = {
+        {"java.util.concurrent.locks.LockSupport", "park()V", "park(Ljava/lang/Object;)V", "parkNanos(J)V",
+            "parkNanos(Ljava/lang/Object;J)V", "parkUntil(J)V", "parkUntil(Ljava/lang/Object;J)V",
+            "unpark(Ljava/lang/Thread;)V"},
+    };
+
+    /** The lock of a condition, and the object whose lock a view of a reader-writer lock takes. */
+    private static final WeakHashMap<Condition, Lock> LOCK_OF = new WeakHashMap<Condition, Lock>();
+    private static final WeakHashMap<Lock, Object> PARENT = new WeakHashMap<Lock, Object>();
+
+    private Juc() {
+    }
+
+    /** The calling thread if what it does is recorded. */
+    static ThreadState recording() {
+        ThreadState t = Hooks.mine();
+        return t == null || t.quiet != 0 ? null : t;
+    }
+
+    // Locks.
+
+    private static boolean isOurs(Lock l) {
+        return l instanceof ReentrantLock || l instanceof ReentrantReadWriteLock.ReadLock
+            || l instanceof ReentrantReadWriteLock.WriteLock;
+    }
+
+    /** How often the calling thread holds a lock. */
+    private static int holds(Lock l) {
+        if (l instanceof ReentrantLock) {
+            return ((ReentrantLock) l).getHoldCount();
+        }
+        if (l instanceof ReentrantReadWriteLock.WriteLock) {
+            return ((ReentrantReadWriteLock.WriteLock) l).getHoldCount();
+        }
+        synchronized (PARENT) {
+            Object parent = PARENT.get(l);
+            return parent instanceof ReentrantReadWriteLock ? ((ReentrantReadWriteLock) parent).getReadHoldCount() : 1;
+        }
+    }
+
+    private static int lockId(Lock l) {
+        Object parent;
+        synchronized (PARENT) {
+            parent = PARENT.get(l);
+        }
+        return Ids.of(parent == null ? l : parent);
+    }
+
+    private static boolean reads(Lock l) {
+        return l instanceof ReentrantReadWriteLock.ReadLock;
+    }
+
+    private static int lockKind(Lock l) {
+        return reads(l) ? Kind.READ_LOCK : Kind.LOCK;
+    }
+
+    /** A lock was taken: an event the first time; shared ones and downgrades every time. */
+    private static void locked(Lock l, int site) {
+        ThreadState t = recording();
+        if (t == null || holds(l) != 1) {
+            return;
+        }
+        if (Log.on) {
+            Log.event(t, reads(l) ? Log.READ_LOCK : Log.LOCK, site, lockId(l));
+        }
+        Hooks.step(t, lockKind(l), site);
+    }
+
+    private static void failed(Lock l, int site) {
+        ThreadState t = recording();
+        if (t == null) {
+            return;
+        }
+        if (Log.on) {
+            Log.event(t, Log.TRY_FAILED, site, lockId(l));
+        }
+        Hooks.step(t, Kind.LOCK, site);
+    }
+
+    private static void expect(Lock l, int site) {
+        ThreadState t = recording();
+        if (t != null && holds(l) == 0) {
+            Scheduler.expect(t, lockKind(l), site);
+        }
+    }
+
+    public static void lock(Lock l, int site) {
+        if (!isOurs(l)) {
+            l.lock();
+            Hooks.back();
+            return;
+        }
+        expect(l, site);
+        l.lock();
+        locked(l, site);
+    }
+
+    public static void lockInterruptibly(Lock l, int site) throws InterruptedException {
+        if (!isOurs(l)) {
+            l.lockInterruptibly();
+            Hooks.back();
+            return;
+        }
+        expect(l, site);
+        try {
+            l.lockInterruptibly();
+        } catch (InterruptedException e) {
+            throw interrupted(e, site);
+        }
+        locked(l, site);
+    }
+
+    public static boolean tryLock(Lock l, int site) {
+        boolean taken = l.tryLock();
+        tried(l, taken, site);
+        return taken;
+    }
+
+    public static boolean tryLock(Lock l, long time, TimeUnit unit, int site) throws InterruptedException {
+        boolean taken;
+        try {
+            taken = l.tryLock(time, unit);
+        } catch (InterruptedException e) {
+            throw interrupted(e, site);
+        }
+        tried(l, taken, site);
+        return taken;
+    }
+
+    private static void tried(Lock l, boolean taken, int site) {
+        if (!isOurs(l)) {
+            Hooks.back();
+        } else if (taken) {
+            locked(l, site);
+        } else if (!reads(l)) {
+            failed(l, site);
+        }
+    }
+
+    public static void unlock(Lock l, int site) {
+        if (!isOurs(l)) {
+            l.unlock();
+            Hooks.back();
+            return;
+        }
+        boolean last = holds(l) == 1;
+        try {
+            l.unlock();
+        } catch (IllegalMonitorStateException e) {
+            throw Hooks.clean(e);
+        }
+        ThreadState t = recording();
+        if (t == null || !last) {
+            return;
+        }
+        if (Log.on) {
+            Log.event(t, reads(l) ? Log.READ_UNLOCK : Log.UNLOCK, site, lockId(l));
+        }
+        Hooks.step(t, Kind.UNLOCK, site);
+    }
+
+    public static Lock readLock(ReadWriteLock l, int site) {
+        return view(l, l.readLock());
+    }
+
+    public static Lock writeLock(ReadWriteLock l, int site) {
+        return view(l, l.writeLock());
+    }
+
+    public static ReentrantReadWriteLock.ReadLock readLock(ReentrantReadWriteLock l, int site) {
+        return view(l, l.readLock());
+    }
+
+    public static ReentrantReadWriteLock.WriteLock writeLock(ReentrantReadWriteLock l, int site) {
+        return view(l, l.writeLock());
+    }
+
+    private static <L extends Lock> L view(Object parent, L view) {
+        if (parent instanceof ReentrantReadWriteLock && Hooks.mine() != null) {
+            synchronized (PARENT) {
+                PARENT.put(view, parent);
+            }
+        }
+        return view;
+    }
+
+    // Conditions.
+
+    public static Condition newCondition(Lock l, int site) {
+        Condition c = l.newCondition();
+        if (isOurs(l) && Hooks.mine() != null) {
+            synchronized (LOCK_OF) {
+                LOCK_OF.put(c, l);
+            }
+        }
+        return c;
+    }
+
+    private static Lock lockOf(Condition c) {
+        synchronized (LOCK_OF) {
+            return LOCK_OF.get(c);
+        }
+    }
+
+    /** The thread goes to wait. Null: nothing of that is recorded. */
+    private static Monitor waits(Condition c, int site) {
+        ThreadState t = recording();
+        Lock l = t == null ? null : lockOf(c);
+        if (l == null || holds(l) == 0) {
+            return null;
+        }
+        if (Log.on) {
+            Log.event(t, Log.WAIT, site, Ids.of(c), lockId(l));
+        }
+        Monitor m = Ids.monitor(c);
+        m.waitSet.add(t);
+        t.notified = false;
+        Scheduler.stepBeforeBlock(t, Kind.WAIT, site);
+        t.waitsBetween = true;
+        return m;
+    }
+
+    /** It has come back, with the lock. */
+    private static void waited(Condition c, Monitor m, int site) {
+        ThreadState t = Hooks.mine();
+        if (m == null || t == null) {
+            return;
+        }
+        t.waitsBetween = false;
+        boolean notified = t.notified;
+        if (!notified) {
+            m.waitSet.remove(t);
+        }
+        if (Log.on) {
+            Log.event(t, notified ? Log.WOKEN : Log.TIMED_OUT, site, Ids.of(c), lockId(lockOf(c)));
+        }
+        Hooks.step(t, notified ? Kind.WOKEN : Kind.TIMED_OUT, site);
+    }
+
+    public static void await(Condition c, int site) throws InterruptedException {
+        Monitor m = waits(c, site);
+        try {
+            c.await();
+        } catch (InterruptedException e) {
+            waited(c, m, site);
+            throw interrupted(e, site);
+        }
+        waited(c, m, site);
+    }
+
+    public static boolean await(Condition c, long time, TimeUnit unit, int site) throws InterruptedException {
+        Monitor m = waits(c, site);
+        boolean inTime;
+        try {
+            inTime = c.await(time, unit);
+        } catch (InterruptedException e) {
+            waited(c, m, site);
+            throw interrupted(e, site);
+        }
+        waited(c, m, site);
+        return inTime;
+    }
+
+    public static long awaitNanos(Condition c, long nanos, int site) throws InterruptedException {
+        Monitor m = waits(c, site);
+        long left;
+        try {
+            left = c.awaitNanos(nanos);
+        } catch (InterruptedException e) {
+            waited(c, m, site);
+            throw interrupted(e, site);
+        }
+        waited(c, m, site);
+        return left;
+    }
+
+    public static void awaitUninterruptibly(Condition c, int site) {
+        Monitor m = waits(c, site);
+        c.awaitUninterruptibly();
+        waited(c, m, site);
+    }
+
+    public static boolean awaitUntil(Condition c, Date deadline, int site) throws InterruptedException {
+        Monitor m = waits(c, site);
+        boolean inTime;
+        try {
+            inTime = c.awaitUntil(deadline);
+        } catch (InterruptedException e) {
+            waited(c, m, site);
+            throw interrupted(e, site);
+        }
+        waited(c, m, site);
+        return inTime;
+    }
+
+    public static void signal(Condition c, int site) {
+        c.signal();
+        signalled(c, site, false);
+    }
+
+    public static void signalAll(Condition c, int site) {
+        c.signalAll();
+        signalled(c, site, true);
+    }
+
+    private static void signalled(Condition c, int site, boolean all) {
+        ThreadState t = recording();
+        if (t == null || lockOf(c) == null) {
+            return;
+        }
+        // The real queue is first come first served, as this one.
+        Monitor m = Ids.monitor(c);
+        while (!m.waitSet.isEmpty()) {
+            m.waitSet.remove(0).notified = true;
+            if (!all) {
+                break;
+            }
+        }
+        if (Log.on) {
+            Log.event(t, all ? Log.NOTIFY_ALL : Log.NOTIFY, site, Ids.of(c));
+        }
+        Hooks.step(t, all ? Kind.BROADCAST : Kind.SIGNAL, site);
+    }
+
+    // Semaphores and latches.
+
+    /** The number of the semaphore that an object is in the trace. */
+    private static int semaphore(Object o, long count) {
+        Monitor m = Ids.monitor(o);
+        if (m.semaphore == 0) {
+            m.semaphore = Semaphores.fresh("@" + Ids.of(o), count);
+        }
+        return m.semaphore;
+    }
+
+    private static void down(Semaphore s, int number, int n, int site) {
+        ThreadState t = recording();
+        if (t == null || n == 0) {
+            return;
+        }
+        if (Log.on) {
+            Log.event(t, Log.DOWN, site, number, n);
+        }
+        Hooks.step(t, Kind.DOWN, site);
+    }
+
+    private static int before(Semaphore s, int site) {
+        ThreadState t = recording();
+        return t == null ? 0 : semaphore(s, s.availablePermits());
+    }
+
+    private static int beforeBlocking(Semaphore s, int site) {
+        ThreadState t = recording();
+        if (t == null) {
+            return 0;
+        }
+        Scheduler.expect(t, Kind.DOWN, site);
+        return semaphore(s, s.availablePermits());
+    }
+
+    public static void acquire(Semaphore s, int site) throws InterruptedException {
+        acquire(s, 1, site);
+    }
+
+    public static void acquire(Semaphore s, int n, int site) throws InterruptedException {
+        int number = beforeBlocking(s, site);
+        try {
+            s.acquire(n);
+        } catch (InterruptedException e) {
+            throw interrupted(e, site);
+        }
+        down(s, number, n, site);
+    }
+
+    public static void acquireUninterruptibly(Semaphore s, int site) {
+        acquireUninterruptibly(s, 1, site);
+    }
+
+    public static void acquireUninterruptibly(Semaphore s, int n, int site) {
+        int number = beforeBlocking(s, site);
+        s.acquireUninterruptibly(n);
+        down(s, number, n, site);
+    }
+
+    public static boolean tryAcquire(Semaphore s, int site) {
+        return tryAcquire(s, 1, site);
+    }
+
+    public static boolean tryAcquire(Semaphore s, int n, int site) {
+        int number = before(s, site);
+        boolean taken = s.tryAcquire(n);
+        if (taken) {
+            down(s, number, n, site);
+        }
+        return taken;
+    }
+
+    public static boolean tryAcquire(Semaphore s, long time, TimeUnit unit, int site) throws InterruptedException {
+        return tryAcquire(s, 1, time, unit, site);
+    }
+
+    public static boolean tryAcquire(Semaphore s, int n, long time, TimeUnit unit, int site)
+        throws InterruptedException {
+        int number = before(s, site);
+        boolean taken;
+        try {
+            taken = s.tryAcquire(n, time, unit);
+        } catch (InterruptedException e) {
+            throw interrupted(e, site);
+        }
+        if (taken) {
+            down(s, number, n, site);
+        }
+        return taken;
+    }
+
+    public static int drainPermits(Semaphore s, int site) {
+        int number = before(s, site);
+        int n = s.drainPermits();
+        down(s, number, n, site);
+        return n;
+    }
+
+    public static void release(Semaphore s, int site) {
+        release(s, 1, site);
+    }
+
+    public static void release(Semaphore s, int n, int site) {
+        ThreadState t = recording();
+        int number = t == null ? 0 : semaphore(s, s.availablePermits());
+        s.release(n);
+        if (t != null && n > 0) {
+            if (Log.on) {
+                Log.event(t, Log.POST, site, number, n);
+            }
+            Hooks.step(t, Kind.POST, site);
+        }
+    }
+
+    /** A latch is a semaphore at 0: each count is a post, and whoever passes takes all of them and gives them back. */
+    public static void countDown(CountDownLatch l, int site) {
+        ThreadState t = recording();
+        if (t != null) {
+            latch(l);
+        }
+        l.countDown();
+        if (t != null) {
+            if (Log.on) {
+                Log.event(t, Log.POST, site, Ids.monitor(l).semaphore, 1);
+            }
+            Hooks.step(t, Kind.POST, site);
+        }
+    }
+
+    private static Monitor latch(CountDownLatch l) {
+        Monitor m = Ids.monitor(l);
+        if (m.semaphore == 0) {
+            m.count = (int) l.getCount();
+            semaphore(l, 0);
+        }
+        return m;
+    }
+
+    private static void passed(Monitor m, int site) {
+        ThreadState t = recording();
+        if (t == null || m == null || m.count == 0) {
+            return;
+        }
+        if (Log.on) {
+            Log.event(t, Log.LATCH, site, m.semaphore, m.count);
+        }
+        Hooks.step(t, Kind.DOWN, site);
+    }
+
+    public static void await(CountDownLatch l, int site) throws InterruptedException {
+        ThreadState t = recording();
+        Monitor m = t == null ? null : latch(l);
+        if (t != null && m.count > 0) {
+            Scheduler.expect(t, Kind.DOWN, site);
+        }
+        try {
+            l.await();
+        } catch (InterruptedException e) {
+            throw interrupted(e, site);
+        }
+        passed(m, site);
+    }
+
+    public static boolean await(CountDownLatch l, long time, TimeUnit unit, int site) throws InterruptedException {
+        Monitor m = recording() == null ? null : latch(l);
+        boolean open;
+        try {
+            open = l.await(time, unit);
+        } catch (InterruptedException e) {
+            throw interrupted(e, site);
+        }
+        if (open) {
+            passed(m, site);
+        }
+        return open;
+    }
+
+    // Barriers.
+
+    private static ThreadState arrive(CyclicBarrier b, int site) {
+        ThreadState t = recording();
+        if (t == null || b.isBroken()) {
+            return null;
+        }
+        Monitor m = Ids.monitor(b);
+        int id = Ids.of(b);
+        if (m.semaphore == 0) {
+            m.semaphore = -1;
+            if (Log.on) {
+                Log.pair(Log.BARRIER, id, b.getParties());
+            }
+        }
+        if (Log.on) {
+            Log.event(t, Log.ARRIVE, site, id);
+        }
+        Scheduler.stepBeforeBlock(t, Kind.ARRIVE, site);
+        t.waitsBetween = true;
+        return t;
+    }
+
+    private static void left(CyclicBarrier b, ThreadState arrived, int site) {
+        ThreadState t = Hooks.mine();
+        if (arrived == null || t == null) {
+            return;
+        }
+        t.waitsBetween = false;
+        if (Log.on) {
+            Log.event(t, Log.LEAVE, site, Ids.of(b));
+        }
+        Hooks.step(t, Kind.LEAVE, site);
+    }
+
+    public static int await(CyclicBarrier b, int site) throws InterruptedException, BrokenBarrierException {
+        ThreadState t = arrive(b, site);
+        try {
+            int order = b.await();
+            left(b, t, site);
+            return order;
+        } catch (InterruptedException e) {
+            arrivedInVain(t);
+            throw interrupted(e, site);
+        } catch (BrokenBarrierException e) {
+            arrivedInVain(t);
+            throw Hooks.clean(e);
+        }
+    }
+
+    public static int await(CyclicBarrier b, long time, TimeUnit unit, int site)
+        throws InterruptedException, BrokenBarrierException, TimeoutException {
+        ThreadState t = arrive(b, site);
+        try {
+            int order = b.await(time, unit);
+            left(b, t, site);
+            return order;
+        } catch (InterruptedException e) {
+            arrivedInVain(t);
+            throw interrupted(e, site);
+        } catch (BrokenBarrierException e) {
+            arrivedInVain(t);
+            throw Hooks.clean(e);
+        } catch (TimeoutException e) {
+            arrivedInVain(t);
+            throw Hooks.clean(e);
+        }
+    }
+
+    private static void arrivedInVain(ThreadState t) {
+        if (t != null) {
+            t.waitsBetween = false;
+        }
+    }
+
+    // LockSupport: a permit is a semaphore that is 0 or 1, and a second one that says that it is free to be given.
+
+    public static void park(int site) {
+        LockSupport.park();
+        parked(site);
+    }
+
+    public static void park(Object blocker, int site) {
+        LockSupport.park(blocker);
+        parked(site);
+    }
+
+    public static void parkNanos(long nanos, int site) {
+        LockSupport.parkNanos(nanos);
+        parked(site);
+    }
+
+    public static void parkNanos(Object blocker, long nanos, int site) {
+        LockSupport.parkNanos(blocker, nanos);
+        parked(site);
+    }
+
+    public static void parkUntil(long deadline, int site) {
+        LockSupport.parkUntil(deadline);
+        parked(site);
+    }
+
+    public static void parkUntil(Object blocker, long deadline, int site) {
+        LockSupport.parkUntil(blocker, deadline);
+        parked(site);
+    }
+
+    private static void parked(int site) {
+        ThreadState t = recording();
+        if (t == null || !t.permitRecorded) {
+            return;
+        }
+        t.permitRecorded = false;
+        if (Log.on) {
+            Log.event(t, Log.PERMIT, site, t.permitSemaphore, t.freeSemaphore);
+        }
+        Hooks.step(t, Kind.DOWN, site);
+    }
+
+    public static void unpark(Thread thread, int site) {
+        ThreadState t = recording();
+        ThreadState target = t == null || thread == null ? null : Scheduler.find(thread);
+        boolean given = target != null && target.index >= 0 && !target.permit && !target.permitRecorded;
+        LockSupport.unpark(thread);
+        if (!given) {
+            return;
+        }
+        if (target.permitSemaphore == 0) {
+            target.permitSemaphore = Semaphores.fresh("permit of T" + target.index, 0);
+            target.freeSemaphore = Semaphores.fresh("no permit of T" + target.index, 1);
+        }
+        target.permitRecorded = true;
+        if (Log.on) {
+            Log.event(t, Log.PERMIT, site, target.freeSemaphore, target.permitSemaphore);
+        }
+        Hooks.step(t, Kind.DOWN, site);
+    }
+
+    public static void sleep(TimeUnit unit, long time, int site) throws InterruptedException {
+        if (time > 0) {
+            Hooks.sleep(unit.toMillis(time), site);
+        }
+    }
+
+    static InterruptedException interrupted(InterruptedException e, int site) {
+        ThreadState t = recording();
+        if (t != null) {
+            Hooks.interruptSeen(t, site);
+        }
+        return Hooks.clean(e);
+    }
+}

@@ -1,0 +1,265 @@
+//! Recording and replaying Java programs, as a user has it on the command line.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+const FORETELL: &str = env!("CARGO_BIN_EXE_foretell");
+
+/// A directory with compiled programs in it.
+struct Workshop(tempfile::TempDir);
+
+impl Workshop {
+    fn new() -> Workshop {
+        Workshop(tempfile::tempdir().expect("a directory"))
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn run(&self, program: &str, arguments: &[&str], input: &str) -> Output {
+        let mut command = Command::new(program);
+        command.current_dir(self.0.path()).args(arguments);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("it runs");
+        let mut stdin = child.stdin.take().expect("it has an input");
+        // A program that does not read its input may be gone already.
+        let _ = stdin.write_all(input.as_bytes());
+        drop(stdin);
+        child.wait_with_output().expect("it ends")
+    }
+
+    /// Runs the command and expects this exit status.
+    fn expect(&self, status: i32, arguments: &[&str]) -> Output {
+        let output = self.run(FORETELL, arguments, "");
+        let said = format!("{arguments:?}\n{}\n{}", stdout(&output), stderr(&output));
+        assert_eq!(output.status.code(), Some(status), "{said}");
+        output
+    }
+
+    fn compile(&self, name: &str, source: &str) {
+        fs::write(self.path(name), source).expect("it can be written");
+        let output = self.run("javac", &["-g", name], "");
+        assert!(output.status.success(), "{}", stderr(&output));
+    }
+
+    /// Compiles one of the programs beside this file.
+    fn compile_file(&self, name: &str) {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/java").join(name);
+        self.compile(name, &fs::read_to_string(path).expect("it is there"));
+    }
+
+    /// The trace of a run, as text.
+    fn trace(&self, options: &[&str], command: &[&str]) -> String {
+        let arguments = [&["record", "-o", "run.std"], options, &["--"], command].concat();
+        self.expect(0, &arguments);
+        fs::read_to_string(self.path("run.std")).expect("a trace")
+    }
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// What the program itself said on standard error.
+fn own_stderr(output: &Output) -> String {
+    let said = stderr(output);
+    said.lines().filter(|l| !l.starts_with("foretell: ")).map(|l| format!("{l}\n")).collect()
+}
+
+#[test]
+fn a_program_with_everything_is_unharmed() {
+    let w = Workshop::new();
+    w.compile_file("Robust.java");
+    let java = ["-Xverify:all", "-XX:-PrintWarnings", "-Xmx200m", "Robust"];
+    let plain = w.run("java", &java, "hello\n");
+    assert_eq!(plain.status.code(), Some(3), "{}", stderr(&plain));
+    for seed in ["0", "7"] {
+        let record = ["record", "--seed", seed, "-o", "run.ft", "--", "java"];
+        let recorded = w.run(FORETELL, &[&record[..], &java].concat(), "hello\n");
+        assert_eq!(recorded.status.code(), Some(3), "{}", stderr(&recorded));
+        assert_eq!(stdout(&recorded), stdout(&plain));
+        assert_eq!(own_stderr(&recorded), stderr(&plain));
+        let told = stderr(&recorded);
+        assert!(told.contains("uncaught java.lang.IllegalStateException: thread dies"), "{told}");
+        assert!(!told.contains("was left alone"), "{told}");
+    }
+}
+
+#[test]
+fn correct_uses_of_java_util_concurrent_are_silent() {
+    let w = Workshop::new();
+    w.compile_file("Correct.java");
+    for seed in ["0", "1", "2", "3"] {
+        let record = ["record", "--seed", seed, "--quantum", "20", "-o", "run.ft", "--"];
+        let recorded = w.expect(0, &[&record[..], &["java", "-Xverify:all", "Correct"]].concat());
+        let told = stderr(&recorded);
+        assert!(!told.contains("dropped"), "{told}");
+        let analyses = "race,atomicity,serializability,deadlock";
+        w.expect(0, &["predict", "--analyses", analyses, "run.ft"]);
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_trace() {
+    let w = Workshop::new();
+    let example =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/java/BoundedBuffer.java");
+    w.compile("BoundedBuffer.java", &fs::read_to_string(example).expect("it is there"));
+    let trace = |seed| w.trace(&["--seed", seed, "--quantum", "5"], &["java", "BoundedBuffer"]);
+    let first = trace("5");
+    assert!(first.contains("|woken(BoundedBuffer@BoundedBuffer.java:"), "{first}");
+    assert_eq!(first, trace("5"));
+    assert_ne!(first, trace("6"));
+}
+
+#[test]
+fn a_killed_program_leaves_its_trace() {
+    let w = Workshop::new();
+    w.compile(
+        "Killed.java",
+        "public class Killed {\n static int x;\n public static void main(String[] a) throws Exception {\n\
+         Thread t = new Thread(() -> { x = 1; });\n t.start();\n t.join();\n x = 2;\n\
+         if (a.length > 0) Runtime.getRuntime().halt(9);\n\
+         new ProcessBuilder(\"kill\", \"-9\", \"\" + ProcessHandle.current().pid()).start();\n\
+         Thread.sleep(60000);\n }\n}\n",
+    );
+    for (status, argument) in [(137, None), (9, Some("halt"))] {
+        let command = ["record", "-o", "run.std", "--", "java", "Killed"];
+        w.expect(status, &[&command[..], argument.as_slice()].concat());
+        let trace = fs::read_to_string(w.path("run.std")).expect("a trace");
+        assert!(trace.contains("T0|w(Killed.x=2)|Killed.java:7|Killed.main"), "{trace}");
+    }
+}
+
+#[test]
+fn values_fields_and_stacks_are_recorded() {
+    let w = Workshop::new();
+    w.compile(
+        "Parts.java",
+        "public class Parts {\n static class A { volatile int v; long[] l = new long[2]; }\n\
+         static double d;\n static void set(A a) {\n  a.v = 3;\n  a.l[1] = -5L;\n  d = 0;\n }\n\
+         public static void main(String[] args) throws Exception {\n  A a = new A();\n\
+         Thread t = new Thread(() -> set(a), \"worker\");\n  t.start();\n  t.join();\n\
+         System.out.println(a.v + a.l[1] + d);\n }\n}\n",
+    );
+    let trace = w.trace(&[], &["java", "Parts"]);
+    let stack = "Parts.java:5|Parts.set Parts.java:11 < Parts.lambda$main$0";
+    assert!(trace.contains(&format!("T1|aw(Parts$A@Parts.java:10#1.v=3)|{stack}\n")), "{trace}");
+    assert!(trace.contains("T1|w(long[]@Parts.java:2#1[1]=-5)|Parts.java:6|"), "{trace}");
+    assert!(trace.contains("T0|r(Parts.d=0)|Parts.java:14|Parts.main\n"), "{trace}");
+    assert!(
+        trace.contains("#! name T1=worker\n") && trace.contains("#! name T0=main\n"),
+        "{trace}"
+    );
+}
+
+#[test]
+fn blocks_and_classes_are_chosen() {
+    let w = Workshop::new();
+    w.compile(
+        "Choice.java",
+        "public class Choice {\n @interface Whole { }\n static class Quiet { static int q; }\n static int x;\n\
+         static void bump() { x++; }\n @Whole static void other() { x++; }\n\
+         public static void main(String[] a) throws Exception {\n\
+         Runnable r = () -> { bump(); other(); Quiet.q++; };\n Thread t = new Thread(r), u = new Thread(r);\n\
+         t.start(); u.start(); t.join(); u.join();\n }\n}\n",
+    );
+    let java = ["java", "Choice"];
+    let trace = w.trace(&[], &java);
+    assert!(!trace.contains("begin") && trace.contains("Choice$Quiet.q"), "{trace}");
+    let trace = w.trace(&["--atomic-functions", "Choice.bump"], &java);
+    assert_eq!(trace.matches("begin(Choice.bump)").count(), 2, "{trace}");
+    let trace = w.trace(&["--atomic-annotations", "Whole"], &java);
+    assert_eq!(trace.matches("begin(Choice.other)").count(), 2, "{trace}");
+    let none = ["--atomic-annotations", "Whole", "--blocks", "locks"];
+    assert!(!w.trace(&none, &java).contains("begin"));
+    // What the class that is left out does itself is not recorded, what others do to it is.
+    let trace = w.trace(&["--include", "Other*"], &java);
+    assert!(!trace.contains("Choice.x"), "{trace}");
+    let trace = w.trace(&["--exclude", "Choice"], &java);
+    assert!(!trace.contains("Choice.x"), "{trace}");
+}
+
+#[test]
+fn a_class_that_cannot_be_rewritten_is_named() {
+    let w = Workshop::new();
+    let body = "x++; ".repeat(6000);
+    let source = format!(
+        "public class Large {{\n static int x;\n static void f() {{ {body} }}\n\
+         public static void main(String[] a) {{ f(); System.out.println(x); }}\n}}\n"
+    );
+    w.compile("Large.java", &source);
+    let recorded = w.expect(0, &["record", "-o", "run.ft", "--", "java", "Large"]);
+    assert_eq!(stdout(&recorded), "6000\n");
+    assert!(
+        stderr(&recorded).contains("foretell: Large was left alone: "),
+        "{}",
+        stderr(&recorded)
+    );
+}
+
+#[test]
+fn a_jar_is_checked_and_a_departure_is_told() {
+    let w = Workshop::new();
+    w.compile(
+        "Two.java",
+        "public class Two {\n static int x;\n static void one() { x = 1; }\n static void two() { x = 2; }\n\
+         public static void main(String[] a) throws Exception {\n\
+         Thread t = new Thread(() -> { if (a.length > 0) two(); else one(); });\n\
+         t.start(); x = 3; t.join();\n }\n}\n",
+    );
+    w.run("sh", &["-c", "jar cfe two.jar Two *.class"], "");
+    let checked = w.expect(1, &["check", "two.jar"]);
+    assert!(stdout(&checked).contains("Two.java:3"), "{}", stdout(&checked));
+    w.expect(0, &["record", "-o", "run.ft", "--", "java", "-jar", "two.jar"]);
+    w.expect(0, &["replay", "run.ft", "race-1", "--", "java", "-jar", "two.jar"]);
+    let left = w.expect(2, &["replay", "run.ft", "race-1", "--", "java", "-jar", "two.jar", "x"]);
+    let told = stdout(&left);
+    assert!(told.contains("left the schedule: expected Write number 0 of thread 1"), "{told}");
+    assert!(told.contains("Two.java:4"), "{told}");
+}
+
+#[test]
+fn ant_runs_unharmed() {
+    let w = Workshop::new();
+    fs::create_dir(w.path("src")).expect("a directory");
+    fs::write(w.path("src/A.java"), "class A { int x; }\n").expect("it can be written");
+    fs::write(
+        w.path("build.xml"),
+        "<project default='all'><target name='all'><mkdir dir='out'/>\n\
+         <parallel threadCount='2'><echo message='one'/><copy todir='out'><fileset dir='src'/></copy>\n\
+         <concat destfile='out/all.txt'><fileset dir='src'/></concat></parallel>\n\
+         <checksum file='out/all.txt' property='sum'/><echo message='sum ${sum}'/>\n\
+         </target></project>\n",
+    )
+    .expect("it can be written");
+    let launcher = "/usr/share/ant/lib/ant-launcher.jar";
+    let ant = [
+        "-Xverify:all",
+        "-XX:-PrintWarnings",
+        "-cp",
+        launcher,
+        "org.apache.tools.ant.launch.Launcher",
+        "-q",
+    ];
+    let plain = w.run("java", &ant, "");
+    assert!(plain.status.success(), "{}", stderr(&plain));
+    let recorded = w.expect(0, &[&["record", "-o", "run.ft", "--", "java"][..], &ant].concat());
+    let without_time = |output: &Output| {
+        stdout(output)
+            .lines()
+            .filter(|l| !l.starts_with("Total time"))
+            .collect::<Vec<_>>()
+            .join("\n")
+    };
+    assert_eq!(without_time(&recorded), without_time(&plain));
+    assert!(without_time(&plain).contains("[echo] sum "), "{}", stdout(&plain));
+    w.expect(0, &["stats", "run.ft"]);
+}

@@ -1,0 +1,35 @@
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.locks.ReentrantLock;
+
+/** Every operation of the map is atomic, the look and the put together are not: something may be made twice. */
+public class Cache {
+    @interface Atomic {
+    }
+
+    private static final ConcurrentHashMap<String, Integer> MAP = new ConcurrentHashMap<>();
+    private static final ReentrantLock COUNT = new ReentrantLock();
+    private static int made;
+
+    @Atomic
+    static void get(String key) {
+        if (!MAP.containsKey(key)) {
+            COUNT.lock();
+            try {
+                made++;
+            } finally {
+                COUNT.unlock();
+            }
+            MAP.put(key, 1);
+        }
+    }
+
+    public static void main(String[] args) throws InterruptedException {
+        Thread a = new Thread(() -> get("x"));
+        Thread b = new Thread(() -> MAP.put("x", 2));
+        a.start();
+        b.start();
+        a.join();
+        b.join();
+        System.out.println(MAP.get("x") + made > 1 ? "made" : "lost");
+    }
+}
