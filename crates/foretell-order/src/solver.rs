@@ -101,6 +101,11 @@ impl Solver {
         Lit::new(self.core.new_var(false, (u64::MAX, u64::MAX)), true)
     }
 
+    /// A new boolean variable; it is tried as true first, and before the atoms.
+    pub fn new_choice(&mut self) -> Lit {
+        Lit::new(self.core.new_var(true, (0, 0)), true)
+    }
+
     /// The literal that is always true.
     pub fn true_lit(&self) -> Lit {
         Lit::new(Var(0), true)

@@ -15,8 +15,13 @@
 //!
 //! Nothing is proved here: where both attempts get stuck, the solver decides, and what they find
 //! passes the simulator like every proposal. A query with a goal is not attempted.
+//!
+//! What the solver decides is completed in the same way ([`Attempt::complete`]): it orders some
+//! events, and the rest finds its place by itself. Where that gets stuck, the rules that are to
+//! blame are what the solver has to learn.
 
 mod greedy;
+mod stuck;
 
 use foretell_model::must::Frontier;
 use foretell_model::{SectionId, Structure};
@@ -25,8 +30,11 @@ use foretell_trace::{EventId, EventKind, Op, ThreadId};
 use self::greedy::{Greedy, Plan};
 use super::linearize::Proposal;
 use super::observes;
-use super::simulate::{Demands, Simulator};
+use super::simulate::{Demands, Simulator, Violation};
 use crate::query::{Goal, Query};
+
+/// How often a run that got stuck is tried again with a few events in another order.
+const MOST_REVERSALS: usize = 64;
 
 /// Attempts queries about one trace. Keeps its tables between them.
 pub(crate) struct Attempt {
@@ -63,12 +71,14 @@ impl Attempt {
         if query.goal != Goal::Reach {
             return None;
         }
-        let previous =
-            query.next.iter().filter_map(|&e| structure.chains.previous(structure.trace, e));
-        let relied: Vec<EventId> = previous.filter(|&e| observes(structure.trace.op(e))).collect();
+        let Structure { trace, chains, .. } = structure;
+        let previous = query.next.iter().filter_map(|&e| chains.previous(trace, e));
+        let relied: Vec<EventId> = previous.filter(|&e| observes(trace.op(e))).collect();
+        let demands = Relied(&relied);
         let mut lean = frontier.clone();
         self.close(structure, query, &mut lean, false)?;
-        if let found @ Some(_) = self.run(structure, simulator, query, &relied, lean.clone()) {
+        if let found @ Some(_) = self.feasible(structure, simulator, query, &demands, lean.clone())
+        {
             return found;
         }
         let mut generous = lean.clone();
@@ -76,29 +86,60 @@ impl Attempt {
         if generous == lean {
             return None;
         }
-        self.run(structure, simulator, query, &relied, generous)
+        self.feasible(structure, simulator, query, &demands, generous)
     }
 
-    /// Runs the first `counts` events of each thread, if that is easy.
-    fn run(
+    /// Runs the first `counts` events of each thread, if the simulator has nothing against it.
+    fn feasible(
         &mut self,
         structure: &Structure<'_>,
         simulator: &mut Simulator,
         query: &Query,
-        relied: &[EventId],
+        demands: &Relied<'_>,
         counts: Frontier,
     ) -> Option<Proposal> {
-        let prefix = self.prefix(structure, query, &counts);
-        let plan = Plan { structure, order: &query.order, relied, counts: &counts, prefix };
-        let tail = self.greedy.run(&plan)?;
-        let proposal = Proposal { prefix, tail, counts };
-        let outcome = simulator.run(structure, &proposal, &Relied(relied), &[]);
-        outcome.violations.is_empty().then_some(proposal)
+        let mut order = query.order.clone();
+        let found = self.complete(structure, &mut order, demands, counts).ok()?;
+        let outcome = simulator.run(structure, &found, demands, &[]);
+        outcome.violations.is_empty().then_some(found)
+    }
+
+    /// Runs the first `counts` events of each thread, those of `order` in that order. Where it gets
+    /// stuck, the order is extended by what would have helped, a few times. If that is no use, the
+    /// rules that are to blame.
+    pub(crate) fn complete(
+        &mut self,
+        structure: &Structure<'_>,
+        order: &mut Vec<(EventId, EventId)>,
+        demands: &impl Demands,
+        counts: Frontier,
+    ) -> Result<Proposal, Vec<Violation>> {
+        let mut violations = Vec::new();
+        for _ in 0..MOST_REVERSALS {
+            order.sort_unstable_by_key(|&(x, y)| (y, x));
+            let prefix = self.prefix(structure, order, &counts);
+            let plan = Plan { structure, order, demands, counts: &counts, prefix };
+            let stuck = match self.greedy.run(&plan) {
+                Ok(tail) => return Ok(Proposal { prefix, tail, counts }),
+                Err(stuck) => stuck,
+            };
+            violations.extend(stuck.violations);
+            if stuck.hopeless {
+                break;
+            }
+            order.extend(stuck.reversals);
+        }
+        Err(violations)
     }
 
     /// How much of the trace can run as it was observed: up to the first event that is left out or
     /// has to wait for a later one.
-    fn prefix(&mut self, structure: &Structure<'_>, query: &Query, counts: &[u32]) -> u32 {
+    fn prefix(
+        &mut self,
+        structure: &Structure<'_>,
+        order: &[(EventId, EventId)],
+        counts: &[u32],
+    ) -> u32 {
         let mut prefix = first_left_out(structure, counts).min(structure.explained);
         self.find_open(structure, counts);
         for &s in &self.open {
@@ -107,7 +148,7 @@ impl Attempt {
                 prefix = enter;
             }
         }
-        let reversed = query.order.iter().filter(|(x, y)| y < x).map(|(_, y)| y.0);
+        let reversed = order.iter().filter(|(x, y)| y < x).map(|(_, y)| y.0);
         reversed.fold(prefix, u32::min)
     }
 

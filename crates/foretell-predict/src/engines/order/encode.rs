@@ -24,14 +24,14 @@
 
 mod conditions;
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use foretell_model::{SectionId, Structure, WaitId};
 use foretell_order::{Chain, Lit, Node, Solver};
-use foretell_trace::{CondId, EventId, LockId};
+use foretell_trace::{CondId, EventId, Model};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::linearize::Proposal;
 use super::simulate::{Demands, Violation};
 use super::symbolic::{Facts, Symbols};
 
@@ -60,9 +60,30 @@ pub(crate) struct Encoding<'s> {
     wakes_by_wait: FxHashMap<WaitId, Vec<EventId>>,
     woken_written: FxHashSet<EventId>,
     timed_written: FxHashSet<CondId>,
+    /// The literals that say that a read sees a writer, and the other writers that are known not to
+    /// be between them.
+    between: FxHashSet<(Lit, EventId)>,
+    /// By failed try-lock: the sections it may be in.
+    owners: BTreeMap<EventId, Owners>,
+    /// How many rules are written down.
+    learnt: u64,
     /// The values of the symbolic model.
     pub(super) symbols: Symbols,
 }
+
+/// The owners that a failed try-lock may run into.
+struct Owners {
+    /// Those that no clause speaks of, the nearest first.
+    rest: Vec<SectionId>,
+    /// If this holds, it is one of them. (At first: somebody relies on the try-lock.)
+    otherwise: Lit,
+    /// How many there are clauses for.
+    known: usize,
+}
+
+/// So many owners of a failed try-lock are written down at first, and at once.
+const FIRST_OWNERS: usize = 4;
+const MOST_OWNERS: usize = 16;
 
 /// Why an encoding cannot go on.
 pub(crate) struct TooLarge(pub(crate) String);
@@ -92,6 +113,9 @@ impl<'s> Encoding<'s> {
             wakes_by_wait: FxHashMap::default(),
             woken_written: FxHashSet::default(),
             timed_written: FxHashSet::default(),
+            between: FxHashSet::default(),
+            owners: BTreeMap::new(),
+            learnt: 0,
             symbols: Symbols::new(facts),
         };
         this.forks_and_joins();
@@ -201,24 +225,30 @@ impl<'s> Encoding<'s> {
         lit
     }
 
-    /// Adds clauses that rule out a broken rule, true of every feasible interleaving.
-    pub(crate) fn learn(&mut self, violation: &Violation) -> Result<(), TooLarge> {
+    /// Adds clauses that rule out a broken rule, true of every feasible interleaving. Says whether
+    /// anything was added that was not known.
+    pub(crate) fn learn(&mut self, violation: &Violation) -> Result<bool, TooLarge> {
+        let known = self.learnt;
         match violation {
             Violation::Read { read, seen } => self.read(*read, *seen),
             Violation::Lock { entering, held } => self.sections(*entering, *held),
             Violation::TryFailed(e) => self.try_failed(*e),
-            Violation::Condition { cond, woken } => self.condition(*cond, woken)?,
+            Violation::Condition { cond, woken } => {
+                self.learnt += 1;
+                self.condition(*cond, woken)?;
+            }
             Violation::Semaphore { down, downs, posts } => self.semaphore(*down, downs, posts),
             Violation::Barrier { leave, earlier, arrived } => {
                 self.barrier(*leave, earlier, arrived);
             }
             Violation::Opaque { first, second } => {
+                self.learnt += 1;
                 let (a, b) = (self.ran(*first), self.ran(*second));
                 let order = self.less(*first, *second);
                 self.solver.add_clause(&[!a, !b, order]);
             }
         }
-        Ok(())
+        Ok(self.learnt > known)
     }
 
     /// `read` saw `seen`, but must see a write that preserves it.
@@ -239,6 +269,7 @@ impl<'s> Encoding<'s> {
 
     /// Writes down that a kept read sees one of the writers that preserve it.
     fn write_read(&mut self, read: EventId) {
+        self.learnt += 1;
         let kept = self.kept(read);
         let writers = self.writers(read, true);
         if let [writer] = writers[..]
@@ -313,9 +344,10 @@ impl<'s> Encoding<'s> {
         read: EventId,
         other: EventId,
     ) {
-        if mutated!(ThirdWritersBetween) {
+        if mutated!(ThirdWritersBetween) || !self.between.insert((lit, other)) {
             return;
         }
+        self.learnt += 1;
         let after = self.less(read, other);
         match writer {
             Some(w) => {
@@ -409,6 +441,7 @@ impl<'s> Encoding<'s> {
         if !self.section_pairs.insert((a, b)) {
             return;
         }
+        self.learnt += 1;
         let locks = &self.structure.locks;
         let (a, b) = (*locks.get(a), *locks.get(b));
         let mut clause = vec![!self.ran(a.enter), !self.ran(b.enter)];
@@ -421,35 +454,87 @@ impl<'s> Encoding<'s> {
         self.solver.add_clause(&clause);
     }
 
-    /// A try-lock that fails does so inside another thread's exclusive section.
+    /// A try-lock that fails does so inside another thread's exclusive section: the one it ran into,
+    /// or one nearby, or one of the rest, which are written down when it comes to that.
     fn try_failed(&mut self, e: EventId) {
-        let structure = self.structure;
-        let foretell_trace::EventKind::TryFailed { lock } = structure.trace.event(e).kind else {
-            return;
+        let mut owners = match self.owners.remove(&e) {
+            Some(owners) => owners,
+            None => Owners { rest: self.possible_owners(e), otherwise: self.kept(e), known: 0 },
         };
-        let kept = self.kept(e);
-        let mut clause = vec![!kept];
-        for section in self.exclusive_sections(lock, structure.trace.thread(e)) {
-            let section = *structure.locks.get(section);
-            let inside = self.solver.new_var();
+        if owners.rest.is_empty() && owners.known > 0 {
+            self.owners.insert(e, owners);
+            return;
+        }
+        self.learnt += 1;
+        let mut clause = vec![!owners.otherwise];
+        let count = owners.rest.len().min(owners.known.clamp(FIRST_OWNERS, MOST_OWNERS));
+        for section in owners.rest.drain(..count) {
+            let section = *self.structure.locks.get(section);
+            let inside = self.solver.new_choice();
             let entered = self.less(section.enter, e);
             self.solver.add_clause(&[!inside, entered]);
             if let Some(exit) = section.exit.filter(|_| !mutated!(TryLocksFailAfterwards)) {
                 let not_left = self.less(e, exit);
                 self.solver.add_clause(&[!inside, not_left]);
             }
+            // A lock has one owner.
+            for &other in &clause[1..] {
+                self.solver.add_clause(&[!inside, !other]);
+            }
             clause.push(inside);
         }
+        if !owners.rest.is_empty() {
+            owners.otherwise = self.solver.new_var();
+            clause.push(owners.otherwise);
+        }
+        owners.known += count.max(1);
+        self.owners.insert(e, owners);
         self.solver.add_clause(&clause);
     }
 
-    fn exclusive_sections(&self, l: LockId, not: foretell_trace::ThreadId) -> Vec<SectionId> {
-        let locks = &self.structure.locks;
-        let of_others = |s: &SectionId| {
-            let section = locks.get(*s);
-            !section.shared && section.thread != not
+    /// The literals that say that every failed try-lock ran into an owner that is written down: to
+    /// be assumed as long as that is possible.
+    pub(crate) fn known_owners(&self) -> impl Iterator<Item = Lit> {
+        let open = self.owners.values().filter(|owners| !owners.rest.is_empty());
+        open.map(|owners| !owners.otherwise)
+    }
+
+    /// After a search that failed: writes down more owners if that could have been the reason. Says
+    /// whether it was.
+    pub(crate) fn more_owners(&mut self) -> bool {
+        let core = self.solver.core().to_vec();
+        let to_blame =
+            |owners: &Owners| !owners.rest.is_empty() && core.contains(&!owners.otherwise);
+        let tries = self.owners.iter().filter(|(_, owners)| to_blame(owners));
+        let tries: Vec<EventId> = tries.map(|(&e, _)| e).collect();
+        for &e in &tries {
+            self.try_failed(e);
+        }
+        !tries.is_empty()
+    }
+
+    /// The sections in which a failed try-lock can be, as far as must-happen-before tells, the nearest
+    /// first.
+    fn possible_owners(&self, e: EventId) -> Vec<SectionId> {
+        let Structure { trace, chains, locks, must, .. } = self.structure;
+        let foretell_trace::EventKind::TryFailed { lock } = trace.event(e).kind else {
+            return Vec::new();
         };
-        locks.of_lock(l).iter().copied().filter(of_others).collect()
+        let possible = |s: &SectionId| {
+            let section = locks.get(*s);
+            !section.shared
+                && section.thread != trace.thread(e)
+                && !must.ordered_before(chains, trace, e, section.enter)
+                && section.exit.is_none_or(|exit| !must.ordered_before(chains, trace, exit, e))
+        };
+        let mut owners: Vec<SectionId> =
+            locks.of_lock(lock).iter().copied().filter(possible).collect();
+        owners.sort_by_key(|&s| {
+            let section = locks.get(s);
+            let after = section.exit.map_or(0, |exit| e.0.saturating_sub(exit.0));
+            after.max(section.enter.0.saturating_sub(e.0))
+        });
+        owners
     }
 
     /// Among the downs listed, all but one token is used when they have all run: for one more,
@@ -458,6 +543,7 @@ impl<'s> Encoding<'s> {
         let foretell_trace::EventKind::Down { sem } = self.structure.trace.event(down).kind else {
             return;
         };
+        self.learnt += 1;
         let mut clause = vec![!self.ran(down)];
         for &d in downs.iter().filter(|&&d| d != down) {
             clause.push(self.less(down, d));
@@ -479,6 +565,7 @@ impl<'s> Encoding<'s> {
             return;
         };
         let Some(arrival) = self.structure.counters.arrival_of(leave) else { return };
+        self.learnt += 1;
         let mut clause = vec![!self.ran(leave)];
         for &a in earlier {
             clause.push(self.less(arrival, a));
@@ -492,38 +579,44 @@ impl<'s> Encoding<'s> {
         self.solver.add_clause(&clause);
     }
 
-    /// The sequence that the current model proposes: of each thread what comes before `END` (at
-    /// least `at_least`), in the observed order where the model leaves a choice.
-    pub(crate) fn candidate(&self, at_least: &[u32]) -> Proposal {
+    /// What the current model says: how many events of each thread run (at least `at_least`), and
+    /// in which order some of them do.
+    pub(crate) fn model(&self, at_least: &[u32]) -> (Vec<u32>, Vec<(EventId, EventId)>) {
         let structure = self.structure;
         let trace = structure.trace;
         let mut counts = at_least.to_vec();
-        let mut edges = Vec::new();
+        let mut order = Vec::new();
         for &(x, y, lit) in &self.atom_list {
             let (first, second) = if self.solver.value(lit) { (x, y) } else { (y, x) };
             if second == END {
                 let count = &mut counts[trace.thread(first).index()];
                 *count = (*count).max(structure.chains.position(first) + 1);
             } else if first != END {
-                edges.push((first, second));
+                order.push((first, second));
             }
         }
-        let mut waiting_for: FxHashMap<EventId, u32> = FxHashMap::default();
-        let mut followers: FxHashMap<EventId, Vec<EventId>> = FxHashMap::default();
-        for (first, second) in edges {
-            // What comes after the end waits for nothing.
-            let runs = structure.chains.position(second) < counts[trace.thread(second).index()];
-            if runs {
-                *waiting_for.entry(second).or_default() += 1;
-                followers.entry(first).or_default().push(second);
-            }
-        }
-        super::linearize::by_observed_order(structure, counts, waiting_for, &followers)
+        // What comes after the end waits for nothing.
+        order.retain(|&(_, second)| {
+            structure.chains.position(second) < counts[trace.thread(second).index()]
+        });
+        (counts, order)
     }
 }
 
 impl Demands for Encoding<'_> {
     fn must_be_preserved(&self, e: EventId) -> bool {
         self.kept.get(&e).is_some_and(|&lit| self.solver.value(lit))
+    }
+
+    fn source(&self, read: EventId) -> Option<Option<EventId>> {
+        if self.structure.model == Model::View {
+            return None;
+        }
+        let sees = self.sees.get(&read)?;
+        sees.iter().find(|(_, lit)| self.solver.value(*lit)).map(|(writer, _)| *writer)
+    }
+
+    fn has_owner(&self, tried: EventId) -> bool {
+        self.owners.contains_key(&tried)
     }
 }

@@ -30,20 +30,24 @@ impl Proposal {
     }
 }
 
-/// Orders the first `counts` events of each thread: program order and the given edges are kept,
-/// and where several events are possible the first one of the trace goes on. `waiting_for` has the
-/// number of edges that end at an event, `followers` the edges. Edges from events that are not
-/// among the first `counts` would never be satisfied: there must be none.
+/// Orders the first `counts` events of each thread: program order and the given one, which must
+/// be about these events, are kept, and where several events are possible the first one of the trace
+/// goes on.
 ///
 /// Most of a long sequence is as in the trace: up to the first event that does not run or has to wait
 /// for something it did not wait for, as far as the trace itself is feasible.
 pub(crate) fn by_observed_order(
     structure: &Structure<'_>,
     counts: Vec<u32>,
-    mut waiting_for: FxHashMap<EventId, u32>,
-    followers: &FxHashMap<EventId, Vec<EventId>>,
+    order: &[(EventId, EventId)],
 ) -> Proposal {
     let (trace, chains) = (structure.trace, &structure.chains);
+    let mut waiting_for: FxHashMap<EventId, u32> = FxHashMap::default();
+    let mut followers: FxHashMap<EventId, Vec<EventId>> = FxHashMap::default();
+    for &(first, second) in order {
+        *waiting_for.entry(second).or_default() += 1;
+        followers.entry(first).or_default().push(second);
+    }
     let threads = || (0..counts.len()).map(ThreadId::from_index);
     let left_out = threads().filter_map(|t| chains.events(t).get(counts[t.index()] as usize));
     // Edges along the observed order hold by themselves as long as it is followed.
@@ -54,7 +58,7 @@ pub(crate) fn by_observed_order(
     let prefix = prefix.unwrap_or(trace.len() as u32).min(structure.explained);
     let mut done: Vec<u32> =
         threads().map(|t| chains.events(t).partition_point(|e| e.0 < prefix) as u32).collect();
-    for (e, list) in followers {
+    for (e, list) in &followers {
         for f in list.iter().filter(|_| e.0 < prefix) {
             *waiting_for.entry(*f).or_insert(1) -= 1;
         }

@@ -44,6 +44,7 @@ use foretell_trace::{EventId, Model, Op, ThreadId};
 use self::attempt::Attempt;
 use self::encode::{Encoding, TooLarge};
 use self::goals::Asked;
+use self::linearize::{Proposal, by_observed_order};
 use self::simulate::Simulator;
 use self::symbolic::Facts;
 use crate::engine::Engine;
@@ -169,14 +170,18 @@ impl<'s> OrderEngine<'s> {
         if self.facts.is_some() {
             encoding.ask_values(query, &mut assumptions)?;
         }
+        let asking = assumptions.len();
         let solver_limit =
             foretell_order::Limit { deadline: limit.deadline, stop: limit.stop, conflicts: None };
         loop {
             if let Some(reason) = limit.reached() {
                 return Ok(Verdict::Undecided(reason.to_owned()));
             }
+            assumptions.truncate(asking);
+            assumptions.extend(encoding.known_owners());
             match encoding.solver.solve(&assumptions, &solver_limit) {
                 Answer::Sat => {}
+                Answer::Unsat if encoding.more_owners() => continue,
                 Answer::Unsat => return Ok(Verdict::Impossible),
                 Answer::Unknown => {
                     let reason = limit.reached().unwrap_or("the solver gave up");
@@ -188,7 +193,7 @@ impl<'s> OrderEngine<'s> {
             if mutations::circling(self.rounds) {
                 return Ok(Verdict::Undecided("a mutation leads in circles".to_owned()));
             }
-            let proposal = encoding.candidate(frontier);
+            let Some(proposal) = self.propose(encoding, frontier)? else { continue };
             let watch = asked.watched(encoding);
             let outcome = self.simulator.run(self.structure, &proposal, encoding, &watch);
             let values = self.facts.is_some().then(|| encoding.values(proposal.events(), query));
@@ -208,6 +213,33 @@ impl<'s> OrderEngine<'s> {
                 encoding.learn_values(&values)?;
             }
         }
+    }
+}
+
+impl<'s> OrderEngine<'s> {
+    /// A sequence that agrees with the solver's model; `None` if something was learnt on the way to
+    /// it, so that another model is better.
+    fn propose(
+        &mut self,
+        encoding: &mut Encoding<'s>,
+        frontier: &Frontier,
+    ) -> Result<Option<Proposal>, TooLarge> {
+        let (counts, order) = encoding.model(frontier);
+        if let Some(attempt) = &mut self.attempt {
+            match attempt.complete(self.structure, &mut order.clone(), encoding, counts.clone()) {
+                Ok(proposal) => return Ok(Some(proposal)),
+                Err(violations) => {
+                    let mut new = false;
+                    for violation in &violations {
+                        new |= encoding.learn(violation)?;
+                    }
+                    if new {
+                        return Ok(None);
+                    }
+                }
+            }
+        }
+        Ok(Some(by_observed_order(self.structure, counts, &order)))
     }
 }
 

@@ -37,6 +37,16 @@ pub(crate) enum Violation {
 pub(crate) trait Demands {
     /// Whether the view of this event must be preserved although it is the last of its thread.
     fn must_be_preserved(&self, e: EventId) -> bool;
+
+    /// The write that a read is to see, if that is decided.
+    fn source(&self, _read: EventId) -> Option<Option<EventId>> {
+        None
+    }
+
+    /// Whether it is decided, by the order, who owns the lock when this try-lock fails.
+    fn has_owner(&self, _tried: EventId) -> bool {
+        false
+    }
 }
 
 /// Runs candidates. Keeps its tables between runs.

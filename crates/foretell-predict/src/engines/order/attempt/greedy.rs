@@ -1,11 +1,15 @@
 //! Runs a set of events greedily: of all threads that can go on, the one whose next event comes
 //! first in the trace does.
 //!
-//! A read that somebody relies on waits for the write it saw. A write waits until all who rely on the last
+//! A read that somebody relies on waits for the write it saw, or is to see. A write waits until all who rely on the last
 //! write have read it, so that no choice takes a view away. A section that is never left waits
 //! until all others of its lock are over. A release waits for the try-locks that failed because of
 //! its section. Events of conditions, semaphores, barriers and opaque variables keep
-//! their observed order. A thread that cannot go on waits at the variable or lock in question.
+//! their observed order. A thread that cannot go on waits at the variable, lock or thread in question.
+//!
+//! If nobody can go on, threads wait for each other in circles, or for somebody who will not move
+//! any more. The rules of feasibility on these ways ([`Greedy::stuck`]) are what a search has to
+//! take into account: as long as it decides nothing about them, the same thing happens again.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -15,33 +19,53 @@ use foretell_trace::{EventId, EventKind, LockId, ObjectKind, Op, ThreadId, VarId
 use rustc_hash::FxHashMap;
 
 use super::owner_met;
+use super::stuck::Stuck;
+use crate::engines::order::simulate::Demands;
 
 /// What is to run.
-pub(super) struct Plan<'a> {
+pub(super) struct Plan<'a, D> {
     pub(super) structure: &'a Structure<'a>,
-    /// The first runs before the second.
+    /// The first runs before the second; sorted by the second.
     pub(super) order: &'a [(EventId, EventId)],
-    /// Events at the end of their threads whose view counts.
-    pub(super) relied: &'a [EventId],
+    /// Which views count at the end of a thread.
+    pub(super) demands: &'a D,
     /// How many events of each thread.
     pub(super) counts: &'a [u32],
     /// The first events of the trace, this many, run as they were observed.
     pub(super) prefix: u32,
 }
 
-impl Plan<'_> {
-    fn has(&self, e: EventId) -> bool {
+impl<D: Demands> Plan<'_, D> {
+    pub(super) fn has(&self, e: EventId) -> bool {
         let Structure { trace, chains, .. } = self.structure;
         chains.position(e) < self.counts[trace.thread(e).index()]
     }
 
     /// Whether somebody relies on the view of `e`.
-    fn must_be_preserved(&self, e: EventId) -> bool {
+    pub(super) fn must_be_preserved(&self, e: EventId) -> bool {
         let Structure { trace, chains, .. } = self.structure;
-        chains.position(e) + 1 < self.counts[trace.thread(e).index()] || self.relied.contains(&e)
+        chains.position(e) + 1 < self.counts[trace.thread(e).index()]
+            || self.demands.must_be_preserved(e)
     }
 
-    fn leaves(&self, section: &Section) -> bool {
+    /// The events that have to run before `e`.
+    pub(super) fn before(&self, e: EventId) -> impl Iterator<Item = EventId> {
+        let from = self.order.partition_point(|&(_, y)| y < e);
+        self.order[from..].iter().take_while(move |&&(_, y)| y == e).map(|&(x, _)| x)
+    }
+
+    /// The write that a read is to see; `None` is the initial value.
+    pub(super) fn source(&self, read: EventId) -> Option<EventId> {
+        let chosen = self.demands.source(read);
+        chosen.unwrap_or_else(|| self.structure.couples.observed(read))
+    }
+
+    /// Whether what the read is to see will be there.
+    pub(super) fn has_source(&self, read: EventId) -> bool {
+        self.source(read).is_none_or(|w| self.has(w))
+    }
+
+    pub(super) fn leaves(&self, section: &Section) -> bool {
         section.exit.is_some_and(|exit| self.has(exit))
     }
 }
@@ -68,17 +92,22 @@ struct Lock {
     holders: Vec<SectionId>,
     /// Sections to be left yet, exclusive and shared ones.
     to_leave: [u32; 2],
-    /// Failed try-locks to come, by the section they ran into.
-    tries: Vec<(SectionId, u32)>,
+    /// Failed try-locks to come, and the sections they ran into.
+    tries: Vec<(SectionId, EventId)>,
     waiting: u32,
 }
 
 /// Why a thread cannot go on.
 enum Blocked {
-    At(VarId),
+    Variable(VarId),
     Lock(LockId),
-    Else,
+    Thread(ThreadId),
+    Turn,
 }
+
+/// Marks of an event in the tail: it is the first, or the second, of a pair of the plan's order.
+const FIRST: u8 = 1;
+const SECOND: u8 = 2;
 
 /// The events of one object in observed order, and how many have run.
 type Turns = FxHashMap<(ObjectKind, u32), (Vec<EventId>, usize)>;
@@ -90,13 +119,17 @@ pub(super) struct Greedy {
     locks: Vec<Lock>,
     /// By place in the tail, thread by thread: the reads that rely on a write.
     readers: Vec<u32>,
+    /// The same for the marks.
+    marks: Vec<u8>,
     /// By thread: where its events begin in `readers`, less the events of the prefix.
     base: Vec<i64>,
     /// By thread: how many events have run.
     done: Vec<u32>,
     /// By thread: the next one that waits at the same place.
     next_waiting: Vec<u32>,
-    /// The first thread that waits for something else than a variable or lock.
+    /// By thread: the first one that waits for it.
+    waiting_for: Vec<u32>,
+    /// The first thread that waits for its turn.
     waiting: u32,
     turns: Turns,
     ready: BinaryHeap<Reverse<EventId>>,
@@ -111,17 +144,19 @@ impl Greedy {
             variables: vec![variable; structure.trace.variable_count()],
             locks: vec![Lock::default(); structure.trace.lock_count()],
             readers: Vec::new(),
+            marks: Vec::new(),
             base: vec![0; threads],
             done: vec![0; threads],
             next_waiting: vec![NONE; threads],
+            waiting_for: vec![NONE; threads],
             waiting: NONE,
             turns: Turns::default(),
             ready: BinaryHeap::new(),
         }
     }
 
-    /// What runs after the prefix, in order; `None` if it gets stuck.
-    pub(super) fn run(&mut self, plan: &Plan<'_>) -> Option<Vec<EventId>> {
+    /// What runs after the prefix, in order, or why it cannot.
+    pub(super) fn run(&mut self, plan: &Plan<'_, impl Demands>) -> Result<Vec<EventId>, Stuck> {
         let total = self.prepare(plan);
         let Structure { trace, chains, .. } = plan.structure;
         let mut tail = Vec::with_capacity(total);
@@ -138,7 +173,7 @@ impl Greedy {
                 let done = &mut self.done[thread.index()];
                 *done += 1;
                 if *done == plan.counts[thread.index()] {
-                    self.wake_rest(plan);
+                    self.wake_followers(plan, thread);
                     break;
                 }
                 let next = chains.events(thread)[*done as usize];
@@ -149,11 +184,11 @@ impl Greedy {
                 e = next;
             }
         }
-        (tail.len() == total).then_some(tail)
+        if tail.len() == total { Ok(tail) } else { Err(self.stuck(plan)) }
     }
 
     /// Fills the tables for what comes after the prefix; how many events that is.
-    fn prepare(&mut self, plan: &Plan<'_>) -> usize {
+    fn prepare(&mut self, plan: &Plan<'_, impl Demands>) -> usize {
         self.run += 1;
         self.waiting = NONE;
         self.turns.clear();
@@ -170,8 +205,19 @@ impl Greedy {
                 self.ready.push(Reverse(events[start as usize]));
             }
         }
+        self.waiting_for.fill(NONE);
         self.readers.clear();
         self.readers.resize(total, 0);
+        self.marks.clear();
+        self.marks.resize(total, 0);
+        for &(x, y) in plan.order {
+            for (e, mark) in [(x, FIRST), (y, SECOND)] {
+                if e.0 >= plan.prefix && plan.has(e) {
+                    let place = self.place(plan, e);
+                    self.marks[place] |= mark;
+                }
+            }
+        }
         for (t, &count) in plan.counts.iter().enumerate() {
             let start = self.done[t] as usize;
             for &e in &chains.events(ThreadId::from_index(t))[start..count as usize] {
@@ -185,19 +231,24 @@ impl Greedy {
     }
 
     /// Notes what others have to wait for until `e` has run.
-    fn expect(&mut self, plan: &Plan<'_>, e: EventId) {
+    fn expect(&mut self, plan: &Plan<'_, impl Demands>, e: EventId) {
         let structure = plan.structure;
         let op = structure.trace.op(e);
         if let Some(x) = structure.trace.variable(e) {
             if op.reads() && plan.must_be_preserved(e) {
-                match structure.couples.observed(e) {
+                match plan.source(e) {
                     Some(w) if w.0 >= plan.prefix => {
                         if plan.has(w) {
                             let place = self.place(plan, w);
                             self.readers[place] += 1;
                         }
                     }
-                    _ => self.variable(plan, x).readers += 1,
+                    before => {
+                        let variable = self.variable(plan, x);
+                        if variable.last == before.map_or(NONE, |w| w.0) {
+                            variable.readers += 1;
+                        }
+                    }
                 }
             }
             if structure.trace.is_opaque(x) {
@@ -216,23 +267,20 @@ impl Greedy {
         }
         if op == Op::TryFailed
             && plan.must_be_preserved(e)
+            && !plan.demands.has_owner(e)
             && let Some(s) = owner_met(structure, e)
         {
-            let tries = &mut self.lock(plan, structure.locks.get(s).lock).tries;
-            match tries.iter_mut().find(|(other, _)| *other == s) {
-                Some((_, count)) => *count += 1,
-                None => tries.push((s, 1)),
-            }
+            self.lock(plan, structure.locks.get(s).lock).tries.push((s, e));
         }
     }
 
     /// The place of an event of the tail in `readers`.
-    fn place(&self, plan: &Plan<'_>, e: EventId) -> usize {
+    fn place(&self, plan: &Plan<'_, impl Demands>, e: EventId) -> usize {
         let Structure { trace, chains, .. } = plan.structure;
         (self.base[trace.thread(e).index()] + i64::from(chains.position(e))) as usize
     }
 
-    fn variable(&mut self, plan: &Plan<'_>, x: VarId) -> &mut Variable {
+    fn variable(&mut self, plan: &Plan<'_, impl Demands>, x: VarId) -> &mut Variable {
         let variable = &mut self.variables[x.index()];
         if variable.run != self.run {
             let writes = plan.structure.couples.writes(x);
@@ -243,7 +291,7 @@ impl Greedy {
         variable
     }
 
-    fn lock(&mut self, plan: &Plan<'_>, l: LockId) -> &mut Lock {
+    fn lock(&mut self, plan: &Plan<'_, impl Demands>, l: LockId) -> &mut Lock {
         let lock = &mut self.locks[l.index()];
         if lock.run != self.run {
             lock.run = self.run;
@@ -261,30 +309,81 @@ impl Greedy {
         lock
     }
 
-    fn has_run(&self, plan: &Plan<'_>, e: EventId) -> bool {
+    /// The next event of thread `t`, if it is to go on.
+    pub(super) fn next_of(&self, plan: &Plan<'_, impl Demands>, t: usize) -> Option<EventId> {
+        let events = plan.structure.chains.events(ThreadId::from_index(t));
+        (self.done[t] < plan.counts[t]).then(|| events[self.done[t] as usize])
+    }
+
+    /// How many events of a thread have run.
+    pub(super) fn done(&self, thread: ThreadId) -> u32 {
+        self.done[thread.index()]
+    }
+
+    pub(super) fn last_write(
+        &mut self,
+        plan: &Plan<'_, impl Demands>,
+        x: VarId,
+    ) -> Option<EventId> {
+        let last = self.variable(plan, x).last;
+        (last != NONE).then_some(EventId(last))
+    }
+
+    /// The sections of a lock that somebody is in.
+    pub(super) fn held(
+        &mut self,
+        plan: &Plan<'_, impl Demands>,
+        l: LockId,
+    ) -> impl Iterator<Item = SectionId> {
+        self.lock(plan, l).holders.iter().copied()
+    }
+
+    /// Failed try-locks to come, and the sections they ran into.
+    pub(super) fn tries(
+        &mut self,
+        plan: &Plan<'_, impl Demands>,
+        l: LockId,
+    ) -> impl Iterator<Item = (SectionId, EventId)> {
+        self.lock(plan, l).tries.iter().copied()
+    }
+
+    /// The event that has to run before `e` because their object keeps the observed order.
+    pub(super) fn whose_turn(&self, plan: &Plan<'_, impl Demands>, e: EventId) -> Option<EventId> {
+        let trace = plan.structure.trace;
+        let object = match trace.variable(e) {
+            Some(x) => (ObjectKind::Variable, x.0),
+            None => turn_taking(trace.event(e).kind)?,
+        };
+        let (list, next) = self.turns.get(&object)?;
+        list.get(*next).copied().filter(|&first| first != e)
+    }
+
+    pub(super) fn has_run(&self, plan: &Plan<'_, impl Demands>, e: EventId) -> bool {
         let Structure { trace, chains, .. } = plan.structure;
         chains.position(e) < self.done[trace.thread(e).index()]
     }
 
     /// Whether the next event of its thread has to wait.
-    fn blocked(&mut self, plan: &Plan<'_>, e: EventId) -> Result<(), Blocked> {
+    fn blocked(&mut self, plan: &Plan<'_, impl Demands>, e: EventId) -> Result<(), Blocked> {
         let Structure { trace, chains, .. } = plan.structure;
         let thread = trace.thread(e);
         if chains.position(e) == 0
             && let Some(fork) = chains.fork(thread)
             && !self.has_run(plan, fork)
         {
-            return Err(Blocked::Else);
+            return Err(Blocked::Thread(trace.thread(fork)));
         }
-        if plan.order.iter().any(|&(x, y)| y == e && !self.has_run(plan, x)) {
-            return Err(Blocked::Else);
+        if self.marks[self.place(plan, e)] & SECOND != 0
+            && let Some(x) = plan.before(e).find(|&x| !self.has_run(plan, x))
+        {
+            return Err(Blocked::Thread(trace.thread(x)));
         }
         if let Some(x) = trace.variable(e) {
             return self.access_blocked(plan, e, x);
         }
         let kind = trace.event(e).kind;
         if turn_taking(kind).is_some_and(|object| !self.is_its_turn(object, e)) {
-            return Err(Blocked::Else);
+            return Err(Blocked::Turn);
         }
         match kind {
             EventKind::Acquire { lock }
@@ -304,35 +403,44 @@ impl Greedy {
             }
             EventKind::Join { thread: child } => {
                 let over = self.done[child.index()] as usize == chains.events(child).len();
-                if over { Ok(()) } else { Err(Blocked::Else) }
+                if over { Ok(()) } else { Err(Blocked::Thread(child)) }
             }
             _ => Ok(()),
         }
     }
 
-    fn access_blocked(&mut self, plan: &Plan<'_>, e: EventId, x: VarId) -> Result<(), Blocked> {
+    fn access_blocked(
+        &mut self,
+        plan: &Plan<'_, impl Demands>,
+        e: EventId,
+        x: VarId,
+    ) -> Result<(), Blocked> {
         let Structure { trace, couples, .. } = plan.structure;
         let op = trace.op(e);
         if trace.is_opaque(x) && !self.is_its_turn((ObjectKind::Variable, x.0), e) {
-            return Err(Blocked::Else);
+            return Err(Blocked::Turn);
         }
         let Variable { last, readers, .. } = *self.variable(plan, x);
         let mut own = 0;
         if op.reads() && plan.must_be_preserved(e) {
-            let observed = couples.observed(e);
-            if observed.is_none_or(|w| plan.has(w)) {
-                if observed.map_or(NONE, |w| w.0) != last {
-                    return Err(Blocked::At(x));
+            if plan.has_source(e) {
+                if plan.source(e).map_or(NONE, |w| w.0) != last {
+                    return Err(Blocked::Variable(x));
                 }
                 own = 1;
             } else if !couples.preserves(trace, e, (last != NONE).then_some(EventId(last))) {
-                return Err(Blocked::At(x));
+                return Err(Blocked::Variable(x));
             }
         }
-        if op.writes() && readers > own { Err(Blocked::At(x)) } else { Ok(()) }
+        if op.writes() && readers > own { Err(Blocked::Variable(x)) } else { Ok(()) }
     }
 
-    fn enter_blocked(&mut self, plan: &Plan<'_>, e: EventId, l: LockId) -> Result<(), Blocked> {
+    fn enter_blocked(
+        &mut self,
+        plan: &Plan<'_, impl Demands>,
+        e: EventId,
+        l: LockId,
+    ) -> Result<(), Blocked> {
         let locks = &plan.structure.locks;
         let Some(s) = locks.entered_at(e) else { return Ok(()) };
         let section = locks.get(s);
@@ -343,9 +451,14 @@ impl Greedy {
         if held || too_early { Err(Blocked::Lock(l)) } else { Ok(()) }
     }
 
-    fn leave_blocked(&mut self, plan: &Plan<'_>, e: EventId, l: LockId) -> Result<(), Blocked> {
+    fn leave_blocked(
+        &mut self,
+        plan: &Plan<'_, impl Demands>,
+        e: EventId,
+        l: LockId,
+    ) -> Result<(), Blocked> {
         let locks = &plan.structure.locks;
-        let tried = |(s, count): &(SectionId, u32)| *count > 0 && locks.get(*s).exit == Some(e);
+        let tried = |(s, _): &(SectionId, EventId)| locks.get(*s).exit == Some(e);
         if self.lock(plan, l).tries.iter().any(tried) { Err(Blocked::Lock(l)) } else { Ok(()) }
     }
 
@@ -354,11 +467,11 @@ impl Greedy {
     }
 
     /// Runs an event that need not wait.
-    fn step(&mut self, plan: &Plan<'_>, e: EventId) {
+    fn step(&mut self, plan: &Plan<'_, impl Demands>, e: EventId) {
         let trace = plan.structure.trace;
-        if plan.order.iter().any(|(x, _)| *x == e) {
-            // Whoever waits for it is asked again: after this step it has run.
-            self.wake_rest(plan);
+        if self.marks[self.place(plan, e)] & FIRST != 0 {
+            // Whoever waits for it is asked again when this step is over.
+            self.wake_followers(plan, trace.thread(e));
         }
         if let Some(x) = trace.variable(e) {
             return self.access(plan, e, x);
@@ -376,6 +489,7 @@ impl Greedy {
                     let lock = self.lock(plan, lock);
                     lock.holders.push(s);
                     if !lock.tries.is_empty() {
+                        // A try-lock may fail now.
                         let waiting = std::mem::replace(&mut lock.waiting, NONE);
                         self.wake(plan, waiting);
                     }
@@ -385,25 +499,20 @@ impl Greedy {
             | EventKind::ReleaseShared { lock }
             | EventKind::Wait { lock, .. } => self.leave(plan, e, lock),
             EventKind::TryFailed { lock } if plan.must_be_preserved(e) => {
-                let s = owner_met(plan.structure, e);
                 let lock = self.lock(plan, lock);
-                if let Some((_, count)) = lock.tries.iter_mut().find(|(t, _)| Some(*t) == s) {
-                    *count = count.saturating_sub(1);
-                }
+                lock.tries.retain(|(_, other)| *other != e);
                 let waiting = std::mem::replace(&mut lock.waiting, NONE);
                 self.wake(plan, waiting);
             }
-            EventKind::Fork { .. } => self.wake_rest(plan),
+            EventKind::Fork { .. } => self.wake_followers(plan, trace.thread(e)),
             _ => {}
         }
     }
 
-    fn access(&mut self, plan: &Plan<'_>, e: EventId, x: VarId) {
-        let Structure { trace, couples, .. } = plan.structure;
+    fn access(&mut self, plan: &Plan<'_, impl Demands>, e: EventId, x: VarId) {
+        let trace = plan.structure.trace;
         let op = trace.op(e);
-        let relies = op.reads()
-            && plan.must_be_preserved(e)
-            && couples.observed(e).is_none_or(|w| plan.has(w));
+        let relies = op.reads() && plan.must_be_preserved(e) && plan.has_source(e);
         let readers = if op.writes() { self.readers[self.place(plan, e)] } else { 0 };
         let variable = self.variable(plan, x);
         if relies {
@@ -422,7 +531,7 @@ impl Greedy {
         }
     }
 
-    fn leave(&mut self, plan: &Plan<'_>, e: EventId, l: LockId) {
+    fn leave(&mut self, plan: &Plan<'_, impl Demands>, e: EventId, l: LockId) {
         let locks = &plan.structure.locks;
         let lock = self.lock(plan, l);
         let Some(at) = lock.holders.iter().position(|&s| locks.get(s).exit == Some(e)) else {
@@ -434,26 +543,28 @@ impl Greedy {
         self.wake(plan, waiting);
     }
 
-    fn take_turn(&mut self, plan: &Plan<'_>, object: (ObjectKind, u32)) {
+    fn take_turn(&mut self, plan: &Plan<'_, impl Demands>, object: (ObjectKind, u32)) {
         if let Some((_, next)) = self.turns.get_mut(&object) {
             *next += 1;
         }
-        self.wake_rest(plan);
+        let waiting = std::mem::replace(&mut self.waiting, NONE);
+        self.wake(plan, waiting);
     }
 
     /// Puts a thread into the list of what it waits for.
-    fn wait(&mut self, plan: &Plan<'_>, thread: ThreadId, blocked: Blocked) {
+    fn wait(&mut self, plan: &Plan<'_, impl Demands>, thread: ThreadId, blocked: Blocked) {
         let first = match blocked {
-            Blocked::At(x) => &mut self.variable(plan, x).waiting,
+            Blocked::Variable(x) => &mut self.variable(plan, x).waiting,
             Blocked::Lock(l) => &mut self.lock(plan, l).waiting,
-            Blocked::Else => &mut self.waiting,
+            Blocked::Thread(t) => &mut self.waiting_for[t.index()],
+            Blocked::Turn => &mut self.waiting,
         };
         let next = std::mem::replace(first, thread.0);
         self.next_waiting[thread.index()] = next;
     }
 
     /// Lets the threads of a list try again.
-    fn wake(&mut self, plan: &Plan<'_>, mut waiting: u32) {
+    fn wake(&mut self, plan: &Plan<'_, impl Demands>, mut waiting: u32) {
         while waiting != NONE {
             let t = waiting as usize;
             let events = plan.structure.chains.events(ThreadId::from_index(t));
@@ -462,8 +573,9 @@ impl Greedy {
         }
     }
 
-    fn wake_rest(&mut self, plan: &Plan<'_>) {
-        let waiting = std::mem::replace(&mut self.waiting, NONE);
+    /// Lets those try again who wait for a thread.
+    fn wake_followers(&mut self, plan: &Plan<'_, impl Demands>, thread: ThreadId) {
+        let waiting = std::mem::replace(&mut self.waiting_for[thread.index()], NONE);
         self.wake(plan, waiting);
     }
 }

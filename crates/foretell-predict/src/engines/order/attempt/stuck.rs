@@ -1,0 +1,278 @@
+//! Who waits for whom when a greedy run is stuck, and the rules that make them wait.
+//!
+//! From each thread that cannot go on there is a way to the event that it waits for first, from
+//! there to the one which that one's thread waits for, and so on: to a circle, or to a thread that will
+//! not go on. On a circle some rule has to be met in another way than it was. A
+//! thread on it waits at one event and is waited for at a later one; if it has several sections
+//! of the lock in question on the way, or several writes of the variable, the last one says most.
+
+use foretell_model::{SectionId, Structure};
+use foretell_trace::{EventId, EventKind, ThreadId};
+
+use super::greedy::{Greedy, Plan};
+use crate::engines::order::simulate::{Demands, Violation};
+
+/// Why a greedy run could not go on.
+#[derive(Default)]
+pub(super) struct Stuck {
+    /// The rules that are to blame.
+    pub(super) violations: Vec<Violation>,
+    /// One pair of events for each circle: had the first run before the second, the circle would
+    /// not be there.
+    pub(super) reversals: Vec<(EventId, EventId)>,
+    /// Not every circle can be avoided by a reversal, or there are other reasons.
+    pub(super) hopeless: bool,
+}
+
+/// What an event waits for.
+struct Wait {
+    /// The thread and, where it is known, the position of the event that has to run first.
+    event: Option<(ThreadId, u32)>,
+    rule: Rule,
+}
+
+#[derive(Clone)]
+enum Rule {
+    /// None, or none that a search can take into account.
+    Given,
+    /// Somebody is in `held`.
+    Section { entering: SectionId, held: SectionId },
+    /// `entering` is never left: the others have to be over first.
+    Last { entering: SectionId, others: Vec<SectionId> },
+    /// A read waits for its writer.
+    Writer { read: EventId },
+    /// A write waits for reads that rely on `last`.
+    Readers { reads: Vec<EventId>, last: Option<EventId> },
+    /// A read that nothing preserves yet.
+    View { read: EventId, seen: Option<EventId> },
+    /// A try-lock has to fail first, or nobody lets it fail.
+    Try(EventId),
+}
+
+/// One step of a way: the event that waits, and what for.
+type Step = (EventId, Wait);
+
+impl Greedy {
+    /// What keeps everybody from going on.
+    pub(super) fn stuck(&mut self, plan: &Plan<'_, impl Demands>) -> Stuck {
+        let mut stuck = Stuck::default();
+        // By thread: the walk that came here first, from 1.
+        let mut walks = vec![0; plan.counts.len()];
+        for start in 0..plan.counts.len() {
+            let mut way: Vec<Step> = Vec::new();
+            let mut next = Some(start);
+            while let Some(t) = next.filter(|&t| walks[t] == 0) {
+                let Some(e) = self.next_of(plan, t) else { break };
+                walks[t] = start + 1;
+                let wait = self.waits_for(plan, e);
+                next = wait.event.map(|(thread, _)| thread.index());
+                way.push((e, wait));
+            }
+            let thread = |step: &Step| plan.structure.trace.thread(step.0).index();
+            match next {
+                Some(t) if walks[t] == start + 1 => {
+                    let from = way.iter().position(|step| thread(step) == t).unwrap_or(0);
+                    self.blame_circle(plan, &way[from..], &mut stuck);
+                }
+                // An earlier walk went on from here.
+                Some(t) if walks[t] != 0 => {}
+                _ => {
+                    let last = way.last();
+                    stuck
+                        .violations
+                        .extend(last.into_iter().flat_map(|(e, w)| blamed(*e, &w.rule)));
+                    stuck.hopeless |= last.is_some();
+                }
+            }
+        }
+        stuck
+    }
+
+    /// Blames the rules of a circle of threads that wait for each other.
+    fn blame_circle(&self, plan: &Plan<'_, impl Demands>, circle: &[Step], stuck: &mut Stuck) {
+        let mut best: Option<(EventId, EventId)> = None;
+        for (i, (e, wait)) in circle.iter().enumerate() {
+            let before = if i == 0 { circle.len() - 1 } else { i - 1 };
+            let awaited = circle[before].1.event.map_or(0, |(_, position)| position);
+            let (e, rule) = self.latest(plan, *e, &wait.rule, awaited);
+            stuck.violations.extend(blamed(e, &rule));
+            let distance = |(x, y): (EventId, EventId)| x.0.abs_diff(y.0);
+            if let Some(pair) = reversal(plan, e, &rule)
+                && best.is_none_or(|best| distance(pair) < distance(best))
+            {
+                best = Some(pair);
+            }
+        }
+        stuck.hopeless |= best.is_none();
+        stuck.reversals.extend(best);
+    }
+
+    /// The last event of the thread up to position `awaited` that has to wait for the same reason.
+    fn latest(
+        &self,
+        plan: &Plan<'_, impl Demands>,
+        e: EventId,
+        rule: &Rule,
+        awaited: u32,
+    ) -> (EventId, Rule) {
+        let Structure { trace, chains, locks, couples, .. } = plan.structure;
+        let position = |e: EventId| chains.position(e);
+        let own = trace.thread(e);
+        match *rule {
+            Rule::Section { entering, held } => {
+                let by_thread = locks.of_lock_by_thread(locks.get(entering).lock);
+                let list = by_thread.iter().find(|(t, _)| *t == own);
+                let list = list.map_or(&[][..], |(_, list)| list);
+                let until = list.partition_point(|&s| position(locks.get(s).enter) <= awaited);
+                let excludes = |s: SectionId| !(locks.get(s).shared && locks.get(held).shared);
+                let last = list[..until].iter().rev().copied().find(|&s| excludes(s));
+                let entering = last.unwrap_or(entering);
+                (locks.get(entering).enter, Rule::Section { entering, held })
+            }
+            Rule::Readers { ref reads, last } => {
+                let by_thread = trace.variable(e).map(|x| couples.accesses_by_thread(x));
+                let list = by_thread.and_then(|lists| lists.iter().find(|(t, _)| *t == own));
+                let list = list.map_or(&[][..], |(_, list)| list);
+                let until = list.partition_point(|&a| position(a) <= awaited);
+                let writes = list[..until].iter().rev().copied().find(|&a| trace.op(a).writes());
+                let write = writes.filter(|&w| position(w) > position(e)).unwrap_or(e);
+                (write, Rule::Readers { reads: reads.clone(), last })
+            }
+            _ => (e, rule.clone()),
+        }
+    }
+
+    /// What the next event of a thread waits for first.
+    fn waits_for(&mut self, plan: &Plan<'_, impl Demands>, e: EventId) -> Wait {
+        let Structure { trace, chains, locks, .. } = plan.structure;
+        let event = |x: EventId, rule: Rule| Wait {
+            event: Some((trace.thread(x), chains.position(x))),
+            rule,
+        };
+        let nothing = |rule: Rule| Wait { event: None, rule };
+        if chains.position(e) == 0
+            && let Some(fork) = chains.fork(trace.thread(e))
+            && !self.has_run(plan, fork)
+        {
+            return event(fork, Rule::Given);
+        }
+        if let Some(x) = plan.before(e).find(|&x| !self.has_run(plan, x)) {
+            return event(x, Rule::Given);
+        }
+        if let Some(turn) = self.whose_turn(plan, e) {
+            return event(turn, Rule::Given);
+        }
+        if trace.op(e).is_access() {
+            return self.access_waits_for(plan, e);
+        }
+        match trace.event(e).kind {
+            EventKind::Join { thread } => match chains.events(thread).last() {
+                Some(&last) => event(last, Rule::Given),
+                None => nothing(Rule::Given),
+            },
+            EventKind::TryFailed { .. } => nothing(Rule::Try(e)),
+            EventKind::Release { lock } | EventKind::Wait { lock, .. } => {
+                let mut tries = self.tries(plan, lock);
+                match tries.find(|(s, _)| locks.get(*s).exit == Some(e)) {
+                    Some((_, tried)) => event(tried, Rule::Try(tried)),
+                    None => nothing(Rule::Given),
+                }
+            }
+            _ => match locks.entered_at(e) {
+                Some(entering) => self.section_waits_for(plan, entering),
+                None => nothing(Rule::Given),
+            },
+        }
+    }
+
+    fn access_waits_for(&mut self, plan: &Plan<'_, impl Demands>, e: EventId) -> Wait {
+        let Structure { trace, chains, couples, .. } = plan.structure;
+        let event = |x: EventId, rule: Rule| Wait {
+            event: Some((trace.thread(x), chains.position(x))),
+            rule,
+        };
+        let Some(x) = trace.variable(e) else { return Wait { event: None, rule: Rule::Given } };
+        let last = self.last_write(plan, x);
+        if trace.op(e).reads() && plan.must_be_preserved(e) {
+            if !plan.has_source(e) {
+                if !couples.preserves(trace, e, last) {
+                    return Wait { event: None, rule: Rule::View { read: e, seen: last } };
+                }
+            } else if let Some(w) = plan.source(e).filter(|&w| Some(w) != last) {
+                return event(w, Rule::Writer { read: e });
+            }
+        }
+        // A write, then: some of those who rely on the last one have not seen it yet.
+        let waits = |&r: &EventId| {
+            r != e
+                && trace.op(r).reads()
+                && plan.has(r)
+                && plan.must_be_preserved(r)
+                && plan.source(r) == last
+                && !self.has_run(plan, r)
+        };
+        let reads: Vec<EventId> = couples.accesses(x).iter().copied().filter(waits).collect();
+        match reads.first() {
+            Some(&read) => event(read, Rule::Readers { reads, last }),
+            None => Wait { event: None, rule: Rule::Given },
+        }
+    }
+
+    fn section_waits_for(&mut self, plan: &Plan<'_, impl Demands>, entering: SectionId) -> Wait {
+        let Structure { chains, locks, .. } = plan.structure;
+        let own = locks.get(entering);
+        let excludes = |s: SectionId| !(own.shared && locks.get(s).shared);
+        let exit = |s: SectionId| locks.get(s).exit.map_or(u32::MAX, |exit| chains.position(exit));
+        if let Some(held) = self.held(plan, own.lock).find(|&s| excludes(s)) {
+            let event = Some((locks.get(held).thread, exit(held)));
+            return Wait { event, rule: Rule::Section { entering, held } };
+        }
+        // It is never left: some others have to be over first, of each thread the last one.
+        let mut others = Vec::new();
+        let mut event = None;
+        for (thread, list) in locks.of_lock_by_thread(own.lock) {
+            let (done, count) = (self.done(*thread), plan.counts[thread.index()]);
+            let until = list.partition_point(|&s| exit(s) < count);
+            let last = list[..until].iter().rev().copied().find(|&s| excludes(s));
+            if let Some(other) = last.filter(|&s| exit(s) >= done) {
+                event = event.or(Some((*thread, exit(other))));
+                others.push(other);
+            }
+        }
+        Wait { event, rule: Rule::Last { entering, others } }
+    }
+}
+
+/// The broken rules as the search knows them; `e` is the event that waits.
+fn blamed(e: EventId, rule: &Rule) -> Vec<Violation> {
+    match rule {
+        Rule::Given => Vec::new(),
+        &Rule::Section { entering, held } => vec![Violation::Lock { entering, held }],
+        Rule::Last { entering, others } => {
+            let pair = |&other| Violation::Lock { entering: other, held: *entering };
+            others.iter().map(pair).collect()
+        }
+        &Rule::Writer { read } => vec![Violation::Read { read, seen: None }],
+        Rule::Readers { reads, .. } => {
+            reads.iter().map(|&read| Violation::Read { read, seen: Some(e) }).collect()
+        }
+        &Rule::View { read, seen } => vec![Violation::Read { read, seen }],
+        &Rule::Try(tried) => vec![Violation::TryFailed(tried)],
+    }
+}
+
+/// Two events in the order that would meet the rule in the other way; `e` is the event that waits.
+fn reversal(plan: &Plan<'_, impl Demands>, e: EventId, rule: &Rule) -> Option<(EventId, EventId)> {
+    let Structure { trace, locks, .. } = plan.structure;
+    match *rule {
+        Rule::Section { entering, held } => {
+            let exit = locks.get(entering).exit.filter(|&exit| plan.has(exit))?;
+            Some((exit, locks.get(held).enter))
+        }
+        Rule::Readers { last, .. } => {
+            let last = last.filter(|&last| trace.thread(last) != trace.thread(e))?;
+            Some((e, last))
+        }
+        _ => None,
+    }
+}
