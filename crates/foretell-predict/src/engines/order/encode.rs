@@ -344,6 +344,7 @@ impl<'s> Encoding<'s> {
         read: EventId,
         other: EventId,
     ) {
+        debug_assert!(other != read && Some(other) != writer, "a third write");
         if mutated!(ThirdWritersBetween) || !self.between.insert((lit, other)) {
             return;
         }

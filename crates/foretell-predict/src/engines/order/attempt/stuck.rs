@@ -134,7 +134,9 @@ impl Greedy {
                 let list = by_thread.and_then(|lists| lists.iter().find(|(t, _)| *t == own));
                 let list = list.map_or(&[][..], |(_, list)| list);
                 let until = list.partition_point(|&a| position(a) <= awaited);
-                let writes = list[..until].iter().rev().copied().find(|&a| trace.op(a).writes());
+                // An update among the reads does not come between itself and what it sees.
+                let other = |a: &EventId| trace.op(*a).writes() && !reads.contains(a);
+                let writes = list[..until].iter().rev().copied().find(other);
                 let write = writes.filter(|&w| position(w) > position(e)).unwrap_or(e);
                 (write, Rule::Readers { reads: reads.clone(), last })
             }
