@@ -23,6 +23,7 @@ mod families;
 mod grammar;
 mod machine;
 mod program;
+pub mod programs;
 mod record;
 mod rng;
 
