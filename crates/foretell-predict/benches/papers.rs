@@ -141,6 +141,7 @@ const TABLES: [Table; 4] = [
             ("variables", "rw-vars"),
             ("wait_notifies", "wn-evs"),
             ("blocks", "AB"),
+            ("segment", "avg. TAS"),
             ("static", "SP"),
             ("nv", "NV"),
             ("v", "V"),
@@ -250,6 +251,8 @@ fn serializability(row: &Row<'_>) -> Result<Ours, String> {
     let counts = &outcome.counts;
     let (mut ours, mut wrong) = common(&trace, &outcome);
     let open = counts.candidates - counts.static_check;
+    let segment = counts.segment_events as f64 / counts.examined.max(1) as f64;
+    ours.push(("segment", format!("{segment:.1}")));
     ours.push(("static", counts.static_check.to_string()));
     ours.push(("nv", (open - counts.predicted - counts.undecided).to_string()));
     ours.push(("v", counts.predicted.to_string()));

@@ -19,7 +19,7 @@ use foretell_model::{SectionId, Structure};
 use super::order_graph::{OrderGraph, excludes};
 
 /// More choices than this, and the witness is left to the exact engine.
-const MOST_CHOICES: usize = 64;
+const MOST_CHOICES: usize = 24;
 /// More graphs than this, and the witness is left to the exact engine.
 const MOST_GRAPHS: u64 = 256;
 

@@ -31,7 +31,7 @@ mod counts;
 mod order_graph;
 
 use foretell_model::Structure;
-use foretell_trace::EventId;
+use foretell_trace::{EventId, Model};
 
 pub use self::counts::GraphCounts;
 use self::order_graph::{Base, Cyclic, OrderGraph};
@@ -44,6 +44,8 @@ pub struct GraphEngine<'s> {
     base: Base<'s>,
     exact: OrderEngine<'s>,
     counts: GraphCounts,
+    /// Whether to stop at the first witness of a read that is left, and count no further.
+    quick: bool,
     decided_by_graphs: bool,
 }
 
@@ -88,7 +90,33 @@ impl<'s> GraphEngine<'s> {
             base: Base::new(structure),
             exact: OrderEngine::new(structure),
             counts: GraphCounts::default(),
+            quick: false,
             decided_by_graphs: false,
+        }
+    }
+
+    /// An engine that looks at no more witnesses than it needs: one that is left settles a read, as far as the
+    /// graphs can. The verdicts are the same, the counts are not.
+    pub fn quick(structure: &'s Structure<'s>) -> Self {
+        Self { quick: true, ..Self::new(structure) }
+    }
+
+    /// Whether the graphs alone say that a query is impossible.
+    pub fn refutes(&mut self, query: &Query, limit: &Limit<'_>) -> bool {
+        let refuted = self.left(query, limit) == Some(false);
+        self.counts.refuted += u64::from(refuted);
+        refuted
+    }
+
+    /// Whether a query has a witness left; `None` if graphs do not say.
+    fn left(&mut self, query: &Query, limit: &Limit<'_>) -> Option<bool> {
+        match query.goal {
+            // There every read is preserved, whatever it sees.
+            _ if self.base.structure.model == Model::Symbolic => None,
+            _ if !query.next.is_empty() || !query.order.is_empty() => None,
+            Goal::Broken(read) if query.run == [read] => self.witnesses_of(read, limit, |_, _| {}),
+            Goal::Overwritten(write) if query.run.is_empty() => self.final_value(write, limit),
+            _ => None,
         }
     }
 
@@ -105,7 +133,8 @@ impl<'s> GraphEngine<'s> {
         limit: &Limit<'_>,
         see: impl FnMut(Witness, Class),
     ) -> Option<bool> {
-        let mut witnesses = Witnesses { counts: &mut self.counts, see, left: false };
+        let mut witnesses =
+            Witnesses { counts: &mut self.counts, see, quick: self.quick, left: false };
         witnesses.of_read(&self.base, read, limit)?;
         Some(witnesses.left)
     }
@@ -118,7 +147,9 @@ impl<'s> GraphEngine<'s> {
         let mut all = OrderGraph::new(&self.base);
         all.run_everything();
         let all = all.saturate().map(|()| all);
-        let mut witnesses = Witnesses { counts: &mut self.counts, see: |_, _| {}, left: false };
+        let quick = self.quick;
+        let mut witnesses =
+            Witnesses { counts: &mut self.counts, see: |_, _| {}, quick, left: false };
         for (thread, list) in structure.couples.accesses_by_thread(x) {
             if *thread == trace.thread(write) {
                 continue;
@@ -144,6 +175,7 @@ impl<'s> GraphEngine<'s> {
 struct Witnesses<'c, F> {
     counts: &'c mut GraphCounts,
     see: F,
+    quick: bool,
     /// Whether a witness was not refuted.
     left: bool,
 }
@@ -157,6 +189,9 @@ impl<F: FnMut(Witness, Class)> Witnesses<'_, F> {
 
     /// Goes on with a witness whose order graph is acyclic.
     fn class(&mut self, witness: Witness, graph: Result<OrderGraph<'_>, Cyclic>) {
+        if self.quick && self.left {
+            return;
+        }
         self.counts.witnesses += 1;
         let Ok(graph) = graph else {
             self.counts.cyclic += 1;
@@ -205,6 +240,9 @@ impl<F: FnMut(Witness, Class)> Witnesses<'_, F> {
                     Ok(graph) if !too_late && preserves => self.of_update(graph, read, c),
                     Ok(graph) if !too_late => self.of_challenger(graph, read, writer, c),
                     _ => self.cyclic(if preserves { 1 } else { 3 }),
+                }
+                if self.quick && self.left {
+                    return Some(());
                 }
                 if limit.reached().is_some() {
                     return None;
@@ -303,12 +341,7 @@ impl Engine for GraphEngine<'_> {
     }
 
     fn decide(&mut self, query: &Query, limit: &Limit<'_>) -> Verdict {
-        let left = match query.goal {
-            _ if !query.next.is_empty() || !query.order.is_empty() => None,
-            Goal::Broken(read) if query.run == [read] => self.witnesses_of(read, limit, |_, _| {}),
-            Goal::Overwritten(write) if query.run.is_empty() => self.final_value(write, limit),
-            _ => None,
-        };
+        let left = self.left(query, limit);
         self.decided_by_graphs = left.is_some();
         if left == Some(false) {
             self.counts.refuted += 1;
