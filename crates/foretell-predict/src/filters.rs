@@ -178,13 +178,37 @@ fn took_since(structure: &Structure<'_>, held: SectionId, now: EventId, other: S
         .any(|s| !(s.shared && other.shared))
 }
 
-/// Whether another thread writes the variable of a read: without that it always sees the same, but for
-/// the symbolic model, where its own thread may write something else.
+/// Whether a read can see something else by must-happen-before: a write, or the initial value, that does not
+/// preserve it, that can come before it, and that no write which always comes in between hides. In the
+/// symbolic model what a write writes is not known in advance, so there the answer is always yes.
 fn has_challenger(structure: &Structure<'_>, read: EventId) -> bool {
-    let trace = structure.trace;
+    let Structure { trace, chains, must, couples, .. } = structure;
     if structure.model == Model::Symbolic {
         return true;
     }
     let Some(x) = trace.variable(read) else { return false };
-    structure.couples.writes(x).iter().any(|&w| trace.thread(w) != trace.thread(read))
+    let before = |a: EventId, b: EventId| must.ordered_before(chains, trace, a, b);
+    let breaks = |w: Option<EventId>| !couples.preserves(trace, read, w);
+    let thread = trace.thread(read);
+    let mine = couples.accesses_by_thread(x).iter().find(|(t, _)| *t == thread);
+    let own = mine.and_then(|(_, list)| {
+        let end = list.partition_point(|&e| e < read);
+        list[..end].iter().rev().find(|&&e| trace.op(e).writes()).copied()
+    });
+    let observed = couples.observed(read).filter(|&w| before(w, read));
+    let hidden = observed.is_some_and(|w| own.is_none_or(|own| own == w || before(own, w)));
+    if !hidden && breaks(own) {
+        return true;
+    }
+    couples.accesses_by_thread(x).iter().filter(|(t, _)| *t != thread).any(|(t, list)| {
+        // What comes before a write that always comes before the read is hidden by it.
+        let hiding = own.into_iter().chain(observed);
+        let from = hiding.map(|w| must.needs(chains, trace, w, *t)).max().unwrap_or(0);
+        let to = must.first_after(chains, trace, read, *t).unwrap_or(u32::MAX);
+        let first = list.partition_point(|&e| chains.position(e) < from);
+        list[first..].iter().take_while(|&&e| chains.position(e) < to).any(|&w| {
+            // An update that would preserve the read may be broken itself.
+            trace.op(w).writes() && (breaks(Some(w)) || trace.op(w).reads())
+        })
+    })
 }
