@@ -3,7 +3,10 @@
 //! One text for each kind, in Markdown under `assets/explain`: `foretell explain` prints it, SARIF carries it as the help
 //! of the rule, and the book includes it.
 
+use std::io::{self, Write};
+
 use crate::json::Kind;
+use crate::text::Look;
 
 /// The whole text, in Markdown.
 pub fn markdown(kind: Kind) -> &'static str {
@@ -25,6 +28,28 @@ pub fn title(kind: Kind) -> &'static str {
 /// Its first paragraph.
 pub fn summary(kind: Kind) -> &'static str {
     markdown(kind).split("\n\n").nth(1).unwrap_or_default()
+}
+
+/// Writes the text for a terminal.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write(out: &mut dyn Write, kind: Kind, look: &Look) -> io::Result<()> {
+    for (i, block) in markdown(kind).trim_end().split("\n\n").enumerate() {
+        if i > 0 {
+            writeln!(out)?;
+        }
+        let heading = block.trim_start_matches('#');
+        if heading.len() < block.len() {
+            writeln!(out, "{}", look.heading(heading.trim()))?;
+            continue;
+        }
+        for line in block.lines() {
+            let indent = if line.starts_with("- ") { 2 } else { 0 };
+            look.paragraph(out, line, indent)?;
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 //! that something was, 2 that the command or its input was wrong, said in one line.
 
 mod commands;
+mod config;
 mod failure;
 mod input;
 mod output;
@@ -16,7 +17,7 @@ mod terminal;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 
 use crate::commands::Command;
 use crate::terminal::{ColorChoice, Terminal};
@@ -28,10 +29,18 @@ use crate::terminal::{ColorChoice, Terminal};
 #[command(name = "foretell", version, propagate_version = true)]
 #[command(after_help = "Exit status: 0 nothing found, 1 something found, 2 the command or its \
                         input was wrong, 3 with --strict: something stayed undecided.")]
-struct Arguments {
+pub(crate) struct Arguments {
     /// Whether to colour what goes to standard output
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     color: ColorChoice,
+
+    /// Read options from this file [default: foretell.toml, here or in a directory above]
+    #[arg(long, global = true, value_name = "FILE")]
+    config: Option<std::path::PathBuf>,
+
+    /// Read no foretell.toml
+    #[arg(long, global = true, conflicts_with = "config")]
+    no_config: bool,
 
     #[command(subcommand)]
     command: Command,
@@ -45,7 +54,13 @@ fn main() -> ExitCode {
             Err(failure) => fail(&failure.to_string()),
         };
     }
-    let arguments = match Arguments::try_parse() {
+    let mut command = Arguments::command();
+    command.build();
+    let words = match config::with_file(&command, std::env::args_os().collect()) {
+        Ok(words) => words,
+        Err(failure) => return fail(&failure.to_string()),
+    };
+    let arguments = match Arguments::try_parse_from(words) {
         Ok(arguments) => arguments,
         Err(error) => return explain(&error),
     };
@@ -91,7 +106,6 @@ mod tests {
 
     #[test]
     fn the_command_line_is_well_formed() {
-        use clap::CommandFactory;
         Arguments::command().debug_assert();
     }
 }

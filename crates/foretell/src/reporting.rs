@@ -1,13 +1,15 @@
 //! What the commands that report findings have in common: what not to show, and the files beside standard output.
 
+use std::borrow::Cow;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use foretell_report::baseline::{Baseline, State};
 use foretell_report::json::{Finding, Findings};
-use foretell_report::sarif;
 use foretell_report::source::Sources;
 use foretell_report::suppress::Suppressions;
 use foretell_report::text::{self, Look, printable};
+use foretell_report::{graph, html, perfetto, sarif};
 use foretell_trace::Trace;
 
 use crate::failure::Failure;
@@ -42,6 +44,26 @@ pub(crate) struct ReportOptions {
     #[arg(long, value_name = "FILE")]
     sarif: Option<PathBuf>,
 
+    /// Also write a page to look at to this file: one HTML file that needs nothing else
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+
+    /// Also write the schedules to this file as Chrome trace JSON, for Perfetto
+    #[arg(long, value_name = "FILE")]
+    perfetto: Option<PathBuf>,
+
+    /// Also write the conflict graphs to this file, for Graphviz
+    #[arg(long, value_name = "FILE")]
+    dot: Option<PathBuf>,
+
+    /// Also draw the conflict graphs to this file
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+
+    /// Show and write only these findings (--json has all of them)
+    #[arg(long, value_name = "ID", value_delimiter = ',')]
+    only: Vec<String>,
+
     /// Where the source of the program is, may be repeated [default: the working directory]
     #[arg(long, value_name = "DIR")]
     source: Vec<PathBuf>,
@@ -75,6 +97,9 @@ impl ReportOptions {
             baseline,
             known: 0,
             sarif,
+            html: self.html.as_ref().map(|_| html::Page::new()),
+            perfetto: self.perfetto.as_ref().map(|_| perfetto::Log::new()),
+            graphs: (self.dot.is_some() || self.svg.is_some()).then(graph::Graphs::new),
         })
     }
 
@@ -130,6 +155,9 @@ pub(crate) struct Reporting {
     /// How many findings the baseline has too.
     known: usize,
     sarif: Option<sarif::Log>,
+    html: Option<html::Page>,
+    perfetto: Option<perfetto::Log>,
+    graphs: Option<graph::Graphs>,
 }
 
 impl Reporting {
@@ -160,7 +188,7 @@ impl Reporting {
         match self.format {
             Format::Text => {
                 let look = self.options.look(terminal);
-                text::findings(terminal, file, trace, &self.sources, &look)?;
+                text::findings(terminal, &self.chosen(file), trace, &self.sources, &look)?;
             }
             Format::Json => file.write(terminal)?,
             Format::Sarif => {}
@@ -171,21 +199,64 @@ impl Reporting {
 
     /// Collects findings for the files beside standard output.
     pub(crate) fn collect(&mut self, file: &Findings, trace: Option<&Trace>) {
+        let file = &*self.chosen(file);
         if let Some(log) = &mut self.sarif {
             log.add(file, trace, &self.sources);
         }
+        if let Some(page) = &mut self.html {
+            page.add(file, trace, &self.sources);
+        }
+        let Some(trace) = trace else { return };
+        if let Some(log) = &mut self.perfetto {
+            log.add(file, trace);
+        }
+        if let Some(graphs) = &mut self.graphs {
+            graphs.add(file, trace);
+        }
+    }
+
+    /// The findings that were asked for.
+    fn chosen<'a>(&self, file: &'a Findings) -> Cow<'a, Findings> {
+        if self.options.only.is_empty() {
+            return Cow::Borrowed(file);
+        }
+        let mut chosen = file.clone();
+        chosen.findings.retain(|finding| self.options.only.contains(&finding.id));
+        Cow::Owned(chosen)
+    }
+
+    fn write_files(&self, terminal: &mut Terminal) -> Result<(), Failure> {
+        let options = &self.options;
+        let mut write =
+            |path: &Option<PathBuf>, content: &dyn Fn(&mut dyn Write) -> io::Result<()>| match path
+            {
+                Some(path) => {
+                    Destination::new(Some(path.clone())).write(terminal, |out| content(out))
+                }
+                None => Ok(()),
+            };
+        if let Some(log) = &self.sarif {
+            write(&options.sarif, &|out| log.write(out))?;
+        }
+        if let Some(page) = &self.html {
+            write(&options.html, &|out| page.write(out))?;
+        }
+        if let Some(log) = &self.perfetto {
+            write(&options.perfetto, &|out| log.write(out))?;
+        }
+        if let Some(graphs) = &self.graphs {
+            write(&options.dot, &|out| graphs.write_dot(out))?;
+            write(&options.svg, &|out| graphs.write_svg(out))?;
+        }
+        Ok(())
     }
 
     /// Writes the files, and says what was not shown and why.
     pub(crate) fn finish(self, terminal: &mut Terminal) -> Result<(), Failure> {
-        if let Some(log) = &self.sarif {
-            if self.format == Format::Sarif {
-                log.write(terminal)?;
-            }
-            if let Some(path) = &self.options.sarif {
-                Destination::new(Some(path.clone())).write(terminal, |out| log.write(out))?;
-            }
+        if let Some(log) = self.sarif.as_ref().filter(|_| self.format == Format::Sarif) {
+            log.write(terminal)?;
         }
+        self.write_files(terminal)?;
         for used in self.suppressions.used() {
             let (rule, place) = (printable(used.rule), printable(used.place));
             match used.matched {

@@ -60,6 +60,21 @@ impl Look {
     fn paint(&self, style: Style, text: &str) -> String {
         if self.color { format!("{style}{text}{style:#}") } else { text.to_owned() }
     }
+
+    /// A heading.
+    pub(crate) fn heading(&self, text: &str) -> String {
+        self.paint(HEADLINE, text)
+    }
+
+    /// A paragraph, all lines but the first indented.
+    pub(crate) fn paragraph(
+        &self,
+        out: &mut dyn Write,
+        text: &str,
+        indent: usize,
+    ) -> io::Result<()> {
+        wrap::write(out, text, self.width.min(100), indent)
+    }
 }
 
 /// Shows a whole findings file, with the witnesses if the trace is there to show them from.

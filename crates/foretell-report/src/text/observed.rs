@@ -30,6 +30,11 @@ impl Observed {
         Observed { initial }
     }
 
+    /// The initial value of a variable, if it is known.
+    pub(crate) fn initial(&self, var: VarId) -> Option<ValueId> {
+        self.initial.get(var.index()).copied().flatten()
+    }
+
     /// For each event of `schedule` the values to show: what was read, and what was written. Where
     /// it is not known what a read sees, none is shown.
     pub(crate) fn values(&self, trace: &Trace, schedule: &[EventId]) -> Vec<(Shown, Shown)> {

@@ -2,9 +2,12 @@
 
 pub(crate) mod cc;
 mod check;
+mod completions;
 mod convert;
+mod explain;
 mod generate;
 mod java;
+mod man;
 mod merge;
 mod predict;
 mod record;
@@ -32,6 +35,9 @@ pub(crate) enum Command {
     Merge(merge::Merge),
     Predict(predict::Predict),
     Generate(generate::Generate),
+    Explain(explain::Explain),
+    Completions(completions::Completions),
+    Man(man::Man),
 }
 
 impl Command {
@@ -50,6 +56,9 @@ impl Command {
             Command::Merge(command) => command.run(terminal),
             Command::Predict(command) => command.run(terminal),
             Command::Generate(command) => command.run(terminal),
+            Command::Explain(command) => command.run(terminal),
+            Command::Completions(command) => command.run(terminal),
+            Command::Man(command) => command.run(terminal),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! `foretell report`: a findings file for people.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use foretell_report::json::{self, Findings};
@@ -16,11 +17,11 @@ use crate::terminal::{Terminal, complain};
 /// Witnesses are shown from the trace, once the independent checker has accepted them all; without the
 /// trace there are only the headlines.
 #[derive(clap::Args, Debug)]
-#[command(override_usage = "foretell report [OPTIONS] [TRACE] <FINDINGS.json>")]
+#[command(override_usage = "foretell report [OPTIONS] [TRACE] <FINDINGS.json>...")]
 pub(crate) struct Report {
-    /// The findings, and before them the trace that was analysed [default: the one that the findings file
-    /// names, if it is there]
-    #[arg(required = true, num_args = 1..=2, value_names = ["TRACE", "FINDINGS.json"])]
+    /// Findings files; before a single one its trace may stand [default: the trace that a file names, if it is
+    /// there]
+    #[arg(required = true, value_name = "FINDINGS.json")]
     files: Vec<PathBuf>,
 
     /// The trace that was analysed
@@ -40,28 +41,51 @@ pub(crate) struct Report {
 
 impl Report {
     pub(crate) fn run(self, terminal: &mut Terminal) -> Result<Status, Failure> {
+        let is_findings = |path: &Path| path.extension().is_some_and(|e| e == "json");
         let (named, findings) = match &self.files[..] {
-            [findings] => (None, findings),
-            [trace, findings] if self.trace.is_none() => (Some(trace), findings),
-            _ => {
-                let message = "foretell: the trace is given twice (--help says more)";
-                return Err(Failure::Input(message.to_owned()));
+            [trace, findings] if !is_findings(trace) => {
+                (Some(trace), std::slice::from_ref(findings))
             }
+            files => (None, files),
         };
-        let mut file = input::findings(findings)?;
-        let trace = match self.trace.as_ref().or(named) {
-            Some(path) => Some(self.read_trace(findings, &file, path)?),
-            None => self.find_trace(findings, &file),
-        };
-        if let Some(trace) = &trace {
-            check(findings, &mut file, trace)?;
-            identity::assign(&mut file.findings, trace);
+        let trace = self.trace.as_ref().or(named);
+        if trace.is_some() && (findings.len() > 1 || (self.trace.is_some() && named.is_some())) {
+            let message = "foretell: one trace goes with one findings file (--help says more)";
+            return Err(Failure::Input(message.to_owned()));
         }
         let mut report = self.report.start(self.format, &[])?;
-        report.mark(&mut file, trace.as_ref());
-        report.publish(terminal, &file, trace.as_ref())?;
+        let mut status = Status::Clean;
+        for path in findings {
+            let (mut file, trace) = self.read(path, trace.map(PathBuf::as_path))?;
+            report.mark(&mut file, trace.as_ref());
+            if self.format == Format::Text && findings.len() > 1 {
+                writeln!(terminal, "{}:", path.display())?;
+            }
+            report.publish(terminal, &file, trace.as_ref())?;
+            if any_shown(&file) {
+                status = Status::Found;
+            }
+        }
         report.finish(terminal)?;
-        Ok(if any_shown(&file) { Status::Found } else { Status::Clean })
+        Ok(status)
+    }
+
+    /// A findings file, checked, and its trace if that is at hand.
+    fn read(
+        &self,
+        path: &Path,
+        trace: Option<&Path>,
+    ) -> Result<(Findings, Option<Trace>), Failure> {
+        let mut file = input::findings(path)?;
+        let trace = match trace {
+            Some(trace) => Some(self.read_trace(path, &file, trace)?),
+            None => self.find_trace(path, &file),
+        };
+        if let Some(trace) = &trace {
+            check(path, &mut file, trace)?;
+            identity::assign(&mut file.findings, trace);
+        }
+        Ok((file, trace))
     }
 
     fn read_trace(&self, findings: &Path, file: &Findings, path: &Path) -> Result<Trace, Failure> {

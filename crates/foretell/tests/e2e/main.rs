@@ -1,6 +1,7 @@
 //! The real binary, from arguments and files to output and exit status.
 
 mod command_line;
+mod configuration;
 mod convert;
 mod damaged;
 mod generate;

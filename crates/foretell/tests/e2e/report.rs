@@ -150,7 +150,10 @@ fn the_trace_may_come_before_the_findings() {
     let out = foretell(["report", trace, findings]).quietly(1);
     assert_eq!(out, foretell(["report", findings, "--trace", trace]).quietly(1));
     let line = foretell(["report", trace, findings, "--trace", trace]).refused();
-    assert!(line.starts_with("foretell: the trace is given twice"), "{line}");
+    assert!(line.starts_with("foretell: one trace goes with one findings file"), "{line}");
+    let out = command(["report", findings, findings]).current_dir(repository("")).output();
+    let out = Ran::from(out.unwrap()).quietly(1);
+    assert_eq!(out.matches("atomicity-1: ").count(), 2, "{out}");
 }
 
 #[test]
@@ -172,4 +175,30 @@ fn findings_are_written_as_sarif() {
         |log: &serde_json::Value| log["runs"][0]["results"][0]["partialFingerprints"].clone();
     assert!(hash(&log).is_object());
     assert_eq!(hash(&log), hash(&predicted), "saved findings keep their identity");
+}
+
+#[test]
+fn pictures_are_drawn_from_saved_findings() {
+    let files = Files::new();
+    let (trace, findings) =
+        (repository("examples/traces/bank.std"), repository("examples/traces/bank.json"));
+    let outputs = ["html", "perfetto", "dot", "svg"].map(|kind| (kind, files.path(kind)));
+    let mut arguments = vec!["report", text(&trace), text(&findings), "--only", "atomicity-1"];
+    let options: Vec<String> = outputs.iter().map(|(kind, _)| format!("--{kind}")).collect();
+    for (option, (_, path)) in options.iter().zip(&outputs) {
+        arguments.extend([option.as_str(), text(path)]);
+    }
+    let out = foretell(arguments).quietly(1);
+    assert!(out.contains("atomicity-1") && !out.contains("nondeterminism-1"), "{out}");
+    for (kind, path) in outputs {
+        let content = read(&path);
+        let start = match kind {
+            "html" => "<!DOCTYPE html>",
+            "perfetto" => "{\"displayTimeUnit\":",
+            "dot" => "digraph foretell {",
+            _ => "<svg xmlns=",
+        };
+        assert!(content.starts_with(start), "{kind}: {content}");
+        assert!(content.contains("w(balance=500)") || kind == "html", "{kind}");
+    }
 }

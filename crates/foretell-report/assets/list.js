@@ -1,0 +1,79 @@
+// The list of findings and its filters.
+
+class List {
+  constructor(findings, choose) {
+    this.findings = findings;
+    this.choose = choose;
+    this.current = -1;
+    this.shown = [];
+    this.search = document.getElementById("search");
+    this.file = document.getElementById("filter-file");
+    this.replay = document.getElementById("filter-replay");
+    this.suppressed = document.getElementById("filter-suppressed");
+    this.kinds = new Map();
+    const counts = new Map();
+    for (const finding of findings) counts.set(finding.kind, (counts.get(finding.kind) || 0) + 1);
+    for (const [kind, count] of counts) {
+      const box = make("input", { type: "checkbox", checked: true, value: kind });
+      this.kinds.set(kind, box);
+      document.getElementById("filter-kinds").append(make("label", { class: "check" }, box, kind, make("span", { class: "number" }, String(count))));
+    }
+    const files = [...new Set(findings.flatMap((finding) => finding.files))].sort();
+    this.file.append(make("option", { value: "" }, "any"), ...files.map((file) => make("option", { value: file }, file)));
+    const form = document.getElementById("filters");
+    form.addEventListener("input", () => this.filter());
+    form.addEventListener("submit", (event) => event.preventDefault());
+    this.suppressed.checked = findings.length > 0 && findings.every(isHidden);
+    this.filter();
+  }
+
+  matches(finding) {
+    if (!this.kinds.get(finding.kind).checked) return false;
+    if (isHidden(finding) && !this.suppressed.checked) return false;
+    if (this.file.value && !finding.files.includes(this.file.value)) return false;
+    const replay = finding.replay === null ? "none" : finding.replay.wrong ? "wrong" : "fine";
+    if (this.replay.value && this.replay.value !== replay) return false;
+    const text = [finding.id, finding.headline, ...finding.objects, ...finding.locations].join(" ").toLowerCase();
+    return this.search.value.toLowerCase().split(/\s+/).every((word) => text.includes(word));
+  }
+
+  filter() {
+    this.shown = this.findings.map((_, i) => i).filter((i) => this.matches(this.findings[i]));
+    const entries = this.shown.map((i) => make("li", {}, this.entry(i)));
+    document.getElementById("findings").replaceChildren(...entries);
+    document.getElementById("count").textContent = `${this.shown.length} of ${this.findings.length} findings`;
+  }
+
+  entry(i) {
+    const finding = this.findings[i];
+    const verdict = finding.replay === null ? null
+      : make("span", { class: `verdict${finding.replay.wrong ? " wrong" : ""}` }, finding.replay.verdict);
+    return make("button", {
+      type: "button", class: isHidden(finding) ? "hidden-one" : null, "aria-current": i === this.current ? "true" : null,
+      onclick: () => this.choose(i),
+    }, make("span", { class: "id" }, make("span", {}, finding.id), hiddenWord(finding), verdict), make("span", {}, ...inCode(finding.headline)));
+  }
+
+  select(i) {
+    this.current = i;
+    const entries = document.getElementById("findings").querySelectorAll("button");
+    this.shown.forEach((finding, at) => {
+      if (finding === i) { entries[at].setAttribute("aria-current", "true"); entries[at].scrollIntoView({ block: "nearest" }); }
+      else entries[at].removeAttribute("aria-current");
+    });
+  }
+
+  // The finding that is so many after the current one in the list.
+  step(by) {
+    const at = this.shown.indexOf(this.current);
+    const next = at < 0 ? 0 : Math.max(0, Math.min(this.shown.length - 1, at + by));
+    if (this.shown.length) this.choose(this.shown[next]);
+  }
+}
+
+function isHidden(finding) { return finding.suppressed !== null || finding.baseline === "unchanged"; }
+
+function hiddenWord(finding) {
+  if (finding.suppressed !== null) return make("span", {}, "suppressed");
+  return finding.baseline === "unchanged" ? make("span", {}, "known") : null;
+}
