@@ -193,7 +193,7 @@ try {
     const { page } = big;
     await page.locator(".player").waitFor();
     const total = Number((await step(page)).match(/of ([\d,]+)/)[1].replaceAll(",", ""));
-    assert.ok(total > 90000, `${total} steps`);
+    assert.ok(total > 100000, `${total} steps`);
     assert.ok(await count(page, ".row") < 400, "folded");
     await page.keyboard.press("Home");
     for (let i = 0; i < 20; i++) await page.keyboard.press("ArrowRight");

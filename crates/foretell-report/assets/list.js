@@ -51,7 +51,7 @@ class List {
     return make("button", {
       type: "button", class: isHidden(finding) ? "hidden-one" : null, "aria-current": i === this.current ? "true" : null,
       onclick: () => this.choose(i),
-    }, make("span", { class: "id" }, make("span", {}, finding.id), hiddenWord(finding), verdict), make("span", {}, ...inCode(finding.headline)));
+    }, make("span", { class: "id" }, make("span", {}, finding.id), traceName(finding), hiddenWord(finding), verdict), make("span", {}, ...inCode(finding.headline)));
   }
 
   select(i) {
@@ -72,6 +72,11 @@ class List {
 }
 
 function isHidden(finding) { return finding.suppressed !== null || finding.baseline === "unchanged"; }
+
+// Which trace, where there are several.
+function traceName(finding) {
+  return DATA.traces.length > 1 ? make("span", {}, DATA.traces[finding.trace].path.split("/").pop()) : null;
+}
 
 function hiddenWord(finding) {
   if (finding.suppressed !== null) return make("span", {}, "suppressed");

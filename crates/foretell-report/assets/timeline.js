@@ -61,7 +61,7 @@ class Timeline {
     const threads = [...new Set([
       ...items.filter((item) => item.step !== undefined).map((item) => trace.thread[this.simulation.rows[item.step]]),
       ...this.blocked.map((row) => trace.thread[row]),
-    ])].sort((a, b) => a - b);
+    ])].sort((a, b) => trace.byThread[a][0] - trace.byThread[b][0]);
     const columns = `3.2rem repeat(${Math.max(1, threads.length)}, minmax(6.5rem, 1fr))`;
     const head = make("div", { class: "head" }, make("span"), ...threads.map((thread) => make("span", {}, trace.names[thread])));
     head.style.gridTemplateColumns = columns;
@@ -104,7 +104,7 @@ class Timeline {
     const cell = make("button", {
       type: "button", tabindex: "-1", class: `event mono${marked ? " mark" : ""}${note ? " blocked" : ""}`,
       onclick: () => { const at = this.view.witness.stepOf.get(row); if (at !== undefined) this.view.go(at + 1); },
-    }, label.text, label.was !== null ? make("span", { class: "was" }, ` was ${label.was}`) : null);
+    }, ...breakable(label.text), label.was !== null ? make("span", { class: "was" }, ` was ${label.was}`) : null);
     const frames = trace.stack(row).map((f) => [f.function, f.place].filter(Boolean).join(" at "));
     const about = this.view.finding.notes.filter((n) => n.row === row).map((n) => n.text);
     const lines = [
@@ -187,6 +187,12 @@ class Timeline {
     }
     return edges;
   }
+}
+
+// Text that may be broken after a bracket, where there is no room for all of it.
+function breakable(text) {
+  const at = text.indexOf("(") + 1;
+  return at > 0 ? [text.slice(0, at), make("wbr"), text.slice(at)] : [text];
 }
 
 // From the edge of one box to the edge of another one below it, in another lane.

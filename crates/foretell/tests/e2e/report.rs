@@ -93,14 +93,6 @@ nondeterminism             2           2           0
 }
 
 #[test]
-fn the_readme_shows_what_is_predicted() {
-    let trace = repository("examples/traces/bank.std");
-    let out = foretell(["predict", text(&trace), "--analyses", "atomicity,nondeterminism"]);
-    let first = out.stdout.split("\n\nnondeterminism").next().unwrap();
-    assert!(read(&repository("README.md")).contains(first), "README.md is out of date:\n{first}");
-}
-
-#[test]
 fn without_the_trace_there_are_headlines_and_a_note() {
     let files = Files::new();
     let findings = files.add(
