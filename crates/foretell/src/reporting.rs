@@ -121,11 +121,6 @@ impl ReportOptions {
         Ok(Sources::new(roots))
     }
 
-    /// Whether to show what is suppressed or known.
-    pub(crate) fn hidden(&self) -> bool {
-        self.show_suppressed
-    }
-
     /// How to show findings on this terminal.
     pub(crate) fn look(&self, terminal: &Terminal) -> Look {
         Look { fold: !self.full, hidden: self.show_suppressed, ..terminal.look() }
@@ -164,6 +159,13 @@ impl Reporting {
     /// The source of the program.
     pub(crate) fn sources(&self) -> &Sources {
         &self.sources
+    }
+
+    /// Whether a finding is to be shown on the terminal.
+    pub(crate) fn wants(&self, finding: &Finding) -> bool {
+        let only = &self.options.only;
+        (self.options.show_suppressed || finding.is_shown())
+            && (only.is_empty() || only.contains(&finding.id))
     }
 
     /// Marks the findings that are not to be shown.

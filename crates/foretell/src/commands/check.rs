@@ -120,6 +120,8 @@ impl Check {
         report.finish(terminal)?;
         if shown == 0 {
             writeln!(terminal, "nothing was predicted")?;
+        } else {
+            self.say_how_to_replay(terminal)?;
         }
         Ok(if shown == 0 { Status::Clean } else { Status::Found })
     }
@@ -131,11 +133,7 @@ impl Check {
         for source in &self.sources {
             std::fs::metadata(source).map_err(Failure::file(source))?;
         }
-        let is_cpp = |source: &PathBuf| {
-            let extension = source.extension().and_then(|e| e.to_str());
-            extension.is_some_and(|e| ["cc", "cpp", "cxx", "C", "c++", "cp"].contains(&e))
-        };
-        let cpp = self.sources.iter().any(is_cpp);
+        let cpp = self.sources.iter().any(|source| is_cpp(source));
         let language = if cpp { Language::Cpp } else { Language::C };
         let program = directory.join("program");
         let mut arguments: Vec<OsString> =
@@ -182,7 +180,7 @@ impl Check {
         let mut worth = file.clone();
         worth.findings = shown.iter().map(|(i, _)| file.findings[*i].clone()).collect();
         report.collect(&worth, Some(trace));
-        shown.retain(|(i, _)| self.report.hidden() || file.findings[*i].is_shown());
+        shown.retain(|(i, _)| report.wants(&file.findings[*i]));
         self.show(terminal, report, &file, trace, &shown)?;
         if first {
             if self.output.is_some() {
@@ -194,7 +192,24 @@ impl Check {
                     .write(terminal, |mut out| file.write(&mut out))?;
             }
         }
-        Ok(shown.len())
+        Ok(shown.iter().filter(|(i, _)| file.findings[*i].is_shown()).count())
+    }
+
+    /// How to replay without `check`, once for all findings.
+    fn say_how_to_replay(&self, terminal: &mut Terminal) -> Result<(), Failure> {
+        if java::of(&self.sources).is_some() {
+            return Ok(());
+        }
+        let compiler = if self.sources.iter().any(|s| is_cpp(s)) { "c++" } else { "cc" };
+        let sources: Vec<String> = self.sources.iter().map(|s| s.display().to_string()).collect();
+        writeln!(
+            terminal,
+            "to replay one by itself, or under gdb:\n  foretell {compiler} -g -pthread -o program {}\n  \
+             foretell record -o run.ft -- ./program\n  foretell predict run.ft --json run.json\n  \
+             foretell replay run.ft ID [--gdb] -- ./program",
+            sources.join(" ")
+        )?;
+        Ok(())
     }
 
     fn predict(&self, path: &Path, trace: &Trace) -> Result<Findings, Failure> {
@@ -289,4 +304,10 @@ impl Check {
         }
         Ok(())
     }
+}
+
+/// Whether a source is C++: by its name.
+fn is_cpp(source: &Path) -> bool {
+    let extension = source.extension().and_then(|e| e.to_str());
+    extension.is_some_and(|e| ["cc", "cpp", "cxx", "C", "c++", "cp"].contains(&e))
 }
