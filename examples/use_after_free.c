@@ -1,5 +1,5 @@
 /* The main thread frees a job without waiting for the worker: a use after free. Freeing is a write to all
- * that was freed, so it is a race like any other; in the replay the worker reads what is left. */
+ * that was freed, so it is a race like any other; the replay shows where the memory was used, allocated and freed. */
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdlib.h>

@@ -9,6 +9,7 @@ mod blocks;
 mod calls;
 mod driver;
 mod error;
+mod freed;
 mod granules;
 mod hold;
 mod java;

@@ -7,6 +7,7 @@ use foretell_rt_format::{Log, Record, WaitingFor};
 use rustc_hash::FxHashMap;
 
 use crate::calls::Stack;
+use crate::freed::Freed;
 use crate::launch::Run;
 use crate::symbols::Symbols;
 use crate::{Error, java};
@@ -34,6 +35,11 @@ pub enum Verdict {
     Hang {
         /// For so long.
         seconds: u64,
+    },
+    /// It used memory that it had freed.
+    UseAfterFree {
+        /// Where, and where it was allocated and freed.
+        message: String,
     },
     /// Threads wait for each other for ever.
     Deadlock {
@@ -70,6 +76,7 @@ impl Verdict {
             Verdict::OutputDiffers => "output",
             Verdict::ExitStatus { .. } => "status",
             Verdict::Hang { .. } => "hang",
+            Verdict::UseAfterFree { .. } => "use-after-free",
             Verdict::Deadlock { .. } => "deadlock",
             Verdict::Assertion { .. } => "assertion",
             Verdict::Exception { .. } => "exception",
@@ -94,6 +101,7 @@ impl fmt::Display for Verdict {
                 write!(f, "exit status {got} instead of {expected}")
             }
             Verdict::Hang { seconds } => write!(f, "did not end within {seconds} seconds"),
+            Verdict::UseAfterFree { message } => f.write_str(message),
             Verdict::Deadlock { threads } => {
                 let numbers: Vec<String> = threads.iter().map(u32::to_string).collect();
                 match numbers.split_last() {
@@ -143,6 +151,11 @@ pub fn judge(run: &Run, reference: &Reference, seconds: u64) -> Result<Verdict, 
     }
     if let Some(threads) = end.deadlock {
         return Ok(Verdict::Deadlock { threads });
+    }
+    let crashed = !run.timed_out && run.status.signal().is_some();
+    if let (Some(message), false) = (end.use_after_free, crashed && run.ended() != reference.ended)
+    {
+        return Ok(Verdict::UseAfterFree { message });
     }
     if run.timed_out {
         return Ok(Verdict::Hang { seconds });
@@ -202,6 +215,8 @@ fn judge_java(run: &Run, reference: &Reference, seconds: u64) -> Result<Verdict,
 struct End {
     departure: Option<String>,
     deadlock: Option<Vec<u32>>,
+    /// The first one, in words.
+    use_after_free: Option<String>,
     /// Function and place of the signal that ended it.
     crash: Option<(Option<String>, Option<String>)>,
 }
@@ -211,11 +226,16 @@ impl End {
         let mut end = End::default();
         let mut symbols = Symbols::default();
         let mut stacks: FxHashMap<u32, Stack> = FxHashMap::default();
+        let mut freed = Freed::default();
         // The last code address of each thread: where it was when a library function gave up.
         let mut last = FxHashMap::default();
         for entry in log.events().map_while(Result::ok) {
             if let Some(pc) = entry.record.pc() {
                 last.insert(entry.thread, pc);
+            }
+            if end.use_after_free.is_none() {
+                let around = stacks.get(&entry.thread).and_then(Stack::innermost);
+                end.use_after_free = freed.take(&entry, around, &mut symbols);
             }
             match entry.record {
                 Record::Module { bias, start, end, path, .. } => {

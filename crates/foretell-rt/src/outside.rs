@@ -17,8 +17,8 @@ impl Drop for Back {
     }
 }
 
-/// Performs `f` without the baton. While a schedule is replayed the thread keeps it: the others
-/// run when the schedule says so.
+/// Performs `f` without the baton. While a schedule is replayed, too: what ends the call may be what another
+/// thread does in its next steps.
 pub(crate) unsafe fn call<R>(
     t: *mut Thread,
     name: &'static str,
@@ -28,12 +28,6 @@ pub(crate) unsafe fn call<R>(
     // SAFETY: `t` is the calling thread and holds the baton.
     unsafe {
         if (*t).parallel {
-            return f();
-        }
-        let replayed = sched::LOCK.with(|| sched::sched().replay.active);
-        (*t).call = name;
-        (*t).pc = pc;
-        if replayed {
             return f();
         }
         thread::put(t, &Record::Call { pc: pc as u64, name: name.as_bytes() });

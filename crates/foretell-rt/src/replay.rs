@@ -2,8 +2,9 @@
 //!
 //! While the schedule lasts, the thread of the current step holds the baton and runs up to the
 //! step's ordinal; kind and code location are compared before the step runs. It keeps the baton
-//! through the step, and gives it away at its next hook, or where it blocks or ends. The first
-//! difference ends the program loudly. After the last step the seeded scheduler takes over.
+//! through the step, and gives it away at its next hook, or where it blocks or ends, or goes into a call of
+//! the system that may block. The first difference ends the program loudly. After the last step the seeded
+//! scheduler takes over.
 
 use crate::log;
 use crate::sched::{Sched, situation};
@@ -154,8 +155,9 @@ unsafe fn stuck_line(s: &Sched, t: *mut Thread) -> String {
     }
 }
 
-/// The thread that the current step names; it can run, or the program departs.
-pub(crate) unsafe fn next(s: &mut Sched) -> *mut Thread {
+/// The thread that the current step names; it can run, or the program departs. None while it is in a call
+/// of the system: nobody runs until it is back.
+pub(crate) unsafe fn next(s: &mut Sched) -> Option<*mut Thread> {
     // SAFETY: the scheduler's lock is held; the caller held the baton.
     unsafe {
         let me = s.get(s.current);
@@ -181,7 +183,7 @@ pub(crate) unsafe fn next(s: &mut Sched) -> *mut Thread {
             let got = format!("thread {} has ended", step.thread);
             depart(s, me, &got);
         }
-        t
+        ((*t).state != State::Outside).then_some(t)
     }
 }
 

@@ -439,6 +439,7 @@ fn no_room_for_the_log() {
     let output = std::process::Command::new("bash")
         .args(["-c", &script])
         .env("FORETELL_LOG", &log)
+        .env("LD_LIBRARY_PATH", common::library_dir())
         .output()
         .expect("it runs");
     assert_eq!(output.status.code(), Some(0));

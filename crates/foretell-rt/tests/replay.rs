@@ -2,46 +2,11 @@
 
 mod common;
 
-use common::{Program, Run};
-use foretell_rt_format::{
-    AccessKind, DEPARTURE_STATUS, Entry, Kind, Record, Schedule, Step, SyncKind, ThreadOrigin,
-};
+use common::{Program, Run, replay, schedule};
+use foretell_rt_format::{AccessKind, DEPARTURE_STATUS, Entry, Kind, Record, Schedule, SyncKind};
 
 /// Hardly a preemption: what the program does by itself.
 const CALM: [(&str, &str); 1] = [("FORETELL_QUANTUM", "100000")];
-
-/// The schedule that follows these records of a log.
-fn schedule(run: &Run, chosen: &[Entry<'_>]) -> Schedule {
-    let mut schedule = Schedule::default();
-    let mut modules = Vec::new();
-    for e in run.entries() {
-        match e.record {
-            Record::Module { bias, start, end, path, .. } => {
-                schedule.modules.push(String::from_utf8_lossy(path).into_owned());
-                modules.push((bias, start, end));
-            }
-            Record::Create { thread, nth, .. } => {
-                schedule.threads.push(ThreadOrigin { thread, parent: e.thread, nth });
-            }
-            _ => {}
-        }
-    }
-    for e in chosen {
-        let (Some(kind), Some(pc)) = (e.record.kind(), e.record.pc()) else { continue };
-        let module = modules.iter().position(|&(_, start, end)| (start..end).contains(&pc));
-        let place = module.map(|m| (m as u32, pc - modules[m].0));
-        schedule.steps.push(Step { thread: e.thread, ordinal: e.ordinal, kind, place });
-    }
-    schedule
-}
-
-fn replay(program: &Program, schedule: &Schedule) -> Run {
-    let path = program.path("schedule");
-    std::fs::write(&path, schedule.to_string()).expect("a file");
-    let path = path.to_string_lossy().into_owned();
-    let variables = [("FORETELL_MODE", "replay"), ("FORETELL_SCHEDULE", path.as_str())];
-    program.record(&variables, &[])
-}
 
 /// The records of one thread, counted ones only.
 fn of_thread<'a>(run: &'a Run, thread: u32) -> Vec<Entry<'a>> {
@@ -50,11 +15,11 @@ fn of_thread<'a>(run: &'a Run, thread: u32) -> Vec<Entry<'a>> {
 
 #[test]
 fn a_recorded_run_replays_as_itself() {
-    for name in ["counter.c", "waiters.c", "inverted_locks.c", "check_then_use.c"] {
+    for name in ["counter.c", "waiters.c", "inverted_locks.c", "check_then_use.c", "pipes.c"] {
         let program = Program::build(name);
         let recorded = program.record(&[("FORETELL_SEED", "5")], &[]);
         let all = recorded.entries();
-        let replayed = replay(&program, &schedule(&recorded, &all));
+        let replayed = replay(&program, &schedule(&recorded, &all), &[]);
         assert_eq!(replayed.stderr(), "", "{name}");
         assert_eq!(replayed.stdout(), recorded.stdout(), "{name}");
         assert_eq!(replayed.output.status, recorded.output.status, "{name}");
@@ -85,7 +50,7 @@ fn the_clearing_comes_between_check_and_use() {
     steps.extend(user[1..3].iter().cloned());
     let schedule = schedule(&recorded, &steps);
     for _ in 0..20 {
-        let run = replay(&program, &schedule);
+        let run = replay(&program, &schedule, &[]);
         assert_eq!(run.signal(), Some(libc::SIGSEGV), "{}", run.stderr());
         let crash = |r: &Record<'_>| matches!(r, Record::Crash { signal: 11, addr: 0, .. });
         assert_eq!(run.count(crash), 1);
@@ -106,7 +71,7 @@ fn locks_are_taken_crosswise() {
     steps.push(of_thread(&recorded, 2)[0].clone());
     let schedule = schedule(&recorded, &steps);
     for _ in 0..20 {
-        let run = replay(&program, &schedule);
+        let run = replay(&program, &schedule, &[]);
         assert_eq!(run.signal(), Some(libc::SIGABRT));
         assert!(run.stderr().starts_with("foretell: deadlock: "), "{}", run.stderr());
         let deadlock = run.entries().into_iter().find_map(|e| match e.record {
@@ -131,7 +96,7 @@ fn the_schedule_chooses_who_is_woken_and_who_times_out() {
             .collect()
     };
     assert_eq!(woken(&recorded).len(), 2);
-    let replayed = replay(&program, &schedule(&recorded, &recorded.entries()));
+    let replayed = replay(&program, &schedule(&recorded, &recorded.entries()), &[]);
     assert_eq!(woken(&replayed), woken(&recorded));
     let timed_out = |r: &Record<'_>| matches!(r, Record::Sync { kind: SyncKind::TimedOut, .. });
     assert_eq!(replayed.count(timed_out), 1);
@@ -145,7 +110,7 @@ fn departures_are_loud() {
     let departs = |change: &dyn Fn(&mut Schedule), words: &str| {
         let mut bad = good.clone();
         change(&mut bad);
-        let run = replay(&program, &bad);
+        let run = replay(&program, &bad, &[]);
         assert_eq!(run.output.status.code(), Some(DEPARTURE_STATUS), "{words}: {}", run.stderr());
         assert!(run.stderr().contains("replay departed from the schedule"), "{}", run.stderr());
         assert!(run.stderr().contains(words), "{words}: {}", run.stderr());

@@ -199,7 +199,10 @@ impl Sched {
                 replay::over(self);
             }
             if self.replay.active {
-                let next = replay::next(self);
+                let Some(next) = replay::next(self) else {
+                    self.current = NONE;
+                    return None;
+                };
                 self.take((*next).index);
                 return Some(self.hand(next));
             }

@@ -43,7 +43,7 @@ pub(crate) unsafe fn describe(s: &Sched, b: &Blocked) -> String {
     let held = b.owner.map_or(String::new(), |o| format!(", held by {}", name(o)));
     let object = b.object;
     let doing = match b.what {
-        WaitingFor::Runnable if s.current == b.thread => "runs".to_owned(),
+        WaitingFor::Runnable if s.current == b.thread => format!("runs{}", in_system_call(s, b)),
         WaitingFor::Runnable => "can run".to_owned(),
         WaitingFor::Lock => format!("waits for the lock at {object:#x}{held}"),
         WaitingFor::ReadLock => format!("waits to read-lock {object:#x}{held}"),
@@ -62,6 +62,22 @@ pub(crate) unsafe fn describe(s: &Sched, b: &Blocked) -> String {
         }
     };
     format!("{} {doing} ({})", name(b.thread), crate::modules::place(b.pc as usize))
+}
+
+/// The system call that a thread with the baton is in, unknown to the scheduler.
+fn in_system_call(s: &Sched, b: &Blocked) -> String {
+    let t = s.get(b.thread);
+    if t.is_null() {
+        return String::new();
+    }
+    // SAFETY: threads live as long as the process.
+    let path = format!("/proc/self/task/{}/syscall", unsafe { (*t).tid });
+    let content = sys::read_file(path.as_bytes());
+    let number = content.split(|b| *b == b' ').next().map(String::from_utf8_lossy);
+    match number.and_then(|n| n.parse::<u32>().ok()) {
+        Some(number) => format!(", in system call {number}"),
+        None => String::new(),
+    }
 }
 
 /// Nobody can ever run again: says so and ends the program as `abort` would.

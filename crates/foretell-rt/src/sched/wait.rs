@@ -218,7 +218,12 @@ pub(crate) unsafe fn come_back(t: *mut Thread) {
         } else {
             (*t).state = State::Runnable;
             s.runnable.push((*t).index);
+            // A schedule may have waited for this thread, or for one that comes back later.
+            let next = if s.current == NONE { s.pass() } else { None };
             LOCK.unlock();
+            if let Some(next) = next {
+                next.wake();
+            }
             wait_turn(t);
         }
     }

@@ -1,7 +1,7 @@
 //! Compiles little C programs, runs them under the runtime, reads their logs.
 #![allow(dead_code)] // not every test file uses everything
 
-use foretell_rt_format::{Entry, Log, Record};
+use foretell_rt_format::{Entry, Log, Record, Schedule, Step, ThreadOrigin};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -75,7 +75,8 @@ impl Program {
 
     /// Runs it without recording.
     pub(crate) fn native(&self, args: &[&str]) -> Output {
-        Command::new(&self.exe).args(args).output().expect("it runs")
+        let mut command = Command::new(&self.exe);
+        command.args(args).env("LD_LIBRARY_PATH", library_dir()).output().expect("it runs")
     }
 
     /// Records a run with these variables set.
@@ -87,6 +88,8 @@ impl Program {
             .arg("-R")
             .arg(&self.exe)
             .args(args)
+            // Cargo names a directory in which an older one may be.
+            .env("LD_LIBRARY_PATH", library_dir())
             .env("FORETELL_LOG", &log)
             .env("FORETELL_QUANTUM", "20")
             .env("FORETELL_WATCHDOG_SECS", "5")
@@ -139,4 +142,39 @@ impl Run {
     pub(crate) fn count(&self, f: impl Fn(&Record<'_>) -> bool) -> usize {
         self.entries().iter().filter(|e| f(&e.record)).count()
     }
+}
+
+/// The schedule that follows these records of a log.
+pub(crate) fn schedule(run: &Run, chosen: &[Entry<'_>]) -> Schedule {
+    let mut schedule = Schedule::default();
+    let mut modules = Vec::new();
+    for e in run.entries() {
+        match e.record {
+            Record::Module { bias, start, end, path, .. } => {
+                schedule.modules.push(String::from_utf8_lossy(path).into_owned());
+                modules.push((bias, start, end));
+            }
+            Record::Create { thread, nth, .. } => {
+                schedule.threads.push(ThreadOrigin { thread, parent: e.thread, nth });
+            }
+            _ => {}
+        }
+    }
+    for e in chosen {
+        let (Some(kind), Some(pc)) = (e.record.kind(), e.record.pc()) else { continue };
+        let module = modules.iter().position(|&(_, start, end)| (start..end).contains(&pc));
+        let place = module.map(|m| (m as u32, pc - modules[m].0));
+        schedule.steps.push(Step { thread: e.thread, ordinal: e.ordinal, kind, place });
+    }
+    schedule
+}
+
+/// Drives the program along a schedule, with further variables set.
+pub(crate) fn replay(program: &Program, schedule: &Schedule, more: &[(&str, &str)]) -> Run {
+    let path = program.path("schedule");
+    std::fs::write(&path, schedule.to_string()).expect("a file");
+    let path = path.to_string_lossy().into_owned();
+    let mut variables = vec![("FORETELL_MODE", "replay"), ("FORETELL_SCHEDULE", path.as_str())];
+    variables.extend(more);
+    program.record(&variables, &[])
 }
