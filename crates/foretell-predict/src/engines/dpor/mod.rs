@@ -30,7 +30,7 @@ use foretell_model::Structure;
 use foretell_trace::Model;
 
 use self::program::Program;
-use self::search::{NODE_BUDGET, Search};
+use self::search::{BOUNDED, NODE_BUDGET, Search};
 use self::state::Machine;
 use crate::engine::{Effort, Engine};
 use crate::query::{Limit, Query, Verdict};
@@ -65,6 +65,47 @@ impl<'s> DporEngine<'s> {
     }
 }
 
+/// Context bounds to try when a search does not end soon, with the states to spend on each: most findings need few
+/// switches, and a depth-first search sees many interleavings that differ only near their end before it
+/// changes anything near the beginning.
+const PASSES: [(Option<u32>, u64); 4] =
+    [(None, 4_000), (Some(1), 10_000), (Some(2), 20_000), (Some(4), 40_000)];
+
+impl DporEngine<'_> {
+    /// Searches, at first in narrower ways; only a search without bound may say "impossible".
+    fn search(&mut self, machine: &Machine<'_, '_>, limit: &Limit<'_>) -> Verdict {
+        let DporOptions { context_bound, nodes } = self.options;
+        let narrow = PASSES.iter().filter(|(_, most)| context_bound.is_none() && *most < nodes);
+        for &(bound, most) in narrow {
+            let verdict = self.pass(machine, bound, most, limit);
+            let goes_on = matches!(&verdict, Verdict::Undecided(reason) if is_narrow(reason));
+            if !goes_on {
+                return verdict;
+            }
+        }
+        self.pass(machine, context_bound, nodes, limit)
+    }
+
+    fn pass(
+        &mut self,
+        machine: &Machine<'_, '_>,
+        bound: Option<u32>,
+        nodes: u64,
+        limit: &Limit<'_>,
+    ) -> Verdict {
+        let mut search = Search::new(machine, bound, nodes);
+        let verdict = search.run(limit);
+        self.effort.interleavings += search.explored.interleavings;
+        self.effort.nodes += search.explored.nodes;
+        verdict
+    }
+}
+
+/// Whether a search ended because it was a narrow one.
+fn is_narrow(reason: &str) -> bool {
+    reason == NODE_BUDGET || reason == BOUNDED
+}
+
 impl Engine for DporEngine<'_> {
     fn name(&self) -> &'static str {
         "dpor"
@@ -82,10 +123,7 @@ impl Engine for DporEngine<'_> {
         let machine = Machine::new(&program);
         self.effort.encoding += started.elapsed();
         let started = Instant::now();
-        let mut search = Search::new(&machine, self.options.context_bound, self.options.nodes);
-        let verdict = search.run(limit);
-        self.effort.interleavings += search.explored.interleavings;
-        self.effort.nodes += search.explored.nodes;
+        let verdict = self.search(&machine, limit);
         self.effort.solving += started.elapsed();
         if let Verdict::Undecided(reason) = &verdict {
             self.effort.time_outs += u64::from(reason == "time limit");

@@ -4,19 +4,21 @@
 //! there, until one of them runs a step that its own depends on: until then its step could as well
 //! come first, and that has been tried.
 //!
-//! *States.* A state that was visited is not visited again, but for the threads that slept then and do not now
-//! (Godefroid's combination of the two: the sleep set is remembered with the state, and shrinks). This is exact
-//! because a state's persistent set depends on the state alone and because no interleaving comes back to a
-//! state: every step adds an event.
+//! *States.* A state that was visited is not visited again, whoever slept then. A state that the search has left
+//! has no continuation that shows what is asked for. For take one, τ. Its first step that belongs to the state's
+//! persistent set can be moved to the front (or one of the set can be put there, if τ has none). If that thread
+//! did not sleep, the state after it was visited and left before, and the rest of τ is a continuation of it. If it
+//! slept, it was tried in an earlier state of the way here, and what it led to was left; the steps from there
+//! to here are independent of it, so they, and then the rest of τ, are a continuation of that one. Either way it is
+//! a state that was left earlier. And a known state has always been left: every step adds an event, so no
+//! way comes back to a state that it has been in.
 //!
 //! *Context bound.* Switches that are not significant are counted (the SMT-versus-DPOR paper's section 3.3): a
 //! switch is free if the thread before cannot go on, or its next read would see something else than in the
 //! trace. The count is then part of the state. What the bound cuts off makes a "no" a "bounded".
 
-use std::collections::hash_map::Entry;
-
 use foretell_trace::EventId;
-use rustc_hash::FxHashMap;
+use rustc_hash::FxHashSet;
 
 use super::persistent::{Persistent, dependent};
 use super::state::{Machine, State, Status};
@@ -36,16 +38,6 @@ impl Threads {
             self.0.resize(t / 64 + 1, 0);
         }
         self.0[t / 64] |= 1 << (t % 64);
-    }
-
-    fn is_subset(&self, other: &Threads) -> bool {
-        let other = other.0.iter().copied().chain(std::iter::repeat(0));
-        self.0.iter().zip(other).all(|(a, b)| a & !b == 0)
-    }
-
-    fn intersect(&mut self, other: &Threads) {
-        let other = other.0.iter().copied().chain(std::iter::repeat(0));
-        self.0.iter_mut().zip(other).for_each(|(a, b)| *a &= b);
     }
 
     fn iter(&self) -> impl Iterator<Item = usize> {
@@ -88,8 +80,8 @@ pub(super) struct Search<'m, 'p, 's> {
     bound: Option<u32>,
     nodes: u64,
     persistent: Persistent,
-    /// By core (and, with a context bound, last thread and switches): who slept.
-    known: FxHashMap<Box<[u32]>, Threads>,
+    /// Cores, with a context bound also last thread and switches.
+    known: FxHashSet<Box<[u32]>>,
     stack: Vec<Frame>,
     schedule: Vec<EventId>,
     bounded: bool,
@@ -103,7 +95,7 @@ impl<'m, 'p, 's> Search<'m, 'p, 's> {
             bound,
             nodes,
             persistent: Persistent::default(),
-            known: FxHashMap::default(),
+            known: FxHashSet::default(),
             stack: Vec::new(),
             schedule: Vec::new(),
             bounded: false,
@@ -180,27 +172,12 @@ impl<'m, 'p, 's> Search<'m, 'p, 's> {
         if self.bound.is_some() {
             key.extend([last.map_or(0, |t| t as u32 + 1), switches]);
         }
-        let mut sleep = sleep;
-        let todo = match self.known.entry(key.into_boxed_slice()) {
-            Entry::Vacant(new) => {
-                new.insert(sleep.clone());
-                let mut todo = self.persistent.of(self.machine, &state);
-                todo.retain(|&t| !sleep.contains(t));
-                todo
-            }
-            Entry::Occupied(mut known) => {
-                let slept = known.get_mut();
-                if slept.is_subset(&sleep) {
-                    self.explored.interleavings += 1;
-                    return false;
-                }
-                let mut todo = self.persistent.of(self.machine, &state);
-                todo.retain(|&t| slept.contains(t) && !sleep.contains(t));
-                sleep.intersect(slept);
-                *slept = sleep.clone();
-                todo
-            }
-        };
+        if !self.known.insert(key.into_boxed_slice()) {
+            self.explored.interleavings += 1;
+            return false;
+        }
+        let mut todo = self.persistent.of(self.machine, &state);
+        todo.retain(|&t| !sleep.contains(t));
         self.stack.push(Frame {
             state,
             sleep,
