@@ -30,7 +30,7 @@ use foretell_model::Structure;
 use foretell_trace::Model;
 
 use self::program::Program;
-use self::search::{BOUNDED, NODE_BUDGET, Search};
+use self::search::{NODE_BUDGET, Search};
 use self::state::Machine;
 use crate::engine::{Effort, Engine};
 use crate::query::{Limit, Query, Verdict};
@@ -65,45 +65,46 @@ impl<'s> DporEngine<'s> {
     }
 }
 
-/// Context bounds to try when a search does not end soon, with the states to spend on each: most findings need few
-/// switches, and a depth-first search sees many interleavings that differ only near their end before it
-/// changes anything near the beginning.
-const PASSES: [(Option<u32>, u64); 4] =
-    [(None, 4_000), (Some(1), 10_000), (Some(2), 20_000), (Some(4), 40_000)];
+/// Where a path or a cycle is asked for: how many accesses around the block to look at, and the states to spend on
+/// that. A depth-first search sees many interleavings that differ only near their end before it changes
+/// anything near the beginning, and what is near the block has a much smaller cone.
+const CLOSE: [(usize, u64); 2] = [(8, 4_000), (24, 20_000)];
 
 impl DporEngine<'_> {
-    /// Searches, at first in narrower ways; only a search without bound may say "impossible".
-    fn search(&mut self, machine: &Machine<'_, '_>, limit: &Limit<'_>) -> Verdict {
-        let DporOptions { context_bound, nodes } = self.options;
-        let narrow = PASSES.iter().filter(|(_, most)| context_bound.is_none() && *most < nodes);
-        for &(bound, most) in narrow {
-            let verdict = self.pass(machine, bound, most, limit);
-            let goes_on = matches!(&verdict, Verdict::Undecided(reason) if is_narrow(reason));
-            if !goes_on {
+    /// Searches; for a path or a cycle at first close to the block, where a witness is one but "no" says nothing.
+    fn search(&mut self, query: &Query, limit: &Limit<'_>) -> Verdict {
+        let started = Instant::now();
+        let Some(whole) = Program::new(self.structure, query, usize::MAX) else {
+            self.effort.encoding += started.elapsed();
+            return Verdict::Impossible;
+        };
+        self.effort.encoding += started.elapsed();
+        for (accesses, nodes) in CLOSE {
+            if whole.outside <= accesses || nodes >= self.options.nodes {
+                break;
+            }
+            let started = Instant::now();
+            let close = Program::new(self.structure, query, accesses);
+            self.effort.encoding += started.elapsed();
+            if let Some(close) = close
+                && let verdict @ Verdict::Witness(_) = self.pass(&close, nodes, limit)
+            {
                 return verdict;
             }
         }
-        self.pass(machine, context_bound, nodes, limit)
+        self.pass(&whole, self.options.nodes, limit)
     }
 
-    fn pass(
-        &mut self,
-        machine: &Machine<'_, '_>,
-        bound: Option<u32>,
-        nodes: u64,
-        limit: &Limit<'_>,
-    ) -> Verdict {
-        let mut search = Search::new(machine, bound, nodes);
+    fn pass(&mut self, program: &Program<'_>, nodes: u64, limit: &Limit<'_>) -> Verdict {
+        let started = Instant::now();
+        let machine = Machine::new(program);
+        let mut search = Search::new(&machine, self.options.context_bound, nodes);
         let verdict = search.run(limit);
         self.effort.interleavings += search.explored.interleavings;
         self.effort.nodes += search.explored.nodes;
+        self.effort.solving += started.elapsed();
         verdict
     }
-}
-
-/// Whether a search ended because it was a narrow one.
-fn is_narrow(reason: &str) -> bool {
-    reason == NODE_BUDGET || reason == BOUNDED
 }
 
 impl Engine for DporEngine<'_> {
@@ -115,16 +116,7 @@ impl Engine for DporEngine<'_> {
         if self.structure.model == Model::Symbolic {
             return Verdict::Undecided("dpor does not know the symbolic model".to_owned());
         }
-        let started = Instant::now();
-        let Some(program) = Program::new(self.structure, query) else {
-            self.effort.encoding += started.elapsed();
-            return Verdict::Impossible;
-        };
-        let machine = Machine::new(&program);
-        self.effort.encoding += started.elapsed();
-        let started = Instant::now();
-        let verdict = self.search(&machine, limit);
-        self.effort.solving += started.elapsed();
+        let verdict = self.search(query, limit);
         if let Verdict::Undecided(reason) = &verdict {
             self.effort.time_outs += u64::from(reason == "time limit");
             self.effort.memory_outs += u64::from(reason == NODE_BUDGET);

@@ -171,6 +171,8 @@ pub(super) struct Program<'s> {
     pub(super) classes: Classes,
     /// By variable of the goal: the first position of a part inside the block, and of one that writes.
     pub(super) inside: Vec<(u32, u32)>,
+    /// How many accesses outside the block are part of the goal.
+    pub(super) outside: usize,
 }
 
 /// How a state's cell holds a last write.
@@ -183,10 +185,15 @@ pub(super) fn cell_of(write: Option<EventId>) -> u32 {
 pub(super) const SPOILT: u32 = u32::MAX;
 
 impl<'s> Program<'s> {
-    /// The program of a query; `None` if no interleaving can be what it asks for.
-    pub(super) fn new(structure: &'s Structure<'s>, query: &Query) -> Option<Self> {
+    /// The program of a query; `None` if no interleaving can be what it asks for. Of a path or a cycle only this
+    /// many accesses outside the block are looked at, those closest to it in the trace.
+    pub(super) fn new(
+        structure: &'s Structure<'s>,
+        query: &Query,
+        accesses: usize,
+    ) -> Option<Self> {
         let query = with_what_a_goal_runs(structure, query)?;
-        let parts = parts(structure, query.goal);
+        let parts = parts(structure, query.goal, accesses);
         let steps = steps_of(structure, query.goal, &parts);
         let bounds = Bounds::of_steps(structure, &query, &steps)?;
         Some(Builder::new(structure, &query, &bounds, parts).build())
@@ -209,35 +216,54 @@ fn with_what_a_goal_runs(structure: &Structure<'_>, query: &Query) -> Option<Que
     Some(query)
 }
 
-/// The accesses that may be on a path or a cycle, with their part in it.
-fn parts(structure: &Structure<'_>, goal: Goal) -> FxHashMap<EventId, Part> {
+/// The accesses that may be on a path or a cycle, with their part in it; outside the block at most `most`.
+fn parts(structure: &Structure<'_>, goal: Goal, most: usize) -> FxHashMap<EventId, Part> {
     let (block, transactions) = match goal {
         Goal::Path(block) => (block, false),
         Goal::Cycle(block) => (block, true),
         _ => return FxHashMap::default(),
     };
-    let reach = Reach::around(structure, block, transactions);
-    let own = structure.blocks.get(block).thread;
     let inside: FxHashSet<EventId> = ends(structure, block, transactions).into_iter().collect();
+    let mut outside = outside(structure, block, transactions, &inside);
+    if outside.len() > most {
+        let first = inside.iter().min().map_or(0, |e| e.0);
+        let last = inside.iter().max().map_or(0, |e| e.0);
+        let distance = |e: &EventId| first.saturating_sub(e.0).max(e.0.saturating_sub(last));
+        outside.sort_by_key(distance);
+        outside.truncate(most);
+    }
+    let mut events: Vec<EventId> = inside.iter().copied().chain(outside).collect();
+    events.sort_unstable();
     let mut last_of: FxHashMap<EventId, EventId> = FxHashMap::default();
     let mut parts: FxHashMap<EventId, Part> = FxHashMap::default();
-    for e in structure.trace.ids() {
-        let is_inside = inside.contains(&e);
-        let outside = !is_inside
-            && visible_variable(structure.trace, e).is_some()
-            && (transactions || structure.trace.thread(e) != own)
-            && reach.contains(structure, e);
-        if !is_inside && !outside {
-            continue;
-        }
+    for e in events {
         let previous = last_of.insert(transaction(structure, e), e);
         let first = previous.is_none();
         if let Some(part) = previous.and_then(|p| parts.get_mut(&p)) {
             part.last = false;
         }
-        parts.insert(e, Part { inside: is_inside, first, last: true });
+        parts.insert(e, Part { inside: inside.contains(&e), first, last: true });
     }
     parts
+}
+
+/// The accesses outside a block that may be on a path or a cycle.
+fn outside(
+    structure: &Structure<'_>,
+    block: BlockId,
+    transactions: bool,
+    inside: &FxHashSet<EventId>,
+) -> Vec<EventId> {
+    let trace = structure.trace;
+    let reach = Reach::around(structure, block, transactions);
+    let own = structure.blocks.get(block).thread;
+    let may_be = |e: &EventId| {
+        !inside.contains(e)
+            && visible_variable(trace, *e).is_some()
+            && (transactions || trace.thread(*e) != own)
+            && reach.contains(structure, *e)
+    };
+    trace.ids().filter(may_be).collect()
 }
 
 /// The accesses of the block that can be on a path or a cycle.
@@ -362,6 +388,7 @@ impl<'s, 'q> Builder<'s, 'q> {
         let barriers = ordered(parties.collect());
         let classes = Classes::new(&threads);
         let inside = inside(&threads, goal_variables);
+        let outside = self.parts.values().filter(|p| !p.inside).count();
         Program {
             structure: self.structure,
             threads,
@@ -374,6 +401,7 @@ impl<'s, 'q> Builder<'s, 'q> {
             aim,
             classes,
             inside,
+            outside,
         }
     }
 

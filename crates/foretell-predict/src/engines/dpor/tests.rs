@@ -23,7 +23,8 @@ fn for_machines(
             for analysis in Analysis::ALL {
                 let all = candidates(&structure, analysis);
                 for candidate in all.iter().step_by(all.len() / 3 + 1) {
-                    let Some(program) = Program::new(&structure, &candidate.query()) else {
+                    let Some(program) = Program::new(&structure, &candidate.query(), usize::MAX)
+                    else {
                         continue;
                     };
                     let machine = Machine::new(&program);
