@@ -13,7 +13,7 @@
 //! This is a lower bound: notifications, semaphores, barriers and failed try-locks put nothing
 //! in, and a read with several possible writers only what all of them need. Engines decide the rest.
 
-use foretell_trace::{EventId, EventKind, ThreadId, Trace};
+use foretell_trace::{EventId, EventKind, LockId, ThreadId, Trace};
 use rustc_hash::FxHashMap;
 
 use crate::{Chains, Couples, Sections};
@@ -56,6 +56,9 @@ impl MustOrder {
             couples,
             locks,
             writers_of_value: writers_of_value(trace, couples),
+            entered: (0..trace.lock_count())
+                .map(|l| vec![0; locks.of_lock_by_thread(LockId::from_index(l)).len()])
+                .collect(),
             order,
         };
         for e in trace.ids() {
@@ -163,13 +166,28 @@ impl MustOrder {
     /// The latest row of a thread that is not after `time`.
     fn row(&self, thread: ThreadId, time: u32) -> &[u32] {
         let timeline = &self.timelines[thread.index()];
-        // While the trace is swept, it is mostly the last one.
-        let i = match timeline.times.last() {
-            Some(&last) if last <= time => timeline.times.len() - 1,
-            _ => timeline.times.partition_point(|&t| t <= time) - 1,
-        };
+        // While the trace is swept, it is mostly one of the last.
+        let i = partition_near(&timeline.times, timeline.times.len(), |&t| t <= time) - 1;
         &timeline.rows[i * self.threads..(i + 1) * self.threads]
     }
+}
+
+/// `list.partition_point(before)`, fast if it is near `guess`.
+fn partition_near<T>(list: &[T], guess: usize, before: impl Fn(&T) -> bool) -> usize {
+    let guess = guess.min(list.len());
+    let (mut low, mut high, mut step) = (guess, guess, 1);
+    while low > 0 && !before(&list[low - 1]) {
+        high = low - 1;
+        low = low.saturating_sub(step);
+        step *= 2;
+    }
+    step = 1;
+    while high < list.len() && before(&list[high]) {
+        low = high + 1;
+        high = (high + step).min(list.len());
+        step *= 2;
+    }
+    low + list[low..high].partition_point(before)
 }
 
 /// Raises every count of `frontier` but that of thread `skip` to that of `row`.
@@ -208,6 +226,9 @@ struct Sweep<'a> {
     couples: &'a Couples,
     locks: &'a Sections,
     writers_of_value: WritersOfValue,
+    /// For each lock and each thread that takes it: how many of its sections were found to be
+    /// entered the last time. It is about the same the next time.
+    entered: Vec<Vec<usize>>,
     order: MustOrder,
 }
 
@@ -253,6 +274,9 @@ impl Sweep<'_> {
     /// What a read needs counts from the next event of its thread on.
     fn read(&mut self, e: EventId) {
         let thread = self.trace.thread(e);
+        if self.has_seen(e) {
+            return;
+        }
         let Some(needs) = self.writer_needs(e) else { return };
         let mut frontier = self.order.after(self.chains, self.trace, e);
         if !max_into(&mut frontier, &needs, thread.index()) {
@@ -260,6 +284,20 @@ impl Sweep<'_> {
         }
         self.close_under_locks(e, &mut frontier);
         self.record(thread, 2 * (self.chains.position(e) + 1), &frontier);
+    }
+
+    /// Whether what the thread of a read has needed before has run the write that the read saw, and
+    /// so all that it needs. Most reads find it so.
+    fn has_seen(&self, read: EventId) -> bool {
+        let (trace, chains) = (self.trace, self.chains);
+        let (thread, position) = (trace.thread(read), chains.position(read));
+        let Some(w) = self.couples.observed(read) else { return true };
+        if trace.thread(w) == thread {
+            return true;
+        }
+        // An update that is seen is not broken, which is more than that it has run.
+        let run = chains.position(w) + u32::from(trace.op(w).reads());
+        self.order.row(thread, 2 * (position + 1))[trace.thread(w).index()] > run
     }
 
     /// What every possible writer of a read needs, the writer included where it is the only one.
@@ -307,7 +345,7 @@ impl Sweep<'_> {
     }
 
     /// Whatever lock the thread of `e` holds now: other sections of it that were entered are left.
-    fn close_under_locks(&self, e: EventId, frontier: &mut Frontier) {
+    fn close_under_locks(&mut self, e: EventId, frontier: &mut Frontier) {
         let held = self.locks.held_before(e);
         let mut grew = !held.is_empty();
         while grew {
@@ -320,8 +358,9 @@ impl Sweep<'_> {
 
     /// While `section` is open or being entered, every other section of its lock in the frontier
     /// that excludes it has been left.
-    fn leave_others(&self, section: crate::SectionId, frontier: &mut Frontier) -> bool {
-        leave_others(self.chains, self.locks, &self.order, section, frontier)
+    fn leave_others(&mut self, section: crate::SectionId, frontier: &mut Frontier) -> bool {
+        let hints = &mut self.entered[self.locks.get(section).lock.index()];
+        leave_others_near(self.chains, self.locks, &self.order, section, frontier, hints)
     }
 
     fn record(&mut self, thread: ThreadId, time: u32, frontier: &[u32]) {
@@ -346,14 +385,33 @@ pub(crate) fn leave_others(
     section: crate::SectionId,
     frontier: &mut Frontier,
 ) -> bool {
+    leave_others_near(chains, locks, order, section, frontier, &mut [])
+}
+
+/// The same, with a guess for each thread of the lock how many sections it has entered.
+fn leave_others_near(
+    chains: &Chains,
+    locks: &Sections,
+    order: &MustOrder,
+    section: crate::SectionId,
+    frontier: &mut Frontier,
+    guesses: &mut [usize],
+) -> bool {
     let own = *locks.get(section);
     let mut grew = false;
-    for (thread, list) in locks.of_lock_by_thread(own.lock) {
+    for (i, (thread, list)) in locks.of_lock_by_thread(own.lock).iter().enumerate() {
         if *thread == own.thread {
             continue;
         }
         let count = frontier[thread.index()];
-        let entered = list.partition_point(|&s| chains.position(locks.get(s).enter) < count);
+        let has_entered = |s: &crate::SectionId| chains.position(locks.get(*s).enter) < count;
+        let entered = match guesses.get_mut(i) {
+            Some(guess) => {
+                *guess = partition_near(list, *guess, has_entered);
+                *guess
+            }
+            None => list.partition_point(has_entered),
+        };
         let last = list[..entered].iter().rev().map(|&s| locks.get(s));
         // Sections of one thread follow each other, so only the last one that excludes counts.
         let Some(other) = last.into_iter().find(|s| !(s.shared && own.shared)) else { continue };
@@ -374,6 +432,19 @@ mod tests {
     use super::*;
     use crate::Structure;
     use crate::testing::{ids, trace};
+
+    #[test]
+    fn any_guess_leads_to_the_partition_point() {
+        let list: Vec<u32> = (0..20).collect();
+        for length in 0..list.len() {
+            for guess in 0..=length + 1 {
+                for bound in 0..=length as u32 {
+                    let found = partition_near(&list[..length], guess, |&x| x < bound);
+                    assert_eq!(found, bound as usize, "{length} {guess}");
+                }
+            }
+        }
+    }
 
     /// All pairs of events of different threads that are ordered.
     fn ordered(trace: &Trace, model: Model) -> Vec<(u32, u32)> {

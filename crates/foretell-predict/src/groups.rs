@@ -124,13 +124,28 @@ type Key = (ThreadId, Place, Op, Vec<(u32, bool)>);
 /// The classes of accesses of a variable, in the order they first occur.
 fn classes(structure: &Structure<'_>, x: VarId) -> Vec<(Key, Class)> {
     let trace = structure.trace;
-    let mut index: FxHashMap<Key, usize> = FxHashMap::default();
+    // The sets of locks held are few, and the same for all accesses until something is taken or freed.
+    let mut locksets: FxHashMap<Vec<(u32, bool)>, u32> = FxHashMap::default();
+    let mut last_of_thread: FxHashMap<ThreadId, (u32, u32)> = FxHashMap::default();
+    let mut index: FxHashMap<(ThreadId, Place, Op, u32), usize> = FxHashMap::default();
     let mut classes: Vec<(Key, Vec<Member>)> = Vec::new();
     for &e in structure.couples.accesses(x) {
-        let held = locks_of(structure, structure.locks.held_before(e));
-        let key = (trace.thread(e), place(structure, e), trace.op(e), held);
-        let i = *index.entry(key).or_insert_with_key(|key| {
-            classes.push((key.clone(), Vec::new()));
+        let thread = trace.thread(e);
+        let held = structure.locks.held_set_index(e);
+        let lockset = match last_of_thread.get(&thread) {
+            Some(&(last, lockset)) if last == held => lockset,
+            _ => {
+                let locks = locks_of(structure, structure.locks.held_before(e));
+                let new = locksets.len() as u32;
+                let lockset = *locksets.entry(locks).or_insert(new);
+                last_of_thread.insert(thread, (held, lockset));
+                lockset
+            }
+        };
+        let (place, op) = (place(structure, e), trace.op(e));
+        let i = *index.entry((thread, place, op, lockset)).or_insert_with(|| {
+            let locks = locks_of(structure, structure.locks.held_before(e));
+            classes.push(((thread, place, op, locks), Vec::new()));
             classes.len() - 1
         });
         classes[i].1.push((e, None));

@@ -9,11 +9,12 @@
 //! *Tidying* reorders events that do not depend on each other, so that a thread goes on as long as it
 //! can. Two events of one object that could tell their order apart keep it.
 
-use std::collections::BTreeSet;
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap};
 
 use foretell_model::Structure;
-use foretell_trace::{EventId, EventKind, ObjectKind, Op, ThreadId};
-use rustc_hash::{FxHashMap, FxHashSet};
+use foretell_trace::{EventId, EventKind, ObjectKind, Op};
+use rustc_hash::FxHashMap;
 
 /// A schedule that still shows the pattern, without the rest: `keep` are events of it that run,
 /// `views` those that must see what they see in the schedule, `next` are events that are next after it.
@@ -24,15 +25,16 @@ pub fn shorten(
     views: &[EventId],
     next: &[EventId],
 ) -> Vec<EventId> {
-    let facts = Facts::new(structure, schedule, views);
+    let mut facts = Facts::new(structure, schedule, views);
     let kept = facts.trim(structure, schedule, [keep, views, next]);
     tidy(structure, &kept)
 }
 
-/// What each event of a schedule relies on.
+/// What each event of a schedule relies on. Tables are indexed, with one more than the index of what
+/// they hold and 0 for nothing: such a table costs only what is written to it.
 struct Facts {
-    /// The write that each read sees.
-    seen: FxHashMap<EventId, EventId>,
+    /// The write that each read sees, until somebody has asked.
+    seen: Vec<u32>,
     /// What else an event needs: a wake-up its notification, a down its post, a leave its arrivals, a
     /// failed try-lock the section it ran into.
     needs: FxHashMap<EventId, Vec<EventId>>,
@@ -40,21 +42,20 @@ struct Facts {
 
 impl Facts {
     fn new(structure: &Structure<'_>, schedule: &[EventId], views: &[EventId]) -> Self {
-        let mut facts = Self { seen: FxHashMap::default(), needs: FxHashMap::default() };
         let trace = structure.trace;
-        let mut last_write: FxHashMap<u32, EventId> = FxHashMap::default();
+        let mut facts = Self { seen: vec![0; trace.len()], needs: FxHashMap::default() };
+        let mut last_write = vec![0; trace.variable_count()];
         let mut owner: FxHashMap<u32, EventId> = FxHashMap::default();
         let mut tokens: FxHashMap<u32, Tokens> = FxHashMap::default();
         let mut arrivals: FxHashMap<u32, Vec<EventId>> = FxHashMap::default();
         let mut conditions: FxHashMap<u32, Vec<EventId>> = FxHashMap::default();
         for &e in schedule {
             if let Some(x) = trace.variable(e) {
-                let sees = trace.op(e).reads() || views.contains(&e);
-                if let Some(&w) = last_write.get(&x.0).filter(|_| sees) {
-                    facts.seen.insert(e, w);
+                if trace.op(e).reads() || views.contains(&e) {
+                    facts.seen[e.index()] = last_write[x.index()];
                 }
                 if trace.op(e).writes() {
-                    last_write.insert(x.0, e);
+                    last_write[x.index()] = e.0 + 1;
                 }
                 continue;
             }
@@ -132,7 +133,7 @@ impl Facts {
     }
 
     fn trim(
-        &self,
+        &mut self,
         structure: &Structure<'_>,
         schedule: &[EventId],
         [keep, views, next]: [&[EventId]; 3],
@@ -165,7 +166,7 @@ impl Facts {
 
     /// `e` is needed, with all that it and the events before it in its thread need.
     fn require(
-        &self,
+        &mut self,
         structure: &Structure<'_>,
         needed: &mut Needed,
         viewing: &BTreeSet<EventId>,
@@ -194,7 +195,8 @@ impl Facts {
                 let missing: Vec<EventId> = missing.collect();
                 needed.work.extend(missing);
             }
-            if let EventKind::Join { thread } = trace.event(f).kind
+            if trace.op(f) == Op::Join
+                && let EventKind::Join { thread } = trace.event(f).kind
                 && let Some(&last) = chains.events(thread).last()
                 && !needed.has(structure, last)
             {
@@ -205,8 +207,9 @@ impl Facts {
 
     /// What `e` sees is needed and, if that is an update, what the update sees: it decides whether the
     /// update is broken.
-    fn require_view(&self, structure: &Structure<'_>, needed: &mut Needed, mut e: EventId) {
-        while let Some(&w) = self.seen.get(&e).filter(|_| needed.viewed.insert(e)) {
+    fn require_view(&mut self, structure: &Structure<'_>, needed: &mut Needed, mut e: EventId) {
+        while let Some(w) = std::mem::take(&mut self.seen[e.index()]).checked_sub(1) {
+            let w = EventId(w);
             if !needed.has(structure, w) {
                 needed.work.push(w);
             }
@@ -227,7 +230,7 @@ impl Facts {
         let mut open: FxHashMap<u32, Vec<foretell_model::SectionId>> = FxHashMap::default();
         let mut found = false;
         for &e in schedule {
-            if !needed.has(structure, e) {
+            if structure.trace.op(e).is_access() || !needed.has(structure, e) {
                 continue;
             }
             if let Some(section) = structure.locks.entered_at(e) {
@@ -262,8 +265,6 @@ impl Facts {
 struct Needed {
     counts: Vec<u32>,
     work: Vec<EventId>,
-    /// Events whose view is needed.
-    viewed: FxHashSet<EventId>,
 }
 
 impl Needed {
@@ -300,122 +301,161 @@ fn condition_of(kind: EventKind) -> u32 {
     }
 }
 
-/// Reorders what is independent so that a thread goes on as long as it can.
+/// Reorders what is independent so that a thread goes on as long as it can; then the one whose next
+/// event comes first in the schedule.
 fn tidy(structure: &Structure<'_>, schedule: &[EventId]) -> Vec<EventId> {
     let trace = structure.trace;
-    let (mut waiting_for, followers) = dependencies(structure, schedule);
-    // The places of each thread's events in the schedule, the next one last.
-    let mut queues: Vec<Vec<u32>> = vec![Vec::new(); structure.chains.thread_count()];
-    for (i, &e) in schedule.iter().enumerate().rev() {
-        queues[trace.thread(e).index()].push(i as u32);
+    let mut dependencies = Dependencies::new(structure, schedule);
+    // The places of each thread's events in the schedule, and how many have run.
+    let mut queues: Vec<(Vec<u32>, usize)> = vec![Default::default(); trace.thread_count()];
+    for (i, &e) in schedule.iter().enumerate() {
+        queues[trace.thread(e).index()].0.push(i as u32);
     }
-    let mut ready: BTreeSet<u32> = BTreeSet::new();
-    for queue in &queues {
-        ready.extend(queue.last().filter(|&&i| waiting_for[i as usize] == 0));
-    }
+    let heads = queues.iter().filter_map(|(places, _)| places.first().copied());
+    // Each place comes here once at most: a thread that goes on does not.
+    let mut ready: BinaryHeap<Reverse<u32>> =
+        heads.filter(|&i| dependencies.waiting_for[i as usize] == 0).map(Reverse).collect();
     let mut tidied = Vec::with_capacity(schedule.len());
-    let mut current: Option<ThreadId> = None;
-    while let Some(&first) = ready.first() {
-        let same = current.and_then(|t| queues[t.index()].last()).filter(|i| ready.contains(i));
-        let i = same.copied().unwrap_or(first);
-        ready.remove(&i);
-        let e = schedule[i as usize];
-        let thread = trace.thread(e);
-        current = Some(thread);
-        tidied.push(e);
-        queues[thread.index()].pop();
-        for &f in &followers[i as usize] {
-            waiting_for[f as usize] -= 1;
-            if waiting_for[f as usize] == 0
-                && queues[trace.thread(schedule[f as usize]).index()].last() == Some(&f)
-            {
-                ready.insert(f);
+    while let Some(Reverse(mut i)) = ready.pop() {
+        loop {
+            let e = schedule[i as usize];
+            tidied.push(e);
+            let thread = trace.thread(e).index();
+            queues[thread].1 += 1;
+            for &f in dependencies.followers.of(i) {
+                let open = &mut dependencies.waiting_for[f as usize];
+                *open -= 1;
+                let (places, next) = &queues[trace.thread(schedule[f as usize]).index()];
+                if *open == 0 && places.get(*next) == Some(&f) {
+                    ready.push(Reverse(f));
+                }
+            }
+            let (places, next) = &queues[thread];
+            match places.get(*next) {
+                Some(&next) if dependencies.waiting_for[next as usize] == 0 => i = next,
+                _ => break,
             }
         }
-        ready.extend(queues[thread.index()].last().filter(|&&n| waiting_for[n as usize] == 0));
     }
     tidied
 }
 
 /// For each place of a schedule, on how many places of other threads it waits, and which wait for it.
-fn dependencies(structure: &Structure<'_>, schedule: &[EventId]) -> (Vec<u32>, Vec<Vec<u32>>) {
-    let trace = structure.trace;
-    let mut waiting_for = vec![0; schedule.len()];
-    let mut followers = vec![Vec::new(); schedule.len()];
-    let mut edge = |from: u32, to: u32| {
-        if trace.thread(schedule[from as usize]) != trace.thread(schedule[to as usize]) {
-            followers[from as usize].push(to);
-            waiting_for[to as usize] += 1;
+struct Dependencies {
+    waiting_for: Vec<u32>,
+    followers: Followers,
+}
+
+/// By place, the places that wait for it, one list behind the other.
+struct Followers {
+    starts: Vec<u32>,
+    places: Vec<u32>,
+}
+
+impl Followers {
+    fn new(places: usize, edges: &[(u32, u32)]) -> Self {
+        let mut starts = vec![0; places + 1];
+        for &(from, _) in edges {
+            starts[from as usize + 1] += 1;
         }
-    };
-    let mut last_write: FxHashMap<u32, u32> = FxHashMap::default();
-    let mut reads: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
-    let mut last_of_object: FxHashMap<(ObjectKind, u32), u32> = FxHashMap::default();
-    let mut last_of_thread: FxHashMap<ThreadId, u32> = FxHashMap::default();
-    let mut forks: FxHashMap<ThreadId, u32> = FxHashMap::default();
-    for (i, &e) in schedule.iter().enumerate() {
-        let i = i as u32;
-        if last_of_thread.insert(trace.thread(e), i).is_none()
-            && let Some(&fork) = forks.get(&trace.thread(e))
-        {
-            edge(fork, i);
+        for i in 0..places {
+            starts[i + 1] += starts[i];
         }
-        let kind = trace.event(e).kind;
-        if let Some(x) = trace.variable(e) {
-            // The accesses of an opaque variable keep their order, reads too.
-            let writes = trace.op(e).writes() || trace.is_opaque(x);
-            if let Some(&w) = last_write.get(&x.0) {
-                edge(w, i);
+        let mut ends = starts.clone();
+        let mut list = vec![0; edges.len()];
+        for &(from, to) in edges {
+            let end = &mut ends[from as usize];
+            list[*end as usize] = to;
+            *end += 1;
+        }
+        Self { starts, places: list }
+    }
+
+    fn of(&self, place: u32) -> &[u32] {
+        let place = place as usize;
+        &self.places[self.starts[place] as usize..self.starts[place + 1] as usize]
+    }
+}
+
+impl Dependencies {
+    fn new(structure: &Structure<'_>, schedule: &[EventId]) -> Self {
+        let trace = structure.trace;
+        let threads = trace.thread_count();
+        let mut waiting_for = vec![0; schedule.len()];
+        let mut edges: Vec<(u32, u32)> = Vec::new();
+        // `from` is one more than a place, 0 if there is none.
+        let mut edge = |from: u32, to: u32| {
+            let Some(from) = from.checked_sub(1) else { return };
+            if trace.thread(schedule[from as usize]) != trace.thread(schedule[to as usize]) {
+                edges.push((from, to));
+                waiting_for[to as usize] += 1;
             }
-            if writes {
-                for r in reads.remove(&x.0).unwrap_or_default() {
-                    edge(r, i);
+        };
+        let mut last_write = vec![0; trace.variable_count()];
+        // The last read of a variable since, and for each read the one before it.
+        let mut last_read = vec![0; trace.variable_count()];
+        let mut previous_read = vec![0; schedule.len()];
+        let mut last_of_object: FxHashMap<(ObjectKind, u32), u32> = FxHashMap::default();
+        let mut last_of_thread = vec![0; threads];
+        let mut forks = vec![0; threads];
+        for (i, &e) in schedule.iter().enumerate() {
+            let i = i as u32;
+            let thread = trace.thread(e).index();
+            if std::mem::replace(&mut last_of_thread[thread], i + 1) == 0 {
+                edge(forks[thread], i);
+            }
+            if let Some(x) = trace.variable(e) {
+                edge(last_write[x.index()], i);
+                // The accesses of an opaque variable keep their order, reads too.
+                if trace.op(e).writes() || trace.is_opaque(x) {
+                    let mut read = std::mem::take(&mut last_read[x.index()]);
+                    while read != 0 {
+                        edge(read, i);
+                        read = previous_read[read as usize - 1];
+                    }
+                    last_write[x.index()] = i + 1;
+                } else {
+                    previous_read[i as usize] = std::mem::replace(&mut last_read[x.index()], i + 1);
                 }
-                last_write.insert(x.0, i);
-            } else {
-                reads.entry(x.0).or_default().push(i);
+                continue;
             }
-            continue;
-        }
-        match kind {
-            EventKind::Fork { thread } => drop(forks.insert(thread, i)),
-            EventKind::Join { thread } => {
-                if let Some(&last) = last_of_thread.get(&thread) {
-                    edge(last, i);
-                }
-            }
-            _ => {
-                for object in objects(kind) {
-                    if let Some(last) = last_of_object.insert(object, i) {
-                        edge(last, i);
+            match trace.event(e).kind {
+                EventKind::Fork { thread } => forks[thread.index()] = i + 1,
+                EventKind::Join { thread } => edge(last_of_thread[thread.index()], i),
+                kind => {
+                    for object in objects(kind).into_iter().flatten() {
+                        edge(last_of_object.insert(object, i + 1).unwrap_or(0), i);
                     }
                 }
             }
         }
+        let followers = Followers::new(schedule.len(), &edges);
+        Self { waiting_for, followers }
     }
-    (waiting_for, followers)
 }
 
 /// The synchronization objects whose events keep their order.
-fn objects(kind: EventKind) -> Vec<(ObjectKind, u32)> {
+fn objects(kind: EventKind) -> [Option<(ObjectKind, u32)>; 2] {
     match kind {
         EventKind::Acquire { lock }
         | EventKind::Release { lock }
         | EventKind::AcquireShared { lock }
         | EventKind::ReleaseShared { lock }
-        | EventKind::TryFailed { lock } => vec![(ObjectKind::Lock, lock.0)],
+        | EventKind::TryFailed { lock } => [Some((ObjectKind::Lock, lock.0)), None],
         EventKind::Wait { cond, lock }
         | EventKind::Woken { cond, lock }
         | EventKind::TimedOut { cond, lock } => {
-            vec![(ObjectKind::Condition, cond.0), (ObjectKind::Lock, lock.0)]
+            [Some((ObjectKind::Condition, cond.0)), Some((ObjectKind::Lock, lock.0))]
         }
         EventKind::Notify { cond } | EventKind::NotifyAll { cond } => {
-            vec![(ObjectKind::Condition, cond.0)]
+            [Some((ObjectKind::Condition, cond.0)), None]
         }
-        EventKind::Post { sem } | EventKind::Down { sem } => vec![(ObjectKind::Semaphore, sem.0)],
+        EventKind::Post { sem } | EventKind::Down { sem } => {
+            [Some((ObjectKind::Semaphore, sem.0)), None]
+        }
         EventKind::Arrive { barrier } | EventKind::Leave { barrier } => {
-            vec![(ObjectKind::Barrier, barrier.0)]
+            [Some((ObjectKind::Barrier, barrier.0)), None]
         }
-        _ => Vec::new(),
+        _ => [None; 2],
     }
 }
