@@ -202,7 +202,7 @@ fn a_node_budget_ends_the_search() {
     assert!(!prediction.undecided.is_empty());
     assert!(prediction.undecided.iter().all(|(_, reason)| reason == "node budget"));
     assert_eq!(prediction.effort.memory_outs, prediction.undecided.len() as u64);
-    assert!(prediction.effort.nodes > 0 && prediction.effort.interleavings > 0);
+    assert!(prediction.effort.nodes > 0);
 }
 
 fn nodes(trace: &Trace) -> u64 {

@@ -10,7 +10,8 @@
 //! those that reach it.
 
 use super::dependence::Class;
-use super::program::{Aim, Part, Program};
+use super::parts::Part;
+use super::program::{Aim, Program};
 use super::state::State;
 
 /// How many words a goal needs.

@@ -17,6 +17,7 @@
 
 mod dependence;
 mod goal;
+mod parts;
 mod persistent;
 mod program;
 mod search;
