@@ -1,12 +1,12 @@
 //! The first pass over the records of a run: which memory is shared, and which lock scopes are blocks.
 
-use foretell_rt_format::{AccessKind, AtomicKind, Record};
+use foretell_rt_format::{AccessKind, AtomicKind, Record, SyncKind};
 use rustc_hash::FxHashSet;
 
 use crate::blocks::{Blocks, ScopeFinder};
 use crate::calls::Calls;
 use crate::granules::Granules;
-use crate::regions::Regions;
+use crate::regions::{RegionId, Regions};
 use crate::seen::Source;
 
 /// What has to be known of a whole run before its first event is written.
@@ -14,6 +14,8 @@ pub(crate) struct Survey {
     pub(crate) granules: Granules,
     /// Lock scopes that are blocks, by thread and ordinal of the acquire.
     pub(crate) scopes: FxHashSet<(u32, u64)>,
+    /// Semaphores that somebody tried to take in vain.
+    pub(crate) tried: FxHashSet<(RegionId, u64)>,
 }
 
 impl Survey {
@@ -21,6 +23,7 @@ impl Survey {
         let mut regions = Regions::new();
         let mut granules = Granules::default();
         let mut scopes = ScopeFinder::default();
+        let mut tried = FxHashSet::default();
         source.for_each(calls, &mut |_, seen| {
             let entry = &seen.entry;
             if seen.private > 0 {
@@ -35,12 +38,15 @@ impl Survey {
             {
                 granules.free(region, entry.thread);
             }
+            if let Record::Sync { kind: SyncKind::DownFailed, object, .. } = entry.record {
+                tried.insert((regions.of(object), object));
+            }
             if blocks.locks {
                 scopes.take(entry);
             }
             true
         });
-        Survey { granules, scopes: scopes.finish() }
+        Survey { granules, scopes: scopes.finish(), tried }
     }
 }
 

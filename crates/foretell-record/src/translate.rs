@@ -9,10 +9,12 @@
 //! - A read whose value no recorded write explains makes its variable opaque.
 //! - A thread whose last event observes something ends with a `post` of a semaphore of its own:
 //!   without it the thread could be joined after that last read went differently.
-//! - A semaphore's failed try is not an event.
+//! - A try to take a semaphore that failed is a read of a variable of its own, the semaphore's count (see `counts`).
 //!
 //! The result is always legal: what is not (a log made in parallel mode may be out of order) is
 //! dropped, and said.
+
+mod counts;
 
 use foretell_rt_format::{
     AccessKind, AtomicKind, Entry, Header, Log, Record, Step, SyncKind, ThreadOrigin,
@@ -143,6 +145,8 @@ struct Translation<'a> {
     locks: FxHashMap<(RegionId, u64), LockId>,
     conditions: FxHashMap<(RegionId, u64), CondId>,
     semaphores: FxHashMap<(RegionId, u64), SemId>,
+    /// The counts of those that were tried in vain.
+    counts: FxHashMap<SemId, VarId>,
     barriers: FxHashMap<(RegionId, u64), BarrierId>,
     threads: Vec<Option<ThreadId>>,
     sites: Sites,
@@ -178,6 +182,7 @@ impl<'a> Translation<'a> {
             locks: FxHashMap::default(),
             conditions: FxHashMap::default(),
             semaphores: FxHashMap::default(),
+            counts: FxHashMap::default(),
             barriers: FxHashMap::default(),
             threads: Vec::new(),
             sites: Sites::default(),
@@ -426,13 +431,20 @@ impl<'a> Translation<'a> {
                 self.barrier(object, Some(other));
                 return;
             }
-            SyncKind::DownFailed | SyncKind::Init | SyncKind::Destroy => return,
+            SyncKind::DownFailed => return self.tried_in_vain(at, object),
+            SyncKind::Init | SyncKind::Destroy => return,
         };
+        if let EventKind::Post { .. } = event {
+            self.count_changes(at, object);
+        }
         if opens {
             self.in_scope.insert(entry.thread);
             self.push_marker(at, EventKind::Begin { label: None }, entry.record.pc());
         }
         self.push(at, event);
+        if let EventKind::Down { .. } = event {
+            self.count_changes(at, object);
+        }
         if scope == Scope::Closes && self.in_scope.remove(&entry.thread) {
             self.push_marker(at, EventKind::End { label: None }, entry.record.pc());
         }

@@ -217,6 +217,34 @@ fn semaphores_and_barriers_start_new_lives() {
     assert_eq!(t.trace.parties(BarrierId(1)), Some(1));
 }
 
+/// Such a try is a read of the count, which others change before they post and after they take.
+#[test]
+fn a_semaphore_that_is_tried_in_vain_has_a_count() {
+    use SyncKind::*;
+    let mut w = Writer::new();
+    w.create(1).sync(0, SemInit, 16, 1).sync(0, SemInit, 32, 1);
+    w.sync(0, Down, 16, 0).sync(1, DownFailed, 16, 0).sync(0, Post, 16, 0).sync(0, Down, 32, 0);
+    let t = w.translated();
+    assert!(t.repairs.is_empty());
+    let accesses: Vec<_> = t
+        .trace
+        .ids()
+        .map(|e| {
+            let op = t.trace.op(e);
+            (t.trace.thread_name(t.trace.thread(e)), op.reads(), op.writes(), op)
+        })
+        .collect();
+    let change = |a: &(&str, bool, bool, Op)| a.0 == "T0" && a.1 && a.2;
+    assert_eq!(accesses.len(), 7, "{accesses:?}");
+    assert_eq!((accesses[1].3, accesses[5].3, accesses[6].3), (Op::Down, Op::Post, Op::Down));
+    assert!(change(&accesses[2]) && change(&accesses[4]), "{accesses:?}");
+    assert_eq!((accesses[3].0, accesses[3].1, accesses[3].2), ("T1", true, false));
+    let count = t.trace.find_variable("count of memory+0x10").expect("the count");
+    assert!(t.trace.is_opaque(count));
+    let steps: Vec<bool> = t.steps.events.iter().map(Option::is_some).collect();
+    assert_eq!(steps, [true, true, false, true, false, true, true]);
+}
+
 #[test]
 fn what_is_not_legal_is_dropped_with_its_step() {
     let mut w = Writer::new();
