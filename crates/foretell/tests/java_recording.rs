@@ -96,9 +96,11 @@ fn a_program_with_everything_is_unharmed() {
 fn correct_uses_of_java_util_concurrent_are_silent() {
     let w = Workshop::new();
     w.compile_file("Correct.java");
-    for seed in ["0", "1", "2", "3"] {
+    w.compile_file("Handles.java");
+    for (seed, program) in [("0", "Correct"), ("1", "Handles"), ("2", "Correct"), ("3", "Handles")]
+    {
         let record = ["record", "--seed", seed, "--quantum", "20", "-o", "run.ft", "--"];
-        let recorded = w.expect(0, &[&record[..], &["java", "-Xverify:all", "Correct"]].concat());
+        let recorded = w.expect(0, &[&record[..], &["java", "-Xverify:all", program]].concat());
         let told = stderr(&recorded);
         assert!(!told.contains("dropped"), "{told}");
         let analyses = "race,atomicity,serializability,deadlock";
@@ -158,6 +160,25 @@ fn values_fields_and_stacks_are_recorded() {
         trace.contains("#! name T1=worker\n") && trace.contains("#! name T0=main\n"),
         "{trace}"
     );
+}
+
+#[test]
+fn handles_and_references_are_the_field_and_the_method() {
+    let w = Workshop::new();
+    w.compile_file("Handles.java");
+    let trace = w.trace(&[], &["java", "Handles"]);
+    for event in [
+        "|au(Handles@Handles.java:14#1.x=0>1)|",
+        "|au(Handles@Handles.java:14#1.y=0>2)|",
+        "|au(Handles.st=0>1)|",
+        "|au(int[]@Handles.java:14#1[1]=0>5)|",
+        "|au(Handles@Handles.java:14#1.up=0>1)|",
+        "|au(AtomicInteger@Handles.java:14#1=0>1)|",
+        "|acq(ReentrantLock@Handles.java:14#1)|",
+    ] {
+        assert!(trace.contains(event), "{event}: {trace}");
+    }
+    assert!(!trace.contains("opaque"), "{trace}");
 }
 
 #[test]

@@ -91,6 +91,14 @@ pub(crate) enum Record<'a> {
         down: u32,
         post: u32,
     },
+    /// An element of an array, atomically.
+    AtomicElement {
+        site: u32,
+        array: u32,
+        index: u32,
+        old: Option<i64>,
+        new: Option<i64>,
+    },
     /// `other` is the lock of a wait, the count of a semaphore's operation.
     Sync {
         kind: SyncKind,
@@ -155,9 +163,10 @@ impl Record<'_> {
                 Kind::Read
             }
             Record::Access { .. } | Record::Element { .. } => Kind::Write,
-            Record::Atomic { .. } | Record::Handled { .. } | Record::Operation { .. } => {
-                Kind::Atomic
-            }
+            Record::Atomic { .. }
+            | Record::Handled { .. }
+            | Record::AtomicElement { .. }
+            | Record::Operation { .. } => Kind::Atomic,
             Record::Latch { .. } | Record::Permit { .. } => Kind::Down,
             Record::Fork { .. } => Kind::Create,
             Record::Join { .. } => Kind::Join,
@@ -189,6 +198,7 @@ impl Record<'_> {
             | Record::Element { site, .. }
             | Record::Atomic { site, .. }
             | Record::Handled { site, .. }
+            | Record::AtomicElement { site, .. }
             | Record::Operation { site, .. }
             | Record::Latch { site, .. }
             | Record::Permit { site, .. }
@@ -427,6 +437,12 @@ impl<'a> Reader<'a> {
                 old: i64::try_from(self.varint()?).ok()?,
                 new: i64::try_from(self.varint()?).ok()?,
                 post: self.id()?,
+            },
+            50..=52 => match self.atomic(tag != 51, tag != 50)? {
+                Record::Atomic { site, object, index, old, new } => {
+                    Record::AtomicElement { site, array: object, index, old, new }
+                }
+                _ => return None,
             },
             _ => return None,
         })

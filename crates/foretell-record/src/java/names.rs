@@ -11,7 +11,8 @@ pub(crate) struct Objects {
     known: Vec<(u32, u32, u32)>,
     classes: Vec<String>,
     names: FxHashMap<u32, String>,
-    counts: FxHashMap<(u32, u32), u32>,
+    /// Objects so far of a class from a line.
+    counts: FxHashMap<(u32, (u32, u32)), u32>,
 }
 
 impl Objects {
@@ -19,9 +20,9 @@ impl Objects {
         self.slot(id).0 = class;
     }
 
-    pub(crate) fn made(&mut self, id: u32, site: u32) {
+    pub(crate) fn made(&mut self, id: u32, site: u32, tables: &Tables) {
         let class = self.slot(id).0;
-        let n = self.counts.entry((class, site)).or_insert(0);
+        let n = self.counts.entry((class, tables.spot(site))).or_insert(0);
         *n += 1;
         let n = *n;
         *self.slot(id) = (class, site, n);
@@ -53,7 +54,7 @@ impl Objects {
         let name = if class_name.ends_with(".class") {
             class_name.to_owned()
         } else {
-            let unseen = self.counts.entry((class, 0)).or_insert(0);
+            let unseen = self.counts.entry((class, (0, 0))).or_insert(0);
             *unseen += u32::from(n == 0);
             let n = if n == 0 { *unseen } else { n };
             match tables.location(site) {

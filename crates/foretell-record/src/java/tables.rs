@@ -110,6 +110,11 @@ impl Tables {
         Some(format!("{}:{}", self.class(place.class)?.source, place.line))
     }
 
+    /// The line of a place, in numbers; none: (0, 0).
+    pub(crate) fn spot(&self, site: u32) -> (u32, u32) {
+        self.place(site).map_or((0, 0), |place| (place.class, place.line))
+    }
+
     /// `Account.transfer`, without the package.
     pub(crate) fn method(&self, number: u32) -> &str {
         let name = self.methods.get(number as usize).map_or("", String::as_str);

@@ -125,7 +125,7 @@ impl Survey {
             match entry.record {
                 Record::Object { id, class } => survey.objects.object(id, class),
                 Record::ClassName { class, name } => survey.objects.class_name(class, name),
-                Record::Made { id, site } => survey.objects.made(id, site),
+                Record::Made { id, site } => survey.objects.made(id, site, tables),
                 Record::Handle { number, class, field } => {
                     survey.fields.handle(number, class, field, tables);
                 }
@@ -199,6 +199,9 @@ impl Access {
             }
             Record::Atomic { object, index, old, new, .. } => {
                 Access { key: (object, ATOMIC, index), ..Access::atomic(old, new) }
+            }
+            Record::AtomicElement { array, index, old, new, .. } => {
+                Access { key: (array, ELEMENT, index), ..Access::atomic(old, new) }
             }
             Record::Handled { object, handle, old, new, .. } => {
                 let field = *fields.by_handle.get(&handle)?;
@@ -377,6 +380,7 @@ impl<'a> Translation<'a> {
             Record::Access { .. }
             | Record::Element { .. }
             | Record::Atomic { .. }
+            | Record::AtomicElement { .. }
             | Record::Handled { .. } => self.access(entry),
             _ => {}
         }

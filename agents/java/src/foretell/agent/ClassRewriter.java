@@ -112,11 +112,13 @@ final class ClassRewriter implements ClassFileTransformer {
         }
         boolean based = OBJECT.equals(node.superName) && (node.access & Opcodes.ACC_INTERFACE) == 0
             && (node.access & Opcodes.ACC_MODULE) == 0;
+        Wrappers wrappers = new Wrappers(node);
         for (MethodNode m : node.methods) {
             if (m.instructions.size() > 0) {
-                new MethodRewriter(node, m, finals, based, table, types(loader), options).rewrite();
+                new MethodRewriter(node, m, finals, based, table, types(loader), options, wrappers).rewrite();
             }
         }
+        wrappers.finish();
         if (based) {
             node.superName = BASE;
         }

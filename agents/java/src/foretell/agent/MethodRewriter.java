@@ -6,6 +6,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import org.objectweb.asm.Handle;
 import org.objectweb.asm.Opcodes;
 import org.objectweb.asm.Type;
 import org.objectweb.asm.tree.AbstractInsnNode;
@@ -16,6 +17,7 @@ import org.objectweb.asm.tree.FrameNode;
 import org.objectweb.asm.tree.InsnList;
 import org.objectweb.asm.tree.InsnNode;
 import org.objectweb.asm.tree.IntInsnNode;
+import org.objectweb.asm.tree.InvokeDynamicInsnNode;
 import org.objectweb.asm.tree.LabelNode;
 import org.objectweb.asm.tree.LdcInsnNode;
 import org.objectweb.asm.tree.LineNumberNode;
@@ -41,6 +43,7 @@ final class MethodRewriter implements Opcodes {
     private final Tables.OfClass table;
     private final Types types;
     private final Options options;
+    private final Wrappers wrappers;
     private final boolean isConstructor;
     private int method;
     private int line;
@@ -52,7 +55,7 @@ final class MethodRewriter implements Opcodes {
     private final Map<Integer, Integer> callPlaces = new HashMap<Integer, Integer>();
 
     MethodRewriter(ClassNode owner, MethodNode m, Set<String> finals, boolean based, Tables.OfClass table, Types types,
-                   Options options) {
+                   Options options, Wrappers wrappers) {
         this.owner = owner;
         this.m = m;
         this.finals = finals;
@@ -60,6 +63,7 @@ final class MethodRewriter implements Opcodes {
         this.table = table;
         this.types = types;
         this.options = options;
+        this.wrappers = wrappers;
         isConstructor = m.name.equals("<init>");
     }
 
@@ -87,7 +91,7 @@ final class MethodRewriter implements Opcodes {
 
     // Small pieces.
 
-    private static AbstractInsnNode number(int n) {
+    static AbstractInsnNode number(int n) {
         if (n >= -1 && n <= 5) {
             return new InsnNode(ICONST_0 + n);
         }
@@ -101,7 +105,7 @@ final class MethodRewriter implements Opcodes {
         return new MethodInsnNode(INVOKESTATIC, HOOKS, name, desc, false);
     }
 
-    private int place() {
+    int place() {
         hooked = true;
         return table.place(method, line, null, null);
     }
@@ -259,7 +263,22 @@ final class MethodRewriter implements Opcodes {
                 return;
             }
         }
+        if (insn instanceof InvokeDynamicInsnNode) {
+            references((InvokeDynamicInsnNode) insn);
+        }
         noteCall(insn);
+    }
+
+    /** References to methods that the runtime calls instead. */
+    private void references(InvokeDynamicInsnNode insn) {
+        for (int i = 0; i < insn.bsmArgs.length; i++) {
+            if (insn.bsmArgs[i] instanceof Handle) {
+                Handle wrapped = wrappers.reference((Handle) insn.bsmArgs[i], types, this);
+                if (wrapped != null) {
+                    insn.bsmArgs[i] = wrapped;
+                }
+            }
+        }
     }
 
     /** Notes from where the call is made; nothing more without the baton when it returns. */
@@ -320,13 +339,16 @@ final class MethodRewriter implements Opcodes {
     /** Calls of java.util.concurrent. */
     private boolean replacedByTable(MethodInsnNode call) {
         boolean isStatic = call.getOpcode() == INVOKESTATIC;
-        Replacements.Target target = Replacements.find(call, isStatic, types);
+        if (Wrappers.handles(call)) {
+            noteCall(call);
+            wrappers.handle(call, place());
+            return true;
+        }
+        Replacements.Target target = Replacements.find(call.owner, call.name, call.desc, isStatic, types);
         if (target == null) {
             return false;
         }
-        String receiver = isStatic ? "" : "L" + target.type.getName().replace('.', '/') + ";";
-        int close = call.desc.indexOf(')');
-        String desc = "(" + receiver + call.desc.substring(1, close) + "I" + call.desc.substring(close);
+        String desc = target.descriptor(call.desc, isStatic);
         Integer line = callPlaces.get(this.line);
         int from = line == null ? place() : line;
         callPlaces.put(this.line, from);

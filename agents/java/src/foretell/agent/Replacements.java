@@ -2,12 +2,12 @@ package foretell.agent;
 
 import foretell.rt.Atomics;
 import foretell.rt.Concurrent;
+import foretell.rt.Handles;
 import foretell.rt.Juc;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import org.objectweb.asm.tree.MethodInsnNode;
 
 /** Which calls of java.util.concurrent are made by the runtime instead. */
 final class Replacements {
@@ -20,6 +20,13 @@ final class Replacements {
             this.type = type;
             this.helper = helper;
         }
+
+        /** The descriptor of the replacement: the receiver first, the place last. */
+        String descriptor(String desc, boolean isStatic) {
+            String receiver = isStatic ? "" : "L" + type.getName().replace('.', '/') + ";";
+            int close = desc.indexOf(')');
+            return "(" + receiver + desc.substring(1, close) + "I" + desc.substring(close);
+        }
     }
 
     private static final Map<String, List<Target>> METHODS = new HashMap<String, List<Target>>();
@@ -29,6 +36,7 @@ final class Replacements {
         add(METHODS, Juc.METHODS, "foretell/rt/Juc");
         add(METHODS, Atomics.METHODS, "foretell/rt/Atomics");
         add(METHODS, Concurrent.METHODS, "foretell/rt/Concurrent");
+        add(METHODS, Handles.METHODS, "foretell/rt/Handles");
         add(STATIC_METHODS, Juc.STATIC_METHODS, "foretell/rt/Juc");
     }
 
@@ -56,11 +64,11 @@ final class Replacements {
     }
 
     /** The replacement of a call, or null. */
-    static Target find(MethodInsnNode call, boolean isStatic, Types types) {
-        List<Target> targets = (isStatic ? STATIC_METHODS : METHODS).get(call.name + call.desc);
+    static Target find(String owner, String name, String desc, boolean isStatic, Types types) {
+        List<Target> targets = (isStatic ? STATIC_METHODS : METHODS).get(name + desc);
         if (targets != null) {
             for (Target target : targets) {
-                if (types.isA(call.owner, target.type)) {
+                if (types.isA(owner, target.type)) {
                     return target;
                 }
             }

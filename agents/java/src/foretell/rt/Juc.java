@@ -570,13 +570,21 @@ public final class Juc {
         return t;
     }
 
-    private static void left(CyclicBarrier b, ThreadState arrived, int site) {
+    /** Who came last has run the barrier's action: the others leave after that. */
+    private static void left(CyclicBarrier b, ThreadState arrived, boolean last, int site) {
         ThreadState t = Hooks.mine();
         if (arrived == null || t == null) {
             return;
         }
         t.waitsBetween = false;
         if (Log.on) {
+            Monitor m = Ids.monitor(b);
+            if (last) {
+                m.itemSemaphore = Semaphores.fresh("action of @" + Ids.of(b), 0);
+                Log.event(t, Log.ORDER_POST, site, m.itemSemaphore);
+            } else if (m.itemSemaphore != 0) {
+                Log.event(t, Log.PASS, site, m.itemSemaphore);
+            }
             Log.event(t, Log.LEAVE, site, Ids.of(b));
         }
         Hooks.step(t, Kind.LEAVE, site);
@@ -586,7 +594,7 @@ public final class Juc {
         ThreadState t = arrive(b, site);
         try {
             int order = b.await();
-            left(b, t, site);
+            left(b, t, order == 0, site);
             return order;
         } catch (InterruptedException e) {
             arrivedInVain(t);
@@ -602,7 +610,7 @@ public final class Juc {
         ThreadState t = arrive(b, site);
         try {
             int order = b.await(time, unit);
-            left(b, t, site);
+            left(b, t, order == 0, site);
             return order;
         } catch (InterruptedException e) {
             arrivedInVain(t);

@@ -74,6 +74,8 @@ final class Log {
     static final int HANDLE_UPDATE = 48;
     /** An operation on a collection. */
     static final int OPERATION = 49;
+    /** Elements of arrays, atomically: read, write, update. */
+    static final int ELEMENT_READ = 50;
     static final int SKIP = 255;
 
     /** Whether events are recorded; what ends a run is written in any case. */
@@ -274,6 +276,22 @@ final class Log {
                 p = put(p, zigzag(now));
             }
             buffer.put(at, (byte) tag);
+            at = p;
+        }
+    }
+
+    /** The same for an element of an array. */
+    static void elementAtomic(ThreadState t, int handleTag, int site, int id, int index, long old, long now) {
+        if (room()) {
+            writerIs(t);
+            int p = put(put(put(at + 1, site), id), index);
+            if (handleTag != HANDLE_WRITE) {
+                p = put(p, zigzag(old));
+            }
+            if (handleTag != HANDLE_READ) {
+                p = put(p, zigzag(now));
+            }
+            buffer.put(at, (byte) (handleTag - HANDLE_READ + ELEMENT_READ));
             at = p;
         }
     }
