@@ -9,5 +9,6 @@ pub(crate) mod agent;
 pub(crate) mod end;
 pub(crate) mod log;
 mod names;
+mod survey;
 pub(crate) mod tables;
 pub(crate) mod translate;

@@ -17,31 +17,22 @@ pub(crate) struct Objects {
 
 impl Objects {
     pub(crate) fn object(&mut self, id: u32, class: u32) {
-        self.slot(id).0 = class;
+        if let Some(slot) = slot(&mut self.known, id) {
+            slot.0 = class;
+        }
     }
 
     pub(crate) fn made(&mut self, id: u32, site: u32, tables: &Tables) {
-        let class = self.slot(id).0;
-        let n = self.counts.entry((class, tables.spot(site))).or_insert(0);
+        let Some(known) = slot(&mut self.known, id) else { return };
+        let n = self.counts.entry((known.0, tables.spot(site))).or_insert(0);
         *n += 1;
-        let n = *n;
-        *self.slot(id) = (class, site, n);
-    }
-
-    fn slot(&mut self, id: u32) -> &mut (u32, u32, u32) {
-        let at = id as usize;
-        if self.known.len() <= at {
-            self.known.resize(at + 1, (0, 0, 0));
-        }
-        &mut self.known[at]
+        *known = (known.0, site, *n);
     }
 
     pub(crate) fn class_name(&mut self, class: u32, name: &str) {
-        let at = class as usize;
-        if self.classes.len() <= at {
-            self.classes.resize(at + 1, String::new());
+        if let Some(slot) = slot(&mut self.classes, class) {
+            *slot = readable(name);
         }
-        self.classes[at] = readable(name);
     }
 
     /// `Account@Bank.java:12#1`; one whose making was not seen is counted when it is asked for.
@@ -65,6 +56,15 @@ impl Objects {
         self.names.insert(id, name.clone());
         name
     }
+}
+
+/// The place of a number. They are given out one after the other: none for one that only a damaged log has.
+fn slot<T: Default + Clone>(list: &mut Vec<T>, number: u32) -> Option<&mut T> {
+    let at = number as usize;
+    if list.len() <= at && at < list.len() + 1000 {
+        list.resize(at + 1, T::default());
+    }
+    list.get_mut(at)
 }
 
 /// A class name as the source has it: without the package, `int[]` for `[I`.

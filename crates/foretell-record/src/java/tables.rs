@@ -152,13 +152,15 @@ impl Tables {
 }
 
 /// A number that no table has.
-const MOST: u32 = 1 << 28;
+const MOST: u32 = 1 << 25;
 
 fn put<T: Default>(list: &mut Vec<T>, at: usize, item: T) {
     if list.len() <= at {
         list.resize_with(at + 1, T::default);
     }
-    list[at] = item;
+    if let Some(slot) = list.get_mut(at) {
+        *slot = item;
+    }
 }
 
 fn unescaped(field: &str) -> String {

@@ -1,0 +1,183 @@
+//! The first pass over a log: which variables are shared, and which lock scopes are blocks.
+
+use foretell_rt_format::{Entry as RawEntry, Record as RawRecord};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::log::{Log, Record};
+use super::names::Objects;
+use super::tables::Tables;
+use crate::blocks::{Blocks, ScopeFinder};
+
+/// A variable: an object (0 for a static field), a field, an index.
+pub(crate) type Key = (u32, u32, u32);
+/// The field numbers of what is no field.
+pub(crate) const ELEMENT: u32 = 0;
+pub(crate) const ATOMIC: u32 = 1;
+pub(crate) const FIRST_FIELD: u32 = 2;
+
+/// The fields of the program, numbered.
+#[derive(Default)]
+pub(crate) struct Fields {
+    by_site: FxHashMap<u32, (u32, bool)>,
+    by_handle: FxHashMap<u32, u32>,
+    numbers: FxHashMap<(String, String), u32>,
+    names: Vec<(String, String)>,
+}
+
+impl Fields {
+    /// The field accessed at a place, and whether it is volatile.
+    pub(crate) fn at(&mut self, site: u32, tables: &Tables) -> (u32, bool) {
+        if let Some(&known) = self.by_site.get(&site) {
+            return known;
+        }
+        let (class, field, volatile) = tables.field(site).unwrap_or(("", "", false));
+        let number = self.number(class, field);
+        self.by_site.insert(site, (number, volatile));
+        (number, volatile)
+    }
+
+    fn number(&mut self, class: &str, field: &str) -> u32 {
+        let key = (class.to_owned(), field.to_owned());
+        let next = FIRST_FIELD + self.names.len() as u32;
+        let number = *self.numbers.entry(key.clone()).or_insert(next);
+        if number == next {
+            self.names.push(key);
+        }
+        number
+    }
+
+    /// A handle stands for a field.
+    fn handle(&mut self, handle: u32, class: &str, field: &str, tables: &Tables) {
+        let class = class.replace('.', "/");
+        let (class, field, _) = tables.declared(&class, field);
+        let number = self.number(class, field);
+        self.by_handle.insert(handle, number);
+    }
+
+    /// `Account.balance`: the class without its package.
+    pub(crate) fn name(&self, number: u32) -> (&str, &str) {
+        match self.names.get((number - FIRST_FIELD) as usize) {
+            Some((class, field)) => (class.rsplit('/').next().unwrap_or(class), field),
+            None => ("", ""),
+        }
+    }
+}
+
+/// Who touches a variable.
+pub(crate) struct Touched {
+    thread: u32,
+    shared: bool,
+    written: bool,
+}
+
+/// What has to be known of a whole log before its first event is written.
+pub(crate) struct Survey {
+    pub(crate) fields: Fields,
+    pub(crate) objects: Objects,
+    variables: FxHashMap<Key, Touched>,
+    pub(crate) scopes: FxHashSet<(u32, u64)>,
+}
+
+impl Survey {
+    pub(crate) fn of(log: &Log<'_>, tables: &Tables, blocks: &Blocks) -> Survey {
+        let mut survey = Survey {
+            fields: Fields::default(),
+            objects: Objects::default(),
+            variables: FxHashMap::default(),
+            scopes: FxHashSet::default(),
+        };
+        let mut scopes = ScopeFinder::default();
+        for entry in log.entries() {
+            match entry.record {
+                Record::Object { id, class } => survey.objects.object(id, class),
+                Record::ClassName { class, name } => survey.objects.class_name(class, name),
+                Record::Made { id, site } => survey.objects.made(id, site, tables),
+                Record::Handle { number, class, field } => {
+                    survey.fields.handle(number, class, field, tables);
+                }
+                Record::Sync { kind, object, other, .. } if blocks.locks => {
+                    let record = RawRecord::Sync { kind, pc: 0, object: u64::from(object), other };
+                    let (thread, ordinal) = (entry.thread, entry.ordinal);
+                    scopes.take(&RawEntry { thread, ordinal, record });
+                }
+                _ => {
+                    if let Some(access) = Access::of(&entry.record, &mut survey.fields, tables) {
+                        survey.touch(entry.thread, &access);
+                    }
+                }
+            }
+        }
+        survey.scopes = scopes.finish();
+        survey
+    }
+
+    fn touch(&mut self, thread: u32, access: &Access) {
+        let new = Touched { thread, shared: false, written: false };
+        let touched = self.variables.entry(access.key).or_insert(new);
+        touched.shared |= touched.thread != thread;
+        touched.written |= access.action != Action::Read;
+    }
+
+    pub(crate) fn is_shared(&self, key: &Key) -> bool {
+        self.variables.get(key).is_some_and(|t| t.shared && t.written)
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Action {
+    Read,
+    Write,
+    Update,
+}
+
+/// An access to a variable.
+pub(crate) struct Access {
+    pub(crate) key: Key,
+    pub(crate) action: Action,
+    pub(crate) atomic: bool,
+    pub(crate) old: Option<i64>,
+    pub(crate) new: Option<i64>,
+}
+
+impl Access {
+    fn atomic(old: Option<i64>, new: Option<i64>) -> Access {
+        let action = match (old, new) {
+            (Some(_), Some(_)) => Action::Update,
+            (None, Some(_)) => Action::Write,
+            _ => Action::Read,
+        };
+        Access { key: (0, ATOMIC, 0), action, atomic: true, old, new }
+    }
+
+    pub(crate) fn of(record: &Record<'_>, fields: &mut Fields, tables: &Tables) -> Option<Access> {
+        let plain = |write| if write { Action::Write } else { Action::Read };
+        Some(match *record {
+            Record::Access { write, site, object, value } => {
+                let (field, atomic) = fields.at(site, tables);
+                let value = Some(value);
+                let key = (object, field, 0);
+                Access { key, action: plain(write), atomic, old: value, new: value }
+            }
+            Record::Element { write, array, index, value, .. } => {
+                let value = Some(value);
+                let key = (array, ELEMENT, index);
+                Access { key, action: plain(write), atomic: false, old: value, new: value }
+            }
+            Record::Atomic { object, index, old, new, .. } => {
+                Access { key: (object, ATOMIC, index), ..Access::atomic(old, new) }
+            }
+            Record::AtomicElement { array, index, old, new, .. } => {
+                Access { key: (array, ELEMENT, index), ..Access::atomic(old, new) }
+            }
+            Record::Handled { object, handle, old, new, .. } => {
+                let field = *fields.by_handle.get(&handle)?;
+                Access { key: (object, field, 0), ..Access::atomic(old, new) }
+            }
+            Record::Operation { object, old, new, .. } => {
+                let new = (new != old).then_some(new);
+                Access { key: (object, ATOMIC, 0), ..Access::atomic(Some(old), new) }
+            }
+            _ => return None,
+        })
+    }
+}
