@@ -174,8 +174,10 @@ impl Access {
                 Access { key: (object, field, 0), ..Access::atomic(old, new) }
             }
             Record::Operation { object, old, new, .. } => {
+                // A version before that is the greater one: it was not looked at.
+                let seen = (old <= new).then_some(old);
                 let new = (new != old).then_some(new);
-                Access { key: (object, ATOMIC, 0), ..Access::atomic(Some(old), new) }
+                Access { key: (object, ATOMIC, 0), ..Access::atomic(seen, new) }
             }
             _ => return None,
         })

@@ -6,6 +6,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.ConcurrentMap;
 import org.objectweb.asm.Handle;
 import org.objectweb.asm.Opcodes;
 import org.objectweb.asm.Type;
@@ -356,8 +357,21 @@ final class MethodRewriter implements Opcodes {
         m.instructions.insertBefore(call, new FieldInsnNode(PUTSTATIC, HOOKS, "callSite", "I"));
         m.instructions.insertBefore(call, number(place()));
         m.instructions.insert(call, hook("back", "()V"));
-        m.instructions.set(call, new MethodInsnNode(INVOKESTATIC, target.helper, call.name, desc, false));
+        boolean blind = target.type == ConcurrentMap.class && call.name.equals("put") && isDropped(call);
+        String name = blind ? "putBlindly" : call.name;
+        m.instructions.set(call, new MethodInsnNode(INVOKESTATIC, target.helper, name, desc, false));
         return true;
+    }
+
+    /** Whether nobody looks at the result of a call. */
+    private static boolean isDropped(MethodInsnNode call) {
+        AbstractInsnNode next = call.getNext();
+        // The gate after the call is there already.
+        while (next != null && (next.getOpcode() < 0 || next instanceof MethodInsnNode
+            && ((MethodInsnNode) next).owner.equals(HOOKS))) {
+            next = next.getNext();
+        }
+        return next != null && next.getOpcode() == POP;
     }
 
     private boolean replace(MethodInsnNode call, String name, String desc) {

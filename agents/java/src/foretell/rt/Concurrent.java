@@ -2,6 +2,7 @@ package foretell.rt;
 
 import java.util.Map;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiFunction;
@@ -39,6 +40,11 @@ public final class Concurrent {
     }
 
     private static void operation(Object o, int down, boolean changes, int post, int site) {
+        operation(o, down, changes, post, false, site);
+    }
+
+    /** `blind`: it changes the collection and does not look at it. */
+    private static void operation(Object o, int down, boolean changes, int post, boolean blind, int site) {
         ThreadState t = Juc.recording();
         if (t == null) {
             return;
@@ -50,7 +56,7 @@ public final class Concurrent {
             m.version++;
         }
         if (Log.on && id > 0) {
-            Log.operation(t, site, down, id, old, m.version, post);
+            Log.operation(t, site, down, id, blind ? m.version + 1 : old, m.version, post);
         }
         Hooks.step(t, Kind.ATOMIC, site);
     }
@@ -60,12 +66,48 @@ public final class Concurrent {
         return result;
     }
 
-    private static <T> T changed(Object o, T result, int site) {
-        operation(o, 0, true, 0, site);
+    // Maps. A hash map calls a function with a part of itself locked: no other change comes between.
+
+    /** The semaphore that changes of a map take; 0 if there is none. */
+    private static int mutex(Object map) {
+        if (!(map instanceof ConcurrentHashMap) || Juc.recording() == null) {
+            return 0;
+        }
+        Monitor m = Ids.monitor(map);
+        if (m.itemSemaphore == 0) {
+            m.itemSemaphore = Semaphores.fresh("change of @" + Ids.of(map), 1);
+        }
+        return m.itemSemaphore;
+    }
+
+    private static <T> T changed(Object map, T result, int site) {
+        int mutex = mutex(map);
+        operation(map, mutex, true, mutex, site);
         return result;
     }
 
-    // Maps.
+    /** The calling thread is about to change a map with a function. */
+    private static int begin(Object map, int site) {
+        int mutex = mutex(map);
+        ThreadState t = mutex == 0 || !Log.on ? null : Juc.recording();
+        if (t != null) {
+            Log.event(t, Log.ORDER_DOWN, site, mutex);
+        }
+        return mutex;
+    }
+
+    private static <T> T end(Object map, int mutex, T result, int site) {
+        operation(map, 0, true, mutex, site);
+        return result;
+    }
+
+    /** The function has thrown something: nothing was changed. */
+    private static void abandon(int mutex, int site) {
+        ThreadState t = mutex == 0 || !Log.on ? null : Juc.recording();
+        if (t != null) {
+            Log.event(t, Log.ORDER_POST, site, mutex);
+        }
+    }
 
     public static <K, V> V get(ConcurrentMap<K, V> m, Object key, int site) {
         return looked(m, m.get(key), site);
@@ -89,11 +131,19 @@ public final class Concurrent {
 
     public static <K, V> void clear(ConcurrentMap<K, V> m, int site) {
         m.clear();
-        operation(m, 0, true, 0, site);
+        changed(m, null, site);
     }
 
     public static <K, V> V put(ConcurrentMap<K, V> m, K key, V value, int site) {
         return changed(m, m.put(key, value), site);
+    }
+
+    /** A put whose result nobody looks at; the rewriter knows. */
+    public static <K, V> V putBlindly(ConcurrentMap<K, V> m, K key, V value, int site) {
+        V old = m.put(key, value);
+        int mutex = mutex(m);
+        operation(m, mutex, true, mutex, true, site);
+        return old;
     }
 
     public static <K, V> V putIfAbsent(ConcurrentMap<K, V> m, K key, V value, int site) {
@@ -123,29 +173,70 @@ public final class Concurrent {
 
     public static <K, V> void putAll(ConcurrentMap<K, V> m, Map<? extends K, ? extends V> from, int site) {
         m.putAll(from);
-        operation(m, 0, true, 0, site);
+        changed(m, null, site);
     }
 
     public static <K, V> V computeIfAbsent(ConcurrentMap<K, V> m, K key, Function<? super K, ? extends V> f,
                                            int site) {
-        boolean there = m.containsKey(key);
-        V value = m.computeIfAbsent(key, f);
-        return there ? looked(m, value, site) : changed(m, value, site);
+        if (m.containsKey(key)) {
+            return looked(m, m.computeIfAbsent(key, f), site);
+        }
+        int mutex = begin(m, site);
+        boolean done = false;
+        try {
+            V value = m.computeIfAbsent(key, f);
+            done = true;
+            return end(m, mutex, value, site);
+        } finally {
+            if (!done) {
+                abandon(mutex, site);
+            }
+        }
     }
 
     public static <K, V> V computeIfPresent(ConcurrentMap<K, V> m, K key,
                                             BiFunction<? super K, ? super V, ? extends V> f, int site) {
-        return changed(m, m.computeIfPresent(key, f), site);
+        int mutex = begin(m, site);
+        boolean done = false;
+        try {
+            V result = m.computeIfPresent(key, f);
+            done = true;
+            return end(m, mutex, result, site);
+        } finally {
+            if (!done) {
+                abandon(mutex, site);
+            }
+        }
     }
 
     public static <K, V> V compute(ConcurrentMap<K, V> m, K key, BiFunction<? super K, ? super V, ? extends V> f,
                                    int site) {
-        return changed(m, m.compute(key, f), site);
+        int mutex = begin(m, site);
+        boolean done = false;
+        try {
+            V result = m.compute(key, f);
+            done = true;
+            return end(m, mutex, result, site);
+        } finally {
+            if (!done) {
+                abandon(mutex, site);
+            }
+        }
     }
 
     public static <K, V> V merge(ConcurrentMap<K, V> m, K key, V value,
                                  BiFunction<? super V, ? super V, ? extends V> f, int site) {
-        return changed(m, m.merge(key, value, f), site);
+        int mutex = begin(m, site);
+        boolean done = false;
+        try {
+            V result = m.merge(key, value, f);
+            done = true;
+            return end(m, mutex, result, site);
+        } finally {
+            if (!done) {
+                abandon(mutex, site);
+            }
+        }
     }
 
     // Queues.

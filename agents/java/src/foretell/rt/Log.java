@@ -304,7 +304,7 @@ final class Log {
         }
     }
 
-    /** Down of a semaphore (if not 0), the change of a version, post of another semaphore. */
+    /** Down of a semaphore (if not 0), the change of a version (a write alone if `old` is greater), post of another semaphore. */
     static void operation(ThreadState t, int site, int down, int id, long old, long now, int post) {
         if (room()) {
             writerIs(t);

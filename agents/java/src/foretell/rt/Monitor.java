@@ -10,6 +10,8 @@ import java.util.ArrayList;
 final class Monitor {
     ThreadState owner;
     int depth;
+    /** Threads that wait for it. */
+    int waiting;
     /** Threads that sleep in the real monitor. */
     int sleepers;
     /** The number of the semaphore that the object is in the trace, and the count it started with. */

@@ -163,8 +163,11 @@ final class Scheduler {
 
     /** A step that may block is about to run: it must be the scheduled one, if it is at its place. */
     static void expect(ThreadState t, int kind, int site) {
+        t.site = site;
+        if (schedule == null) {
+            return;
+        }
         synchronized (LOCK) {
-            t.site = site;
             if (schedule != null && schedule.thread() == t.index && t.steps == schedule.ordinal()
                 && !schedule.fits(kind, site)) {
                 depart(t, describe(kind, t.steps, site));
@@ -413,7 +416,11 @@ final class Scheduler {
         synchronized (LOCK) {
             t.what = what;
             t.object = object;
-            t.owner = what == ThreadState.FOR_LOCK ? ((Monitor) object).owner : null;
+            if (what == ThreadState.FOR_LOCK) {
+                Monitor lock = (Monitor) object;
+                t.owner = lock.owner;
+                lock.waiting++;
+            }
             t.site = site;
             t.wake = ThreadState.BY_EVENT;
             if (bed != null) {
@@ -442,6 +449,9 @@ final class Scheduler {
             t.bedMonitor = null;
             t.bed = t;
         }
+        if (what == ThreadState.FOR_LOCK) {
+            ((Monitor) object).waiting--;
+        }
         t.what = 0;
         t.object = null;
         t.owner = null;
@@ -454,8 +464,8 @@ final class Scheduler {
     }
 
     /** Whoever waits for a lock may try again. */
-    static void lockFree(Object lock) {
-        if (blocked.isEmpty()) {
+    static void lockFree(Monitor lock) {
+        if (lock.waiting == 0 && lock.sleepers == 0) {
             return;
         }
         synchronized (LOCK) {
