@@ -177,12 +177,12 @@ pub(super) fn barrier_bench(b: &mut Build) {
 /// Philosophers whose forks are monitors: the lower one first, so that nobody starves.
 pub(super) fn philosophers(b: &mut Build) {
     let n = b.workers();
-    let (taken, plate) = (b.variables(n), b.variables(n));
+    let (taken, plates) = (b.variables(n), b.variables(n));
     let monitor = b.locks(n);
     let cond: Vec<Object> = (0..n).map(|_| b.condition()).collect();
     let meals = (b.shape.lock_events.unwrap_or(0) / (8 * n)).max(1);
     b.fork_all();
-    for w in 0..n {
+    for (w, plate) in plates.into_iter().enumerate() {
         let mut forks = vec![w.min((w + 1) % n), w.max((w + 1) % n)];
         forks.dedup();
         let c = &mut b.threads[w + 1];
@@ -193,7 +193,7 @@ pub(super) fn philosophers(b: &mut Build) {
                     write(c, taken[f], Rhs::Const(1));
                 });
             }
-            add(c, plate[w], 1);
+            add(c, plate, 1);
             for &f in &forks {
                 locked(c, monitor[f], |c| {
                     write(c, taken[f], Rhs::Const(0));

@@ -1,5 +1,6 @@
 //! The engines, one directory or file each, and the choice between them.
 
+pub mod auto;
 pub mod dpor;
 pub mod graph;
 pub mod order;
@@ -10,6 +11,7 @@ use std::str::FromStr;
 
 use foretell_model::Structure;
 
+use self::auto::AutoEngine;
 use self::dpor::{DporEngine, DporOptions};
 use self::graph::GraphEngine;
 use self::order::OrderEngine;
@@ -28,6 +30,8 @@ pub struct EngineOptions {
 /// Which engine decides the queries.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub enum EngineKind {
+    /// The one of the next three that is expected to be the fastest, for each query.
+    Auto,
     /// The order solver.
     #[default]
     Order,
@@ -44,8 +48,9 @@ pub enum EngineKind {
 }
 
 impl EngineKind {
-    /// Every engine, the default one first.
-    pub const ALL: [EngineKind; 6] = [
+    /// Every engine.
+    pub const ALL: [EngineKind; 7] = [
+        EngineKind::Auto,
         EngineKind::Order,
         EngineKind::Dpor,
         EngineKind::Graph,
@@ -57,6 +62,7 @@ impl EngineKind {
     /// The name on the command line and in reports.
     pub fn name(self) -> &'static str {
         match self {
+            EngineKind::Auto => "auto",
             EngineKind::Order => "order",
             EngineKind::Graph => "graph",
             EngineKind::Dpor => "dpor",
@@ -69,7 +75,7 @@ impl EngineKind {
     /// The external solver of the engine, if it is one.
     pub fn smt_solver(self) -> Option<SmtSolver> {
         match self {
-            EngineKind::Order | EngineKind::Graph | EngineKind::Dpor => None,
+            EngineKind::Auto | EngineKind::Order | EngineKind::Graph | EngineKind::Dpor => None,
             EngineKind::Z3 => Some(SmtSolver::Z3),
             EngineKind::Cvc5 => Some(SmtSolver::Cvc5),
             EngineKind::Yices => Some(SmtSolver::Yices),
@@ -89,6 +95,7 @@ impl EngineKind {
     ) -> Box<dyn Engine + 's> {
         match self.smt_solver() {
             Some(solver) => Box::new(SmtEngine::new(structure, solver, options.smt.clone())),
+            None if self == EngineKind::Auto => Box::new(AutoEngine::new(structure)),
             None if self == EngineKind::Dpor => Box::new(DporEngine::new(structure, options.dpor)),
             None if self == EngineKind::Graph => Box::new(GraphEngine::new(structure)),
             None => Box::new(OrderEngine::new(structure)),

@@ -48,10 +48,11 @@ pub(crate) struct Predict {
     #[arg(long, default_value = "auto")]
     model: ModelChoice,
 
-    /// What decides the queries: auto, order, dpor (explicit search), graph (choice graphs for nondeterminism,
-    /// order for the rest), or the external solvers z3, cvc5, yices
+    /// What decides the queries: auto (the best of the next three for each query), order, dpor (explicit
+    /// search), graph (choice graphs for nondeterminism, order for the rest), or the external solvers z3,
+    /// cvc5, yices
     #[arg(long, default_value = "auto")]
-    engine: EngineChoice,
+    engine: EngineKind,
 
     /// External solvers: order variables as bit-vectors instead of integers
     #[arg(long)]
@@ -135,21 +136,6 @@ impl std::str::FromStr for ModelChoice {
     }
 }
 
-/// An engine, or the one that is best here: our own.
-#[derive(Clone, Copy, Debug)]
-struct EngineChoice(EngineKind);
-
-impl std::str::FromStr for EngineChoice {
-    type Err = String;
-
-    fn from_str(name: &str) -> Result<Self, String> {
-        match name {
-            "auto" => Ok(EngineChoice(EngineKind::default())),
-            name => name.parse().map(EngineChoice),
-        }
-    }
-}
-
 fn seconds(text: &str) -> Result<Duration, String> {
     text.parse()
         .ok()
@@ -193,7 +179,7 @@ impl Predict {
 
     /// That the engine can run, and that its options mean something.
     fn check_engine(&self) -> Result<(), Failure> {
-        let engine = self.engine.0;
+        let engine = self.engine;
         engine.available().map_err(|message| Failure::Input(format!("foretell: {message}")))?;
         if engine.smt_solver().is_none() && (self.bit_blast || self.dump_smt.is_some()) {
             let message = "--bit-blast and --dump-smt are for --engine z3, cvc5 or yices";
@@ -225,11 +211,12 @@ impl Predict {
             ModelChoice::Given(model) => model,
             ModelChoice::Auto => Model::auto(trace),
         };
-        if model == Model::Symbolic && self.engine.0 != EngineKind::Order {
+        let symbolic = [EngineKind::Auto, EngineKind::Order];
+        if model == Model::Symbolic && !symbolic.contains(&self.engine) {
             let message = format!(
                 "--engine {} does not know the symbolic model: use --engine order, --model value or \
                  --model view",
-                self.engine.0
+                self.engine
             );
             return Err(Failure::input(path, message));
         }
@@ -249,7 +236,7 @@ impl Predict {
             timeout: self.timeout,
             budget: self.budget,
             jobs: self.jobs.map_or(0, usize::from),
-            engine: self.engine.0,
+            engine: self.engine,
             engine_options: self.engine_options(),
             segments: !self.no_segments,
             stop: Some(stop),

@@ -299,9 +299,11 @@ impl<'b> OrderGraph<'b> {
                 let first = later.next();
                 let writer = first.filter(|s| s.shared).and_then(|_| later.find(|s| !s.shared));
                 for later in [first, writer].into_iter().flatten() {
+                    // What comes before the section anyway has been seen to.
+                    let known = self.down(later.enter);
                     for (early, list) in threads {
-                        if early != late {
-                            let before = self.edges[i].before[early.index()];
+                        let before = self.edges[i].before[early.index()];
+                        if early != late && before > known[early.index()] {
                             grew |= self.leave_last(list, before, later)?;
                         }
                     }

@@ -1,0 +1,114 @@
+//! The choice of an engine for each query, from features that are cheap to measure ([`features`]).
+//!
+//! The SMT-versus-DPOR paper ends with the observation that neither search is always better, and that segment
+//! size and coupling tell which is. Here the rule ([`rule`]) comes from our own measurements: `bench/selection` asks
+//! every engine the same queries, looks for the rule that would have taken the least time, and writes
+//! it down; `docs/engines.md` has the numbers.
+//!
+//! The explicit engine gets a small budget of states. Where that is not enough, and where it says nothing,
+//! the order engine decides: the verdicts are always exact.
+
+pub mod features;
+pub mod rule;
+
+use foretell_model::Structure;
+use foretell_trace::Model;
+
+use self::features::{Feature, Kind, Survey};
+use self::rule::{Choice, DPOR_NODES, LARGEST_SEGMENT, Rule};
+use super::dpor::{DporEngine, DporOptions};
+use super::graph::GraphEngine;
+use super::order::OrderEngine;
+use crate::engine::{Effort, Engine};
+use crate::query::{Limit, Query, Verdict};
+
+/// In longer traces nothing is chosen: what measuring a query takes grows with the trace, and nothing that long
+/// was measured.
+const LARGEST_TRACE: usize = 100_000;
+
+/// Decides each query with the engine that is expected to be the fastest.
+pub struct AutoEngine<'s> {
+    survey: Survey<'s>,
+    order: OrderEngine<'s>,
+    dpor: DporEngine<'s>,
+    graph: GraphEngine<'s>,
+    /// Whether the order engine has to decide everything.
+    order_only: bool,
+    decided_by: &'static str,
+}
+
+impl<'s> AutoEngine<'s> {
+    /// An engine that knows nothing yet.
+    pub fn new(structure: &'s Structure<'s>) -> Self {
+        let options = DporOptions { nodes: DPOR_NODES, ..DporOptions::default() };
+        Self {
+            survey: Survey::new(structure),
+            order: OrderEngine::new(structure),
+            dpor: DporEngine::new(structure, options),
+            graph: GraphEngine::quick(structure),
+            order_only: structure.model == Model::Symbolic || structure.trace.len() > LARGEST_TRACE,
+            decided_by: "order",
+        }
+    }
+
+    /// The engine that the rule names for a query.
+    fn choose(&self, query: &Query) -> Choice {
+        if self.order_only {
+            return Choice::Order;
+        }
+        let kind = Kind::of(query);
+        let Some((_, rule)) = rule::RULES.iter().find(|(of, _)| *of == kind) else {
+            return Choice::Order;
+        };
+        if self.survey.measure(query, Feature::Segment) > LARGEST_SEGMENT {
+            return Choice::Order;
+        }
+        match *rule {
+            Rule::Always(choice) => choice,
+            Rule::Split { feature, at_most, then, otherwise } => {
+                let small = self.survey.measure(query, feature) <= at_most;
+                if small { then } else { otherwise }
+            }
+        }
+    }
+}
+
+impl Engine for AutoEngine<'_> {
+    fn name(&self) -> &'static str {
+        "auto"
+    }
+
+    fn decided_by(&self) -> &'static str {
+        self.decided_by
+    }
+
+    fn decide(&mut self, query: &Query, limit: &Limit<'_>) -> Verdict {
+        match self.choose(query) {
+            Choice::Order => {}
+            Choice::Dpor => {
+                let verdict = self.dpor.decide(query, limit);
+                if !matches!(verdict, Verdict::Undecided(_)) || limit.reached().is_some() {
+                    self.decided_by = self.dpor.name();
+                    return verdict;
+                }
+            }
+            Choice::Graph => {
+                if self.graph.refutes(query, limit) {
+                    self.decided_by = self.graph.name();
+                    return Verdict::Impossible;
+                }
+            }
+        }
+        self.decided_by = self.order.name();
+        self.order.decide(query, limit)
+    }
+
+    fn effort(&self) -> Effort {
+        let mut effort = self.order.effort();
+        effort.add(&self.graph.effort());
+        // What the explicit engine did not finish, the order engine did.
+        let dpor = self.dpor.effort();
+        effort.add(&Effort { time_outs: 0, memory_outs: 0, ..dpor });
+        effort
+    }
+}

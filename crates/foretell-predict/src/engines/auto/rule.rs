@@ -1,0 +1,49 @@
+//! Which engine for which query. Written by `bench/selection --write`; not by hand.
+
+use super::features::{Feature, Kind};
+
+/// An engine to choose.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Choice {
+    /// The order engine.
+    Order,
+    /// The explicit engine with a small budget, then the order engine.
+    Dpor,
+    /// Choice graphs, then the order engine.
+    Graph,
+}
+
+/// How to choose for a kind of query.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Rule {
+    /// Always the same.
+    Always(Choice),
+    /// It depends on one feature.
+    Split {
+        /// The feature.
+        feature: Feature,
+        /// The largest value for the first choice.
+        at_most: u32,
+        /// Up to there.
+        then: Choice,
+        /// Above.
+        otherwise: Choice,
+    },
+}
+
+/// States that the explicit engine looks at before the order engine takes over.
+pub const DPOR_NODES: u64 = 2_000;
+
+/// The largest segment that was measured. Above, the order engine decides.
+pub const LARGEST_SEGMENT: u32 = 503;
+
+/// The rules; the order engine where there is none.
+pub const RULES: &[(Kind, Rule)] = &[(
+    Kind::Broken,
+    Rule::Split {
+        feature: Feature::Candidates,
+        at_most: 5,
+        then: Choice::Graph,
+        otherwise: Choice::Dpor,
+    },
+)];
