@@ -48,10 +48,10 @@ pub(crate) struct Predict {
     #[arg(long, default_value = "auto")]
     model: ModelChoice,
 
-    /// What decides the queries: auto (the best of the next three for each query), order, dpor (explicit
-    /// search), graph (choice graphs for nondeterminism, order for the rest), or the external solvers z3,
+    /// What decides the queries: order, dpor (explicit search), graph (choice graphs for nondeterminism,
+    /// order for the rest), auto (one of these three, chosen for each query), or the external solvers z3,
     /// cvc5, yices
-    #[arg(long, default_value = "auto")]
+    #[arg(long, default_value = "order")]
     engine: EngineKind,
 
     /// External solvers: order variables as bit-vectors instead of integers

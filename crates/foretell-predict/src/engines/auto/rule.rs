@@ -38,12 +38,24 @@ pub const DPOR_NODES: u64 = 2_000;
 pub const LARGEST_SEGMENT: u32 = 503;
 
 /// The rules; the order engine where there is none.
-pub const RULES: &[(Kind, Rule)] = &[(
-    Kind::Broken,
-    Rule::Split {
-        feature: Feature::Candidates,
-        at_most: 5,
-        then: Choice::Graph,
-        otherwise: Choice::Dpor,
-    },
-)];
+pub const RULES: &[(Kind, Rule)] = &[
+    (
+        Kind::Broken,
+        Rule::Split {
+            feature: Feature::Locks,
+            at_most: 0,
+            then: Choice::Dpor,
+            otherwise: Choice::Graph,
+        },
+    ),
+    (Kind::Overwritten, Rule::Always(Choice::Graph)),
+    (
+        Kind::Path,
+        Rule::Split {
+            feature: Feature::Coupling,
+            at_most: 25,
+            then: Choice::Order,
+            otherwise: Choice::Dpor,
+        },
+    ),
+];
