@@ -1,35 +1,46 @@
 //! What is kept of a log while the program runs: the records of every chunk, in case they have to be read again.
 //!
-//! In memory, in large pages where there are some; what is beyond a limit is in a file, mapped.
+//! In memory; what is beyond a limit is in a file. Both are written like files, which, unlike memory of the process, need
+//! not be cleared first.
 
+use std::fs::File;
+use std::io;
+use std::os::fd::FromRawFd;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use memmap2::{Advice, MmapMut};
+use memmap2::Mmap;
 
-/// Bytes that are mapped at a time.
-const SEGMENT: usize = 32 << 20;
-
-/// The records of chunks, by number.
+/// Chunks that are being kept.
 pub(crate) struct Hold {
-    segments: Vec<MmapMut>,
-    /// Bytes of the last segment that are taken.
-    taken: usize,
-    /// Segment, start and length of each.
-    chunks: Vec<(u32, u32, u32)>,
-    /// Segments that may be in memory.
-    most_in_memory: usize,
+    memory: Option<File>,
+    /// Bytes that may be in memory.
+    limit: u64,
+    disk: Option<File>,
     directory: PathBuf,
+    /// Bytes so far, in memory and on disk.
+    lengths: [u64; 2],
+    chunks: Vec<Place>,
+}
+
+/// Where the records of a chunk are.
+#[derive(Clone, Copy)]
+struct Place {
+    on_disk: bool,
+    start: u64,
+    len: usize,
 }
 
 impl Hold {
-    /// What does not fit into `memory` bytes goes to a file in `directory`.
-    pub(crate) fn new(memory: u64, directory: &Path) -> Hold {
+    /// What does not fit into `limit` bytes of memory goes to a file in `directory`.
+    pub(crate) fn new(limit: u64, directory: &Path) -> Hold {
         Hold {
-            segments: Vec::new(),
-            taken: SEGMENT,
-            chunks: Vec::new(),
-            most_in_memory: usize::try_from(memory).unwrap_or(usize::MAX) / SEGMENT,
+            memory: memory_file().ok(),
+            limit,
+            disk: None,
             directory: directory.to_path_buf(),
+            lengths: [0; 2],
+            chunks: Vec::new(),
         }
     }
 
@@ -37,40 +48,65 @@ impl Hold {
     ///
     /// # Errors
     /// When there is no room.
-    pub(crate) fn add(&mut self, records: &[u8]) -> std::io::Result<()> {
-        if self.segments.is_empty() || self.taken + records.len() > SEGMENT {
-            self.segments.push(self.segment()?);
-            self.taken = 0;
+    pub(crate) fn add(&mut self, records: &[u8]) -> io::Result<()> {
+        let len = records.len();
+        let fits = self.lengths[0] + len as u64 <= self.limit;
+        let on_disk = match &self.memory {
+            Some(file) => !fits || file.write_all_at(records, self.lengths[0]).is_err(),
+            None => true,
+        };
+        let length = &mut self.lengths[usize::from(on_disk)];
+        if on_disk {
+            let file = match self.disk.take() {
+                Some(file) => file,
+                None => tempfile::tempfile_in(&self.directory)?,
+            };
+            self.disk.insert(file).write_all_at(records, *length)?;
         }
-        if let Some(segment) = self.segments.last_mut()
-            && let Some(room) = segment.get_mut(self.taken..self.taken + records.len())
-        {
-            room.copy_from_slice(records);
-        }
-        let segment = self.segments.len() as u32 - 1;
-        self.chunks.push((segment, self.taken as u32, records.len() as u32));
-        self.taken += records.len();
+        self.chunks.push(Place { on_disk, start: *length, len });
+        *length += len as u64;
         Ok(())
     }
 
-    fn segment(&self) -> std::io::Result<MmapMut> {
-        if self.segments.len() < self.most_in_memory {
-            let segment = MmapMut::map_anon(SEGMENT)?;
-            // Only a hint: it works without.
-            let _ = segment.advise(Advice::HugePage);
-            return Ok(segment);
-        }
-        let file = tempfile::tempfile_in(&self.directory)?;
-        file.set_len(SEGMENT as u64)?;
-        // SAFETY: the file has no name: nobody else can change it.
-        unsafe { MmapMut::map_mut(&file) }
+    /// No more chunks come.
+    ///
+    /// # Errors
+    /// When what was kept cannot be mapped.
+    pub(crate) fn finish(self) -> io::Result<Held> {
+        let map = |file: &Option<File>, len: u64| match file {
+            // SAFETY: the files have no names: nobody else can change them.
+            Some(file) if len > 0 => unsafe { Mmap::map(file) }.map(Some),
+            _ => Ok(None),
+        };
+        let maps = [map(&self.memory, self.lengths[0])?, map(&self.disk, self.lengths[1])?];
+        Ok(Held { maps, chunks: self.chunks })
     }
+}
 
+/// A file in memory.
+fn memory_file() -> io::Result<File> {
+    // SAFETY: the name ends with a zero.
+    let fd = unsafe { libc::memfd_create(c"foretell".as_ptr(), libc::MFD_CLOEXEC) };
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the descriptor is new and nobody else's.
+    Ok(unsafe { File::from_raw_fd(fd) })
+}
+
+/// Chunks that were kept.
+#[derive(Default)]
+pub(crate) struct Held {
+    maps: [Option<Mmap>; 2],
+    chunks: Vec<Place>,
+}
+
+impl Held {
     /// The records of a chunk.
     pub(crate) fn get(&self, chunk: usize) -> &[u8] {
-        let Some(&(segment, start, len)) = self.chunks.get(chunk) else { return &[] };
-        let (start, len) = (start as usize, len as usize);
-        self.segments.get(segment as usize).and_then(|s| s.get(start..start + len)).unwrap_or(&[])
+        let Some(&Place { on_disk, start, len }) = self.chunks.get(chunk) else { return &[] };
+        let map = self.maps[usize::from(on_disk)].as_ref();
+        map.and_then(|map| map.get(start as usize..start as usize + len)).unwrap_or(&[])
     }
 }
 
@@ -89,11 +125,14 @@ mod tests {
     #[test]
     fn what_is_kept_comes_back_from_memory_and_from_files() {
         let dir = tempfile::tempdir().unwrap();
-        let mut hold = Hold::new(SEGMENT as u64, dir.path());
-        let chunk = |i: usize| vec![i as u8; (SEGMENT / 3) + i];
-        (0..7).for_each(|i| hold.add(&chunk(i)).unwrap());
-        assert_eq!(hold.segments.len(), 4);
-        (0..7).for_each(|i| assert!(hold.get(i) == chunk(i)));
-        assert!(hold.get(7).is_empty());
+        for limit in [0, 2500, 1 << 20] {
+            let mut hold = Hold::new(limit, dir.path());
+            let chunk = |i: usize| vec![i as u8; 1000 * (i % 3)];
+            (0..9).for_each(|i| hold.add(&chunk(i)).unwrap());
+            assert_eq!((hold.lengths[0] <= limit, hold.lengths[1] > 0), (true, limit < 9000));
+            let held = hold.finish().unwrap();
+            (0..9).for_each(|i| assert!(held.get(i) == chunk(i)));
+            assert!(held.get(9).is_empty());
+        }
     }
 }

@@ -49,13 +49,23 @@ struct Page {
     number: u64,
 }
 
-/// A page that was found.
+/// A page that was found in this chunk, and is among the chunk's.
 #[derive(Clone, Copy)]
 struct Found {
-    number: u64,
+    /// What its number has above the place in the cache.
+    tag: u32,
     page: u32,
-    /// As in the page.
-    chunk: u32,
+}
+
+impl Found {
+    const NONE: Found = Found { tag: u32::MAX, page: u32::MAX };
+
+    /// Place in the cache and tag of an address; addresses of programs have 47 bits.
+    #[inline(always)]
+    fn place(addr: u64) -> (usize, u32) {
+        let number = addr / PAGE;
+        (number as usize % CACHED, (number / CACHED as u64) as u32)
+    }
 }
 
 /// The words that the run has touched.
@@ -74,7 +84,7 @@ impl Default for Owners {
         Owners {
             pages: Vec::new(),
             index: FxHashMap::default(),
-            cache: Box::new([Found { number: u64::MAX, page: u32::MAX, chunk: 0 }; CACHED]),
+            cache: Box::new([Found::NONE; CACHED]),
             chunk: 0,
             wanted: Vec::new(),
         }
@@ -85,6 +95,7 @@ impl Owners {
     /// Another chunk begins.
     pub(crate) fn begin(&mut self, chunk: u32) {
         self.chunk = chunk + 1;
+        self.cache.fill(Found::NONE);
     }
 
     /// The chunks that turned out to hold accesses to shared words, since the last call.
@@ -95,26 +106,12 @@ impl Owners {
     /// Whether an access to up to eight bytes can be let go without a change to anything: this is so of nearly all.
     #[inline(always)]
     pub(crate) fn lets_go(&self, owner: Owner, addr: u64, size: usize, write: bool) -> bool {
-        let found = &self.cache[(addr / PAGE) as usize % CACHED];
+        let (place, tag) = Found::place(addr);
+        let found = self.cache[place];
         let Some(page) = self.pages.get(found.page as usize) else { return false };
-        found.number == addr / PAGE
-            && found.chunk == self.chunk
+        found.tag == tag
             && page.words[(addr / 8) as usize % WORDS] | u8::from(!write) == owner.0
             && (addr % 8) as usize + size <= 8
-    }
-
-    /// `owner` accesses up to eight bytes. Whether the word is shared.
-    #[inline(always)]
-    pub(crate) fn access(&mut self, owner: Owner, addr: u64, size: usize, write: bool) -> bool {
-        let found = &self.cache[(addr / PAGE) as usize % CACHED];
-        if found.number == addr / PAGE
-            && let Some(page) = self.pages.get(found.page as usize)
-            && page.words[(addr / 8) as usize % WORDS] == SHARED
-            && (addr % 8) as usize + size <= 8
-        {
-            return true;
-        }
-        self.touch(owner, addr, size as u64, write)
     }
 
     /// `owner` accesses any number of bytes. Whether a word of them is shared.
@@ -190,8 +187,8 @@ impl Owners {
                 Some(page) => page,
                 None => self.add(at / PAGE),
             };
-            let found = &mut self.cache[(at / PAGE) as usize % CACHED];
-            let page = &mut self.pages[page];
+            let number = page;
+            let page = &mut self.pages[number];
             let stop = end.min((at / PAGE + 1).saturating_mul(PAGE));
             let (from, to) = (at % PAGE / 8, (stop - at / PAGE * PAGE).div_ceil(8));
             let (mut private, mut late) = (false, false);
@@ -211,26 +208,30 @@ impl Owners {
                 self.wanted.append(&mut page.chunks);
                 page.chunk = 0;
             }
-            found.chunk = page.chunk;
+            let (place, tag) = Found::place(at);
+            self.cache[place] = if page.chunk == self.chunk && at < 1 << 47 {
+                Found { tag, page: number as u32 }
+            } else {
+                Found::NONE
+            };
             at = stop;
         }
         shared
     }
 
-    fn find(&mut self, number: u64) -> Option<usize> {
-        let found = &mut self.cache[number as usize % CACHED];
-        if found.number != number {
-            let page = *self.index.get(&number)?;
-            *found = Found { number, page, chunk: self.pages[page as usize].chunk };
+    fn find(&self, number: u64) -> Option<usize> {
+        let (place, tag) = Found::place(number.wrapping_mul(PAGE));
+        let found = self.cache[place];
+        if found.tag == tag && number < 1 << 35 {
+            return Some(found.page as usize);
         }
-        Some(found.page as usize)
+        self.index.get(&number).map(|&page| page as usize)
     }
 
     fn add(&mut self, number: u64) -> usize {
         let page = self.pages.len();
         self.pages.push(Page { words: [FRESH; WORDS], chunk: 0, chunks: Vec::new(), number });
         self.index.insert(number, page as u32);
-        self.cache[number as usize % CACHED] = Found { number, page: page as u32, chunk: 0 };
         page
     }
 
@@ -290,6 +291,13 @@ mod tests {
         let mut o = Owners::default();
         o.begin(0);
         o
+    }
+
+    impl Owners {
+        /// As `sift` does it.
+        fn access(&mut self, owner: Owner, addr: u64, size: usize, write: bool) -> bool {
+            !self.lets_go(owner, addr, size, write) && self.touch(owner, addr, size as u64, write)
+        }
     }
 
     fn wanted(o: &mut Owners) -> Vec<u32> {

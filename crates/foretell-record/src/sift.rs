@@ -18,7 +18,7 @@ use foretell_rt_format::{
 use rustc_hash::FxHashMap;
 
 use crate::calls::{CallId, Calls, OUTSIDE, Stack};
-use crate::hold::Hold;
+use crate::hold::{Held, Hold};
 use crate::owners::{Owner, Owners, SharedWords};
 use crate::seen::{LastStep, Seen, Source};
 use crate::survey::{touched, writes};
@@ -233,7 +233,7 @@ impl Sift {
             let Some(item) = reader.next(slots) else { break };
             match item {
                 Ok(Item::Compact(Compact::Access(slot, addr, value))) => {
-                    if self.owners.access(owner, addr, slot.size(), slot.writes()) {
+                    if self.owners.touch(owner, addr, slot.size() as u64, slot.writes()) {
                         let compact = Compact::Access(slot, addr, value);
                         self.note_compact(compact, &mut thread, ordinal);
                     }
@@ -329,13 +329,17 @@ impl Sift {
 
     /// The program has ended.
     pub(crate) fn finish(self) -> (Sifted, Calls) {
+        let (held, damaged) = match self.hold.finish() {
+            Ok(held) => (held, self.damaged),
+            Err(_) => (Held::default(), true),
+        };
         let sifted = Sifted {
             shared: self.owners.finish(),
             places: self.places.places,
             chunks: self.chunks,
-            hold: self.hold,
+            held,
             accesses: self.accesses,
-            damaged: self.damaged,
+            damaged,
             functions: self.functions,
         };
         (sifted, self.calls)
@@ -364,7 +368,7 @@ pub(crate) struct Sifted {
     shared: SharedWords,
     places: Vec<(u64, CallId)>,
     chunks: Vec<Noted>,
-    hold: Hold,
+    held: Held,
     accesses: u64,
     damaged: bool,
     functions: bool,
@@ -386,7 +390,7 @@ impl<'a> Source<'a> for &'a Sifted {
         let (untold, untold_places) = (vec![0; self.places.len()], Vec::new());
         let mut shower = Shower { sifted: self, calls, f, untold, untold_places };
         for (number, noted) in self.chunks.iter().enumerate() {
-            let records = self.hold.get(number);
+            let records = self.held.get(number);
             let goes_on = if noted.again {
                 shower.again(records, noted)
             } else {

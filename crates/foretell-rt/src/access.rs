@@ -41,7 +41,7 @@ unsafe fn access<const CODE: u32>(addr: usize, pc: usize) {
         {
             return access_slow(addr, pc, CODE);
         }
-        complete(stream);
+        complete(stream, cur);
         (*t).budget -= 1;
         put_head(cur, index, addr as u64);
         (*stream).pending_addr = addr;
@@ -50,14 +50,28 @@ unsafe fn access<const CODE: u32>(addr: usize, pc: usize) {
     }
 }
 
-/// Fills in the value of the access under way. Eight bytes whatever its size: the next record overwrites
-/// what is too much.
+/// Fills in the value of the access under way, which ends at `cur`. No read is wider than what the program may just
+/// have written: the processor would have to wait for it. Eight bytes for four: the next record
+/// overwrites what is too much.
 #[inline(always)]
-unsafe fn complete(stream: *mut log::Stream) {
+unsafe fn complete(stream: *mut log::Stream, cur: *mut u8) {
     // SAFETY: the program has accessed the address, or it is the scratch word's.
     unsafe {
-        let value = ((*stream).pending_addr as *const u64).read_unaligned();
-        (*stream).pending_value.cast::<u64>().write_unaligned(value);
+        let (from, to) = ((*stream).pending_addr as *const u8, (*stream).pending_value);
+        match (cur as usize).wrapping_sub(to as usize) {
+            1 => to.write(from.read()),
+            2 => to.cast::<u16>().write_unaligned(from.cast::<u16>().read_unaligned()),
+            _ => {
+                // By hand: the compiler would make one read of these two.
+                let (low, high): (u32, u32);
+                std::arch::asm!("mov {low:e}, dword ptr [{from}]",
+                     "mov {high:e}, dword ptr [{from} + 4]", from = in(reg) from,
+                     low = out(reg) low, high = lateout(reg) high,
+                     options(nostack, readonly, preserves_flags));
+                to.cast::<u32>().write_unaligned(low);
+                to.add(4).cast::<u32>().write_unaligned(high);
+            }
+        }
     }
 }
 
@@ -242,7 +256,7 @@ unsafe extern "C" fn func_entry(call: usize, pc: usize, sp: usize) {
         {
             return func_entry_slow(call, pc, sp);
         }
-        complete(stream);
+        complete(stream, cur);
         log::Stream::settle(stream);
         *(*t).frames.add(depth) = sp;
         (*t).depth = depth + 1;
@@ -302,7 +316,7 @@ unsafe extern "C" fn func_exit() {
         {
             return func_exit_slow();
         }
-        complete(stream);
+        complete(stream, cur);
         log::Stream::settle(stream);
         (*t).depth -= 1;
         write_volatile(&raw mut (*stream).cur, put_exit(cur));

@@ -216,8 +216,12 @@ unsafe fn take_in_turn(file: &mut File) -> Result<(*mut u8, usize), i32> {
         let consumed = AtomicU64::from_ptr(file.header.add(header::CONSUMED).cast());
         let reader = file.header.add(header::READER).cast::<u32>().read() as usize;
         let mut looks = 0u32;
-        while file.taken as u64 - consumed.load(Acquire) >= file.ring as u64 {
-            let pause = [0u64, 50_000];
+        let behind = |file: &File| file.taken as u64 - consumed.load(Acquire);
+        // When the ring is full, some room is waited for: fewer pauses.
+        let full = behind(file) >= file.ring as u64;
+        let most = if full { file.ring as u64 * 3 / 4 } else { file.ring as u64 };
+        while behind(file) >= most {
+            let pause = [0u64, 100_000];
             call(libc::SYS_nanosleep, [pause.as_ptr() as usize, 0, 0, 0, 0, 0]);
             looks += 1;
             if looks.is_multiple_of(1000) && call(libc::SYS_kill, [reader, 0, 0, 0, 0, 0]) < 0 {

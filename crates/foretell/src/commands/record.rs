@@ -1,9 +1,9 @@
 //! `foretell record`: a program runs, and its trace is written.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use foretell_record::{Launch, Mode, Steps, record, shell_status};
+use foretell_record::{Launch, Mode, Steps, Translated, record, shell_status};
 
 use crate::failure::{Failure, Status};
 use crate::output;
@@ -46,10 +46,7 @@ impl Record {
         let mode = if self.parallel { Mode::Parallel } else { Mode::Record };
         let launch = Launch { mode, directory, ..self.options.launch(self.command) };
         let recorded = record(&launch, &blocks)?;
-        output::save(&recorded.translated.trace, &self.output)?;
-        if self.output.as_os_str() != "-" {
-            recorded.translated.steps.save(&Steps::path_for(&self.output))?;
-        }
+        save(&recorded.translated, &self.output)?;
         if !self.quiet {
             let notes = recorded.notes.iter().map(String::as_str);
             let parallel = self.parallel.then_some(
@@ -62,4 +59,19 @@ impl Record {
         }
         Ok(Status::Program(shell_status(recorded.run.status)))
     }
+}
+
+/// Writes the trace and, at the same time, what goes beside it.
+fn save(translated: &Translated, output: &Path) -> Result<(), Failure> {
+    if output.as_os_str() == "-" {
+        return output::save(&translated.trace, output);
+    }
+    std::thread::scope(|scope| {
+        let steps = scope.spawn(|| translated.steps.save(&Steps::path_for(output)));
+        output::save(&translated.trace, output)?;
+        match steps.join() {
+            Ok(saved) => Ok(saved?),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
 }
