@@ -4,7 +4,7 @@
 //! only read, or *shared*. As long as a word is not shared its accesses are not in the trace: they are
 //! let go while the program runs. They may be wanted after all: a word that becomes
 //! shared may have a past, and every access of that past belongs to the trace. So each page
-//! knows in which chunks of the log such accesses to it are; these chunks are then read again.
+//! knows in which groups of chunks of the log such accesses to it are; these are then read again.
 //!
 //! A word is shared when a second thread touches it and one of the two wrote, or frees it. Once shared it stays so. It
 //! may be shared and none of its bytes are: `granules` decides that later, by the byte, among what is left.
@@ -42,14 +42,14 @@ impl Owner {
 
 struct Page {
     words: [u8; WORDS],
-    /// The last chunk with accesses to it that were let go, plus one.
-    chunk: u32,
+    /// The last group with accesses to it that were let go, plus one.
+    group: u32,
     /// All of these.
-    chunks: Vec<u32>,
+    groups: Vec<u32>,
     number: u64,
 }
 
-/// A page that was found in this chunk, and is among the chunk's.
+/// A page that was found in this group of chunks, and is noted for it.
 #[derive(Clone, Copy)]
 struct Found {
     /// What its number has above the place in the cache.
@@ -73,9 +73,9 @@ pub(crate) struct Owners {
     pages: Vec<Page>,
     index: FxHashMap<u64, u32>,
     cache: Box<[Found; CACHED]>,
-    /// The chunk that is being read, plus one.
-    chunk: u32,
-    /// Chunks that have to be read again.
+    /// The group that is being read, plus one.
+    group: u32,
+    /// Groups that have to be read again.
     wanted: Vec<u32>,
 }
 
@@ -85,20 +85,20 @@ impl Default for Owners {
             pages: Vec::new(),
             index: FxHashMap::default(),
             cache: Box::new([Found::NONE; CACHED]),
-            chunk: 0,
+            group: 0,
             wanted: Vec::new(),
         }
     }
 }
 
 impl Owners {
-    /// Another chunk begins.
-    pub(crate) fn begin(&mut self, chunk: u32) {
-        self.chunk = chunk + 1;
+    /// Another group of chunks begins.
+    pub(crate) fn begin(&mut self, group: u32) {
+        self.group = group + 1;
         self.cache.fill(Found::NONE);
     }
 
-    /// The chunks that turned out to hold accesses to shared words, since the last call.
+    /// The groups that turned out to hold accesses to shared words, since the last call.
     pub(crate) fn wanted(&mut self) -> std::vec::Drain<'_, u32> {
         self.wanted.drain(..)
     }
@@ -199,17 +199,17 @@ impl Owners {
                     Past::Shared => shared = true,
                 }
             }
-            if (private || late) && page.chunk != self.chunk {
-                page.chunk = self.chunk;
-                page.chunks.push(self.chunk - 1);
+            if (private || late) && page.group != self.group {
+                page.group = self.group;
+                page.groups.push(self.group - 1);
             }
             if late {
                 shared = true;
-                self.wanted.append(&mut page.chunks);
-                page.chunk = 0;
+                self.wanted.append(&mut page.groups);
+                page.group = 0;
             }
             let (place, tag) = Found::place(at);
-            self.cache[place] = if page.chunk == self.chunk && at < 1 << 47 {
+            self.cache[place] = if page.group == self.group && at < 1 << 47 {
                 Found { tag, page: number as u32 }
             } else {
                 Found::NONE
@@ -230,7 +230,7 @@ impl Owners {
 
     fn add(&mut self, number: u64) -> usize {
         let page = self.pages.len();
-        self.pages.push(Page { words: [FRESH; WORDS], chunk: 0, chunks: Vec::new(), number });
+        self.pages.push(Page { words: [FRESH; WORDS], group: 0, groups: Vec::new(), number });
         self.index.insert(number, page as u32);
         page
     }

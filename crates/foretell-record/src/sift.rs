@@ -13,7 +13,7 @@
 //! - Function entries and exits move the stack of their thread; they are noted only if functions are blocks.
 
 use foretell_rt_format::{
-    Chunk, ChunkReader, Compact, Entry, Item, Kind, Record, Slot, Slots, record_at,
+    Chunk, ChunkReader, Compact, Entry, Item, Kind, Record, Slot, Slots, Visitor, record_at,
 };
 use rustc_hash::FxHashMap;
 
@@ -25,6 +25,9 @@ use crate::survey::{touched, writes};
 
 /// More notes than these: the chunk is read again instead. The chunks of tests are small.
 const MOST_NOTES: usize = if cfg!(test) { 24 } else { 8192 };
+
+/// So many chunks are one to `owners`: pages are noted once for all of them.
+const GROUP: usize = if cfg!(test) { 2 } else { 16 };
 
 /// The C library may give out so much more than it was asked for. What is freed is that much larger.
 const SLACK: u64 = 4096 + 64;
@@ -171,7 +174,9 @@ impl Sift {
             return;
         }
         let number = self.chunks.len();
-        self.owners.begin(number as u32);
+        if number.is_multiple_of(GROUP) {
+            self.owners.begin((number / GROUP) as u32);
+        }
         let pending = chunk.pending;
         self.chunks.push(Noted { thread: self.thread, pending, ..Noted::default() });
         let mut slots = std::mem::take(&mut self.slots);
@@ -185,8 +190,9 @@ impl Sift {
             }
         }
         self.slots = slots;
-        for chunk in self.owners.wanted() {
-            self.chunks[chunk as usize].again = true;
+        for group in self.owners.wanted() {
+            let first = group as usize * GROUP;
+            self.chunks.iter_mut().skip(first).take(GROUP).for_each(|noted| noted.again = true);
         }
         let noted = &mut self.chunks[number];
         if noted.again || noted.notes.len() > MOST_NOTES {
@@ -221,15 +227,12 @@ impl Sift {
         let (mut ordinal, mut access) = (thread.ordinal, thread.access);
         let mut next = None;
         loop {
-            let owners = &mut self.owners;
-            let let_go = reader.accesses(slots, |slot, addr| {
-                owners.lets_go(owner, addr, slot.size(), slot.writes())
-            });
-            if let Some((count, key)) = let_go {
-                self.accesses += count;
-                ordinal += count;
-                access = key;
-            }
+            let stack = (!self.functions).then_some(&mut thread.stack);
+            let mut let_go = LetGo { owners: &self.owners, owner, stack, count: 0, key: access };
+            reader.visit(slots, &mut let_go);
+            access = let_go.key;
+            ordinal += let_go.count;
+            self.accesses += let_go.count;
             let Some(item) = reader.next(slots) else { break };
             match item {
                 Ok(Item::Compact(Compact::Access(slot, addr, value))) => {
@@ -343,6 +346,39 @@ impl Sift {
             functions: self.functions,
         };
         (sifted, self.calls)
+    }
+}
+
+/// Takes what can be let go.
+struct LetGo<'a> {
+    owners: &'a Owners,
+    owner: Owner,
+    /// The thread's stack; none if function entries and exits matter.
+    stack: Option<&'a mut Stack>,
+    /// Accesses so far, and the key of the last one's slot.
+    count: u64,
+    key: u64,
+}
+
+impl Visitor for LetGo<'_> {
+    #[inline(always)]
+    fn access(&mut self, slot: Slot, addr: u64) -> bool {
+        let lets_go = self.owners.lets_go(self.owner, addr, slot.size(), slot.writes());
+        if lets_go {
+            self.count += 1;
+            self.key = slot.key;
+        }
+        lets_go
+    }
+
+    #[inline(always)]
+    fn entry(&mut self, slot: Slot, call: u64) -> bool {
+        self.stack.as_mut().map(|stack| stack.enter(slot.pc(), call)).is_some()
+    }
+
+    #[inline(always)]
+    fn exit(&mut self) -> bool {
+        self.stack.as_mut().map(|stack| stack.exit()).is_some()
     }
 }
 

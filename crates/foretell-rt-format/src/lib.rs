@@ -32,7 +32,9 @@ mod record;
 mod schedule;
 mod wire;
 
-pub use reader::{Chunk, ChunkReader, Entry, Events, FormatError, Header, Item, Log, record_at};
+pub use reader::{
+    Chunk, ChunkReader, Entry, Events, FormatError, Header, Item, Log, Visitor, record_at,
+};
 pub use record::{
     AccessKind, AtomicKind, Blocked, EndHow, Kind, Record, StopReason, SyncKind, WaitingFor,
 };

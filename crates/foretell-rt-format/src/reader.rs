@@ -2,8 +2,8 @@
 
 use crate::record::{AccessKind, Record, StopReason};
 use crate::wire::{
-    CHUNK_HEADER_LEN, CHUNK_USED, Compact, Get, HEAD_LEN, HEADER_LEN, LIVE, Live, MAGIC, Slot,
-    Slots, VERSION, header,
+    CHUNK_HEADER_LEN, CHUNK_USED, Compact, ENTRY_CODE, EXIT_LEN, Get, HEAD_LEN, HEADER_LEN, LIVE,
+    Live, MAGIC, Slot, Slots, VERSION, header, is_exit,
 };
 use std::fmt;
 
@@ -203,6 +203,16 @@ pub enum Item<'a> {
     Record(Record<'a>),
 }
 
+/// Takes compact records, or does not (false): then [`ChunkReader::next`] gives them.
+pub trait Visitor {
+    /// A plain access: slot and address.
+    fn access(&mut self, slot: Slot, addr: u64) -> bool;
+    /// A function entry: slot and address of the call.
+    fn entry(&mut self, slot: Slot, call: u64) -> bool;
+    /// A function exit.
+    fn exit(&mut self) -> bool;
+}
+
 /// Reads the records of a chunk one after the other.
 #[derive(Clone, Copy, Debug)]
 pub struct ChunkReader<'a> {
@@ -229,27 +239,29 @@ impl<'a> ChunkReader<'a> {
         self.other(slots)
     }
 
-    /// Reads accesses for as long as `f` (slot and address) is true of them. How many that were, and the
-    /// key of the last one's slot. For those who do not want the values.
+    /// Reads compact records for as long as the visitor takes them. For those who do not want the values.
     #[inline(always)]
-    pub fn accesses(
-        &mut self,
-        slots: &Slots,
-        mut f: impl FnMut(Slot, u64) -> bool,
-    ) -> Option<(u64, u64)> {
-        let (mut count, mut last) = (0, 0);
+    pub fn visit(&mut self, slots: &Slots, visitor: &mut impl Visitor) {
         let records = &self.chunk.records[..self.chunk.pending.min(self.chunk.records.len())];
         let mut at = self.at;
         while let Some(ahead) = records.get(at..).and_then(<[u8]>::first_chunk::<8>) {
-            let Some((slot, addr)) = slots.access(u64::from_le_bytes(*ahead)) else { break };
-            let end = at + HEAD_LEN + slot.size();
-            if end > records.len() || !f(slot, addr) {
+            let ahead = u64::from_le_bytes(*ahead);
+            let (taken, len) = match slots.head(ahead) {
+                Some((slot, addr)) if slot.code() & 16 != 0 => {
+                    let len = HEAD_LEN + slot.size();
+                    (at + len <= records.len() && visitor.access(slot, addr), len)
+                }
+                Some((slot, addr)) => {
+                    (slot.code() == ENTRY_CODE && visitor.entry(slot, addr), HEAD_LEN)
+                }
+                None => (is_exit(ahead) && visitor.exit(), EXIT_LEN),
+            };
+            if !taken {
                 break;
             }
-            (count, last, at) = (count + 1, slot.key, end);
+            at += len;
         }
         self.at = at;
-        (count > 0).then_some((count, last))
     }
 
     /// Where in the chunk's records the last one began that is not compact: [`record_at`] reads it again.

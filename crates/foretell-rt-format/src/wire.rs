@@ -132,6 +132,15 @@ pub mod tag {
 
 /// The head of a function exit.
 const EXIT: u16 = 3;
+/// Length of a function exit.
+pub(crate) const EXIT_LEN: usize = 2;
+
+/// Whether the record that begins with these eight bytes is a function exit.
+#[inline(always)]
+pub(crate) fn is_exit(ahead: u64) -> bool {
+    ahead as u16 == EXIT
+}
+
 /// Length of a compact record without its value.
 pub const HEAD_LEN: usize = 6;
 /// Length of a `Slot` record.
@@ -300,13 +309,13 @@ impl Slots {
         Some(())
     }
 
-    /// Slot and address of the access that begins with these eight bytes, if there is one.
+    /// Slot and address of the record that begins with these eight bytes, if it is compact and no function exit.
     #[inline(always)]
-    pub(crate) fn access(&self, ahead: u64) -> Option<(Slot, u64)> {
+    pub(crate) fn head(&self, ahead: u64) -> Option<(Slot, u64)> {
         let head = ahead as u16;
         let slot = self.slots[usize::from(head >> 2)];
         let addr = slot.high << 32 | u64::from((ahead >> 16) as u32);
-        (head & 3 == 1 && slot.code() & 16 != 0).then_some((slot, addr))
+        (head & 3 == 1).then_some((slot, addr))
     }
 
     /// Reads a compact record: it and its length. `None` if there is none at the start of `bytes`.

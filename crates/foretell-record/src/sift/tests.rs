@@ -234,7 +234,7 @@ fn the_trace_is_that_of_the_whole_log() {
         private += whole.private;
     }
     // Both ways were gone, and there was something to let go.
-    assert!(again > chunks / 10 && again < chunks * 9 / 10 && private > 10_000, "{again} {chunks}");
+    assert!(again > 200 && chunks - again > 200 && private > 10_000, "{again} of {chunks}");
 }
 
 #[test]
