@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU32, Ordering::*};
 pub(crate) struct Pending {
     pub(crate) addr: usize,
     pub(crate) pc: usize,
-    /// 0: none. Else [`access_code`], perhaps with [`VOLATILE`].
+    /// 0: none. Else [`foretell_rt_format::access_code`], perhaps with [`VOLATILE`].
     pub(crate) code: u32,
     /// Parallel recording: its place.
     pub(crate) seq: u64,

@@ -211,3 +211,73 @@ fn what_is_not_instrumented_is_told() {
     let told = stderr(&w.expect(2, &["record", "--", "./nothing"]));
     assert!(told.contains("cannot run ./nothing"), "{told}");
 }
+
+/// Memory of one thread alone, memory that becomes shared late, freed and reused: enough of it for many chunks of the log.
+const PRIVATE_AND_SHARED: &str = "\
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+int total, *late, kills;
+static int sum(int *values, int n) { int s = 0; for (int i = 0; i < n; i++) s += values[i]; return s; }
+static void *work(void *kept) {
+    int *mine = kept;
+    for (int round = 0; round < 40; round++) {
+        int *scratch = malloc(64 * sizeof *scratch);
+        for (int i = 0; i < 64; i++) scratch[i] = i * round;
+        for (int i = 0; i < 2000; i++) mine[i % 50] += scratch[i % 64];
+        pthread_mutex_lock(&lock);
+        total += sum(scratch, 4);
+        pthread_mutex_unlock(&lock);
+        free(scratch);
+        if (kills && round == 30) kill(getpid(), SIGKILL);
+    }
+    late = mine;
+    return mine;
+}
+int main(int argc, char **argv) {
+    kills = argc > 1;
+    pthread_t threads[2];
+    int *memory[2];
+    for (int i = 0; i < 2; i++) {
+        memory[i] = calloc(50, sizeof(int));
+        pthread_create(&threads[i], 0, work, memory[i]);
+    }
+    for (int i = 0; i < 2; i++) pthread_join(threads[i], 0);
+    total += sum(late, 50);
+    for (int i = 0; i < 2; i++) free(memory[i]);
+    return 0;
+}
+";
+
+#[test]
+fn what_is_sifted_out_while_the_program_runs_is_in_no_trace() {
+    let w = Workshop::new();
+    w.write("a.c", PRIVATE_AND_SHARED);
+    w.expect(0, &["cc", "a.c", "-pthread", "-o", "a"]);
+    let sifted = w.expect(0, &["record", "-o", "sifted.ft", "--", "./a"]);
+    let mut whole = Command::new(FORETELL);
+    whole.current_dir(w.0.path()).env("FORETELL_SIFT", "off");
+    let whole = whole.args(["record", "-o", "whole.ft", "--", "./a"]).output().expect("it runs");
+    let read = |name: &str| fs::read(w.path(name)).expect("a file");
+    assert_eq!(stderr(&sifted), stderr(&whole));
+    assert!(read("sifted.ft") == read("whole.ft"));
+    assert!(read("sifted.ft.steps") == read("whole.ft.steps"));
+}
+
+#[test]
+fn a_program_that_is_killed_leaves_a_trace() {
+    let w = Workshop::new();
+    w.write("a.c", PRIVATE_AND_SHARED);
+    w.expect(0, &["cc", "a.c", "-pthread", "-o", "a"]);
+    let told = stderr(&w.expect(137, &["record", "-o", "a.std", "--", "./a", "kill"]));
+    let trace = fs::read_to_string(w.path("a.std")).expect("a trace");
+    assert!(trace.contains("ended=signal 9"), "{told}");
+    // One of the threads got to its 31st round.
+    let writes = |thread: &str| {
+        let start = format!("{thread}|w(total=");
+        trace.lines().filter(|line| line.starts_with(&start)).count()
+    };
+    assert!(writes("T1").max(writes("T2")) >= 31, "{} {}", writes("T1"), writes("T2"));
+}
