@@ -75,7 +75,9 @@ impl Freed {
         let before = self.gone.range(..start).next_back();
         let first = before.filter(|(_, gone)| gone.end > start).map_or(start, |(&at, _)| at);
         let over: Vec<u64> = self.gone.range(first..end).map(|(&at, _)| at).collect();
-        over.iter().for_each(|at| drop(self.gone.remove(at)));
+        for at in &over {
+            self.gone.remove(at);
+        }
     }
 }
 
