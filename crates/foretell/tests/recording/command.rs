@@ -1,61 +1,8 @@
 //! The compiler driver, recording and replaying, as a user has them on the command line.
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
 
-const FORETELL: &str = env!("CARGO_BIN_EXE_foretell");
-
-/// A directory with programs in it.
-struct Workshop(tempfile::TempDir);
-
-impl Workshop {
-    fn new() -> Workshop {
-        Workshop(tempfile::tempdir().expect("a directory"))
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
-    fn write(&self, name: &str, text: &str) {
-        fs::write(self.path(name), text).expect("it can be written");
-    }
-
-    fn run(&self, program: &str, arguments: &[&str]) -> Output {
-        let mut command = Command::new(program);
-        command.current_dir(self.0.path()).args(arguments).stdin(Stdio::null());
-        command.output().expect("it runs")
-    }
-
-    fn foretell(&self, arguments: &[&str]) -> Output {
-        self.run(FORETELL, arguments)
-    }
-
-    /// Runs the command and expects this exit status.
-    fn expect(&self, status: i32, arguments: &[&str]) -> Output {
-        let output = self.foretell(arguments);
-        let said = format!("{arguments:?}\n{}\n{}", stdout(&output), stderr(&output));
-        assert_eq!(output.status.code(), Some(status), "{said}");
-        output
-    }
-
-    /// Builds an example.
-    fn build(&self, example: &str) {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        let source = root.join("examples").join(example).display().to_string();
-        let include = format!("-I{}", root.join("include").display());
-        self.expect(0, &["cc", &include, &source, "-pthread", "-o", "program"]);
-    }
-}
-
-fn stdout(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stdout).into_owned()
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
+use crate::workshop::{FORETELL, Workshop, stderr, stdout};
 
 #[test]
 fn a_makefile_builds_with_the_driver() {
@@ -257,8 +204,8 @@ fn what_is_sifted_out_while_the_program_runs_is_in_no_trace() {
     w.write("a.c", PRIVATE_AND_SHARED);
     w.expect(0, &["cc", "a.c", "-pthread", "-o", "a"]);
     let sifted = w.expect(0, &["record", "-o", "sifted.ft", "--", "./a"]);
-    let mut whole = Command::new(FORETELL);
-    whole.current_dir(w.0.path()).env("FORETELL_SIFT", "off");
+    let mut whole = w.command(FORETELL);
+    whole.env("FORETELL_SIFT", "off");
     let whole = whole.args(["record", "-o", "whole.ft", "--", "./a"]).output().expect("it runs");
     let read = |name: &str| fs::read(w.path(name)).expect("a file");
     assert_eq!(stderr(&sifted), stderr(&whole));

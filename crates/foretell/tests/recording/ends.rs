@@ -1,0 +1,72 @@
+//! However the program ends, its status is its own, and the trace up to there is readable and says how.
+
+use crate::workshop::{Workshop, stderr, stdout};
+
+/// A thread writes, then the program ends in the way that its argument names.
+const ENDS: &str = "#include <pthread.h>\n#include <signal.h>\n#include <stdlib.h>\n#include <unistd.h>\nint x;\n\
+    static void *f(void *a) { x = 1; return a; }\n\
+    int main(int n, char **a) { pthread_t t; x = 2; pthread_create(&t, 0, f, 0); pthread_join(t, 0);\n\
+    switch (a[1][0]) { case 'a': abort(); case 'k': kill(getpid(), SIGKILL); case '_': _exit(5);\n\
+    case 's': *(volatile int *)0 = 1; case 't': raise(SIGTERM); case 'e': exit(6);\n\
+    case 'f': if (fork() == 0) _exit(0); } return 0; }\n";
+
+#[test]
+fn every_end_is_told() {
+    let w = Workshop::new();
+    w.write("a.c", ENDS);
+    w.expect(0, &["cc", "a.c", "-o", "a"]);
+    for (how, status, told) in [
+        ("r", 0, "exit 0"),
+        ("a", 134, "signal 6"),
+        ("k", 137, "signal 9"),
+        ("_", 5, "exit 5"),
+        ("s", 139, "signal 11"),
+        ("t", 143, "signal 15"),
+        ("e", 6, "exit 6"),
+    ] {
+        w.expect(status, &["record", "-o", "a.std", "--", "./a", how]);
+        let trace = w.trace("a.std");
+        assert!(trace.contains("T1|w(x=1)|a.c:6|f\n"), "{how}: {trace}");
+        assert!(trace.contains(&format!("ended={told}")), "{how}: {trace}");
+    }
+    let forked = w.expect(0, &["record", "-q", "-o", "a.std", "--", "./a", "f"]);
+    let notice = stderr(&forked);
+    assert!(notice.contains(", a child of fork, is not recorded\n"), "{notice}");
+}
+
+#[test]
+fn a_thousand_threads() {
+    let w = Workshop::new();
+    w.write(
+        "a.c",
+        "#include <pthread.h>\nint x;\npthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;\n\
+         static void *f(void *a) { pthread_mutex_lock(&m); x++; pthread_mutex_unlock(&m); return a; }\n\
+         int main(void) { for (int i = 0; i < 100; i++) { pthread_t t[10];\n\
+         for (int k = 0; k < 10; k++) pthread_create(&t[k], 0, f, 0);\n\
+         for (int k = 0; k < 10; k++) pthread_join(t[k], 0); } return x == 1000 ? 0 : 1; }\n",
+    );
+    w.expect(0, &["cc", "a.c", "-o", "a"]);
+    w.expect(0, &["record", "-o", "a.ft", "--", "./a"]);
+    let stats = stdout(&w.expect(0, &["stats", "a.ft"]));
+    assert!(stats.lines().any(|l| l.split_whitespace().eq(["threads", "1001"])), "{stats}");
+}
+
+/// The stack of a thread that has ended is used again: its variables are others.
+#[test]
+fn a_stack_that_is_used_again_is_another() {
+    let w = Workshop::new();
+    w.write(
+        "a.c",
+        "#include <pthread.h>\nstatic int *shown;\nstatic void *g(void *a) { *(int *)a = 1; return a; }\n\
+         static void *f(void *a) { int mine = 0; pthread_t t; shown = &mine;\n\
+         pthread_create(&t, 0, g, &mine); pthread_join(t, 0); return a; }\n\
+         int main(void) { int *first = 0, same = 0; for (int i = 0; i < 2; i++) { pthread_t t;\n\
+         pthread_create(&t, 0, f, 0); pthread_join(t, 0); same = first == shown; first = shown; }\n\
+         return same ? 0 : 9; }\n",
+    );
+    w.expect(0, &["cc", "a.c", "-o", "a"]);
+    w.expect(0, &["record", "-o", "a.std", "--", "./a"]);
+    let trace = w.trace("a.std");
+    // One address, two variables.
+    assert!(trace.contains("T2|w(stack of T1+") && trace.contains("T4|w(stack of T3+"), "{trace}");
+}
