@@ -345,6 +345,7 @@ impl<'s> Encoding<'s> {
         other: EventId,
     ) {
         debug_assert!(other != read && Some(other) != writer, "a third write");
+        debug_assert!(self.structure.trace.op(other).writes(), "a read comes between nothing");
         if mutated!(ThirdWritersBetween) || !self.between.insert((lit, other)) {
             return;
         }

@@ -225,10 +225,7 @@ impl<'s> OrderEngine<'s> {
         frontier: &Frontier,
     ) -> Result<Option<Proposal>, TooLarge> {
         let (counts, order) = encoding.model(frontier);
-        // Where a read may see several writes, what a greedy run is stuck at does not say enough.
-        if self.structure.model == Model::View
-            && let Some(attempt) = &mut self.attempt
-        {
+        if let Some(attempt) = &mut self.attempt {
             match attempt.complete(self.structure, &mut order.clone(), encoding, counts.clone()) {
                 Ok(proposal) => return Ok(Some(proposal)),
                 Err(violations) => {

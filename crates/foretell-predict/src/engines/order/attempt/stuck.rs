@@ -200,9 +200,16 @@ impl Greedy {
                 if !couples.preserves(trace, e, last) {
                     return Wait { event: None, rule: Rule::View { read: e, seen: last } };
                 }
-            } else if let Some(w) = plan.source(e).filter(|&w| Some(w) != last) {
-                return event(w, Rule::Writer { read: e });
+            } else if plan.source(e) != last {
+                return match plan.source(e) {
+                    Some(w) if !self.has_run(plan, w) => event(w, Rule::Writer { read: e }),
+                    // It was there, and something else has been written since.
+                    _ => Wait { event: None, rule: Rule::View { read: e, seen: last } },
+                };
             }
+        }
+        if !trace.op(e).writes() {
+            return Wait { event: None, rule: Rule::Given };
         }
         // A write, then: some of those who rely on the last one have not seen it yet.
         let waits = |&r: &EventId| {
