@@ -4,6 +4,7 @@ mod common;
 
 use foretell_model::Structure;
 use foretell_predict::analyses::Candidate;
+use foretell_predict::driver::{Options, predict};
 use foretell_predict::finding::Finding;
 use foretell_trace::{EventId, Model};
 use foretell_verify::Checker;
@@ -26,4 +27,33 @@ fn impossible_schedule_is_refused() {
     let candidate = Candidate::FinalValue(EventId(4));
     let refused = Finding::new(&structure, &checker, &candidate, &schedule, "order");
     assert_eq!(refused.unwrap_err().candidate, candidate);
+}
+
+/// A read that waits for another value once was taken for a write between a read and its writer, and races
+/// were called impossible.
+#[test]
+fn reads_come_between_nothing() {
+    let trace = common::trace(
+        "#! init x=0
+         T2|acq(l)
+         T2|au(x=0>1)
+         T1|r(x=1)
+         T1|ar(x=1)
+         T1|r(x=1)
+         T2|w(x=0)
+         T2|rel(l)
+         T2|acq(l)
+         T2|au(x=0>1)
+         T2|w(x=0)
+         T2|rel(l)
+         T1|ar(x=0)
+         T1|r(x=0)
+         T1|ar(x=0)
+         T1|r(x=0)
+         T1|ar(x=0)",
+    );
+    let options = Options { all: true, jobs: 1, ..Options::default() };
+    let prediction = predict(&trace, Model::Value, &options).expect("no witness is refused");
+    let expected = foretell_brute::findings(&trace, Model::Value);
+    assert_eq!(common::as_brute(&prediction.findings), expected);
 }
