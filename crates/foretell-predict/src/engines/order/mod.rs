@@ -225,7 +225,11 @@ impl<'s> OrderEngine<'s> {
         frontier: &Frontier,
     ) -> Result<Option<Proposal>, TooLarge> {
         let (counts, order) = encoding.model(frontier);
-        if let Some(attempt) = &mut self.attempt {
+        // Where a read may see several writes, a greedy run over the whole proposal costs more than it
+        // settles.
+        if self.structure.model == Model::View
+            && let Some(attempt) = &mut self.attempt
+        {
             match attempt.complete(self.structure, &mut order.clone(), encoding, counts.clone()) {
                 Ok(proposal) => return Ok(Some(proposal)),
                 Err(violations) => {
