@@ -12,6 +12,7 @@ use crate::sched;
 use crate::sys;
 use crate::thread::{self, KeptSignal, SIGNALS, State, Thread};
 use foretell_rt_format::Record;
+use std::arch::asm;
 use std::ffi::{c_int, c_void};
 use std::mem::zeroed;
 use std::ptr::null_mut;
@@ -182,20 +183,21 @@ unsafe extern "C" fn on_signal(n: c_int, info: *mut libc::siginfo_t, context: *m
     }
 }
 
-// What the linker makes of the section of the hooks' fast paths.
-unsafe extern "C" {
-    #[link_name = "__start_foretell_hot"]
-    static HOT_START: u8;
-    #[link_name = "__stop_foretell_hot"]
-    static HOT_END: u8;
-}
-
 /// Whether the signal came in the fast path of a hook, which does not say that it is inside the runtime.
 unsafe fn in_hot_code(context: *mut c_void) -> bool {
     // SAFETY: the kernel's context.
     let registers = unsafe { &(*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
     let pc = registers[libc::REG_RIP as usize] as usize;
-    (&raw const HOT_START as usize..&raw const HOT_END as usize).contains(&pc)
+    let (start, end): (usize, usize);
+    // What the linker makes of the section of the fast paths. Hidden, or GNU ld would export both names, and
+    // a program could come between them and us.
+    // SAFETY: takes two addresses.
+    unsafe {
+        asm!(".hidden __start_foretell_hot", ".hidden __stop_foretell_hot",
+             "lea {start}, [rip + __start_foretell_hot]", "lea {end}, [rip + __stop_foretell_hot]",
+             start = out(reg) start, end = out(reg) end, options(nomem, nostack, preserves_flags, pure));
+    }
+    (start..end).contains(&pc)
 }
 
 unsafe fn handle(
