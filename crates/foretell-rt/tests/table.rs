@@ -1,4 +1,5 @@
-//! The exported symbols are those of the table, no more and no less.
+//! What the shared library is made of: its symbols are those of the table, no more and no less, and its fast paths
+//! call nothing.
 
 #[path = "../src/table.rs"]
 #[allow(unreachable_pub)]
@@ -26,4 +27,36 @@ fn exported_symbols_are_the_table() {
         unlisted.is_empty() && missing.is_empty(),
         "not in the table: {unlisted:?}; not exported: {missing:?}"
     );
+}
+
+/// A signal that comes in a fast path is recognised by its place in the code: a helper that the compiler left out of line
+/// would be taken for the program, and the handler's records would land in the middle of another.
+#[test]
+fn fast_paths_call_nothing_but_slow_paths() {
+    let library = common::library_dir().join("libforetell_rt.so");
+    let objdump = Command::new("objdump")
+        .args(["-d", "-C", "--no-show-raw-insn", "-j", "foretell_hot"])
+        .arg(library)
+        .output()
+        .expect("objdump");
+    let text = String::from_utf8(objdump.stdout).expect("text");
+    let hooks: BTreeSet<&str> = text
+        .lines()
+        .filter_map(|l| l.split_once(" <")?.1.strip_suffix(">:"))
+        .filter(|name| !name.starts_with("__"))
+        .collect();
+    assert!(hooks.len() >= 18, "{hooks:?}");
+    for line in text.lines() {
+        let Some((_, instruction)) = line.split_once(":\t") else { continue };
+        let mut words = instruction.split_whitespace();
+        let leaves = match words.next() {
+            Some("call" | "callq") => true,
+            Some(jump) if jump.starts_with('j') => {
+                // Within a hook the target is given by its distance from the hook's start.
+                !hooks.iter().any(|hook| instruction.contains(&format!("<{hook}+0x")))
+            }
+            _ => false,
+        };
+        assert!(!leaves || instruction.contains("_slow"), "{line}");
+    }
 }
