@@ -2,10 +2,12 @@
 #include "check.h"
 #include <semaphore.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <sys/time.h>
 #include <setjmp.h>
 
 volatile sig_atomic_t ticks, got, faults;
+atomic_int interrupted;
 sem_t posted;
 sigjmp_buf back;
 int x;
@@ -18,9 +20,12 @@ static void fault(int n, siginfo_t *info, void *context) {
     siglongjmp(back, 1);
 }
 
+/* Again and again: the first may come before the call that it is to interrupt. */
 static void *sends(void *arg) {
-    usleep(2000);
-    pthread_kill(*(pthread_t *)arg, SIGUSR1);
+    do {
+        usleep(2000);
+        pthread_kill(*(pthread_t *)arg, SIGUSR1);
+    } while (!interrupted);
     return arg;
 }
 
@@ -43,17 +48,20 @@ int main(void) {
     pthread_create(&t, NULL, sends, &me);
     while (sem_wait(&posted) != 0)
         CHECK(errno == EINTR);
+    interrupted = 1;
     CHECK(got == SIGUSR1);
     pthread_join(t, NULL);
 
-    got = 0;
+    got = interrupted = 0;
     pthread_create(&t, NULL, sends, &me);
     CHECK(pause() == -1 && errno == EINTR && got == SIGUSR1);
+    interrupted = 1;
     pthread_join(t, NULL);
 
-    got = 0;
+    got = interrupted = 0;
     pthread_create(&t, NULL, sends, &me);
     CHECK(sleep(1000) > 0 && got == SIGUSR1);
+    interrupted = 1;
     pthread_join(t, NULL);
 
     got = 0;
