@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use crate::engine::Effort;
 use crate::filters::Dropped;
+use crate::simplify::SliceCounts;
 
 /// The candidates of an analysis and what became of them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -116,6 +117,8 @@ pub struct Work {
     pub interleavings: u64,
     /// States looked at.
     pub nodes: u64,
+    /// Symbolic model: how much the values were simplified.
+    pub slices: SliceCounts,
 }
 
 impl Work {
@@ -129,6 +132,7 @@ impl Work {
             constraints: after.constraints - before.constraints,
             interleavings: after.interleavings - before.interleavings,
             nodes: after.nodes - before.nodes,
+            slices: after.slices.since(&before.slices),
         }
     }
 
@@ -139,5 +143,6 @@ impl Work {
         self.constraints += other.constraints;
         self.interleavings += other.interleavings;
         self.nodes += other.nodes;
+        self.slices.add(&other.slices);
     }
 }

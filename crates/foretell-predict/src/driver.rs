@@ -5,8 +5,8 @@
 //! findings and witnesses are the same whatever the number of threads or shards.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use foretell_model::{Segment, Structure};
@@ -23,6 +23,7 @@ use crate::filters::{Dropped, Filters};
 use crate::finding::{Defect, Finding};
 use crate::groups::{Group, groups};
 use crate::query::{Limit, Verdict};
+use crate::simplify::Symbolic;
 
 /// What to look for, and how long.
 #[derive(Clone, Debug)]
@@ -130,6 +131,7 @@ pub fn predict(
     }
     let run = Run {
         structure: &structure,
+        values: Symbolic::of_model(&structure, options.engine_options.simplify),
         checker: &checker,
         options,
         deadline: options.budget.map(|b| Instant::now() + b),
@@ -180,6 +182,8 @@ fn merge(options: &Options<'_>, parts: Vec<Prediction>) -> Prediction {
 
 struct Run<'a> {
     structure: &'a Structure<'a>,
+    /// The values of the symbolic model, which all engines share.
+    values: Option<Arc<Symbolic>>,
     checker: &'a Checker<'a>,
     options: &'a Options<'a>,
     deadline: Option<Instant>,
@@ -190,9 +194,12 @@ impl Run<'_> {
     fn chunk(&self, groups: &[Group]) -> Prediction {
         let mut engine: Box<dyn Engine + '_> = match self.options.engine {
             EngineKind::Order if self.options.search_only => {
-                Box::new(OrderEngine::search_only(self.structure))
+                Box::new(OrderEngine::search_with_values(self.structure, self.values.clone()))
             }
-            kind => kind.engine(self.structure, &self.options.engine_options),
+            kind => {
+                let options = &self.options.engine_options;
+                kind.engine_with(self.structure, options, self.values.clone())
+            }
         };
         let mut prediction = Prediction::default();
         for group in groups {

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::engines::graph::GraphCounts;
 use crate::query::{Limit, Query, Verdict};
+use crate::simplify::SliceCounts;
 
 /// Decides queries about one trace. An engine may learn from one query for the next; its
 /// verdicts must not depend on that.
@@ -44,6 +45,8 @@ pub struct Effort {
     pub memory_outs: u64,
     /// Witnesses and choice graphs.
     pub graphs: GraphCounts,
+    /// Symbolic model: how much the values were simplified.
+    pub slices: SliceCounts,
 }
 
 impl Effort {
@@ -57,5 +60,6 @@ impl Effort {
         self.time_outs += other.time_outs;
         self.memory_outs += other.memory_outs;
         self.graphs.add(&other.graphs);
+        self.slices.add(&other.slices);
     }
 }

@@ -26,4 +26,5 @@ pub mod finding;
 mod groups;
 pub mod query;
 mod reachability;
+pub mod simplify;
 pub mod witness;

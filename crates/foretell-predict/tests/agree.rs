@@ -10,6 +10,7 @@ use foretell_brute::Findings;
 use foretell_generate::{Family, Params, generate};
 use foretell_predict::analyses::Candidate;
 use foretell_predict::driver::{Options, predict};
+use foretell_predict::engines::EngineOptions;
 use foretell_predict::filters::Filters;
 use foretell_trace::{Model, Trace};
 use foretell_verify::Pattern;
@@ -21,7 +22,10 @@ fn predicted(
     filters: Filters,
     search_only: bool,
 ) -> Result<Findings, String> {
-    let options = Options { all: true, filters, jobs: 1, search_only, ..Options::default() };
+    // Values are simplified in every second run.
+    let engine_options = EngineOptions { simplify: !search_only, ..EngineOptions::default() };
+    let options =
+        Options { all: true, filters, jobs: 1, search_only, engine_options, ..Options::default() };
     let prediction = predict(trace, model, &options).map_err(|defects| format!("{defects:?}"))?;
     if let Some((candidate, reason)) = prediction.undecided.first() {
         return Err(format!("{candidate:?} is undecided: {reason}"));

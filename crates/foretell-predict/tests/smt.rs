@@ -13,18 +13,18 @@ use foretell_model::Structure;
 use foretell_predict::analyses::{Analysis, Candidate, candidates};
 use foretell_predict::driver::{Options, predict};
 use foretell_predict::engine::Engine;
-use foretell_predict::engines::EngineKind;
 use foretell_predict::engines::smt::{SmtEngine, SmtOptions, SmtSolver};
+use foretell_predict::engines::{EngineKind, EngineOptions};
 use foretell_predict::finding::Finding;
 use foretell_predict::query::{Limit, Verdict};
 use foretell_trace::{Model, Trace, text};
 use foretell_verify::Checker;
 
 /// Every finding that the engine predicts.
-fn predicted(trace: &Trace, model: Model, solver: SmtSolver, options: SmtOptions) -> Findings {
+fn predicted(trace: &Trace, model: Model, kind: EngineKind, options: &EngineOptions) -> Findings {
     let structure = Structure::new(trace, model);
     let checker = Checker::new(trace, model);
-    let mut engine = SmtEngine::new(&structure, solver, options);
+    let mut engine = kind.engine(&structure, options);
     let mut findings = Findings::default();
     for candidate in Analysis::ALL.into_iter().flat_map(|a| candidates(&structure, a)) {
         match engine.decide(&candidate.query(), &Limit::default()) {
@@ -59,11 +59,12 @@ fn insert(findings: &mut Findings, structure: &Structure<'_>, candidate: Candida
 }
 
 /// Solvers and settings, all of them in turn.
-fn variant(seed: u64) -> (SmtSolver, SmtOptions) {
-    let solver = SmtSolver::ALL[(seed % 3) as usize];
+fn variant(seed: u64) -> (EngineKind, EngineOptions) {
+    let kind = [EngineKind::Z3, EngineKind::Cvc5, EngineKind::Yices][(seed % 3) as usize];
     let bit_blast = seed / 3 % 2 == 1;
     let fresh = seed / 6 % 4 == 3;
-    (solver, SmtOptions { bit_blast, fresh, ..SmtOptions::default() })
+    let smt = SmtOptions { bit_blast, fresh, ..SmtOptions::default() };
+    (kind, EngineOptions { smt, simplify: seed / 6 % 4 != 2, ..EngineOptions::default() })
 }
 
 fn seeds() -> u64 {
@@ -71,15 +72,19 @@ fn seeds() -> u64 {
 }
 
 fn agree(family: Family) {
-    for seed in 0..seeds() {
+    agree_in(&[Model::View, Model::Value], family, 0..seeds());
+}
+
+fn agree_in(models: &[Model], family: Family, seeds: std::ops::Range<u64>) {
+    for seed in seeds {
         let trace = generate(family, &Params::small(family, 7_000_000 + seed));
-        for model in [Model::View, Model::Value] {
+        for &model in models {
             let Some(expected) = foretell_brute::findings_within(&trace, model, 200_000) else {
                 continue;
             };
-            let (solver, options) = variant(seed);
-            let actual = predicted(&trace, model, solver, options.clone());
-            let what = format!("{family} seed {seed} {model} {solver:?} {options:?}");
+            let (kind, options) = variant(seed);
+            let actual = predicted(&trace, model, kind, &options);
+            let what = format!("{family} seed {seed} {model} {kind} {options:?}");
             assert_eq!(actual, expected, "{what}\n{}", show(&trace));
         }
     }
@@ -115,6 +120,21 @@ families! {
     symbolic_without_symbols Symbolic;
 }
 
+/// The symbolic model on traces with registers, expressions and guards, simplified and not.
+#[test]
+fn symbolic_model() {
+    agree_in(&[Model::Symbolic], Family::Symbolic, 100..100 + seeds());
+}
+
+/// Where nothing depends on a value, no read of the symbolic model is ever broken.
+#[test]
+fn symbolic_model_without_symbols() {
+    for (i, &family) in Family::ALL.iter().filter(|&&f| f != Family::Scalable).enumerate() {
+        let first = 10_000 + 7 * i as u64;
+        agree_in(&[Model::Symbolic], family, first..first + seeds().div_ceil(12));
+    }
+}
+
 /// Two threads, two writes of x, a lock that orders nothing.
 const RACE: &str = "T1|w(x)\nT1|acq(l)\nT1|rel(l)\nT2|acq(l)\nT2|rel(l)\nT2|w(x)";
 
@@ -147,7 +167,12 @@ fn dumped_instances_are_complete() {
             let file = dump.join("reach-next-0-5.smt2");
             let options =
                 SmtOptions { dump: Some(dump), fresh, bit_blast, ..SmtOptions::default() };
-            predicted(&trace, Model::View, SmtSolver::Z3, options);
+            predicted(
+                &trace,
+                Model::View,
+                EngineKind::Z3,
+                &EngineOptions { smt: options, ..EngineOptions::default() },
+            );
             for solver in SmtSolver::ALL {
                 let out = std::process::Command::new(solver.program()).arg(&file).output();
                 let out = out.expect("the solver runs").stdout;

@@ -8,6 +8,7 @@ pub mod smt;
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use foretell_model::Structure;
 
@@ -17,14 +18,23 @@ use self::graph::GraphEngine;
 use self::order::OrderEngine;
 use self::smt::{SmtEngine, SmtOptions, SmtSolver};
 use crate::engine::Engine;
+use crate::simplify::Symbolic;
 
 /// Settings that only some engines have.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct EngineOptions {
     /// Of the external SMT solvers.
     pub smt: SmtOptions,
     /// Of the explicit engine.
     pub dpor: DporOptions,
+    /// Symbolic model: whether values are simplified first ([`crate::simplify`]). The verdicts are the same.
+    pub simplify: bool,
+}
+
+impl Default for EngineOptions {
+    fn default() -> Self {
+        Self { smt: SmtOptions::default(), dpor: DporOptions::default(), simplify: true }
+    }
 }
 
 /// Which engine decides the queries.
@@ -93,12 +103,26 @@ impl EngineKind {
         structure: &'s Structure<'s>,
         options: &EngineOptions,
     ) -> Box<dyn Engine + 's> {
+        self.engine_with(structure, options, Symbolic::of_model(structure, options.simplify))
+    }
+
+    /// The same; `values` are those of the symbolic model.
+    pub(crate) fn engine_with<'s>(
+        self,
+        structure: &'s Structure<'s>,
+        options: &EngineOptions,
+        values: Option<Arc<Symbolic>>,
+    ) -> Box<dyn Engine + 's> {
         match self.smt_solver() {
-            Some(solver) => Box::new(SmtEngine::new(structure, solver, options.smt.clone())),
-            None if self == EngineKind::Auto => Box::new(AutoEngine::new(structure)),
+            Some(solver) => {
+                Box::new(SmtEngine::with_values(structure, solver, options.smt.clone(), values))
+            }
+            None if self == EngineKind::Auto => {
+                Box::new(AutoEngine::with_values(structure, values))
+            }
             None if self == EngineKind::Dpor => Box::new(DporEngine::new(structure, options.dpor)),
             None if self == EngineKind::Graph => Box::new(GraphEngine::new(structure)),
-            None => Box::new(OrderEngine::new(structure)),
+            None => Box::new(OrderEngine::with_values(structure, values)),
         }
     }
 }

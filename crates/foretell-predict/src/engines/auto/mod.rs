@@ -11,6 +11,8 @@
 pub mod features;
 pub mod rule;
 
+use std::sync::Arc;
+
 use foretell_model::Structure;
 use foretell_trace::Model;
 
@@ -21,6 +23,7 @@ use super::graph::GraphEngine;
 use super::order::OrderEngine;
 use crate::engine::{Effort, Engine};
 use crate::query::{Limit, Query, Verdict};
+use crate::simplify::Symbolic;
 
 /// In longer traces nothing is chosen: what measuring a query takes grows with the trace, and nothing that long
 /// was measured.
@@ -40,10 +43,15 @@ pub struct AutoEngine<'s> {
 impl<'s> AutoEngine<'s> {
     /// An engine that knows nothing yet.
     pub fn new(structure: &'s Structure<'s>) -> Self {
+        Self::with_values(structure, Symbolic::of_model(structure, true))
+    }
+
+    /// The same; `values` are those of the symbolic model.
+    pub(crate) fn with_values(structure: &'s Structure<'s>, values: Option<Arc<Symbolic>>) -> Self {
         let options = DporOptions { nodes: DPOR_NODES, ..DporOptions::default() };
         Self {
             survey: Survey::new(structure),
-            order: OrderEngine::new(structure),
+            order: OrderEngine::with_values(structure, values),
             dpor: DporEngine::new(structure, options),
             graph: GraphEngine::quick(structure),
             order_only: structure.model == Model::Symbolic || structure.trace.len() > LARGEST_TRACE,

@@ -25,7 +25,7 @@
 mod conditions;
 
 use std::collections::BTreeMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use foretell_model::{SectionId, Structure, WaitId};
 use foretell_order::{Chain, Lit, Node, Solver};
@@ -33,7 +33,8 @@ use foretell_trace::{CondId, EventId, Model};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::simulate::{Demands, Violation};
-use super::symbolic::{Facts, Symbols};
+use super::symbolic::Symbols;
+use crate::simplify::Symbolic;
 
 /// Stands for the end of the interleaving where an event is expected.
 pub(crate) const END: EventId = EventId(u32::MAX);
@@ -89,8 +90,8 @@ const MOST_OWNERS: usize = 16;
 pub(crate) struct TooLarge(pub(crate) String);
 
 impl<'s> Encoding<'s> {
-    /// Nothing but forks and joins; `facts` are for the symbolic model.
-    pub(crate) fn new(structure: &'s Structure<'s>, facts: Option<Rc<Facts>>) -> Self {
+    /// Nothing but forks and joins; `values` are those of the symbolic model.
+    pub(crate) fn new(structure: &'s Structure<'s>, values: Option<Arc<Symbolic>>) -> Self {
         let mut solver = Solver::new();
         let chains = (0..structure.chains.thread_count()).map(|_| solver.add_chain()).collect();
         let end_chain = solver.add_chain();
@@ -116,7 +117,7 @@ impl<'s> Encoding<'s> {
             between: FxHashSet::default(),
             owners: BTreeMap::new(),
             learnt: 0,
-            symbols: Symbols::new(facts),
+            symbols: Symbols::new(values),
         };
         this.forks_and_joins();
         this

@@ -34,7 +34,7 @@ mod mutations;
 mod simulate;
 mod symbolic;
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use foretell_model::Structure;
 use foretell_model::must::Frontier;
@@ -46,9 +46,9 @@ use self::encode::{Encoding, TooLarge};
 use self::goals::Asked;
 use self::linearize::{Proposal, by_observed_order};
 use self::simulate::Simulator;
-use self::symbolic::Facts;
-use crate::engine::Engine;
+use crate::engine::{Effort, Engine};
 use crate::query::{Goal, Limit, Query, Verdict};
+use crate::simplify::{SliceCounts, Symbolic};
 
 /// Events that an encoding may know before the next query starts a new one.
 const LARGEST_ENCODING: usize = 20_000;
@@ -61,8 +61,9 @@ pub struct OrderEngine<'s> {
     /// `None` as long as nothing had to be searched for.
     encoding: Option<Encoding<'s>>,
     simulator: Simulator,
-    /// In the symbolic model: what the trace says about values.
-    facts: Option<Rc<Facts>>,
+    /// The values of the symbolic model, and how much of them the queries so far had to do with.
+    values: Option<Arc<Symbolic>>,
+    slices: SliceCounts,
     /// The latest event that the last query which was searched for named.
     last_place: EventId,
     rounds: u64,
@@ -71,19 +72,33 @@ pub struct OrderEngine<'s> {
 impl<'s> OrderEngine<'s> {
     /// An engine that knows nothing yet.
     pub fn new(structure: &'s Structure<'s>) -> Self {
+        Self::with_values(structure, Symbolic::of_model(structure, true))
+    }
+
+    /// The same; `values` are those of the symbolic model.
+    pub(crate) fn with_values(structure: &'s Structure<'s>, values: Option<Arc<Symbolic>>) -> Self {
         // An attempt knows nothing of values.
         let attempt = (structure.model != Model::Symbolic).then(|| Attempt::new(structure));
-        Self { attempt, ..Self::search_only(structure) }
+        Self { attempt, ..Self::search_with_values(structure, values) }
     }
 
     /// An engine that puts every query to the solver, however easy it is. The verdicts are the same.
     pub fn search_only(structure: &'s Structure<'s>) -> Self {
+        Self::search_with_values(structure, Symbolic::of_model(structure, true))
+    }
+
+    /// The same; `values` are those of the symbolic model.
+    pub(crate) fn search_with_values(
+        structure: &'s Structure<'s>,
+        values: Option<Arc<Symbolic>>,
+    ) -> Self {
         Self {
             structure,
             attempt: None,
             encoding: None,
             simulator: Simulator::new(structure),
-            facts: (structure.model == Model::Symbolic).then(|| Rc::new(Facts::new(structure))),
+            values,
+            slices: SliceCounts::default(),
             last_place: EventId(0),
             rounds: 0,
         }
@@ -105,7 +120,7 @@ impl<'s> OrderEngine<'s> {
             self.last_place = place;
             stale |= distance > 1_000 + 4 * known;
         }
-        old.filter(|_| !stale).unwrap_or_else(|| Encoding::new(self.structure, self.facts.clone()))
+        old.filter(|_| !stale).unwrap_or_else(|| Encoding::new(self.structure, self.values.clone()))
     }
 
     /// What has run in every interleaving that the query asks for; `None` if there is none.
@@ -167,7 +182,7 @@ impl<'s> OrderEngine<'s> {
         let Some(mut asked) = Asked::new(encoding, query.goal, &mut assumptions)? else {
             return Ok(Verdict::Impossible);
         };
-        if self.facts.is_some() {
+        if self.values.is_some() {
             encoding.ask_values(query, &mut assumptions)?;
         }
         let asking = assumptions.len();
@@ -196,7 +211,7 @@ impl<'s> OrderEngine<'s> {
             let Some(proposal) = self.propose(encoding, frontier)? else { continue };
             let watch = asked.watched(encoding);
             let outcome = self.simulator.run(self.structure, &proposal, encoding, &watch);
-            let values = self.facts.is_some().then(|| encoding.values(proposal.events(), query));
+            let values = self.values.is_some().then(|| encoding.values(proposal.events(), query));
             let as_asked = values.as_ref().is_none_or(|v| {
                 v.false_guards.is_empty() && symbolic::shown(self.structure, query, v)
             });
@@ -262,6 +277,9 @@ impl Engine for OrderEngine<'_> {
         {
             return Verdict::Witness(found.schedule());
         }
+        if let Some(values) = &self.values {
+            self.slices.add(&values.counts());
+        }
         let mut encoding = self.encoding_for(query);
         match self.search(&mut encoding, query, &frontier, limit) {
             Ok(verdict) => {
@@ -271,6 +289,10 @@ impl Engine for OrderEngine<'_> {
             // What was written down by half is of no use to the next query.
             Err(too_large) => Verdict::Undecided(too_large.0),
         }
+    }
+
+    fn effort(&self) -> Effort {
+        Effort { slices: self.slices, ..Effort::default() }
     }
 }
 

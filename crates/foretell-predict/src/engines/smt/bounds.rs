@@ -11,7 +11,7 @@
 
 use foretell_model::Structure;
 use foretell_model::must::Frontier;
-use foretell_trace::{CondId, EventId, EventKind, ThreadId};
+use foretell_trace::{CondId, EventId, EventKind, Model, ThreadId};
 
 use crate::query::{Goal, Query};
 
@@ -77,6 +77,12 @@ impl Bounds {
             cone.raise(ThreadId::from_index(t), count);
         }
         add_goal(&mut cone);
+        if structure.model == Model::Symbolic {
+            // What these find decides whether their conflict is real.
+            for e in query.real.iter().flat_map(|&(a, b)| [a, b]) {
+                cone.writers(e);
+            }
+        }
         cone.close();
         Some(Self { least, most: cone.most })
     }
@@ -181,9 +187,7 @@ impl Cone<'_> {
             self.add(fork);
         }
         if trace.op(e).reads() {
-            for writer in super::couples::writers(structure, e, true).into_iter().flatten() {
-                self.add(writer);
-            }
+            self.writers(e);
         }
         if let Some(section) = locks.entered_at(e)
             && let Some(exit) = locks.get(section).exit
@@ -203,6 +207,26 @@ impl Cone<'_> {
                 self.condition(cond);
             }
             _ => {}
+        }
+    }
+
+    /// What an access may have to see may run.
+    fn writers(&mut self, e: EventId) {
+        let structure = self.structure;
+        let Structure { trace, chains, couples, must, .. } = structure;
+        if structure.model != Model::Symbolic {
+            for writer in super::couples::writers(structure, e, true).into_iter().flatten() {
+                self.add(writer);
+            }
+            return;
+        }
+        // Any write will do, so the last one of each thread stands for those before it.
+        let Some(x) = trace.variable(e) else { return };
+        for (thread, accesses) in couples.accesses_by_thread(x) {
+            let after = must.first_after(chains, trace, e, *thread).unwrap_or(u32::MAX);
+            let end = accesses.partition_point(|&w| chains.position(w) < after);
+            let last = accesses[..end].iter().rev().find(|&&w| trace.op(w).writes());
+            self.add_all(last.map_or(&[], std::slice::from_ref));
         }
     }
 

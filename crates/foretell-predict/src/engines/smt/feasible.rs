@@ -14,13 +14,16 @@
 //!   must pick somebody who waits;
 //! - semaphores: every down takes a token of its own, from the beginning or from an earlier post. Such
 //!   a matching exists iff the count never falls below zero;
-//! - barriers: arrivals are numbered in their order, and `leave` comes after the whole generation.
+//! - barriers: arrivals are numbered in their order, and `leave` comes after the whole generation;
+//! - in the symbolic model, guards that are true for the values at hand (`values`).
 //!
 //! Where must-happen-before already decides a disjunction, the decided part is written instead, and
 //! only for the nearest event of each thread: program order gives the rest.
 
 use foretell_model::{Section, SectionId, Structure, Wait, WaitId};
-use foretell_trace::{BarrierId, CondId, EventId, EventKind, LockId, SemId, ThreadId, VarId};
+use foretell_trace::{
+    BarrierId, CondId, EventId, EventKind, LockId, Model, SemId, ThreadId, VarId,
+};
 use rustc_hash::FxHashMap;
 
 use super::couples::writers;
@@ -45,7 +48,10 @@ impl Formula<'_> {
                 continue;
             }
             if trace.op(e).reads() {
-                self.read(e);
+                // In the symbolic model a read may see any write: what it sees is a matter of values.
+                if structure.model != Model::Symbolic {
+                    self.read(e);
+                }
             } else if let EventKind::TryFailed { lock } = trace.event(e).kind {
                 self.try_failed(e, lock);
             }
@@ -67,7 +73,7 @@ impl Formula<'_> {
                 self.opaque(x, limit)?;
             }
         }
-        Ok(())
+        self.guards(limit)
     }
 
     /// Those of some events that may run.
@@ -463,6 +469,6 @@ impl Formula<'_> {
 }
 
 /// Whether there is time to go on.
-fn check(limit: &Limit<'_>) -> Result<(), CutShort> {
+pub(super) fn check(limit: &Limit<'_>) -> Result<(), CutShort> {
     limit.reached().map_or(Ok(()), |reason| Err(CutShort(reason.to_owned())))
 }

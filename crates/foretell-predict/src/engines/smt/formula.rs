@@ -5,6 +5,7 @@
 //!   paper's `Skip(7)`.
 //! - `k7` says that somebody relies on the view of event 7, so it is not `Broken(7)`.
 //! - `v7` is an auxiliary variable, `r7` the rank of an auxiliary variable.
+//! - What the symbolic model adds is in `values`.
 //!
 //! An event gets variables only when a constraint names it, and program order links the named
 //! events of a thread. Order atoms occur only positively. So events that are not in the
@@ -19,6 +20,7 @@ use foretell_trace::{EventId, ThreadId};
 use rustc_hash::FxHashSet;
 
 use super::bounds::Bounds;
+use super::values::ValueTable;
 
 /// An atom or its negation, before the bounds have been applied.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -82,6 +84,8 @@ pub(super) struct Formula<'s> {
     /// What has been declared in the current scope, to forget it.
     scope: Option<(Vec<EventId>, Vec<EventId>, Vec<EventId>)>,
     pub(super) constraints: u64,
+    /// The values of the symbolic model.
+    pub(super) values: Option<ValueTable>,
 }
 
 impl<'s> Formula<'s> {
@@ -113,12 +117,18 @@ impl<'s> Formula<'s> {
             first_new_variable: 0,
             scope: None,
             constraints: 0,
+            values: None,
         }
     }
 
     /// The logic of the formula.
     pub(super) fn logic(&self) -> &'static str {
-        if self.bits.is_some() { "QF_BV" } else { "QF_IDL" }
+        match (self.bits, &self.values) {
+            (Some(_), _) => "QF_BV",
+            (None, None) => "QF_IDL",
+            // Difference logic and bit-vectors: no other name for it is known to all solvers.
+            (None, Some(_)) => "ALL",
+        }
     }
 
     /// A new auxiliary variable.
@@ -214,6 +224,41 @@ impl<'s> Formula<'s> {
         }
         self.body.push_str(")\n");
         self.constraints += 1;
+    }
+
+    /// If all of `antecedents`, then a truth that is given as text.
+    pub(super) fn implies_text(&mut self, antecedents: &[Lit], consequence: &str) {
+        let antecedents: Vec<Lit> =
+            antecedents.iter().map(|&lit| self.fold(lit)).filter(|&lit| lit != Lit::True).collect();
+        match consequence {
+            "true" => return,
+            "false" => return self.implies(&antecedents, &[]),
+            _ if antecedents.contains(&Lit::False) => return,
+            _ => {}
+        }
+        self.body.push_str("(assert");
+        if !antecedents.is_empty() {
+            self.body.push_str(" (or");
+        }
+        for &lit in &antecedents {
+            self.write(lit.not());
+        }
+        self.body.push(' ');
+        self.body.push_str(consequence);
+        self.body.push_str(if antecedents.is_empty() { ")\n" } else { "))\n" });
+        self.constraints += 1;
+    }
+
+    /// Declares a name of the symbolic model.
+    pub(super) fn declare_text(&mut self, name: &str, sort: &str) {
+        let written = writeln!(self.body, "(declare-fun {name} () {sort})");
+        debug_assert!(written.is_ok(), "a string takes everything");
+    }
+
+    /// Defines a name of the symbolic model.
+    pub(super) fn define_text(&mut self, name: &str, sort: &str, text: &str) {
+        let written = writeln!(self.body, "(define-fun {name} () {sort} {text})");
+        debug_assert!(written.is_ok(), "a string takes everything");
     }
 
     /// Writes a conjunction, nothing if it is false; whether it is true.
@@ -313,11 +358,17 @@ impl<'s> Formula<'s> {
     /// Opens a scope: what is declared from now on is forgotten when it closes.
     pub(super) fn open_scope(&mut self) {
         self.scope = Some(Default::default());
+        if let Some(values) = &mut self.values {
+            values.open_scope();
+        }
     }
 
     /// Closes the scope.
     pub(super) fn close_scope(&mut self) {
         let Some((ordered, ran, kept)) = self.scope.take() else { return };
+        if let Some(values) = &mut self.values {
+            values.close_scope();
+        }
         self.undeclare((0, 0, 0));
         (self.new_ordered, self.new_ran, self.new_kept) = (ordered, ran, kept);
         self.undeclare((0, 0, 0));

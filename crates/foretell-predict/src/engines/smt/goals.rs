@@ -6,7 +6,7 @@
 //! for that.
 
 use foretell_model::{BlockId, Structure};
-use foretell_trace::{EventId, Op, ThreadId};
+use foretell_trace::{EventId, Model, Op, ThreadId};
 use rustc_hash::FxHashMap;
 
 use super::couples::writers;
@@ -43,7 +43,9 @@ pub(super) fn relied_on(structure: &Structure<'_>, query: &Query) -> Vec<EventId
         let threads = (0..chains.thread_count()).map(ThreadId::from_index);
         events.extend(threads.filter_map(|t| chains.events(t).last()));
     }
-    events.retain(|&e| trace.op(e).reads() || trace.op(e) == Op::TryFailed);
+    // The symbolic model has no broken reads.
+    let reads = structure.model != Model::Symbolic;
+    events.retain(|&e| reads && trace.op(e).reads() || trace.op(e) == Op::TryFailed);
     events
 }
 
@@ -75,6 +77,7 @@ impl Formula<'_> {
         }
         match query.goal {
             Goal::Reach => {}
+            Goal::Broken(_) if structure.model == Model::Symbolic => {}
             Goal::Broken(read) => {
                 let mut broken = FxHashMap::default();
                 let lit = self.broken(read, &mut broken);
@@ -84,7 +87,7 @@ impl Formula<'_> {
             Goal::Path(block) => self.path(block)?,
             Goal::Cycle(block) => self.cycle(block)?,
         }
-        Ok(())
+        self.ask_values(query)
     }
 
     fn fact(&mut self, lit: Lit) {

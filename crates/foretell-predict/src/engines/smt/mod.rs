@@ -8,6 +8,8 @@
 //! There are two ways to ask. *Incremental*: one process learns the whole trace once, and each query
 //! is pushed on top and popped again. *Fresh*: a process for each query, which gets only the query's
 //! cone (`bounds`).
+//!
+//! The symbolic model adds values (`values`), which are simplified first ([`crate::simplify`]).
 
 pub(crate) mod bounds;
 mod couples;
@@ -15,9 +17,12 @@ mod feasible;
 mod formula;
 mod goals;
 mod model;
+mod operators;
 mod solver;
+mod values;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
 
 use foretell_model::Structure;
@@ -27,8 +32,10 @@ use self::feasible::CutShort;
 use self::formula::Formula;
 use self::model::Values;
 use self::solver::{Failure, Process, Start};
+use self::values::ValueTable;
 use crate::engine::{Effort, Engine};
 use crate::query::{Goal, Limit, Query, Verdict};
+use crate::simplify::Symbolic;
 
 pub use self::solver::SmtSolver;
 
@@ -54,6 +61,8 @@ pub struct SmtEngine<'s> {
     structure: &'s Structure<'s>,
     solver: SmtSolver,
     options: SmtOptions,
+    /// The values of the symbolic model.
+    values: Option<Arc<Symbolic>>,
     /// The whole trace, once it has been written down, and its text for dumps.
     trace: Option<(Formula<'s>, String)>,
     /// The process that has learnt the whole trace.
@@ -64,15 +73,32 @@ pub struct SmtEngine<'s> {
 impl<'s> SmtEngine<'s> {
     /// An engine that has not started its solver yet.
     pub fn new(structure: &'s Structure<'s>, solver: SmtSolver, options: SmtOptions) -> Self {
+        Self::with_values(structure, solver, options, Symbolic::of_model(structure, true))
+    }
+
+    /// The same; `values` are those of the symbolic model.
+    pub(crate) fn with_values(
+        structure: &'s Structure<'s>,
+        solver: SmtSolver,
+        options: SmtOptions,
+        values: Option<Arc<Symbolic>>,
+    ) -> Self {
         let effort = Effort::default();
-        Self { structure, solver, options, trace: None, process: None, effort }
+        Self { structure, solver, options, values, trace: None, process: None, effort }
+    }
+
+    /// An empty formula.
+    fn formula(&self, bounds: Bounds, open: bool) -> Formula<'s> {
+        let mut formula = Formula::new(self.structure, bounds, open, self.options.bit_blast);
+        formula.values = self.values.clone().map(ValueTable::new);
+        formula
     }
 
     fn start(&self) -> Result<Process, Failure> {
         Process::start(Start {
             solver: self.solver,
             incremental: !self.options.fresh,
-            bit_blast: self.options.bit_blast,
+            difference_logic: !self.options.bit_blast && self.values.is_none(),
             memory_mib: self.options.memory_mib,
         })
     }
@@ -86,11 +112,12 @@ impl<'s> SmtEngine<'s> {
     ) -> Result<Verdict, Failure> {
         let started = Instant::now();
         let least = bounds.least.clone();
-        let mut formula = Formula::new(self.structure, bounds, false, self.options.bit_blast);
+        let mut formula = self.formula(bounds, false);
         formula.relied_on = goals::relied_on(self.structure, query).into_iter().collect();
         let written = formula.feasibility(limit).and_then(|()| formula.query(query, &least));
         let text = header(&formula) + &formula.flush();
         self.effort.constraints += formula.constraints;
+        self.count_values(&formula);
         self.effort.encoding += started.elapsed();
         written.map_err(cut_short)?;
         self.dump(query, &[&text])?;
@@ -124,6 +151,7 @@ impl<'s> SmtEngine<'s> {
         let asked = formula.query(query, &bounds.least);
         let text = formula.flush();
         self.effort.constraints += formula.constraints - known;
+        self.count_values(&formula);
         self.effort.encoding += started.elapsed();
         let verdict = asked.map_err(cut_short).and_then(|()| {
             self.dump(query, &[&base, &text])?;
@@ -137,11 +165,17 @@ impl<'s> SmtEngine<'s> {
         verdict
     }
 
+    fn count_values(&mut self, formula: &Formula<'_>) {
+        if let Some(values) = &formula.values {
+            self.effort.slices.add(&values.counts(self.structure));
+        }
+    }
+
     /// Writes the whole trace down, once.
     fn whole_trace(&mut self, limit: &Limit<'_>) -> Result<(), CutShort> {
         if self.trace.is_none() {
             let bounds = Bounds::whole(self.structure);
-            let mut formula = Formula::new(self.structure, bounds, true, self.options.bit_blast);
+            let mut formula = self.formula(bounds, true);
             formula.feasibility(limit)?;
             let text = header(&formula) + &formula.flush();
             self.effort.constraints += formula.constraints;

@@ -63,11 +63,11 @@ impl SmtSolver {
     }
 
     /// The arguments that suit these formulas. Other settings of the solvers were not compared here.
-    fn arguments(self, incremental: bool, bit_blast: bool) -> &'static [&'static str] {
-        match (self, incremental, bit_blast) {
+    fn arguments(self, incremental: bool, difference_logic: bool) -> &'static [&'static str] {
+        match (self, incremental, difference_logic) {
             // 3 is the dense solver for difference logic (Floyd-Warshall).
-            (SmtSolver::Z3, _, false) => &["-in", "-smt2", "smt.arith.solver=3"],
-            (SmtSolver::Z3, _, true) => &["-in", "-smt2"],
+            (SmtSolver::Z3, _, true) => &["-in", "-smt2", "smt.arith.solver=3"],
+            (SmtSolver::Z3, _, false) => &["-in", "-smt2"],
             (SmtSolver::Cvc5, true, _) => &["--lang=smt2", "-q", "--incremental"],
             (SmtSolver::Cvc5, false, _) => &["--lang=smt2", "-q"],
             (SmtSolver::Yices, true, _) => &["--incremental"],
@@ -82,7 +82,8 @@ impl SmtSolver {
 pub(super) struct Start {
     pub(super) solver: SmtSolver,
     pub(super) incremental: bool,
-    pub(super) bit_blast: bool,
+    /// Whether formulas are in difference logic and nothing else.
+    pub(super) difference_logic: bool,
     pub(super) memory_mib: Option<u64>,
 }
 
@@ -109,7 +110,7 @@ impl Process {
     /// Starts a solver.
     pub(super) fn start(start: Start) -> Result<Self, Failure> {
         let program = start.solver.find().map_err(Failure::Broken)?;
-        let arguments = start.solver.arguments(start.incremental, start.bit_blast);
+        let arguments = start.solver.arguments(start.incremental, start.difference_logic);
         let mut command = match start.memory_mib {
             Some(mib) => {
                 let mut shell = Command::new("sh");

@@ -5,7 +5,7 @@ use foretell_trace::expr::{Answer, Evaluator};
 use foretell_trace::{EventId, EventKind, ExprId, Value};
 use rustc_hash::FxHashMap;
 
-use super::facts::{initial, known};
+use crate::simplify::{initial, known};
 
 /// What an access saw and did.
 #[derive(Clone, Copy)]

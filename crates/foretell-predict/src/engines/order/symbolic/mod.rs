@@ -5,9 +5,9 @@
 //! chosen by `sees` literals (the paper's π-functions), and what is written is a circuit over those
 //! values, in the same solver that carries the order. Values are machine words.
 //!
-//! Departures from the paper. Nothing is written down before a proposal needs it: a guard becomes a
-//! clause when a proposal runs it and it is false, with just the values that it depends on. That is the
-//! paper's trace-based slicing, decided by the search instead of in advance. An interleaving may stop
+//! Values come as terms that [`crate::simplify`] has simplified. Departures from the paper: nothing is written down
+//! before a proposal needs it: a guard becomes a clause when a proposal runs it and it is false, with
+//! just the values that it depends on, so that of the slice of the trace only a part is encoded. An interleaving may stop
 //! anywhere, so the erroneous prefixes of its section 5 are the rule. That no third write comes
 //! between a write and the access that sees it is learnt as in the other models, when a proposal
 //! shows otherwise.
@@ -17,29 +17,27 @@
 
 mod circuit;
 mod evaluate;
-mod facts;
 #[cfg(test)]
 mod tests;
 mod words;
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use foretell_model::Structure;
 use foretell_order::Lit;
-use foretell_trace::expr::{Expr, ExprOp, Sort, result_sort};
-use foretell_trace::{EventId, EventKind, ExprId, Value};
+use foretell_trace::expr::{ExprOp, Sort, result_sort};
+use foretell_trace::{EventId, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use self::circuit::{Circuit, Gates};
 pub(crate) use self::evaluate::{Values, evaluate};
-pub(crate) use self::facts::Facts;
-use self::facts::{initial, known};
 use self::words::{Word, width};
 use super::encode::{Encoding, TooLarge};
 use crate::query::{Goal, Query};
+use crate::simplify::term::{Term, TermId};
+use crate::simplify::{Symbolic, initial, known};
 
-/// Values that are computed from each other in one thread, this many, before the next gets bits of its own.
-const DEEPEST: usize = 100;
 /// More accesses with bits of their own than this are not written down.
 const MOST_VALUES: usize = 200_000;
 
@@ -61,22 +59,18 @@ struct Alternative {
 #[derive(Default)]
 pub(crate) struct Symbols {
     gates: Gates,
-    facts: Option<Rc<Facts>>,
-    /// The value of the variable just before an access.
-    before: FxHashMap<EventId, Symbol>,
-    /// The value just after a write.
-    after: FxHashMap<EventId, Symbol>,
-    /// For each access in `before`: the writes it may see and the literal that says it does.
+    values: Option<Arc<Symbolic>>,
+    terms: FxHashMap<TermId, Symbol>,
+    /// For each access whose value was written down: the writes it may see and the literal that says it does.
     sees: FxHashMap<EventId, Vec<(Option<EventId>, Lit)>>,
-    /// Accesses with bits of their own that are not connected to what they see yet.
+    /// Accesses that are not connected to what they see yet.
     loose: Vec<EventId>,
     guards: FxHashSet<EventId>,
-    depth: usize,
 }
 
 impl Symbols {
-    pub(crate) fn new(facts: Option<Rc<Facts>>) -> Self {
-        Self { facts, ..Self::default() }
+    pub(crate) fn new(values: Option<Arc<Symbolic>>) -> Self {
+        Self { values, ..Self::default() }
     }
 }
 
@@ -91,6 +85,11 @@ impl Symbol {
             .into_iter()
             .collect();
         Symbol { alternatives }
+    }
+
+    fn truth(circuit: &Circuit<'_>, bit: Lit) -> Symbol {
+        let (sort, present, bits) = (Sort::Bool, circuit.yes(), Rc::new(vec![bit]));
+        Symbol { alternatives: vec![Alternative { sort, present, bits }] }
     }
 
     fn alternative(&self, sort: Sort) -> Option<&Alternative> {
@@ -224,13 +223,12 @@ impl Encoding<'_> {
 
     /// If a guard has run, it is true.
     fn guard(&mut self, guard: EventId) -> Result<(), TooLarge> {
-        let EventKind::Guard { expr } = self.structure.trace.event(guard).kind else {
-            return Ok(());
-        };
+        let condition = self.symbols.values.as_ref().and_then(|values| values.guard(guard));
+        let Some(condition) = condition else { return Ok(()) };
         if !self.symbols.guards.insert(guard) {
             return Ok(());
         }
-        let truth = self.expression(expr, guard, false)?;
+        let truth = self.term(condition)?;
         let ran = self.ran(guard);
         match truth.alternative(Sort::Bool) {
             Some(truth) => {
@@ -248,21 +246,15 @@ impl Encoding<'_> {
     /// was not recorded.
     fn sees_otherwise(&mut self, read: EventId) -> Result<Lit, TooLarge> {
         let structure = self.structure;
-        let before = self.before(read)?;
         let Some(value) = known(structure, structure.trace.read_value(read)) else {
-            return Ok(!self.sees_observed(read));
+            let observed = self.of_trace(|values| values.observed(read))?;
+            let same = observed.alternative(Sort::Bool).map(|o| o.bits[0]);
+            return Ok(!same.unwrap_or(!self.solver.true_lit()));
         };
+        let before = self.before(read)?;
         let mut circuit = self.circuit();
         let observed = Symbol::value(&circuit, Some(value));
         Ok(!before.equal(&mut circuit, &observed))
-    }
-
-    /// The literal "this access, for which `before` was called, sees the write that it saw in the trace".
-    fn sees_observed(&self, e: EventId) -> Lit {
-        let observed = self.structure.couples.observed(e);
-        let claims = self.symbols.sees.get(&e).into_iter().flatten();
-        let claim = claims.into_iter().find(|(w, _)| *w == observed);
-        claim.map_or(!self.solver.true_lit(), |(_, lit)| *lit)
     }
 
     /// A literal that says that the conflict of `a` and the later `b` is real: the two do not commute.
@@ -285,48 +277,12 @@ impl Encoding<'_> {
 
     /// The value of its variable just before an access.
     fn before(&mut self, e: EventId) -> Result<Symbol, TooLarge> {
-        if let Some(symbol) = self.symbols.before.get(&e) {
-            return Ok(symbol.clone());
-        }
-        let structure = self.structure;
-        let Some(x) = structure.trace.variable(e) else { return Ok(Symbol::default()) };
-        let writers = self.writers(e, true);
-        let ran = self.ran(e);
-        let symbol = match writers[..] {
-            [only] if self.symbols.depth < DEEPEST => {
-                self.symbols.sees.insert(e, vec![(only, ran)]);
-                self.written(e, only)?
-            }
-            _ => {
-                let mut clause = vec![!ran];
-                let mut sees = Vec::with_capacity(writers.len());
-                for writer in writers {
-                    let lit = self.solver.new_var();
-                    clause.push(lit);
-                    sees.push((writer, lit));
-                    if let Some(w) = writer {
-                        let earlier = self.less(w, e);
-                        self.solver.add_clause(&[!lit, earlier]);
-                    }
-                }
-                self.solver.add_clause(&clause);
-                self.symbols.sees.insert(e, sees);
-                self.symbols.loose.push(e);
-                if self.symbols.sees.len() > MOST_VALUES {
-                    let message = format!("more than {MOST_VALUES} accesses have values to follow");
-                    return Err(TooLarge(message));
-                }
-                let sorts = self.symbols.facts.as_ref().map_or(&[][..], |f| f.sorts(x)).to_vec();
-                let fresh = |sort| Alternative {
-                    sort,
-                    present: self.solver.new_var(),
-                    bits: Rc::new((0..width(sort)).map(|_| self.solver.new_var()).collect()),
-                };
-                Symbol { alternatives: sorts.into_iter().map(fresh).collect() }
-            }
-        };
-        self.symbols.before.insert(e, symbol.clone());
-        Ok(symbol)
+        self.of_trace(|values| values.before(e))
+    }
+
+    /// The value that a write leaves.
+    fn after(&mut self, w: EventId) -> Result<Symbol, TooLarge> {
+        Ok(self.of_trace(|values| values.after(w))?.without_truth())
     }
 
     /// What a write that `e` sees left, or the initial value.
@@ -341,68 +297,39 @@ impl Encoding<'_> {
         }
     }
 
-    /// The value that a write leaves.
-    fn after(&mut self, w: EventId) -> Result<Symbol, TooLarge> {
-        if let Some(symbol) = self.symbols.after.get(&w) {
-            return Ok(symbol.clone());
+    fn of_trace(&mut self, term: impl FnOnce(&Symbolic) -> TermId) -> Result<Symbol, TooLarge> {
+        match self.symbols.values.as_deref().map(term) {
+            Some(id) => self.term(id),
+            None => Ok(Symbol::default()),
         }
-        let structure = self.structure;
-        self.symbols.depth += 1;
-        let symbol = match structure.trace.event(w).kind {
-            EventKind::Write { expr: Some(expr), .. } => {
-                self.expression(expr, w, false)?.without_truth()
-            }
-            EventKind::Update { expr: Some(expr), .. } => {
-                self.expression(expr, w, true)?.without_truth()
-            }
-            EventKind::Write { value, .. } => {
-                Symbol::value(&self.circuit(), known(structure, value))
-            }
-            EventKind::Update { old, new, .. } => {
-                let before = self.before(w)?;
-                let observed = self.sees_observed(w);
-                let mut circuit = self.circuit();
-                let as_in_trace = match old {
-                    Some(_) => {
-                        let old = Symbol::value(&circuit, known(structure, old));
-                        before.equal(&mut circuit, &old)
-                    }
-                    None => observed,
-                };
-                let new = Symbol::value(&circuit, known(structure, new));
-                new.only_if(&mut circuit, as_in_trace)
-            }
-            _ => Symbol::default(),
-        };
-        self.symbols.depth -= 1;
-        self.symbols.after.insert(w, symbol.clone());
-        Ok(symbol)
     }
 
-    /// The value of an expression over the registers just before an event, or just after it.
-    fn expression(&mut self, root: ExprId, at: EventId, after: bool) -> Result<Symbol, TooLarge> {
-        let exprs = self.structure.trace.exprs();
-        let mut known: FxHashMap<ExprId, Symbol> = FxHashMap::default();
-        for id in parts(exprs, root) {
-            let symbol = match exprs.get(id) {
-                None => Symbol::default(),
-                Some(Expr::Const(value)) => Symbol::value(&self.circuit(), Some(*value)),
-                Some(Expr::Bool(truth)) => {
-                    let circuit = self.circuit();
-                    let (present, bits) = (circuit.yes(), Rc::new(vec![circuit.constant(*truth)]));
-                    Symbol { alternatives: vec![Alternative { sort: Sort::Bool, present, bits }] }
+    /// The value of a term.
+    fn term(&mut self, root: TermId) -> Result<Symbol, TooLarge> {
+        if let Some(symbol) = self.symbols.terms.get(&root) {
+            return Ok(symbol.clone());
+        }
+        let Some(values) = self.symbols.values.clone() else { return Ok(Symbol::default()) };
+        for id in values.terms.parts([root], |id| !self.symbols.terms.contains_key(&id)) {
+            let symbol = match values.terms.get(id) {
+                Term::Unknown => Symbol::default(),
+                Term::Value(value) => Symbol::value(&self.circuit(), Some(*value)),
+                Term::Truth(truth) => {
+                    let bit = self.circuit().constant(*truth);
+                    Symbol::truth(&self.circuit(), bit)
                 }
-                Some(Expr::Reg(r)) => {
-                    let load = self.symbols.facts.as_ref().and_then(|f| f.load(*r, at, after));
-                    match load {
-                        Some(load) => self.before(load)?,
-                        None => Symbol::default(),
-                    }
+                Term::Load(e) => self.load(&values, *e)?,
+                Term::Observed(e) => {
+                    self.term(values.before(*e))?;
+                    let bit = self.sees_observed(*e);
+                    Symbol::truth(&self.circuit(), bit)
                 }
-                Some(Expr::App(op, args)) => {
+                Term::Apply(op, args) => {
                     let unknown = Symbol::default();
-                    let args: Vec<&Symbol> =
-                        args.iter().map(|a| known.get(a).unwrap_or(&unknown)).collect();
+                    let args: Vec<&Symbol> = args
+                        .iter()
+                        .map(|a| self.symbols.terms.get(a).unwrap_or(&unknown))
+                        .collect();
                     let mut circuit =
                         Circuit { solver: &mut self.solver, gates: &mut self.symbols.gates };
                     match (op, &args[..]) {
@@ -414,15 +341,55 @@ impl Encoding<'_> {
                     }
                 }
             };
-            known.insert(id, symbol);
+            self.symbols.terms.insert(id, symbol);
         }
-        Ok(known.remove(&root).unwrap_or_default())
+        Ok(self.symbols.terms.get(&root).cloned().unwrap_or_default())
+    }
+
+    /// What an access finds in its variable, with bits of its own that are connected to what it sees later.
+    fn load(&mut self, values: &Symbolic, e: EventId) -> Result<Symbol, TooLarge> {
+        let structure = self.structure;
+        let writers = values.writers(structure, e, || self.writers(e, true));
+        let mut clause = vec![!self.ran(e)];
+        let mut sees = Vec::with_capacity(writers.len());
+        for writer in writers {
+            let lit = self.solver.new_var();
+            clause.push(lit);
+            sees.push((writer, lit));
+            if let Some(w) = writer {
+                let earlier = self.less(w, e);
+                self.solver.add_clause(&[!lit, earlier]);
+            }
+        }
+        self.solver.add_clause(&clause);
+        self.symbols.sees.insert(e, sees);
+        self.symbols.loose.push(e);
+        if self.symbols.sees.len() > MOST_VALUES {
+            let message = format!("more than {MOST_VALUES} accesses have values to follow");
+            return Err(TooLarge(message));
+        }
+        let kind = values.terms.kind(values.before(e));
+        let always = kind.sure_sort().is_some();
+        let fresh = |&sort: &Sort| Alternative {
+            sort,
+            present: if always { self.solver.true_lit() } else { self.solver.new_var() },
+            bits: Rc::new((0..width(sort)).map(|_| self.solver.new_var()).collect()),
+        };
+        Ok(Symbol { alternatives: kind.sorts.iter().map(fresh).collect() })
+    }
+
+    /// The literal "this access, which is loaded, sees the write that it saw in the trace".
+    fn sees_observed(&self, e: EventId) -> Lit {
+        let observed = self.structure.couples.observed(e);
+        let claims = self.symbols.sees.get(&e).into_iter().flatten();
+        let claim = claims.into_iter().find(|(w, _)| *w == observed);
+        claim.map_or(!self.solver.true_lit(), |(_, lit)| *lit)
     }
 
     /// Connects accesses that have bits of their own with what they see.
     fn connect(&mut self) -> Result<(), TooLarge> {
         while let Some(e) = self.symbols.loose.pop() {
-            let value = self.symbols.before.get(&e).cloned().unwrap_or_default();
+            let value = self.before(e)?;
             for (writer, lit) in self.symbols.sees.get(&e).cloned().unwrap_or_default() {
                 let seen = self.written(e, writer)?;
                 self.equate(lit, &value, &seen);
@@ -433,6 +400,7 @@ impl Encoding<'_> {
 
     /// If `lit`, a value is the one that was seen.
     fn equate(&mut self, lit: Lit, value: &Symbol, seen: &Symbol) {
+        // Where there always is a value, what was seen has one too.
         for a in &value.alternatives {
             let Some(b) = seen.alternative(a.sort) else {
                 self.solver.add_clause(&[!lit, !a.present]);
@@ -453,23 +421,6 @@ impl Symbol {
         self.alternatives.retain(|a| a.sort != Sort::Bool);
         self
     }
-}
-
-/// The parts of an expression, arguments before what uses them.
-fn parts(exprs: &foretell_trace::expr::Exprs, root: ExprId) -> Vec<ExprId> {
-    let mut found: FxHashSet<ExprId> = FxHashSet::default();
-    let mut work = vec![root];
-    while let Some(id) = work.pop() {
-        if found.insert(id)
-            && let Some(Expr::App(_, args)) = exprs.get(id)
-        {
-            // An argument that does not come before its user is unknown.
-            work.extend(args.iter().filter(|&&a| a < id));
-        }
-    }
-    let mut parts: Vec<ExprId> = found.into_iter().collect();
-    parts.sort_unstable();
-    parts
 }
 
 /// Whether the values along a proposal are what the query asks for.

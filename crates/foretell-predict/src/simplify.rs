@@ -1,0 +1,251 @@
+//! A trace's values in static single assignment form, simplified before a query is encoded (symbolic model).
+//!
+//! The symbolic-atomicity paper turns a trace into concurrent static single assignment form (its section 4.1)
+//! after slicing it. Here each guard and each written value becomes a term over *loads*: what an access finds in
+//! its variable. Then
+//!
+//! - a load that can see one write only, by must-happen-before, is what that write writes;
+//! - constants are folded, sums and truths simplified ([`term`]);
+//! - a guard that comes out true is gone;
+//! - what no guard depends on any more is left out (trace-based slicing): an engine that starts from the guards, and
+//!   from what a query asks about, never meets it. Registers that nothing uses go with it.
+//!
+//! Every simplification keeps a term's value in every feasible interleaving, and keeps unknown what is unknown: `(*
+//! 0 %u)` is unknown where `%u` is, so it is only zero where `%u` surely has a value. Whether it has is found with
+//! the sorts of all values first, by a pass over the unsimplified terms until nothing changes.
+//!
+//! Departures from the paper: it slices for one property; the slice here is that of all guards, because each of them
+//! may matter as soon as its event runs. Engines that know which events a query needs leave out the other guards.
+
+mod build;
+mod kinds;
+pub(crate) mod term;
+#[cfg(test)]
+mod tests;
+mod visible;
+
+use std::sync::Arc;
+
+use foretell_model::Structure;
+use foretell_trace::expr::Expr;
+use foretell_trace::{EventId, EventKind, ExprId, Model, Value, ValueId, VarId};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use self::build::{Builder, Built};
+use self::kinds::Kinds;
+use self::term::{Kind, Term, TermId, Terms};
+use self::visible::Writes;
+
+/// How much of a trace's values is left for the engine, summed over the queries that were put to it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct SliceCounts {
+    /// Guards and accesses of the trace.
+    pub events: u64,
+    /// Guards that are not settled, and accesses whose values they depend on.
+    pub kept_events: u64,
+    /// Nodes of the expressions of guards and writes.
+    pub nodes: u64,
+    /// Nodes of what is left of them.
+    pub kept_nodes: u64,
+}
+
+impl SliceCounts {
+    /// Adds the counts of other queries.
+    pub fn add(&mut self, other: &SliceCounts) {
+        self.events += other.events;
+        self.kept_events += other.kept_events;
+        self.nodes += other.nodes;
+        self.kept_nodes += other.kept_nodes;
+    }
+
+    /// What came after `before` was counted.
+    pub(crate) fn since(&self, before: &SliceCounts) -> SliceCounts {
+        SliceCounts {
+            events: self.events - before.events,
+            kept_events: self.kept_events - before.kept_events,
+            nodes: self.nodes - before.nodes,
+            kept_nodes: self.kept_nodes - before.kept_nodes,
+        }
+    }
+}
+
+/// The values of a trace as terms.
+#[derive(Debug)]
+pub(crate) struct Symbolic {
+    pub(crate) terms: Terms,
+    writes: Writes,
+    /// Whether anything was simplified.
+    simplified: bool,
+    /// The guards that are not always true, in the order of the trace.
+    guards: Vec<(EventId, TermId)>,
+    /// By event: what an access finds, and what it leaves.
+    before: Vec<TermId>,
+    after: Vec<TermId>,
+    /// Whether an access without a recorded value sees the write that it saw in the trace.
+    observed: FxHashMap<EventId, TermId>,
+    counts: SliceCounts,
+}
+
+impl Symbolic {
+    /// The values of a trace, if the model is the symbolic one.
+    pub(crate) fn of_model(structure: &Structure<'_>, simplify: bool) -> Option<Arc<Self>> {
+        (structure.model == Model::Symbolic).then(|| Arc::new(Self::new(structure, simplify)))
+    }
+
+    fn new(structure: &Structure<'_>, simplify: bool) -> Self {
+        let writes = Writes::new(structure);
+        let mut raw = Builder::new(structure, &writes, None).build();
+        let kinds = Kinds::find(structure, &writes, &raw);
+        let built = if simplify {
+            Builder::new(structure, &writes, Some(&kinds)).build()
+        } else {
+            // What is not sure may have a value all the same: engines then decide it.
+            let unsure = |k: &Kind| Kind { sorts: k.sorts.clone(), sure: false };
+            raw.terms.set_kinds(kinds.terms.iter().map(unsure).collect());
+            raw
+        };
+        let Built { terms, mut guards, before, after, observed } = built;
+        let truth = |id: TermId| matches!(terms.get(id), Term::Truth(true));
+        guards.retain(|&(_, id)| !truth(id));
+        let mut this = Self {
+            terms,
+            writes,
+            simplified: simplify,
+            guards,
+            before,
+            after,
+            observed,
+            counts: SliceCounts::default(),
+        };
+        this.counts = this.count(structure);
+        this
+    }
+
+    /// The guards that are not always true, in the order of the trace.
+    pub(crate) fn guards(&self) -> &[(EventId, TermId)] {
+        &self.guards
+    }
+
+    /// The condition of a guard, unless it is always true.
+    pub(crate) fn guard(&self, e: EventId) -> Option<TermId> {
+        let place = self.guards.binary_search_by_key(&e, |&(g, _)| g).ok()?;
+        Some(self.guards[place].1)
+    }
+
+    /// What an access finds in its variable.
+    pub(crate) fn before(&self, e: EventId) -> TermId {
+        self.before[e.index()]
+    }
+
+    /// What a write leaves; a truth is no value that a variable can have.
+    pub(crate) fn after(&self, e: EventId) -> TermId {
+        self.after[e.index()]
+    }
+
+    /// Whether a read without a recorded value sees the write that it saw in the trace.
+    pub(crate) fn observed(&self, e: EventId) -> TermId {
+        self.observed.get(&e).copied().unwrap_or(TermId::UNKNOWN)
+    }
+
+    /// The writes that an access can see; `otherwise` finds them where nothing is to be simplified.
+    pub(crate) fn writers(
+        &self,
+        structure: &Structure<'_>,
+        e: EventId,
+        otherwise: impl FnOnce() -> Vec<Option<EventId>>,
+    ) -> Vec<Option<EventId>> {
+        if self.simplified { self.writes.visible(structure, e) } else { otherwise() }
+    }
+
+    /// How much of the trace a query about all of it has to do with.
+    pub(crate) fn counts(&self) -> SliceCounts {
+        self.counts
+    }
+
+    /// How many nodes are left of the expression of a guard or of a write.
+    pub(crate) fn expression_nodes(&self, structure: &Structure<'_>, e: EventId) -> u64 {
+        let kind = structure.trace.event(e).kind;
+        let root = match kind {
+            EventKind::Guard { .. } => self.guard(e),
+            _ => Some(self.after(e)),
+        };
+        match (expression(kind), root) {
+            (Some(_), Some(root)) => self.terms.parts([root], |_| true).len() as u64,
+            _ => 0,
+        }
+    }
+
+    fn count(&self, structure: &Structure<'_>) -> SliceCounts {
+        let trace = structure.trace;
+        let mut counts = SliceCounts::default();
+        for event in trace.events() {
+            let guard = matches!(event.kind, EventKind::Guard { .. });
+            counts.events += u64::from(guard || trace.variable(event.id).is_some());
+            if let Some(expr) = expression(event.kind) {
+                counts.nodes += expression_parts(trace.exprs(), expr).len() as u64;
+            }
+        }
+        // From the guards back to what they depend on.
+        let (mut loaded, mut written) = (vec![false; trace.len()], vec![false; trace.len()]);
+        let mut work: Vec<(EventId, TermId)> = self.guards.clone();
+        counts.kept_events = work.len() as u64;
+        while let Some((e, id)) = work.pop() {
+            let parts = self.terms.parts([id], |_| true);
+            if expression(trace.event(e).kind).is_some() {
+                counts.kept_nodes += parts.len() as u64;
+            }
+            for part in parts {
+                let (Term::Load(load) | Term::Observed(load)) = *self.terms.get(part) else {
+                    continue;
+                };
+                if std::mem::replace(&mut loaded[load.index()], true) {
+                    continue;
+                }
+                for w in self.writes.visible(structure, load).into_iter().flatten() {
+                    if !std::mem::replace(&mut written[w.index()], true) {
+                        work.push((w, self.after(w)));
+                    }
+                }
+            }
+        }
+        let kept = loaded.iter().zip(&written).filter(|(l, w)| **l || **w);
+        counts.kept_events += kept.count() as u64;
+        counts
+    }
+}
+
+/// The expression of a guard or of what is written.
+fn expression(kind: EventKind) -> Option<ExprId> {
+    match kind {
+        EventKind::Guard { expr } => Some(expr),
+        EventKind::Write { expr, .. } | EventKind::Update { expr, .. } => expr,
+        _ => None,
+    }
+}
+
+/// The parts of an expression, arguments before what uses them.
+fn expression_parts(exprs: &foretell_trace::expr::Exprs, root: ExprId) -> Vec<ExprId> {
+    let mut found: FxHashSet<ExprId> = FxHashSet::default();
+    let mut work = vec![root];
+    while let Some(id) = work.pop() {
+        if found.insert(id)
+            && let Some(Expr::App(_, args)) = exprs.get(id)
+        {
+            // An argument that does not come before its user is unknown.
+            work.extend(args.iter().filter(|&&a| a < id));
+        }
+    }
+    let mut parts: Vec<ExprId> = found.into_iter().collect();
+    parts.sort_unstable();
+    parts
+}
+
+/// The initial value of a variable, if it is known.
+pub(crate) fn initial(structure: &Structure<'_>, x: VarId) -> Option<Value> {
+    known(structure, structure.couples.initial(x))
+}
+
+/// A recorded value, if there is one.
+pub(crate) fn known(structure: &Structure<'_>, value: Option<ValueId>) -> Option<Value> {
+    value.and_then(|v| structure.trace.values().get(v))
+}

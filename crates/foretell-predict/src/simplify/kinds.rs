@@ -1,0 +1,117 @@
+//! Of which sorts the values of each term can be, and which terms always have one.
+//!
+//! Sorts are the least sets that hold those of all that may be written; "always" is the most that does not
+//! contradict itself. The values of an interleaving are computed from earlier ones, so both are true of all
+//! of them, by induction along it.
+
+use foretell_model::Structure;
+use foretell_trace::expr::Sort;
+use foretell_trace::{EventId, VarId};
+
+use super::build::Built;
+use super::initial;
+use super::term::{Kind, Term, kind_of};
+use super::visible::Writes;
+
+/// See the module.
+pub(super) struct Kinds {
+    /// By unsimplified term.
+    pub(super) terms: Vec<Kind>,
+    /// By variable: of what is written to it.
+    written: Vec<Kind>,
+    /// By variable: of its initial value.
+    initial: Vec<Option<Sort>>,
+}
+
+impl Kinds {
+    pub(super) fn find(structure: &Structure<'_>, writes: &Writes, raw: &Built) -> Self {
+        let trace = structure.trace;
+        let variables = (0..trace.variable_count()).map(VarId::from_index);
+        let mut kinds = Self {
+            terms: Vec::new(),
+            written: vec![Kind { sorts: Vec::new(), sure: true }; trace.variable_count()],
+            initial: variables.map(|x| initial(structure, x).map(Sort::of)).collect(),
+        };
+        // Whether each load may see the initial value does not change from pass to pass.
+        let sees_initial: Vec<bool> = raw
+            .terms
+            .iter()
+            .map(|term| match term {
+                Term::Load(e) => !writes.hides_initial(structure, *e),
+                _ => false,
+            })
+            .collect();
+        // First the sorts, which grow, then what is sure, which shrinks and depends on them.
+        while kinds.pass(structure, raw, &sees_initial, false) {}
+        while kinds.pass(structure, raw, &sees_initial, true) {}
+        kinds
+    }
+
+    /// Goes over all terms and all writes once; whether anything changed.
+    fn pass(
+        &mut self,
+        structure: &Structure<'_>,
+        raw: &Built,
+        sees_initial: &[bool],
+        sure: bool,
+    ) -> bool {
+        let trace = structure.trace;
+        self.terms.clear();
+        for (term, &sees_initial) in raw.terms.iter().zip(sees_initial) {
+            let kind = match term {
+                Term::Unknown => Kind::default(),
+                Term::Value(value) => Kind::surely(Sort::of(*value)),
+                Term::Truth(_) | Term::Observed(_) => Kind::surely(Sort::Bool),
+                Term::Load(e) => match trace.variable(*e) {
+                    Some(x) => self.found(x, sees_initial),
+                    None => Kind::default(),
+                },
+                Term::Apply(op, args) => {
+                    let args: Vec<&Kind> =
+                        args.iter().map(|a| &self.terms[a.number() as usize]).collect();
+                    kind_of(*op, &args)
+                }
+            };
+            self.terms.push(kind);
+        }
+        let mut changed = false;
+        for event in trace.events() {
+            let Some(x) = trace.variable(event.id).filter(|_| trace.op(event.id).writes()) else {
+                continue;
+            };
+            let kind = &self.terms[raw.after[event.id.index()].number() as usize];
+            let written = &mut self.written[x.index()];
+            for &sort in kind.sorts.iter().filter(|&&s| s != Sort::Bool) {
+                if !written.sorts.contains(&sort) {
+                    written.sorts.push(sort);
+                    changed = true;
+                }
+            }
+            let always = kind.sure && !kind.sorts.contains(&Sort::Bool);
+            if sure && written.sure && !always {
+                written.sure = false;
+                changed = true;
+            }
+        }
+        changed
+    }
+
+    /// Of what an access finds in a variable.
+    fn found(&self, x: VarId, sees_initial: bool) -> Kind {
+        let mut kind = self.written[x.index()].clone();
+        if sees_initial {
+            match self.initial[x.index()] {
+                Some(sort) if !kind.sorts.contains(&sort) => kind.sorts.push(sort),
+                Some(_) => {}
+                None => kind.sure = false,
+            }
+        }
+        kind
+    }
+
+    /// Of what a load finds.
+    pub(super) fn load(&self, structure: &Structure<'_>, writes: &Writes, e: EventId) -> Kind {
+        let x = structure.trace.variable(e);
+        x.map_or_else(Kind::default, |x| self.found(x, !writes.hides_initial(structure, e)))
+    }
+}
