@@ -40,7 +40,7 @@ class View {
   timelines() {
     const f = this.finding;
     const rows = this.trace.schedule(f);
-    this.witness = new Simulation(this.trace, rows);
+    this.witness = new Simulation(this.trace, rows, f.values);
     this.variableNames = new Set();
     this.lockNames = new Set();
     for (let row = 0; row < this.trace.length; row++) {

@@ -3,9 +3,11 @@
 const EVERY = 4096; // Steps between saved states: any state is at most this many steps from one.
 
 class Simulation {
-  constructor(trace, rows) {
+  // `values`: what each step reads and writes, `[read, written]`, where that is not in the trace.
+  constructor(trace, rows, values) {
     this.trace = trace;
     this.rows = rows;
+    this.values = values || null;
     this.stepOf = new Map();
     this.seen = new Array(rows.length).fill(undefined);
     this.from = new Int32Array(rows.length).fill(-1); // The step whose write is read.
@@ -24,7 +26,7 @@ class Simulation {
       this.stepOf.set(row, step);
       const { trace } = this;
       if (trace.reads(row)) {
-        this.seen[step] = state.value(trace.object(row));
+        this.seen[step] = this.values ? this.values[step][0] : state.value(trace.object(row));
         if (writer.has(trace.object(row))) this.from[step] = writer.get(trace.object(row));
       }
       if (trace.writes(row)) writer.set(trace.object(row), step);
@@ -35,31 +37,41 @@ class Simulation {
           if (before !== undefined && trace.thread[this.rows[before]] !== trace.thread[row]) this.hand[step] = before;
         } else released.set(lock, step);
       }
-      state.apply(row);
+      state.apply(row, this.written(step));
     }
   }
+
+  // What a step writes, undefined where the trace has it.
+  written(step) { return this.values ? this.values[step][1] : undefined; }
 
   // The state when this many steps are done.
   after(count) {
     const slot = Math.max(0, Math.min(Math.floor(count / EVERY), this.saved.length - 1));
     const state = this.saved.length ? this.saved[slot].copy() : new State(this.trace);
-    for (let step = slot * EVERY; step < count; step++) state.apply(this.rows[step]);
+    for (let step = slot * EVERY; step < count; step++) state.apply(this.rows[step], this.written(step));
     return state;
   }
 
   // The text of a step, with the values of this schedule.
-  label(step) { return eventLabel(this.trace, this.rows[step], this.seen[step]); }
+  label(step) { return eventLabel(this.trace, this.rows[step], this.seen[step], this.written(step)); }
 }
 
 // An event as trace text writes it: {text, was}, `was` where the read saw something else in the trace.
-function eventLabel(trace, row, seen) {
+function eventLabel(trace, row, seen, written) {
   const op = trace.ops[row];
   const object = trace.object(row);
   const lock = op === "wait" || op === "woken" || op === "timedout" ? "," + trace.lock(row) : "";
   if (object === null) return { text: op, was: null };
   let values = "";
   let was = null;
-  if (trace.values && trace.isAccess(row)) {
+  if (written !== undefined && trace.isAccess(row)) {
+    const show = (sign, now, recorded) => {
+      if (now !== null) values += sign + now;
+      if (now !== null && recorded !== null && now !== recorded) was = was === null ? recorded : `${was}>${recorded}`;
+    };
+    if (trace.reads(row)) show("=", seen, trace.readValue(row));
+    if (trace.writes(row)) show(op === "au" ? ">" : "=", written, trace.writtenValue(row));
+  } else if (trace.isAccess(row)) {
     const recorded = trace.readValue(row);
     const broken = trace.reads(row) && seen !== undefined && seen !== recorded;
     if (trace.reads(row)) {
@@ -102,14 +114,16 @@ class State {
     return this.locks.get(name);
   }
 
-  apply(row) {
+  // `written`: what it writes, if that is not what the trace says.
+  apply(row, written) {
     const { trace } = this;
     const thread = trace.thread[row];
     this.last.set(thread, row);
     const object = trace.object(row);
     if (trace.writes(row)) {
       const broken = trace.reads(row) && this.value(object) !== trace.readValue(row);
-      this.variables.set(object, trace.values && !broken ? trace.writtenValue(row) : null);
+      const value = broken ? null : trace.writtenValue(row);
+      this.variables.set(object, written !== undefined ? written : value);
       return;
     }
     switch (trace.ops[row]) {

@@ -16,7 +16,6 @@ class Trace {
   constructor(raw) {
     this.raw = raw;
     this.names = raw.names;
-    this.values = raw.values;
     const c = raw.columns;
     this.thread = c.thread;
     this.ops = c.op;

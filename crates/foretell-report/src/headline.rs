@@ -77,6 +77,9 @@ fn without_trace(finding: &Finding) -> String {
     format!("{} on {objects}: {}", kind_in_words(finding.kind), places.join(", "))
 }
 
+/// Longer values, in characters, have no place in a sentence.
+const LONGEST_VALUE: usize = 18;
+
 struct Say<'a> {
     trace: &'a Trace,
     finding: &'a Finding,
@@ -142,9 +145,17 @@ impl Say<'_> {
     fn does(&self, e: EventId) -> String {
         let (op, x) = (self.trace.op(e), self.variable(e));
         if op == Op::Write || op == Op::AtomicWrite {
-            match self.trace.written_value(e).and_then(|v| self.trace.values().get(v)) {
-                Some(Value::Int(0)) => return format!("clear {x}"),
-                Some(value) if small(value) => return format!("set {x} to {value}"),
+            let recorded = self.trace.written_value(e).and_then(|v| self.trace.values().get(v));
+            let value = match self.finding.values_of(e.0) {
+                // The value along the schedule, where it is known.
+                Some(values) => values.written.clone(),
+                None => recorded.filter(|&v| small(v)).map(|v| v.to_string()),
+            };
+            match value.as_deref() {
+                Some("0") => return format!("clear {x}"),
+                Some(value) if value.len() <= LONGEST_VALUE => {
+                    return format!("set {x} to {value}");
+                }
                 _ => {}
             }
         }
@@ -202,6 +213,9 @@ impl Say<'_> {
         }
         let text = |id: Option<ValueId>| id.and_then(|id| self.trace.values().get(id)).map(number);
         let now = match self.finding.challenger {
+            _ if self.finding.values_of(e.0).is_some() => {
+                self.finding.values_of(e.0).and_then(|values| values.read.clone())
+            }
             Some(Writer::Event(c)) if (c as usize) < self.trace.len() => {
                 text(self.trace.written_value(EventId(c)))
             }

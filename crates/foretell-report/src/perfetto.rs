@@ -15,7 +15,7 @@ use crate::json::{Finding, Findings};
 use crate::place::stack;
 use crate::relations::{Relations, steps};
 use crate::source::Sources;
-use crate::text::event::{Shown, describe};
+use crate::text::event::describe;
 use crate::text::observed::Observed;
 
 /// Microseconds of one step.
@@ -68,12 +68,10 @@ impl Log {
             let args = json!({"name": trace.display_name(thread)});
             self.events.push(json!({"ph": "M", "name": "thread_name", "pid": pid, "tid": tid(thread), "args": args}));
         }
-        let values =
-            (model != Model::Symbolic).then(|| Observed::new(trace).values(trace, schedule));
+        let values = Observed::new(trace, model).values(trace, schedule);
         let relations = Relations::new(trace, schedule);
         for (place, &e) in schedule.iter().enumerate() {
-            let silent = (Shown::Nothing, Shown::Nothing);
-            let (read, written) = values.as_ref().map_or(silent, |v| v[place]);
+            let (read, written) = values[place];
             let own = finding.is_some_and(|f| f.events.contains(&e.0));
             let frames: Vec<String> = stack(trace, e)
                 .iter()

@@ -15,7 +15,7 @@ use crate::headline::headline;
 use crate::json::{Finding, Findings, Kind};
 use crate::relations::{Relations, conflict, steps};
 use crate::source::Sources;
-use crate::text::event::{Shown, describe};
+use crate::text::event::describe;
 use crate::text::fold::{self, Row};
 use crate::text::observed::Observed;
 use crate::text::printable;
@@ -109,13 +109,12 @@ impl Graph {
             Row::Folded(_) => None,
         });
         let places: Vec<usize> = shown.chain(count..steps.len()).collect();
-        let values = (model != Model::Symbolic).then(|| Observed::new(trace).values(trace, &steps));
-        let silent = (Shown::Nothing, Shown::Nothing);
+        let values = Observed::new(trace, model).values(trace, &steps);
         let nodes: Vec<Node> = places
             .iter()
             .map(|&place| {
                 let e = steps[place];
-                let (read, written) = values.as_ref().map_or(silent, |v| v[place]);
+                let (read, written) = values[place];
                 let site = trace.site(e);
                 Node {
                     thread: trace.thread(e),

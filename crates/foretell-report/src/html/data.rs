@@ -2,7 +2,8 @@
 //!
 //! A trace is an excerpt: its events up to the last one that a witness needs, in columns (`thread`, `op`, `object`, …),
 //! texts by their number in `strings`. A finding has its witness as `runs`, `[thread, count, thread,
-//! count, …]`, and the places of the schedule that decide as `decisive`.
+//! count, …]`, the places of the schedule that decide as `decisive`, and in the symbolic model what each of its steps
+//! reads and writes as `values`.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -13,8 +14,9 @@ use crate::headline::headline;
 use crate::json::{Finding, Findings, Kind};
 use crate::place::{Place, stack_at};
 use crate::source::Sources;
+use crate::text::event::condition;
 use crate::text::fold::{self, Row};
-use crate::text::observed::Observed;
+use crate::text::observed::{Observed, step_values};
 use crate::text::snippet;
 use crate::{replay, suppress};
 
@@ -103,7 +105,7 @@ impl<'a> Excerpt<'a> {
     }
 
     /// Adds the witness of a finding.
-    pub(super) fn witness(&self, finding: &Finding, value: &mut Value) {
+    pub(super) fn witness(&self, finding: &Finding, model: Model, value: &mut Value) {
         let trace = self.trace;
         let ids = |events: &[u32]| -> Vec<EventId> { events.iter().map(|&e| EventId(e)).collect() };
         let (schedule, pattern) = (ids(&finding.witness.schedule), ids(&finding.events));
@@ -137,10 +139,17 @@ impl<'a> Excerpt<'a> {
         value["pattern"] = json!(pattern.iter().filter_map(row).collect::<Vec<_>>());
         value["blocked"] = json!(blocked);
         value["notes"] = json!(notes);
+        if model == Model::Symbolic {
+            // What is written follows from what was read, so the script cannot know it from the trace.
+            let values = step_values(trace, &schedule);
+            let pairs: Vec<[Option<String>; 2]> =
+                values.into_iter().map(|v| [v.read, v.written]).collect();
+            value["values"] = json!(pairs);
+        }
     }
 
     /// Adds threads, texts and the columns of the events.
-    pub(super) fn describe(&self, model: Model, value: &mut Value) {
+    pub(super) fn describe(&self, value: &mut Value) {
         let trace = self.trace;
         let mut columns = Columns::default();
         for e in self.events() {
@@ -148,7 +157,7 @@ impl<'a> Excerpt<'a> {
         }
         let threads: Vec<&str> =
             (0..trace.thread_count() as u32).map(|t| trace.display_name(ThreadId(t))).collect();
-        let observed = Observed::new(trace);
+        let observed = Observed::new(trace, Model::Value);
         let mut initial = Vec::new();
         for (&var, &text) in &columns.variables {
             if let Some(value) = observed.initial(var) {
@@ -156,7 +165,6 @@ impl<'a> Excerpt<'a> {
             }
         }
         initial.sort_unstable();
-        value["values"] = json!(model != Model::Symbolic);
         value["names"] = json!(threads);
         value["initial"] = json!(initial);
         value["columns"] = json!({
@@ -218,7 +226,10 @@ impl Columns {
         self.thread.push(event.thread.index());
         self.op.push(event.kind.op().keyword());
         let (object, lock) = objects(trace, event.kind);
-        let object = object.map_or(-1, |name| self.texts.add(name));
+        let object = match event.kind {
+            EventKind::Guard { expr } => self.texts.add(&condition(trace, expr)),
+            _ => object.map_or(-1, |name| self.texts.add(name)),
+        };
         if let Some(var) = trace.variable(e) {
             self.variables.insert(var, object);
         }

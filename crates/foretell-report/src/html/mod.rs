@@ -58,7 +58,7 @@ impl Page {
             let mut value = data::finding(finding, file, trace, sources);
             value["trace"] = json!(number);
             if let Some(excerpt) = excerpt.as_ref().filter(|e| e.holds(i)) {
-                excerpt.witness(finding, &mut value);
+                excerpt.witness(finding, file.trace.model, &mut value);
             }
             self.findings.push(value);
         }
@@ -70,7 +70,7 @@ impl Page {
         });
         if let Some(excerpt) = excerpt {
             self.events += excerpt.len();
-            excerpt.describe(info.model, &mut value);
+            excerpt.describe(&mut value);
             for name in excerpt.files() {
                 self.add_source(name, sources);
             }

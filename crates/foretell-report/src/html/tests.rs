@@ -49,6 +49,23 @@ fn a_witness_is_runs_of_threads() {
 }
 
 #[test]
+fn a_symbolic_witness_has_its_own_values() {
+    let text = b"#! init x=0\nT1|w(x=1)\nT2|r(x=1)->%a\nT2|guard((< %a 9))\nT2|w(x=3)<-(+ %a 2)\n";
+    let trace = foretell_trace::text::parse(text).unwrap().trace;
+    let race = Pattern::Race { a: EventId(0), b: EventId(3) };
+    let schedule: Vec<EventId> = [1, 2, 3, 0].map(EventId).to_vec();
+    let mut file = Findings::new(TraceInfo::new("t.std", &trace, Model::Symbolic));
+    file.findings.push(json::finding(&race, &schedule, "order", &trace));
+    let mut page = Page::new();
+    page.add(&file, Some(&trace), &Sources::none());
+    let (_, data) = data(&page);
+    let values = json!([["0", null], [null, null], [null, "2"], [null, "1"]]);
+    assert_eq!(data["findings"][0]["values"], values);
+    let strings = data["traces"][0]["strings"].as_array().unwrap();
+    assert!(strings.contains(&json!("(< %a 9)")), "{strings:?}");
+}
+
+#[test]
 fn nothing_in_the_data_ends_its_element() {
     let (trace, file) = file("</script><script>alert(1)</script>");
     let mut page = Page::new();

@@ -3,11 +3,13 @@
 use std::cmp::Ordering;
 use std::fmt;
 
+use foretell_trace::{EventId, Trace};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::{Map, Value};
 
 use crate::baseline::State;
 use crate::suppress::Suppressed;
+use crate::text::observed;
 
 /// What was predicted, with the schedule that proves it.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -93,6 +95,25 @@ impl Kind {
             Kind::Transactions => "transactions",
             Kind::Nondeterminism => "nondeterminism",
             Kind::Deadlock => "deadlock",
+        }
+    }
+}
+
+impl Finding {
+    /// The values of an event of the witness, where the file has them.
+    pub fn values_of(&self, event: u32) -> Option<&StepValues> {
+        let place = self.witness.schedule.iter().position(|&e| e == event)?;
+        self.witness.values.get(place)
+    }
+
+    /// Adds the values along the schedule. They are those of the symbolic model, where what is written follows from
+    /// what was read: in the other models every value is in the trace.
+    pub fn add_values(&mut self, trace: &Trace) {
+        let known = |e: &&u32| (**e as usize) < trace.len();
+        if self.witness.schedule.iter().all(|e| known(&e)) {
+            let schedule: Vec<EventId> =
+                self.witness.schedule.iter().map(|&e| EventId(e)).collect();
+            self.witness.values = observed::step_values(trace, &schedule);
         }
     }
 }
@@ -201,9 +222,26 @@ pub enum Form {
 pub struct Witness {
     /// The whole feasible interleaving by event index, the finding's own events last.
     pub schedule: Vec<u32>,
+    /// Symbolic model: the values along the schedule, one entry for each of its events.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub values: Vec<StepValues>,
     /// Fields of later versions.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
+}
+
+/// The values of one event of a schedule, as trace text writes them; none where they are not known.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct StepValues {
+    /// What is read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read: Option<String>,
+    /// What is written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub written: Option<String>,
+    /// The condition of a guard, which is true here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guard: Option<String>,
 }
 
 /// A query that a limit cut short: neither a witness nor a proof that there is none.

@@ -36,7 +36,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 pub use check::check;
-pub use finding::{Block, Finding, Form, Kind, Source, Undecided, Witness};
+pub use finding::{Block, Finding, Form, Kind, Source, StepValues, Undecided, Witness};
 pub use merge::{MergeError, merge};
 pub use pattern::{finding, pattern};
 pub use read::FindingsError;

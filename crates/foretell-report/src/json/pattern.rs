@@ -103,7 +103,11 @@ pub fn finding(pattern: &Pattern, schedule: &[EventId], engine: &str, trace: &Tr
         writer: parts.writer,
         challenger: parts.challenger,
         form: parts.form,
-        witness: Witness { schedule: schedule.iter().map(|e| e.0).collect(), extra: Map::new() },
+        witness: Witness {
+            schedule: schedule.iter().map(|e| e.0).collect(),
+            values: Vec::new(),
+            extra: Map::new(),
+        },
         verified: true,
         engine: engine.to_owned(),
         replay: None,
@@ -309,7 +313,11 @@ mod tests {
             ),
             (
                 Finding {
-                    witness: Witness { schedule: vec![0, u32::MAX], extra: Map::new() },
+                    witness: Witness {
+                        schedule: vec![0, u32::MAX],
+                        values: Vec::new(),
+                        extra: Map::new(),
+                    },
                     ..good(&patterns[0])
                 },
                 "there is no event 4294967295: the trace has 8 events",

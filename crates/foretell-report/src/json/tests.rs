@@ -32,7 +32,7 @@ fn finding(kind: Kind, events: &[u32]) -> Finding {
         writer: None,
         challenger: None,
         form: None,
-        witness: Witness { schedule: events.to_vec(), extra: Map::new() },
+        witness: Witness { schedule: events.to_vec(), values: Vec::new(), extra: Map::new() },
         verified: true,
         engine: "order".to_owned(),
         replay: None,

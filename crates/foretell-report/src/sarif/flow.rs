@@ -31,10 +31,10 @@ pub(super) fn code_flow(
             Row::Folded(_) => None,
         })
         .collect();
-    let values = (model != Model::Symbolic).then(|| Observed::new(trace).values(trace, &schedule));
+    let values = Observed::new(trace, model).values(trace, &schedule);
     let step = |place: usize, event: EventId, blocked: bool| {
         let silent = (Shown::Nothing, Shown::Nothing);
-        let shown = values.as_ref().and_then(|v| v.get(place)).copied().unwrap_or(silent);
+        let shown = values.get(place).copied().unwrap_or(silent);
         let importance = match () {
             () if pattern.contains(&event) => "essential",
             () if decisive.binary_search(&place).is_ok() => "important",

@@ -61,7 +61,7 @@ fn lines(
     pattern: &[EventId],
 ) -> Vec<Line> {
     let trace = shower.trace;
-    let values = shower.observed.as_ref().map(|observed| observed.values(trace, schedule));
+    let values = shower.observed.values(trace, schedule);
     let rows = if shower.look.fold {
         fold::folded(finding, pattern, schedule, trace)
     } else {
@@ -78,9 +78,7 @@ fn lines(
     let mut lines: Vec<Line> = rows
         .into_iter()
         .map(|row| match row {
-            Row::Event(place) => {
-                event(schedule[place], values.as_ref().map_or(silent, |v| v[place]), false)
-            }
+            Row::Event(place) => event(schedule[place], values[place], false),
             Row::Folded(range) => Line::Folded(folded_text(trace, &schedule[range])),
         })
         .collect();

@@ -1,18 +1,21 @@
 //! One event as trace text writes it.
 
-use foretell_trace::{EventId, EventKind, Trace, ValueId};
+use foretell_trace::{EventId, EventKind, RegId, Trace, Value};
+
+/// Conditions of guards are cut off after so many characters.
+const LONGEST_CONDITION: usize = 80;
 
 /// What to write where a value goes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Shown {
     /// The value of the trace, or nothing.
-    Recorded(Option<ValueId>),
+    Recorded(Option<Value>),
     /// A value that differs from the one in the trace.
     Other {
         /// The value here.
-        now: ValueId,
+        now: Value,
         /// The value in the trace.
-        was: ValueId,
+        was: Value,
     },
     /// No value.
     Nothing,
@@ -23,7 +26,8 @@ pub(crate) enum Shown {
 /// # Panics
 /// If the trace has no such event.
 pub fn describe_event(trace: &Trace, event: EventId) -> String {
-    let (read, written) = (trace.read_value(event), trace.written_value(event));
+    let value = |id: Option<_>| id.and_then(|id| trace.values().get(id));
+    let (read, written) = (value(trace.read_value(event)), value(trace.written_value(event)));
     describe(trace, event, Shown::Recorded(read), Shown::Recorded(written))
 }
 
@@ -32,16 +36,18 @@ pub(crate) fn describe(trace: &Trace, event: EventId, read: Shown, written: Show
     let kind = trace.event(event).kind;
     let word = kind.op().keyword();
     let object = match kind {
-        EventKind::Read { var, .. } => {
-            return format!("{word}({}{})", trace.variable_name(var), equals(trace, read));
+        EventKind::Read { var, register, .. } => {
+            let (x, to) = (trace.variable_name(var), into(trace, register));
+            return format!("{word}({x}{}){to}", equals(read));
         }
         EventKind::Write { var, .. } => {
-            return format!("{word}({}{})", trace.variable_name(var), equals(trace, written));
+            return format!("{word}({}{})", trace.variable_name(var), equals(written));
         }
-        EventKind::Update { var, .. } => {
-            let new = equals(trace, written);
+        EventKind::Update { var, register, .. } => {
+            let new = equals(written);
             let new = new.strip_prefix('=').map(|v| format!(">{v}")).unwrap_or_default();
-            return format!("{word}({}{}{new})", trace.variable_name(var), equals(trace, read));
+            let (x, to) = (trace.variable_name(var), into(trace, register));
+            return format!("{word}({x}{}{new}){to}", equals(read));
         }
         EventKind::Acquire { lock }
         | EventKind::Release { lock }
@@ -60,22 +66,34 @@ pub(crate) fn describe(trace: &Trace, event: EventId, read: Shown, written: Show
         EventKind::Begin { label: Some(label) } | EventKind::End { label: Some(label) } => {
             trace.label_name(label)
         }
-        EventKind::Begin { label: None }
-        | EventKind::End { label: None }
-        | EventKind::Guard { .. } => return word.to_owned(),
+        EventKind::Guard { expr } => return format!("{word}({})", condition(trace, expr)),
+        EventKind::Begin { label: None } | EventKind::End { label: None } => {
+            return word.to_owned();
+        }
     };
     format!("{word}({object})")
 }
 
+/// The condition of a guard, as trace text writes it unless it is long.
+pub(crate) fn condition(trace: &Trace, expr: foretell_trace::ExprId) -> String {
+    let text = foretell_trace::expr::print(trace, expr);
+    match text.char_indices().nth(LONGEST_CONDITION) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
+
+/// `->%a`, or nothing.
+pub(crate) fn into(trace: &Trace, register: Option<RegId>) -> String {
+    let known = register.filter(|r| r.index() < trace.register_count());
+    known.map_or_else(String::new, |r| format!("->%{}", trace.register_name(r)))
+}
+
 /// `=5`, `=7, was 5`, or nothing.
-fn equals(trace: &Trace, shown: Shown) -> String {
-    let text = |value: ValueId| match trace.values().get(value) {
-        Some(value) => value.to_string(),
-        None => "?".to_owned(),
-    };
+fn equals(shown: Shown) -> String {
     match shown {
         Shown::Nothing | Shown::Recorded(None) => String::new(),
-        Shown::Recorded(Some(value)) => format!("={}", text(value)),
-        Shown::Other { now, was } => format!("={}, was {}", text(now), text(was)),
+        Shown::Recorded(Some(value)) => format!("={value}"),
+        Shown::Other { now, was } => format!("={now}, was {was}"),
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! Most of a long witness only leads up to the decisive part. Shown are the finding's own events with the
 //! block, writer and challenger they name; the last accesses to their variables and uses of their locks; the
-//! events that took the locks still held at the end; and the events on both sides of the last context switches.
+//! events that took the locks still held at the end; the last guards that their threads passed; and the events on
+//! both sides of the last context switches.
 //! What lies between is one row that says how much it is.
 
 use std::collections::HashMap;
@@ -15,6 +16,8 @@ use crate::json::{Finding, Source};
 const WHOLE: usize = 24;
 /// How many of the last events on the finding's objects are shown.
 const LAST_ON_OBJECTS: usize = 8;
+/// How many of the last guards of each thread are shown.
+const LAST_GUARDS: usize = 2;
 /// How many of the last context switches are shown.
 const LAST_SWITCHES: usize = 6;
 
@@ -45,6 +48,7 @@ pub(crate) fn folded(
     let mut shown = vec![false; schedule.len()];
     mark_named(finding, pattern, schedule, &mut shown);
     mark_objects(pattern, schedule, trace, &mut shown);
+    mark_guards(pattern, schedule, trace, &mut shown);
     mark_switches(schedule, trace, &mut shown);
     for hold in held_at_end(schedule, trace) {
         shown[hold.place] |= pattern.iter().any(|&e| trace.thread(e) == hold.thread);
@@ -72,6 +76,21 @@ fn mark_objects(pattern: &[EventId], schedule: &[EventId], trace: &Trace, shown:
     let places = (0..schedule.len()).rev().filter(|&place| on_objects(schedule[place]));
     for place in places.take(LAST_ON_OBJECTS) {
         shown[place] = true;
+    }
+}
+
+fn mark_guards(pattern: &[EventId], schedule: &[EventId], trace: &Trace, shown: &mut [bool]) {
+    let mut threads: Vec<ThreadId> = pattern.iter().map(|&e| trace.thread(e)).collect();
+    threads.sort_unstable();
+    threads.dedup();
+    for thread in threads {
+        let guard = |place: &usize| {
+            let event = trace.event(schedule[*place]);
+            event.thread == thread && matches!(event.kind, EventKind::Guard { .. })
+        };
+        for place in (0..schedule.len()).rev().filter(guard).take(LAST_GUARDS) {
+            shown[place] = true;
+        }
     }
 }
 

@@ -128,16 +128,15 @@ pub struct Shower<'a> {
     sources: &'a Sources,
     /// Where the trace is, for the command that replays a finding.
     path: Option<String>,
-    /// What every read saw in the trace; absent where values are not to be shown.
-    observed: Option<Observed>,
+    /// What every read saw in the trace.
+    observed: Observed,
     look: Look,
 }
 
 impl<'a> Shower<'a> {
     /// For the findings of `trace` in `model`.
     pub fn new(trace: &'a Trace, model: Model, sources: &'a Sources, look: Look) -> Self {
-        let observed = (model != Model::Symbolic).then(|| Observed::new(trace));
-        Shower { trace, sources, path: None, observed, look }
+        Shower { trace, sources, path: None, observed: Observed::new(trace, model), look }
     }
 
     /// Says how to replay, too: the trace is in this file.

@@ -65,7 +65,7 @@ fn finding(kind: Kind, events: &[u32], schedule: &[u32]) -> Finding {
         writer: None,
         challenger: None,
         form: None,
-        witness: Witness { schedule: schedule.to_vec(), extra: Map::new() },
+        witness: Witness { schedule: schedule.to_vec(), values: Vec::new(), extra: Map::new() },
         verified: true,
         engine: "order".to_owned(),
         replay: None,
