@@ -44,7 +44,7 @@ pub(crate) struct Predict {
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     analyses: Vec<Analysis>,
 
-    /// Which other interleavings count as possible: auto, view, value
+    /// Which other interleavings count as possible: auto, view, value, symbolic
     #[arg(long, default_value = "auto")]
     model: ModelChoice,
 
@@ -77,6 +77,10 @@ pub(crate) struct Predict {
     /// Put every block to the engine, also where the static check proves it serializable
     #[arg(long)]
     no_static_check: bool,
+
+    /// Model symbolic: take guards and expressions as they are, without folding constants and slicing first
+    #[arg(long)]
+    no_simplify: bool,
 
     /// What to print
     #[arg(long, value_enum, default_value = "text")]
@@ -203,7 +207,8 @@ impl Predict {
             ..SmtOptions::default()
         };
         let nodes = self.node_budget.unwrap_or(DporOptions::default().nodes);
-        EngineOptions { smt, dpor: DporOptions { context_bound: self.context_bound, nodes } }
+        let dpor = DporOptions { context_bound: self.context_bound, nodes };
+        EngineOptions { smt, dpor, simplify: !self.no_simplify }
     }
 
     fn choose_model(&self, path: &Path, trace: &Trace) -> Result<Model, Failure> {
@@ -211,11 +216,11 @@ impl Predict {
             ModelChoice::Given(model) => model,
             ModelChoice::Auto => Model::auto(trace),
         };
-        let symbolic = [EngineKind::Auto, EngineKind::Order];
-        if model == Model::Symbolic && !symbolic.contains(&self.engine) {
+        let without_values = [EngineKind::Dpor, EngineKind::Graph];
+        if model == Model::Symbolic && without_values.contains(&self.engine) {
             let message = format!(
-                "--engine {} does not know the symbolic model: use --engine order, --model value or \
-                 --model view",
+                "--engine {} does not know the symbolic model: use --engine order, z3, cvc5 or yices, \
+                 or --model value or view",
                 self.engine
             );
             return Err(Failure::input(path, message));
@@ -304,7 +309,10 @@ pub(crate) fn document(
     let mut file = Findings::new(TraceInfo::new(path.display().to_string(), trace, model));
     file.shard = shard;
     for finding in &prediction.findings {
-        let finding = json::finding(&finding.pattern, &finding.schedule, finding.engine, trace);
+        let mut finding = json::finding(&finding.pattern, &finding.schedule, finding.engine, trace);
+        if model == Model::Symbolic {
+            finding.add_values(trace);
+        }
         file.findings.push(finding);
     }
     let structure = (!prediction.undecided.is_empty()).then(|| Structure::new(trace, model));

@@ -94,6 +94,74 @@ fn the_explicit_engine_finds_the_same() {
     }
 }
 
+/// The other thread's guard holds for 0 as well, so it can get between the two accesses; it then writes 5, not 6.
+const GUARDED: &str = "#! init x=0
+#! init y=3
+T1|begin|
+T1|r(x=0)->%a|t1.c:1
+T1|r(y=3)->%k|t1.c:2
+T1|guard((> %k 2))|t1.c:3
+T1|w(x=1)<-(+ %a 1)|t1.c:4
+T1|end|
+T2|r(x=1)->%b|t2.c:3
+T2|guard((>= %b 0))|t2.c:4
+T2|w(x=6)<-(+ %b 5)|t2.c:5
+";
+
+#[test]
+fn solvers_decide_the_symbolic_model() {
+    let files = Files::new();
+    let (trace, json, dump) =
+        (files.path("guarded.std"), files.path("findings.json"), files.path("dump"));
+    std::fs::write(&trace, GUARDED).expect("the trace can be written");
+    let mut found = Vec::new();
+    for engine in ["order", "auto", "z3", "cvc5", "yices"] {
+        for options in [&[][..], &["--no-simplify"], &["--bit-blast", "--dump-smt", text(&dump)]] {
+            if options.len() == 3 && ["order", "auto"].contains(&engine) {
+                continue;
+            }
+            let arguments = ["predict", text(&trace), "--all", "--engine", engine];
+            let output = ["--json", text(&json)];
+            foretell(arguments.into_iter().chain(output).chain(options.iter().copied()));
+            assert!(read(&json).contains("\"undecided\":[]"), "{engine} {options:?}");
+            found.push(events_found(&read(&json)));
+        }
+    }
+    assert!(found[0].iter().any(|line| line.contains("\"kind\":\"atomicity\"")), "{found:?}");
+    assert!(found.iter().all(|f| *f == found[0]), "{found:?}");
+    let instance = read(&dump.join("reach-run-8-4-order-1-8-8-4.smt2"));
+    assert!(instance.starts_with("(set-option :produce-models true)\n(set-logic QF_BV)"));
+    for engine in ["dpor", "graph"] {
+        let line = foretell(["predict", text(&trace), "--engine", engine]).refused();
+        assert!(line.contains("does not know the symbolic model"), "{line}");
+    }
+}
+
+#[test]
+fn symbolic_witnesses_have_values() {
+    let files = Files::new();
+    let (trace, json) = (files.path("guarded.std"), files.path("findings.json"));
+    std::fs::write(&trace, GUARDED).expect("the trace can be written");
+    let arguments = ["predict", text(&trace), "--analyses", "atomicity", "--stats"];
+    let out = foretell(arguments.into_iter().chain(["--json", text(&json)])).stdout;
+    for part in [
+        "can set `x` to 5 between",
+        "guard((>= %b 0))",
+        "r(x=0, was 1)->%b",
+        "w(x=5, was 6)",
+        "simplified to 5 of 7 (71.4%) events, 9 of 12 (75.0%) expression nodes",
+    ] {
+        assert!(out.contains(part), "{part}: {out}");
+    }
+    let json = read(&json);
+    let values = "\"values\":[{},{\"read\":\"0\"},{\"read\":\"3\"},{\"guard\":\"(> %k 2)\"},\
+                  {\"read\":\"0\"},{\"guard\":\"(>= %b 0)\"},{\"written\":\"5\"},{\"written\":\"1\"}]";
+    assert!(json.contains(values), "{json}");
+    for count in ["\"value_events\":7,\"value_events_left\":5", "\"expression_nodes_left\":9"] {
+        assert!(json.contains(count), "{count}: {json}");
+    }
+}
+
 #[test]
 fn segments_change_no_finding() {
     let files = Files::new();

@@ -51,12 +51,27 @@ fn search(counts: &Counts, work: &Work) -> Vec<Column> {
     ]
 }
 
+/// Symbolic model: what the values of all queries came to, before and after they were simplified.
+fn values(work: &Work) -> Vec<Column> {
+    let slices = &work.slices;
+    if slices.events == 0 {
+        return Vec::new();
+    }
+    vec![
+        ("value_events", slices.events),
+        ("value_events_left", slices.kept_events),
+        ("expression_nodes", slices.nodes),
+        ("expression_nodes_left", slices.kept_nodes),
+    ]
+}
+
 /// Everything about an analysis that adds up, for a findings file.
 pub(super) fn columns(prediction: &Prediction, analysis: Analysis) -> Vec<Column> {
     let Some(counts) = prediction.counts.get(&analysis) else { return Vec::new() };
     let work = prediction.work.get(&analysis).copied().unwrap_or_default();
     let mut columns = phases(analysis, counts);
     columns.extend(search(counts, &work));
+    columns.extend(values(&work));
     let graphs = &prediction.effort.graphs;
     if analysis == Analysis::Nondeterminism && graphs.witnesses > 0 {
         columns.extend(graphs.columns());
@@ -146,6 +161,18 @@ fn effort(work: &Work) -> String {
     }
     if work.constraints > 0 {
         text += &format!(", {} constraints", grouped(work.constraints));
+    }
+    let slices = &work.slices;
+    if slices.events > 0 {
+        // For each query: what is left, of what there is.
+        let left = |kept: u64, all: u64| {
+            format!("{} of {} ({:.1}%)", grouped(kept), grouped(all), 100.0 * ratio(kept, all))
+        };
+        text += &format!(
+            "; simplified to {} events, {} expression nodes",
+            left(slices.kept_events, slices.events),
+            left(slices.kept_nodes, slices.nodes)
+        );
     }
     text
 }
