@@ -3,8 +3,8 @@
 //! `measure` asks the order engine, the explicit engine and choice graphs the same queries, those that the filters leave,
 //! and prints a line for each: its kind, its features, and the processor time of each engine in microseconds (of the explicit engine
 //! and of choice graphs together with the order engine's where they left the query to it).
-//! `compare` predicts everything but transaction cycles, which the rule leaves to the order engine and which take by far the most
-//! time, in other traces of the same kinds with each fixed engine and with the choice, without a time limit.
+//! `compare` predicts everything in other traces of the same kinds with each fixed engine and with the choice, without a
+//! time limit; the explicit engine has its budget of states.
 
 use std::time::{Duration, Instant};
 
@@ -26,16 +26,8 @@ use foretell_trace::{Model, Trace};
 
 /// How long one query may take.
 const TIME_LIMIT: Duration = Duration::from_secs(1);
-/// The analyses that the comparison is about.
-const COMPARED: [Analysis; 5] = [
-    Analysis::Race,
-    Analysis::Atomicity,
-    Analysis::Serializability,
-    Analysis::Nondeterminism,
-    Analysis::Deadlock,
-];
-/// Queries of one analysis of one trace that are measured, the first ones; a tenth of it where they are about blocks.
-const QUERIES: usize = 60;
+/// Queries of one analysis of one trace that are measured, at even distances; a tenth of it where they are about blocks.
+const QUERIES: usize = 120;
 
 /// Processor time of this thread.
 fn cpu() -> Duration {
@@ -51,13 +43,13 @@ fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
     (result, cpu() - start)
 }
 
-/// The benchmark set: traces of every family in two sizes and the papers' programs. `part` 0 is for
+/// The benchmark set: traces of every family in some sizes and the papers' programs. `part` 0 is for
 /// fitting; other parts have other seeds and sizes.
 fn traces(part: u64) -> Vec<(String, Trace)> {
     let mut traces = Vec::new();
     for &family in Family::ALL {
-        for (events, threads) in if part == 0 { [(80, 3), (250, 5)] } else { [(100, 3), (200, 5)] }
-        {
+        let fitting: &[(usize, usize)] = &[(80, 3), (120, 5), (160, 4), (250, 5)];
+        for &(events, threads) in if part == 0 { fitting } else { &[(100, 3), (200, 5)] } {
             let seed = 1_000 * (part + 1) + events as u64;
             let params = Params { seed, events, threads, variables: 6, ..Params::of(family) };
             traces.push((format!("{family} {events}"), generate(family, &params)));
@@ -85,10 +77,10 @@ fn limit() -> Limit<'static> {
     Limit { deadline: Some(Instant::now() + TIME_LIMIT), stop: None }
 }
 
-fn measure() {
+fn measure(part: u64) {
     let features: Vec<String> = Feature::ALL.iter().map(|f| format!("{f:?}")).collect();
     println!("trace\tkind\t{}\torder\tdpor\tgraph", features.join("\t"));
-    for (name, trace) in traces(0) {
+    for (name, trace) in traces(part) {
         let structure = Structure::new(&trace, Model::Value);
         let survey = Survey::new(&structure);
         for analysis in Analysis::ALL {
@@ -101,7 +93,8 @@ fn measure() {
             let mut left = candidates(&structure, analysis);
             left.retain(|c| filters.drop(&structure, c).is_none());
             let blocks = matches!(analysis, Analysis::Serializability | Analysis::Transactions);
-            for candidate in left.iter().take(if blocks { QUERIES / 10 } else { QUERIES }) {
+            let wanted = if blocks { QUERIES / 10 } else { QUERIES };
+            for candidate in left.iter().step_by(left.len().div_ceil(wanted).max(1)) {
                 let query = candidate.query();
                 let (exact, by_order) = timed(|| order.decide(&query, &limit()));
                 let (found, mut by_dpor) = timed(|| dpor.decide(&query, &limit()));
@@ -139,7 +132,7 @@ fn compare(part: u64) {
             let options = Options {
                 engine: *engine,
                 engine_options: EngineOptions { dpor, ..EngineOptions::default() },
-                analyses: COMPARED.into(),
+                analyses: Analysis::ALL.into(),
                 all: true,
                 jobs: 1,
                 ..Options::default()
@@ -161,9 +154,10 @@ fn compare(part: u64) {
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["measure"] => measure(),
+        ["measure"] => measure(0),
+        ["measure", part] => measure(part.parse().unwrap_or(0)),
         ["compare"] => compare(1),
         ["compare", part] => compare(part.parse().unwrap_or(1)),
-        _ => eprintln!("usage: selection measure | compare [PART]"),
+        _ => eprintln!("usage: selection measure [PART] | compare [PART]"),
     }
 }

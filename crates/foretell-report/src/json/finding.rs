@@ -261,6 +261,26 @@ pub struct Undecided {
     pub extra: Map<String, Value>,
 }
 
+impl fmt::Display for Undecided {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of ", self.kind)?;
+        match self.block {
+            Some(Block { begin, end: Some(end) }) => {
+                write!(f, "the block from event {begin} to {end}")?
+            }
+            Some(Block { begin, end: None }) => {
+                write!(f, "the block from event {begin} to the end")?
+            }
+            None => {
+                let events: Vec<String> = self.events.iter().map(u32::to_string).collect();
+                let word = if events.len() == 1 { "event" } else { "events" };
+                write!(f, "{word} {}", events.join(", "))?;
+            }
+        }
+        write!(f, ": {}", self.reason)
+    }
+}
+
 /// What makes two findings the same one, and the order in which files list them: blocks where
 /// the block is what is asked about, variables for final values, events for the rest.
 #[derive(PartialEq, Eq, PartialOrd, Ord, Debug)]

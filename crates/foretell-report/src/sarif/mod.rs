@@ -56,11 +56,9 @@ impl Log {
             self.results.push(result);
         }
         for open in &file.undecided {
-            let events: Vec<String> = open.events.iter().map(u32::to_string).collect();
-            let text = format!("{} of events {}: {}", open.kind, events.join(", "), open.reason);
             self.notifications.push(json!({
                 "level": "warning",
-                "message": {"text": format!("Undecided: {text}.")},
+                "message": {"text": format!("Undecided: {open}.")},
                 "associatedRule": {"id": open.kind.name(), "index": rules::index(open.kind)},
             }));
         }

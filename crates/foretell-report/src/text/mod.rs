@@ -104,10 +104,7 @@ pub fn findings(
         writeln!(out)?;
     }
     for open in &file.undecided {
-        let events: Vec<String> = open.events.iter().map(u32::to_string).collect();
-        let text =
-            format!("undecided: {} of events {}: {}", open.kind, events.join(", "), open.reason);
-        wrap::write(out, &printable(&text), look.width, 2)?;
+        wrap::write(out, &printable(&format!("undecided: {open}")), look.width, 2)?;
     }
     summary::table(out, &shown, look)?;
     summary::counts(out, file, look)

@@ -396,6 +396,13 @@ fn a_whole_file_ends_with_its_summary() {
         reason: "the time limit of 1 s".to_owned(),
         extra: Map::new(),
     });
+    file.undecided.push(Undecided {
+        kind: Kind::Serializability,
+        events: Vec::new(),
+        block: Some(Block { begin: 3, end: None }),
+        reason: "bounded".to_owned(),
+        extra: Map::new(),
+    });
     let mut out = Vec::new();
     findings(&mut out, &file, None, &Sources::none(), &Look::default()).unwrap();
     assert_eq!(
@@ -406,6 +413,7 @@ atomicity-1: atomicity violation on balance: event 1, event 5, event 2
   suppress  atomicity variable=balance
 
 undecided: atomicity of events 1, 4, 2: the time limit of 1 s
+undecided: serializability of the block from event 3 to the end: bounded
                   candidates   predicted   undecided
 atomicity              1,234           1           1
 "

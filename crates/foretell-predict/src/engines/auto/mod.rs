@@ -65,17 +65,19 @@ impl<'s> AutoEngine<'s> {
             return Choice::Order;
         }
         let kind = Kind::of(query);
-        let Some((_, rule)) = rule::RULES.iter().find(|(of, _)| *of == kind) else {
+        let Some(mut rule) = rule::RULES.iter().find(|r| r.0 == kind).map(|r| &r.1) else {
             return Choice::Order;
         };
         if self.survey.measure(query, Feature::Segment) > LARGEST_SEGMENT {
             return Choice::Order;
         }
-        match *rule {
-            Rule::Always(choice) => choice,
-            Rule::Split { feature, at_most, then, otherwise } => {
-                let small = self.survey.measure(query, feature) <= at_most;
-                if small { then } else { otherwise }
+        loop {
+            match rule {
+                Rule::Always(choice) => return *choice,
+                Rule::Split { feature, at_most, then, otherwise } => {
+                    let small = self.survey.measure(query, *feature) <= *at_most;
+                    rule = if small { then } else { otherwise };
+                }
             }
         }
     }

@@ -22,12 +22,12 @@ pub enum Rule {
     Split {
         /// The feature.
         feature: Feature,
-        /// The largest value for the first choice.
+        /// The largest value for the first rule.
         at_most: u32,
         /// Up to there.
-        then: Choice,
+        then: &'static Rule,
         /// Above.
-        otherwise: Choice,
+        otherwise: &'static Rule,
     },
 }
 
@@ -42,20 +42,54 @@ pub const RULES: &[(Kind, Rule)] = &[
     (
         Kind::Broken,
         Rule::Split {
-            feature: Feature::Locks,
-            at_most: 0,
-            then: Choice::Dpor,
-            otherwise: Choice::Graph,
+            feature: Feature::Segment,
+            at_most: 67,
+            then: &Rule::Split {
+                feature: Feature::Waits,
+                at_most: 0,
+                then: &Rule::Always(Choice::Order),
+                otherwise: &Rule::Always(Choice::Dpor),
+            },
+            otherwise: &Rule::Split {
+                feature: Feature::Locks,
+                at_most: 0,
+                then: &Rule::Always(Choice::Dpor),
+                otherwise: &Rule::Always(Choice::Order),
+            },
         },
     ),
     (Kind::Overwritten, Rule::Always(Choice::Graph)),
     (
         Kind::Path,
         Rule::Split {
-            feature: Feature::Coupling,
-            at_most: 25,
-            then: Choice::Order,
-            otherwise: Choice::Dpor,
+            feature: Feature::Segment,
+            at_most: 104,
+            then: &Rule::Split {
+                feature: Feature::Locks,
+                at_most: 8,
+                then: &Rule::Always(Choice::Dpor),
+                otherwise: &Rule::Always(Choice::Order),
+            },
+            otherwise: &Rule::Split {
+                feature: Feature::Coupling,
+                at_most: 53,
+                then: &Rule::Always(Choice::Dpor),
+                otherwise: &Rule::Always(Choice::Order),
+            },
+        },
+    ),
+    (
+        Kind::Cycle,
+        Rule::Split {
+            feature: Feature::Locks,
+            at_most: 32,
+            then: &Rule::Split {
+                feature: Feature::Candidates,
+                at_most: 3,
+                then: &Rule::Always(Choice::Order),
+                otherwise: &Rule::Always(Choice::Dpor),
+            },
+            otherwise: &Rule::Always(Choice::Order),
         },
     ),
 ];
