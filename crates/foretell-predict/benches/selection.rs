@@ -3,8 +3,8 @@
 //! `measure` asks the order engine, the explicit engine and choice graphs the same queries, those that the filters leave,
 //! and prints a line for each: its kind, its features, and the processor time of each engine in microseconds (of the explicit engine
 //! and of choice graphs together with the order engine's where they left the query to it).
-//! `compare` predicts everything in other traces of the same kinds with each fixed engine and with the choice, without a
-//! time limit; the explicit engine has its budget of states.
+//! `compare` predicts everything in other traces of the same kinds with each fixed engine and with the choice; a query may
+//! take ten seconds, and the explicit engine has its budget of states.
 
 use std::time::{Duration, Instant};
 
@@ -135,6 +135,7 @@ fn compare(part: u64) {
                 analyses: Analysis::ALL.into(),
                 all: true,
                 jobs: 1,
+                timeout: Some(10 * TIME_LIMIT),
                 ..Options::default()
             };
             let (prediction, time) = timed(|| predict(&trace, Model::Value, &options));

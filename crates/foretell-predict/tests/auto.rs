@@ -41,10 +41,14 @@ fn findings_are_those_of_brute_force() {
 #[test]
 fn rules_make_sense() {
     for (kind, rule) in RULES {
-        let choices = match *rule {
-            Rule::Always(choice) => vec![choice],
-            Rule::Split { then, otherwise, .. } => vec![then, otherwise],
-        };
+        let mut choices = Vec::new();
+        let mut rules = vec![rule];
+        while let Some(rule) = rules.pop() {
+            match rule {
+                Rule::Always(choice) => choices.push(*choice),
+                Rule::Split { then, otherwise, .. } => rules.extend([then, otherwise]),
+            }
+        }
         let graphs = matches!(kind, Kind::Broken | Kind::Overwritten);
         assert!(graphs || !choices.contains(&Choice::Graph), "{kind:?}");
         assert_eq!(RULES.iter().filter(|(other, _)| other == kind).count(), 1, "{kind:?}");
