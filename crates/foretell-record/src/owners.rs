@@ -40,8 +40,8 @@ impl Owner {
     }
 }
 
+/// What is known of a page; its words are in [`Owners::words`].
 struct Page {
-    words: [u8; WORDS],
     /// The last group with accesses to it that were let go, plus one.
     group: u32,
     /// All of these.
@@ -49,7 +49,7 @@ struct Page {
     number: u64,
 }
 
-/// A page that was found in this group of chunks, and is noted for it.
+/// A page that was found lately.
 #[derive(Clone, Copy)]
 struct Found {
     /// What its number has above the place in the cache.
@@ -59,6 +59,12 @@ struct Found {
 
 impl Found {
     const NONE: Found = Found { tag: u32::MAX, page: u32::MAX };
+
+    /// Where the state of an address is, if this is its page.
+    #[inline(always)]
+    fn word(self, addr: u64) -> usize {
+        self.page as usize * WORDS + (addr / 8) as usize % WORDS
+    }
 
     /// Place in the cache and tag of an address; addresses of programs have 47 bits.
     #[inline(always)]
@@ -70,9 +76,13 @@ impl Found {
 
 /// The words that the run has touched.
 pub(crate) struct Owners {
+    /// The words of all pages, one page after the other.
+    words: Vec<u8>,
     pages: Vec<Page>,
     index: FxHashMap<u64, u32>,
-    cache: Box<[Found; CACHED]>,
+    /// Pages that are noted for this group of chunks, and pages whether they are or not.
+    noted: Box<[Found; CACHED]>,
+    found: Box<[Found; CACHED]>,
     /// The group that is being read, plus one.
     group: u32,
     /// Groups that have to be read again.
@@ -82,9 +92,11 @@ pub(crate) struct Owners {
 impl Default for Owners {
     fn default() -> Self {
         Owners {
+            words: Vec::new(),
             pages: Vec::new(),
             index: FxHashMap::default(),
-            cache: Box::new([Found::NONE; CACHED]),
+            noted: Box::new([Found::NONE; CACHED]),
+            found: Box::new([Found::NONE; CACHED]),
             group: 0,
             wanted: Vec::new(),
         }
@@ -95,7 +107,7 @@ impl Owners {
     /// Another group of chunks begins.
     pub(crate) fn begin(&mut self, group: u32) {
         self.group = group + 1;
-        self.cache.fill(Found::NONE);
+        self.noted.fill(Found::NONE);
     }
 
     /// The groups that turned out to hold accesses to shared words, since the last call.
@@ -107,11 +119,19 @@ impl Owners {
     #[inline(always)]
     pub(crate) fn lets_go(&self, owner: Owner, addr: u64, size: usize, write: bool) -> bool {
         let (place, tag) = Found::place(addr);
-        let found = self.cache[place];
-        let Some(page) = self.pages.get(found.page as usize) else { return false };
-        found.tag == tag
-            && page.words[(addr / 8) as usize % WORDS] | u8::from(!write) == owner.0
-            && (addr % 8) as usize + size <= 8
+        let noted = self.noted[place];
+        let Some(&word) = self.words.get(noted.word(addr)) else { return false };
+        let own = word | u8::from(!write) == owner.0;
+        noted.tag == tag && (own || (word == READ && !write)) && (addr % 8) as usize + size <= 8
+    }
+
+    /// Whether an access to up to eight bytes is within a word that is known to be shared.
+    #[inline(always)]
+    pub(crate) fn is_shared(&self, addr: u64, size: usize) -> bool {
+        let (place, tag) = Found::place(addr);
+        let found = self.found[place];
+        let word = self.words.get(found.word(addr));
+        found.tag == tag && word == Some(&SHARED) && (addr % 8) as usize + size <= 8
     }
 
     /// `owner` accesses any number of bytes. Whether a word of them is shared.
@@ -157,24 +177,27 @@ impl Owners {
         if start >= end {
             return;
         }
-        let clear = |page: &mut Page| {
-            let base = page.number * PAGE;
-            let from = start.saturating_sub(base).min(PAGE) / 8;
-            let to = end.saturating_sub(base).min(PAGE) / 8;
-            for state in &mut page.words[from as usize..to.max(from) as usize] {
-                if *state != SHARED {
-                    *state = FRESH;
-                }
-            }
-        };
         let (first, last) = (start / PAGE, (end - 1) / PAGE);
         if last - first > self.pages.len() as u64 {
-            self.pages.iter_mut().for_each(clear);
+            (0..self.pages.len()).for_each(|page| self.clear(page, start, end));
             return;
         }
         for number in first..=last {
             if let Some(page) = self.find(number) {
-                clear(&mut self.pages[page]);
+                self.clear(page, start, end);
+            }
+        }
+    }
+
+    /// Makes the words of a page between two addresses nobody's.
+    fn clear(&mut self, page: usize, start: u64, end: u64) {
+        let base = self.pages[page].number * PAGE;
+        let from = start.saturating_sub(base).min(PAGE) / 8;
+        let to = end.saturating_sub(base).min(PAGE) / 8;
+        let words = &mut self.words[page * WORDS..(page + 1) * WORDS];
+        for state in &mut words[from as usize..to.max(from) as usize] {
+            if *state != SHARED {
+                *state = FRESH;
             }
         }
     }
@@ -189,10 +212,11 @@ impl Owners {
             };
             let number = page;
             let page = &mut self.pages[number];
+            let words = &mut self.words[number * WORDS..(number + 1) * WORDS];
             let stop = end.min((at / PAGE + 1).saturating_mul(PAGE));
             let (from, to) = (at % PAGE / 8, (stop - at / PAGE * PAGE).div_ceil(8));
             let (mut private, mut late) = (false, false);
-            for state in &mut page.words[from as usize..to as usize] {
+            for state in &mut words[from as usize..to as usize] {
                 match f(state) {
                     Past::Private => private = true,
                     Past::Late => late = true,
@@ -209,11 +233,11 @@ impl Owners {
                 page.group = 0;
             }
             let (place, tag) = Found::place(at);
-            self.cache[place] = if page.group == self.group && at < 1 << 47 {
-                Found { tag, page: number as u32 }
-            } else {
-                Found::NONE
-            };
+            let found = Found { tag, page: number as u32 };
+            if at < 1 << 47 {
+                self.found[place] = found;
+                self.noted[place] = if page.group == self.group { found } else { Found::NONE };
+            }
             at = stop;
         }
         shared
@@ -221,7 +245,7 @@ impl Owners {
 
     fn find(&self, number: u64) -> Option<usize> {
         let (place, tag) = Found::place(number.wrapping_mul(PAGE));
-        let found = self.cache[place];
+        let found = self.found[place];
         if found.tag == tag && number < 1 << 35 {
             return Some(found.page as usize);
         }
@@ -230,15 +254,17 @@ impl Owners {
 
     fn add(&mut self, number: u64) -> usize {
         let page = self.pages.len();
-        self.pages.push(Page { words: [FRESH; WORDS], group: 0, groups: Vec::new(), number });
+        self.words.resize((page + 1) * WORDS, FRESH);
+        self.pages.push(Page { group: 0, groups: Vec::new(), number });
         self.index.insert(number, page as u32);
         page
     }
 
     /// What is shared in the end.
     pub(crate) fn finish(self) -> SharedWords {
-        let pages = self.pages.into_iter().filter(|page| page.words.contains(&SHARED));
-        SharedWords(pages.map(|page| (page.number, page.words)).collect())
+        let pages = self.pages.iter().zip(self.words.as_chunks::<WORDS>().0);
+        let pages = pages.filter(|(_, words)| words.contains(&SHARED));
+        SharedWords::of(pages.map(|(page, words)| (page.number, words)))
     }
 }
 
@@ -259,21 +285,63 @@ fn turn_shared(state: &mut u8) -> Past {
 
 /// The words that are shared, at the end of a run.
 #[derive(Default)]
-pub(crate) struct SharedWords(FxHashMap<u64, [u8; WORDS]>);
+pub(crate) struct SharedWords {
+    /// Pages by number: a table that is at most half full, a page at the first free place from that of its number on.
+    places: Vec<Option<(u64, u32)>>,
+    pages: Vec<(u64, [u8; WORDS])>,
+}
 
 impl SharedWords {
+    fn of<'a>(pages: impl Iterator<Item = (u64, &'a [u8; WORDS])>) -> SharedWords {
+        let pages: Vec<_> = pages.map(|(number, words)| (number, *words)).collect();
+        let mut shared =
+            SharedWords { places: vec![None; (2 * pages.len() + 1).next_power_of_two()], pages };
+        for (page, &(number, _)) in (0u32..).zip(&shared.pages) {
+            let place = place_of(&shared.places, number);
+            shared.places[place] = Some((number, page));
+        }
+        shared
+    }
+
+    #[inline(always)]
+    fn page(&self, number: u64) -> Option<&[u8; WORDS]> {
+        if self.places.is_empty() {
+            return None;
+        }
+        let (_, page) = self.places[place_of(&self.places, number)]?;
+        Some(&self.pages[page as usize].1)
+    }
+
+    /// Whether an access to up to eight bytes is to a word that is shared.
+    #[inline(always)]
+    pub(crate) fn word(&self, addr: u64, size: usize) -> bool {
+        if (addr % 8) as usize + size > 8 {
+            return self.any(addr, size as u64);
+        }
+        self.page(addr / PAGE).is_some_and(|words| words[(addr / 8) as usize % WORDS] == SHARED)
+    }
+
     /// Whether a word of `len` bytes is shared.
     #[inline]
     pub(crate) fn any(&self, addr: u64, len: u64) -> bool {
         let end = addr.saturating_add(len.max(1));
         let (first, last) = (addr / PAGE, (end - 1) / PAGE);
-        if last - first > self.0.len() as u64 {
-            return self.0.iter().any(|(&number, words)| in_page(number, words, addr, end));
+        if last - first > self.pages.len() as u64 {
+            return self.pages.iter().any(|(number, words)| in_page(*number, words, addr, end));
         }
-        (first..=last).any(|number| {
-            self.0.get(&number).is_some_and(|words| in_page(number, words, addr, end))
-        })
+        (first..=last)
+            .any(|number| self.page(number).is_some_and(|words| in_page(number, words, addr, end)))
     }
+}
+
+/// Where a page is in a table of pages, or would be. The table is not full.
+#[inline(always)]
+fn place_of(places: &[Option<(u64, u32)>], number: u64) -> usize {
+    let mut place = number as usize & (places.len() - 1);
+    while places[place].is_some_and(|(other, _)| other != number) {
+        place = (place + 1) & (places.len() - 1);
+    }
+    place
 }
 
 fn in_page(number: u64, words: &[u8; WORDS], addr: u64, end: u64) -> bool {

@@ -236,7 +236,9 @@ impl Sift {
             let Some(item) = reader.next(slots) else { break };
             match item {
                 Ok(Item::Compact(Compact::Access(slot, addr, value))) => {
-                    if self.owners.touch(owner, addr, slot.size() as u64, slot.writes()) {
+                    if self.owners.is_shared(addr, slot.size())
+                        || self.owners.touch(owner, addr, slot.size() as u64, slot.writes())
+                    {
                         let compact = Compact::Access(slot, addr, value);
                         self.note_compact(compact, &mut thread, ordinal);
                     }
@@ -382,6 +384,45 @@ impl Visitor for LetGo<'_> {
     }
 }
 
+/// Passes by what is about words that are not shared.
+struct PassBy<'a> {
+    shared: &'a SharedWords,
+    /// As in [`LetGo`].
+    stack: Option<&'a mut Stack>,
+    count: u64,
+    key: u64,
+}
+
+impl Visitor for PassBy<'_> {
+    #[inline(always)]
+    fn access(&mut self, slot: Slot, addr: u64) -> bool {
+        let passes = !self.shared.word(addr, slot.size());
+        if passes {
+            self.count += 1;
+            self.key = slot.key;
+        }
+        passes
+    }
+
+    #[inline(always)]
+    fn entry(&mut self, slot: Slot, call: u64) -> bool {
+        self.stack.as_mut().map(|stack| stack.enter(slot.pc(), call)).is_some()
+    }
+
+    #[inline(always)]
+    fn exit(&mut self) -> bool {
+        self.stack.as_mut().map(|stack| stack.exit()).is_some()
+    }
+}
+
+/// How far a part of a chunk went.
+enum Run {
+    /// This thread is next.
+    Goes(u32),
+    /// The chunk is at its end; whether it goes on with the next.
+    Ends(bool),
+}
+
 /// Whether a record that accesses no memory matters to the trace.
 fn is_event(record: &Record<'_>) -> bool {
     matches!(
@@ -501,28 +542,47 @@ impl<'a> Shower<'_, 'a> {
         let mut slots = Slots::default();
         let chunk = Chunk { pending: noted.pending, ..Chunk::complete(0, 0, records) };
         let mut reader = ChunkReader::new(chunk, &mut slots);
-        while let Some(Ok(item)) = reader.next(&mut slots) {
-            if let Item::Record(Record::Switch { thread }) = item {
-                number = thread;
-                continue;
-            }
+        loop {
             let thread = threads.entry(number).or_default();
-            let goes_on = match item {
-                Item::Compact(compact) => self.compact_again(compact, number, thread),
-                Item::Record(record) => self.record_again(record, number, thread),
-            };
-            if !goes_on {
-                return false;
+            match self.run_again(&mut reader, &mut slots, number, thread) {
+                Run::Goes(next) => number = next,
+                Run::Ends(goes_on) => return goes_on,
             }
         }
-        true
+    }
+
+    /// Reads on until another thread runs, or the chunk is at its end.
+    fn run_again(
+        &mut self,
+        reader: &mut ChunkReader<'a>,
+        slots: &mut Slots,
+        number: u32,
+        thread: &mut Thread,
+    ) -> Run {
+        loop {
+            let stack = (!self.sifted.functions).then_some(&mut thread.stack);
+            let shared = &self.sifted.shared;
+            let mut pass_by = PassBy { shared, stack, count: 0, key: thread.access };
+            reader.visit(slots, &mut pass_by);
+            thread.access = pass_by.key;
+            thread.ordinal += pass_by.count;
+            let goes_on = match reader.next(slots) {
+                Some(Ok(Item::Record(Record::Switch { thread }))) => return Run::Goes(thread),
+                Some(Ok(Item::Compact(compact))) => self.compact_again(compact, number, thread),
+                Some(Ok(Item::Record(record))) => self.record_again(record, number, thread),
+                _ => return Run::Ends(true),
+            };
+            if !goes_on {
+                return Run::Ends(false);
+            }
+        }
     }
 
     fn compact_again(&mut self, compact: Compact, number: u32, thread: &mut Thread) -> bool {
         let matters = match compact {
             Compact::Access(slot, addr, _) => {
                 thread.access = slot.key;
-                self.sifted.shared.any(addr, slot.size() as u64)
+                self.sifted.shared.word(addr, slot.size())
             }
             Compact::Entry(slot, call) => {
                 thread.stack.enter(slot.pc(), call);

@@ -1,15 +1,20 @@
 //! Which step of the real program each event of a trace was: what a replay needs beside the trace.
 //!
-//! Kept in a file beside the trace, `TRACE.steps`: Zstandard-compressed text, first the modules and
-//! the origins of the threads as in a schedule, then `last …` like a step for the last step of each thread that
-//! ended and `join EVENT THREAD` for each join, then one line for each event, `step …` as in a
-//! schedule, or `-` for an event that is no step of its own (a block made from a lock scope).
+//! Kept in a file beside the trace, `TRACE.steps`, Zstandard-compressed. First lines of text: the modules and
+//! the origins of the threads as in a schedule, `last …` like a step for the last step of each thread that
+//! ended, `join EVENT THREAD` for each join, `what KIND MODULE OFFSET` for every kind of step at every place, numbered from 1
+//! in the order of the lines, and `events N`. Then the steps of the `N` events, in three columns of varints (LEB128):
+//! for each event the number of its `what`, or 0 for an event that is no step of its own (a block made from a lock scope); for
+//! each run of steps of one thread how many they are and the thread; for each step how far its ordinal is from that of the
+//! thread's step before (zigzag).
+
+mod columns;
 
 use std::fmt::Write as _;
-use std::io::Read as _;
+use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
-use foretell_rt_format::{Schedule, Step, ThreadOrigin};
+use foretell_rt_format::{Kind, Schedule, Step, ThreadOrigin};
 
 use rustc_hash::FxHashMap;
 
@@ -30,8 +35,8 @@ pub struct Steps {
     pub joins: Vec<(u32, u32)>,
 }
 
-const FIRST_LINE: &str = "foretell-steps 1";
-/// A text longer than this was not written by Foretell.
+const FIRST_LINE: &str = "foretell-steps 2";
+/// More than this was not written by Foretell.
 const LONGEST: u64 = 1 << 38;
 
 impl Steps {
@@ -65,16 +70,19 @@ impl Steps {
 
     /// Writes the file.
     pub fn save(&self, path: &Path) -> Result<(), Error> {
+        let (whats, columns) = columns::encode(&self.events);
         let write = || -> std::io::Result<()> {
             let file = std::fs::File::create(path)?;
-            let mut out = zstd::Encoder::new(std::io::BufWriter::new(file), 3)?.auto_finish();
-            std::io::Write::write_all(&mut out, self.text().as_bytes())?;
-            std::io::Write::flush(&mut out)
+            let mut out = zstd::Encoder::new(std::io::BufWriter::new(file), 1)?.auto_finish();
+            out.write_all(self.text(&whats).as_bytes())?;
+            columns.iter().try_for_each(|column| out.write_all(column))?;
+            out.flush()
         };
         write().map_err(Error::file(path))
     }
 
-    fn text(&self) -> String {
+    /// The lines before the columns.
+    fn text(&self, whats: &[What]) -> String {
         let head = Schedule {
             modules: self.modules.clone(),
             threads: self.threads.clone(),
@@ -83,87 +91,108 @@ impl Steps {
         let head = head.to_string();
         let mut text = format!("{FIRST_LINE}\n");
         text.extend(head.split_once('\n').map(|(_, rest)| rest));
-        self.last.iter().for_each(|step| write_step(&mut text, "last", step));
+        // Writing to a string does not fail.
+        for Step { thread, ordinal, kind, place } in &self.last {
+            let _ = writeln!(text, "last {thread} {ordinal} {}", what(&(*kind, *place)));
+        }
         for (event, thread) in &self.joins {
-            // Writing to a string does not fail.
             let _ = writeln!(text, "join {event} {thread}");
         }
-        for event in &self.events {
-            match event {
-                Some(step) => write_step(&mut text, "step", step),
-                None => text.push_str("-\n"),
-            }
+        for one in whats {
+            let _ = writeln!(text, "what {}", what(one));
         }
+        let _ = writeln!(text, "events {}", self.events.len());
         text
     }
 
     /// Reads the file of a trace with so many events.
     pub fn load(path: &Path, events: usize) -> Result<Self, Error> {
-        let read = || -> std::io::Result<String> {
-            let mut text = String::new();
+        let read = || -> std::io::Result<Vec<u8>> {
+            let mut bytes = Vec::new();
             let file = std::fs::File::open(path)?;
-            zstd::Decoder::new(file)?.take(LONGEST).read_to_string(&mut text)?;
-            Ok(text)
+            zstd::Decoder::new(file)?.take(LONGEST).read_to_end(&mut bytes)?;
+            Ok(bytes)
         };
-        let steps = Self::parse(&read().map_err(Error::file(path))?)
+        let steps = Self::parse(&read().map_err(Error::file(path))?, events)
             .map_err(|what| Error::Other(format!("{}: {what}", path.display())))?;
-        if steps.events.len() != events {
-            let path = path.display();
-            let have = steps.events.len();
-            return Err(Error::Other(format!(
-                "{path}: not of this trace: {have} events against {events}; record again"
-            )));
-        }
         Ok(steps)
     }
 
-    fn parse(text: &str) -> Result<Self, String> {
-        let rest = text.strip_prefix(FIRST_LINE).ok_or("not a steps file")?;
+    fn parse(bytes: &[u8], events: usize) -> Result<Self, String> {
         let mut steps = Steps::default();
-        // Every line but `-` is one of a schedule.
-        for (i, line) in rest.lines().enumerate().skip(1) {
-            if line == "-" {
-                steps.events.push(None);
+        let mut whats = Vec::new();
+        let mut rest = bytes;
+        for i in 0.. {
+            let end =
+                rest.iter().position(|&b| b == b'\n').ok_or("it ends too early; record again")?;
+            let line = std::str::from_utf8(&rest[..end]).map_err(|_| "not a steps file")?;
+            rest = &rest[end + 1..];
+            if i == 0 {
+                if line != FIRST_LINE {
+                    return Err("not a steps file of this version; record again".to_owned());
+                }
                 continue;
             }
-            let wrong = |what: &str| format!("{}: {what}", i + 1);
-            if let Some(rest) = line.strip_prefix("join ") {
-                let pair = rest
-                    .split_once(' ')
-                    .and_then(|(e, t)| Some((e.parse().ok()?, t.parse().ok()?)));
-                steps.joins.push(pair.ok_or_else(|| wrong("expected `join EVENT THREAD`"))?);
-                continue;
+            if let Some(have) = line.strip_prefix("events ") {
+                if have != events.to_string() {
+                    return Err(format!(
+                        "not of this trace: {have} events against {events}; record again"
+                    ));
+                }
+                break;
             }
-            let last = line.strip_prefix("last ");
-            let line = last.map_or_else(|| line.to_owned(), |rest| format!("step {rest}"));
-            let one: Schedule = format!("foretell-schedule 1\n{line}")
-                .parse()
-                .map_err(|e: foretell_rt_format::ScheduleError| wrong(e.what))?;
-            if last.is_some() {
-                steps.last.extend(one.steps);
-                continue;
-            }
-            steps.modules.extend(one.modules);
-            steps.threads.extend(one.threads);
-            steps.events.extend(one.steps.into_iter().map(Some));
+            steps.line(line, &mut whats).map_err(|what| format!("{}: {what}", i + 1))?;
         }
+        steps.events =
+            columns::decode(rest, events, &whats).ok_or("it is damaged; record again")?;
         Ok(steps)
+    }
+
+    /// Takes a line in that is before the columns.
+    fn line(&mut self, line: &str, whats: &mut Vec<What>) -> Result<(), &'static str> {
+        // Every line but these is one of a schedule.
+        if let Some(rest) = line.strip_prefix("join ") {
+            let pair =
+                rest.split_once(' ').and_then(|(e, t)| Some((e.parse().ok()?, t.parse().ok()?)));
+            self.joins.push(pair.ok_or("expected `join EVENT THREAD`")?);
+            return Ok(());
+        }
+        let (last, what) = (line.strip_prefix("last "), line.strip_prefix("what "));
+        let line = match (last, what) {
+            (Some(rest), _) => format!("step {rest}"),
+            (_, Some(rest)) => format!("step 0 0 {rest}"),
+            _ => line.to_owned(),
+        };
+        let one: Schedule = format!("foretell-schedule 1\n{line}")
+            .parse()
+            .map_err(|e: foretell_rt_format::ScheduleError| e.what)?;
+        if last.is_some() {
+            self.last.extend(one.steps);
+        } else if what.is_some() {
+            whats.extend(one.steps.into_iter().map(|step| (step.kind, step.place)));
+        } else if !one.steps.is_empty() {
+            return Err("expected `module`, `thread`, `last`, `join`, `what` or `events`");
+        }
+        self.modules.extend(one.modules);
+        self.threads.extend(one.threads);
+        Ok(())
     }
 }
 
-fn write_step(text: &mut String, word: &str, s: &Step) {
-    // Writing to a string does not fail.
-    let _ = write!(text, "{word} {} {} {}", s.thread, s.ordinal, s.kind.name());
-    let _ = match s.place {
-        Some((module, offset)) => writeln!(text, " {module} {offset}"),
-        None => writeln!(text, " - 0"),
-    };
+/// Kind and place of a step.
+type What = (Kind, Option<(u32, u64)>);
+
+/// A step's kind and place as a schedule has them.
+fn what((kind, place): &What) -> String {
+    match place {
+        Some((module, offset)) => format!("{} {module} {offset}", kind.name()),
+        None => format!("{} - 0", kind.name()),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use foretell_rt_format::Kind;
 
     fn step(thread: u32, ordinal: u64) -> Option<Step> {
         Some(Step { thread, ordinal, kind: Kind::Read, place: Some((0, 77)) })
@@ -174,14 +203,14 @@ mod tests {
         let steps = Steps {
             modules: vec!["/a b/c".to_owned()],
             threads: vec![ThreadOrigin { thread: 1, parent: 0, nth: 0 }],
-            events: vec![step(0, 5), None, step(1, 0)],
+            events: vec![step(0, 5), None, step(1, 0), step(1, 300), step(0, 4), step(0, u64::MAX)],
             last: step(1, 7).into_iter().collect(),
             joins: vec![(2, 1)],
         };
         let dir = tempfile::tempdir().unwrap();
         let path = Steps::path_for(&dir.path().join("t.ft"));
         steps.save(&path).unwrap();
-        assert_eq!(Steps::load(&path, 3).unwrap(), steps);
+        assert_eq!(Steps::load(&path, 6).unwrap(), steps);
         assert!(Steps::load(&path, 4).unwrap_err().to_string().contains("not of this trace"));
     }
 
@@ -206,8 +235,22 @@ mod tests {
 
     #[test]
     fn other_files_are_refused() {
-        assert!(Steps::parse("hello").is_err());
-        assert!(Steps::parse("foretell-steps 1\nstep x").is_err());
-        assert!(Steps::parse("foretell-steps 1\njoin x").is_err());
+        let head = format!("{FIRST_LINE}\nwhat Read - 0\nevents 1\n");
+        let with = |columns: &[u8]| Steps::parse(&[head.as_bytes(), columns].concat(), 1);
+        assert_eq!(
+            with(&[1, 1, 5, 6]).unwrap().events[0].map(|s| (s.thread, s.ordinal)),
+            Some((5, 3))
+        );
+        // A number that no line has, no thread, too many steps of it, no ordinal, more than there should be.
+        for columns in [&[2, 1, 5, 6][..], &[1], &[1, 2, 5, 6], &[1, 1, 5], &[1, 1, 5, 6, 0]] {
+            assert!(with(columns).is_err(), "{columns:?}");
+        }
+        for text in ["hello\n", "", "foretell-steps 1\n", "foretell-steps 2\n"] {
+            assert!(Steps::parse(text.as_bytes(), 0).is_err());
+        }
+        for line in ["step x", "join x", "what x", "step 0 0 Read - 0"] {
+            let text = format!("{FIRST_LINE}\n{line}\nevents 0\n");
+            assert!(Steps::parse(text.as_bytes(), 0).is_err());
+        }
     }
 }

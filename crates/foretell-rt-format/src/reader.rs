@@ -2,8 +2,8 @@
 
 use crate::record::{AccessKind, Record, StopReason};
 use crate::wire::{
-    CHUNK_HEADER_LEN, CHUNK_USED, Compact, ENTRY_CODE, EXIT_LEN, Get, HEAD_LEN, HEADER_LEN, LIVE,
-    Live, MAGIC, Slot, Slots, VERSION, header, is_exit,
+    CHUNK_HEADER_LEN, CHUNK_USED, Compact, ENTRY_CLASS, Get, HEADER_LEN, LIVE, Live, MAGIC, Slot,
+    Slots, VERSION, class_of, compact_len, header, is_exit,
 };
 use std::fmt;
 
@@ -239,27 +239,32 @@ impl<'a> ChunkReader<'a> {
         self.other(slots)
     }
 
-    /// Reads compact records for as long as the visitor takes them. For those who do not want the values.
+    /// Reads compact records for as long as the visitor takes them. For those who do not want the values. The last
+    /// few records may be left to [`ChunkReader::next`].
     #[inline(always)]
     pub fn visit(&mut self, slots: &Slots, visitor: &mut impl Visitor) {
         let records = &self.chunk.records[..self.chunk.pending.min(self.chunk.records.len())];
         let mut at = self.at;
-        while let Some(ahead) = records.get(at..).and_then(<[u8]>::first_chunk::<8>) {
-            let ahead = u64::from_le_bytes(*ahead);
-            let (taken, len) = match slots.head(ahead) {
-                Some((slot, addr)) if slot.code() & 16 != 0 => {
-                    let len = HEAD_LEN + slot.size();
-                    (at + len <= records.len() && visitor.access(slot, addr), len)
-                }
-                Some((slot, addr)) => {
-                    (slot.code() == ENTRY_CODE && visitor.entry(slot, addr), HEAD_LEN)
-                }
-                None => (is_exit(ahead) && visitor.exit(), EXIT_LEN),
+        // Every compact record is shorter than 16 bytes.
+        while let Some(ahead) = records.get(at..).and_then(<[u8]>::first_chunk::<16>) {
+            let ahead = u128::from_le_bytes(*ahead) as u64;
+            let head = ahead as u16;
+            let class = class_of(usize::from(head >> 1));
+            let taken = if head & 1 == 0 {
+                false
+            } else if class < ENTRY_CLASS {
+                let (slot, addr) = slots.head(ahead);
+                slot.key != 0 && visitor.access(slot, addr)
+            } else if class == ENTRY_CLASS {
+                let (slot, addr) = slots.head(ahead);
+                slot.key != 0 && visitor.entry(slot, addr)
+            } else {
+                is_exit(head) && visitor.exit()
             };
             if !taken {
                 break;
             }
-            at += len;
+            at += compact_len(head);
         }
         self.at = at;
     }

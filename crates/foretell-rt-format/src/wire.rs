@@ -20,11 +20,12 @@
 //! The first byte of most records is even: it is the tag, then come fields: varints (LEB128), fixed little
 //! endian, strings (varint length, bytes). Three kinds are compact, because nearly all records
 //! are of these kinds; they begin with a `u16` that is odd, the head:
-//! - `slot << 2 | 1`: plain access, or function entry. Then come the low four bytes of the address (that
+//! - `slot << 1 | 1`: plain access, or function entry. Then come the low four bytes of the address (that
 //!   of the call, for a function entry) and, for an access, the value in as many bytes as it has. The slot stands
 //!   for code address, kind and size, and the high four bytes of the address; a `Slot` record says for
-//!   which, anew in every chunk.
-//! - `3`: function exit.
+//!   which, anew in every chunk. The last three bits of the slot are its [`class`]: the head alone says how long the
+//!   record is, so that a reader can go on to the next before it knows what this one means.
+//! - `7 << 1 | 1`: function exit.
 //!
 //! An access is written at its hook, before it takes place: its value is filled in at the thread's next
 //! hook ([`Live::pending`] says where).
@@ -32,7 +33,7 @@
 /// First bytes of a log.
 pub const MAGIC: [u8; 8] = *b"FTLRAW\x00\x01";
 /// Version of the layout.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 /// Length of the header page.
 pub const HEADER_LEN: usize = 4096;
 /// Length of a chunk.
@@ -48,7 +49,7 @@ pub const MAX_STRING_LEN: usize = 4000;
 /// At most so many bytes of a memory range are stored.
 pub const MAX_RANGE_DATA: usize = 256;
 /// Number of slots.
-pub const SLOTS: usize = 1 << 14;
+pub const SLOTS: usize = 1 << 15;
 /// Most `Slot` records in a chunk.
 pub const MAX_SLOT_RECORDS: usize = CHUNK_LEN / SLOT_RECORD_LEN;
 
@@ -131,14 +132,34 @@ pub mod tag {
 }
 
 /// The head of a function exit.
-const EXIT: u16 = 3;
-/// Length of a function exit.
-pub(crate) const EXIT_LEN: usize = 2;
+const EXIT: u16 = 7 << 1 | 1;
+/// The class of function entries; accesses have the logarithm of their size.
+pub(crate) const ENTRY_CLASS: usize = 4;
+/// How long compact records are, by class, a byte each.
+const LENGTHS: u64 = 0x0200_0006_0e0a_0807;
 
-/// Whether the record that begins with these eight bytes is a function exit.
+/// How long the compact record with this head is.
 #[inline(always)]
-pub(crate) fn is_exit(ahead: u64) -> bool {
-    ahead as u16 == EXIT
+pub(crate) fn compact_len(head: u16) -> usize {
+    (LENGTHS >> (8 * class_of(usize::from(head >> 1)))) as usize & 15
+}
+
+/// Whether this is the head of a function exit.
+#[inline(always)]
+pub(crate) fn is_exit(head: u16) -> bool {
+    head == EXIT
+}
+
+/// The class of a slot, by its index.
+#[inline(always)]
+pub(crate) fn class_of(index: usize) -> usize {
+    index & 7
+}
+
+/// The class of an access or a function entry.
+#[inline(always)]
+pub const fn class(code: u32) -> usize {
+    if code == ENTRY_CODE { ENTRY_CLASS } else { code as usize & 3 }
 }
 
 /// Length of a compact record without its value.
@@ -215,7 +236,8 @@ pub const fn slot_key(pc: u64, code: u32) -> u64 {
 /// Which slot it is: a direct-mapped cache.
 #[inline(always)]
 pub const fn slot_of(pc: u64, code: u32, high: u64) -> usize {
-    ((pc ^ (pc >> 14) ^ high ^ ((code as u64) << 4)) as usize) & (SLOTS - 1)
+    let place = (pc ^ (pc >> 12) ^ high ^ ((code as u64 & 8) << 5)) as usize & (SLOTS / 8 - 1);
+    place << 3 | class(code)
 }
 
 /// Writes the `Slot` record and fills the slot. Returns the new end.
@@ -243,7 +265,7 @@ pub unsafe fn put_slot(at: *mut u8, slot: *mut Slot, index: usize, key: u64, hig
 pub unsafe fn put_head(at: *mut u8, index: usize, addr: u64) {
     // SAFETY: promised by the caller.
     unsafe {
-        at.cast::<u16>().write_unaligned((index << 2 | 1) as u16);
+        at.cast::<u16>().write_unaligned((index << 1 | 1) as u16);
         at.add(2).cast::<u32>().write_unaligned(addr as u32);
     }
 }
@@ -255,7 +277,7 @@ pub unsafe fn put_head(at: *mut u8, index: usize, addr: u64) {
 #[inline(always)]
 pub unsafe fn slot_at(at: *const u8) -> usize {
     // SAFETY: promised by the caller.
-    unsafe { usize::from(at.cast::<u16>().read_unaligned() >> 2) }
+    unsafe { usize::from(at.cast::<u16>().read_unaligned() >> 1) }
 }
 
 /// Writes a function exit. Returns the new end.
@@ -304,18 +326,22 @@ impl Slots {
     }
 
     pub(crate) fn define(&mut self, index: u16, key: u64, high: u32) -> Option<()> {
-        *self.slots.get_mut(usize::from(index))? = Slot { key, high: u64::from(high) };
+        let slot = Slot { key, high: u64::from(high) };
+        let code = slot.code();
+        let compact = code == ENTRY_CODE || code & !11 == 16;
+        if !compact || class(code) != class_of(usize::from(index)) {
+            return None;
+        }
+        *self.slots.get_mut(usize::from(index))? = slot;
         self.used.push(index);
         Some(())
     }
 
-    /// Slot and address of the record that begins with these eight bytes, if it is compact and no function exit.
+    /// Slot and address of the record that begins with these eight bytes, which is compact and no function exit.
     #[inline(always)]
-    pub(crate) fn head(&self, ahead: u64) -> Option<(Slot, u64)> {
-        let head = ahead as u16;
-        let slot = self.slots[usize::from(head >> 2)];
-        let addr = slot.high << 32 | u64::from((ahead >> 16) as u32);
-        (head & 3 == 1).then_some((slot, addr))
+    pub(crate) fn head(&self, ahead: u64) -> (Slot, u64) {
+        let slot = self.slots[usize::from(ahead as u16 >> 1)];
+        (slot, slot.high << 32 | u64::from((ahead >> 16) as u32))
     }
 
     /// Reads a compact record: it and its length. `None` if there is none at the start of `bytes`.
@@ -342,7 +368,7 @@ impl Slots {
         if head == EXIT {
             return (len >= 2).then_some((Compact::Exit, 2));
         }
-        let slot = self.slots[usize::from(head >> 2)];
+        let slot = self.slots[usize::from(head >> 1)];
         let addr = slot.high << 32 | u64::from((all >> 16) as u32);
         let code = slot.code();
         if code & 16 != 0 {
@@ -355,6 +381,23 @@ impl Slots {
         }
         (code == ENTRY_CODE && len >= HEAD_LEN).then_some((Compact::Entry(slot, addr), HEAD_LEN))
     }
+}
+
+/// Seven bits to a byte: the bytes of a varint below 2⁵⁶, but for the bits that say that it goes on.
+#[inline(always)]
+fn spread(v: u64) -> u64 {
+    let v = (v & 0x0fff_ffff) | (v & 0x00ff_ffff_f000_0000) << 4;
+    let v = (v & 0x0000_3fff_0000_3fff) | (v & 0x0fff_c000_0fff_c000) << 2;
+    (v & 0x007f_007f_007f_007f) | (v & 0x3f80_3f80_3f80_3f80) << 1
+}
+
+/// The other way round.
+#[inline(always)]
+fn gather(v: u64) -> u64 {
+    let v = v & 0x7f7f_7f7f_7f7f_7f7f;
+    let v = (v & 0x007f_007f_007f_007f) | (v >> 1 & 0x3f80_3f80_3f80_3f80);
+    let v = (v & 0x0000_3fff_0000_3fff) | (v >> 2 & 0x0fff_c000_0fff_c000);
+    (v & 0x0fff_ffff) | (v >> 4 & 0x00ff_ffff_f000_0000)
 }
 
 /// A cursor over a buffer that a record is written into; what does not fit is cut off.
@@ -371,7 +414,18 @@ impl Put<'_> {
         }
     }
 
+    /// Numbers below 2⁵⁶ are written eight bytes at once where there is room: what is too much is overwritten.
+    #[inline]
     pub(crate) fn var(&mut self, mut v: u64) {
+        if v < 1 << 56
+            && let Some(room) = self.buf.get_mut(self.len..).and_then(<[u8]>::first_chunk_mut::<8>)
+        {
+            let len = (70 - (v | 1).leading_zeros() as usize) / 7;
+            let go_on = 0x8080_8080_8080_8080 & ((1u64 << (8 * len - 8)) - 1);
+            *room = (spread(v) | go_on).to_le_bytes();
+            self.len += len;
+            return;
+        }
         while v >= 0x80 {
             self.u8(v as u8 | 0x80);
             v >>= 7;
@@ -417,7 +471,16 @@ impl<'a> Get<'a> {
         Some(u64::from_le_bytes(b))
     }
 
+    #[inline]
     pub(crate) fn var(&mut self) -> Option<u64> {
+        if let Some(ahead) = self.buf.get(self.at..).and_then(<[u8]>::first_chunk::<8>) {
+            let ahead = u64::from_le_bytes(*ahead);
+            let ends = !ahead & 0x8080_8080_8080_8080;
+            if ends != 0 {
+                self.at += ends.trailing_zeros() as usize / 8 + 1;
+                return Some(gather(ahead & (ends ^ (ends - 1))));
+            }
+        }
         let (mut v, mut shift) = (0u64, 0);
         loop {
             let b = self.u8()?;
@@ -437,5 +500,33 @@ impl<'a> Get<'a> {
     pub(crate) fn bytes(&mut self) -> Option<&'a [u8]> {
         let n = usize::try_from(self.var()?).ok()?;
         self.take(n)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_every_length_come_back_from_any_room() {
+        let edges = (0..64).flat_map(|bit| [(1u64 << bit) - 1, 1 << bit, (1 << bit) + 1]);
+        for v in edges.chain([u64::MAX, 0x0123_4567_89ab_cdef]) {
+            for room in 0..24 {
+                let mut buf = vec![0xff; room];
+                let mut p = Put { buf: &mut buf, len: 0 };
+                p.var(v);
+                let len = p.len;
+                let whole = (70 - (v | 1).leading_zeros() as usize) / 7;
+                assert_eq!(len, whole.min(room), "{v} in {room}");
+                // As much as there is, and nothing behind it.
+                for buf in [&buf[..], &buf[..len]] {
+                    let mut g = Get { buf, at: 0 };
+                    let got = g.var();
+                    if len == whole {
+                        assert_eq!((got, g.at), (Some(v), len), "{v} in {room}");
+                    }
+                }
+            }
+        }
     }
 }
