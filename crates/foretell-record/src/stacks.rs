@@ -22,10 +22,31 @@ pub(crate) type Place = Option<(u32, u64)>;
 pub(crate) struct Sites {
     /// By code address and stack, with the place of the code address.
     sites: FxHashMap<(u64, CallId), (SiteId, Place)>,
+    /// Those that were asked for lately.
+    recent: Recent,
     /// By stack.
     frames: FxHashMap<CallId, SiteId>,
     /// The code addresses that stand for allocations, by address and stack.
     own: FxHashMap<(u64, CallId), u64>,
+}
+
+/// Sites in the place that code address and stack give.
+struct Recent(Box<[Option<RecentSite>; RECENT]>);
+
+type RecentSite = ((u64, CallId), (SiteId, Place));
+
+const RECENT: usize = 512;
+
+impl Default for Recent {
+    fn default() -> Self {
+        Recent(Box::new([None; RECENT]))
+    }
+}
+
+impl Recent {
+    fn place(&mut self, (pc, stack): (u64, CallId)) -> &mut Option<RecentSite> {
+        &mut self.0[(pc ^ (pc >> 9) ^ u64::from(stack).wrapping_mul(5)) as usize % RECENT]
+    }
 }
 
 impl Sites {
@@ -66,7 +87,13 @@ impl Sites {
         builder: &mut TraceBuilder,
         symbols: &mut Symbols,
     ) -> (SiteId, Place) {
+        let recent = self.recent.place((pc, stack));
+        match *recent {
+            Some((key, site)) if key == (pc, stack) => return site,
+            _ => {}
+        }
         if let Some(&site) = self.sites.get(&(pc, stack)) {
+            *recent = Some(((pc, stack), site));
             return site;
         }
         // Of a deep stack the outermost calls count.

@@ -15,6 +15,7 @@
 //! dropped, and said.
 
 mod counts;
+mod known;
 
 use foretell_rt_format::{
     AccessKind, AtomicKind, Entry, Header, Log, Record, Step, SyncKind, ThreadOrigin,
@@ -37,6 +38,7 @@ use crate::stacks::{Place, Sites};
 use crate::steps::Steps;
 use crate::survey::{Survey, touched};
 use crate::symbols::Symbols;
+use known::Known;
 
 /// The trace of a run, and what was done to get it.
 #[derive(Debug)]
@@ -141,7 +143,9 @@ struct Translation<'a> {
     symbols: Symbols,
     variable_names: Namer,
     object_names: Namer,
-    variables: FxHashMap<Granule, Variable>,
+    variables: Vec<Variable>,
+    variable_of: FxHashMap<Granule, u32>,
+    known: Known,
     locks: FxHashMap<(RegionId, u64), LockId>,
     conditions: FxHashMap<(RegionId, u64), CondId>,
     semaphores: FxHashMap<(RegionId, u64), SemId>,
@@ -178,7 +182,9 @@ impl<'a> Translation<'a> {
             symbols: Symbols::default(),
             variable_names: Namer::default(),
             object_names: Namer::default(),
-            variables: FxHashMap::default(),
+            variables: Vec::new(),
+            variable_of: FxHashMap::default(),
+            known: Known::default(),
             locks: FxHashMap::default(),
             conditions: FxHashMap::default(),
             semaphores: FxHashMap::default(),
@@ -454,13 +460,26 @@ impl<'a> Translation<'a> {
     fn free(&mut self, at: &At<'_, '_>, addr: u64) {
         let Some((region, _)) = self.regions.extent(addr) else { return };
         for granule in self.survey.granules.of_region(region) {
-            self.variable_event(at, granule, Action::Write, false, None, None);
+            let variable = self.variable_of(granule);
+            self.variable_event(at, variable, Action::Write, false, None, None);
         }
     }
 
     fn access(&mut self, at: &At<'_, '_>) {
         let Some((addr, len)) = touched(&at.entry.record) else { return };
         self.out.accesses += 1;
+        // Which granules an access within a word covers depends on where it is alone.
+        let region = Known::applies(addr, len).then(|| self.regions.of(addr));
+        match region.and_then(|region| self.known.get(region, addr, len)) {
+            Some(None) => {
+                self.out.private += 1;
+                return;
+            }
+            Some(Some(variable)) => {
+                return self.part(at, variable, Part { at: 0, len: len as usize });
+            }
+            None => {}
+        }
         let mut found = std::mem::take(&mut self.found);
         self.survey.granules.shared(&mut self.regions, addr, len, &mut found);
         if found.is_empty() {
@@ -468,13 +487,24 @@ impl<'a> Translation<'a> {
         }
         for &granule in &found {
             let part = Part { at: (granule.addr - addr) as usize, len: granule.len as usize };
-            self.part(at, granule, part);
+            let variable = self.variable_of(granule);
+            self.part(at, variable, part);
+        }
+        if let Some(region) = region {
+            match found[..] {
+                [] => self.known.set(region, addr, len, None),
+                [only] if (only.addr, only.len) == (addr, len) => {
+                    let variable = self.variable_of(only);
+                    self.known.set(region, addr, len, Some(variable));
+                }
+                _ => {}
+            }
         }
         self.found = found;
     }
 
     /// The part of an access that is on one granule.
-    fn part(&mut self, at: &At<'_, '_>, granule: Granule, part: Part) {
+    fn part(&mut self, at: &At<'_, '_>, variable: u32, part: Part) {
         let plain = |kind| match kind {
             AccessKind::Read => Action::Read,
             AccessKind::Write => Action::Write,
@@ -482,15 +512,15 @@ impl<'a> Translation<'a> {
         match &at.entry.record {
             Record::Access { kind, value, .. } => {
                 let value = part.of(&value.to_le_bytes());
-                self.variable_event(at, granule, plain(*kind), false, value, value);
+                self.variable_event(at, variable, plain(*kind), false, value, value);
             }
             Record::Wide { kind, value, .. } => {
                 let value = value.and_then(|v| part.of(&wide(v)));
-                self.variable_event(at, granule, plain(*kind), false, value, value);
+                self.variable_event(at, variable, plain(*kind), false, value, value);
             }
             Record::Range { kind, data, .. } => {
                 let value = part.of(data);
-                self.variable_event(at, granule, plain(*kind), false, value, value);
+                self.variable_event(at, variable, plain(*kind), false, value, value);
             }
             Record::Atomic { kind, old, new, .. } => {
                 let (old, new) = (part.of(&wide(*old)), part.of(&wide(*new)));
@@ -501,7 +531,7 @@ impl<'a> Translation<'a> {
                     AtomicKind::Store | AtomicKind::VolatileStore => Action::Write,
                     AtomicKind::Update => Action::Update,
                 };
-                self.variable_event(at, granule, action, true, old, new);
+                self.variable_event(at, variable, action, true, old, new);
             }
             _ => {}
         }
@@ -510,13 +540,13 @@ impl<'a> Translation<'a> {
     fn variable_event(
         &mut self,
         at: &At<'_, '_>,
-        granule: Granule,
+        variable: u32,
         action: Action,
         atomic: bool,
         old: Option<i64>,
         new: Option<i64>,
     ) {
-        let var = self.variable(granule, action, old, new);
+        let var = self.variable(variable, action, old, new);
         let old = old.map(|v| self.value(v));
         let new = new.map(|v| self.value(v));
         let kind = match action {
@@ -531,26 +561,29 @@ impl<'a> Translation<'a> {
         self.builder.values().intern(Value::Int(value))
     }
 
-    /// The variable of a granule after an access; opaque if that saw what nobody wrote.
+    /// The variable of a granule, by its index.
+    fn variable_of(&mut self, granule: Granule) -> u32 {
+        if let Some(&variable) = self.variable_of.get(&granule) {
+            return variable;
+        }
+        let Granule { region, addr, .. } = granule;
+        let name = self.variable_names.name(&self.regions, &mut self.symbols, region, addr);
+        let (id, content) = (self.builder.variable(&name), Content::Initial(None));
+        let variable = self.variables.len() as u32;
+        self.variables.push(Variable { id, content, opaque: false });
+        self.variable_of.insert(granule, variable);
+        variable
+    }
+
+    /// A variable after an access; opaque if that saw what nobody wrote.
     fn variable(
         &mut self,
-        granule: Granule,
+        variable: u32,
         action: Action,
         old: Option<i64>,
         new: Option<i64>,
     ) -> VarId {
-        if !self.variables.contains_key(&granule) {
-            let name = self.variable_names.name(
-                &self.regions,
-                &mut self.symbols,
-                granule.region,
-                granule.addr,
-            );
-            let id = self.builder.variable(&name);
-            let content = Content::Initial(None);
-            self.variables.insert(granule, Variable { id, content, opaque: false });
-        }
-        let Some(variable) = self.variables.get_mut(&granule) else { return VarId(0) };
+        let Some(variable) = self.variables.get_mut(variable as usize) else { return VarId(0) };
         if let (Action::Read | Action::Update, Some(seen)) = (action, old) {
             let explained = match variable.content {
                 Content::Initial(first) => {
