@@ -10,13 +10,16 @@
 //! may be shared and none of its bytes are: `granules` decides that later, by the byte, among what is left.
 //! Memory that is given out again is nobody's.
 
+use foretell_rt_format::Brief;
 use rustc_hash::FxHashMap;
 
 /// Bytes of a page, and words.
 const PAGE: u64 = 4096;
 const WORDS: usize = 512;
 /// Pages that are found without a search.
-const CACHED: usize = 2048;
+const CACHED: usize = 8192;
+/// Bits of an address that are not in the tag of its page.
+const TAG_SHIFT: u32 = 23;
 
 /// Nobody has touched the word.
 const FRESH: u8 = 0;
@@ -52,13 +55,14 @@ struct Page {
 /// A page that was found lately.
 #[derive(Clone, Copy)]
 struct Found {
-    /// What its number has above the place in the cache.
+    /// See [`TAG_SHIFT`].
     tag: u32,
     page: u32,
 }
 
 impl Found {
-    const NONE: Found = Found { tag: u32::MAX, page: u32::MAX };
+    /// No address has that tag.
+    const NONE: Found = Found { tag: u32::MAX - 1, page: u32::MAX };
 
     /// Where the state of an address is, if this is its page.
     #[inline(always)]
@@ -69,8 +73,7 @@ impl Found {
     /// Place in the cache and tag of an address; addresses of programs have 47 bits.
     #[inline(always)]
     fn place(addr: u64) -> (usize, u32) {
-        let number = addr / PAGE;
-        (number as usize % CACHED, (number / CACHED as u64) as u32)
+        ((addr / PAGE) as usize % CACHED, (addr >> TAG_SHIFT) as u32)
     }
 }
 
@@ -115,14 +118,9 @@ impl Owners {
         self.wanted.drain(..)
     }
 
-    /// Whether an access to up to eight bytes can be let go without a change to anything: this is so of nearly all.
-    #[inline(always)]
-    pub(crate) fn lets_go(&self, owner: Owner, addr: u64, size: usize, write: bool) -> bool {
-        let (place, tag) = Found::place(addr);
-        let noted = self.noted[place];
-        let Some(&word) = self.words.get(noted.word(addr)) else { return false };
-        let own = word | u8::from(!write) == owner.0;
-        noted.tag == tag && (own || (word == READ && !write)) && (addr % 8) as usize + size <= 8
+    /// What tells whether accesses of `owner` can be let go.
+    pub(crate) fn gate(&self, owner: Owner) -> Gate<'_> {
+        Gate { noted: &self.noted, words: &self.words, owner: owner.0 }
     }
 
     /// Whether an access to up to eight bytes is within a word that is known to be shared.
@@ -268,6 +266,29 @@ impl Owners {
     }
 }
 
+/// Tells whether accesses of a thread can be let go.
+#[derive(Clone, Copy)]
+pub(crate) struct Gate<'a> {
+    noted: &'a [Found; CACHED],
+    words: &'a [u8],
+    owner: u8,
+}
+
+impl Gate<'_> {
+    /// Whether an access can be let go without a change to anything: this is so of nearly all.
+    #[inline(always)]
+    pub(crate) fn lets_go(&self, access: Brief) -> bool {
+        let noted = self.noted[(access.low / PAGE as u32) as usize % CACHED];
+        let Some(&word) = self.words.get(noted.word(u64::from(access.low))) else { return false };
+        noted.tag == access.high()
+            && access.aligned()
+            && (word | access.reads() == self.owner || (word == READ && access.reads() == 1))
+    }
+}
+
+/// Place and tag of a page, and nothing else, are of its address.
+const _: () = assert!(PAGE * CACHED as u64 >= 1 << TAG_SHIFT);
+
 /// What an access finds.
 enum Past {
     /// It is let go.
@@ -354,6 +375,7 @@ fn in_page(number: u64, words: &[u8; WORDS], addr: u64, end: u64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use foretell_rt_format::{access_code, slot_key};
 
     fn owners() -> Owners {
         let mut o = Owners::default();
@@ -364,7 +386,9 @@ mod tests {
     impl Owners {
         /// As `sift` does it.
         fn access(&mut self, owner: Owner, addr: u64, size: usize, write: bool) -> bool {
-            !self.lets_go(owner, addr, size, write) && self.touch(owner, addr, size as u64, write)
+            let code = access_code(size.ilog2(), write);
+            let access = Brief::new(slot_key(1, code), addr);
+            !self.gate(owner).lets_go(access) && self.touch(owner, addr, size as u64, write)
         }
     }
 

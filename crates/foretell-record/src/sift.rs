@@ -13,13 +13,13 @@
 //! - Function entries and exits move the stack of their thread; they are noted only if functions are blocks.
 
 use foretell_rt_format::{
-    Chunk, ChunkReader, Compact, Entry, Item, Kind, Record, Slot, Slots, Visitor, record_at,
+    Brief, Chunk, ChunkReader, Compact, Entry, Item, Kind, Record, Slot, Slots, Visitor, record_at,
 };
 use rustc_hash::FxHashMap;
 
 use crate::calls::{CallId, Calls, OUTSIDE, Stack};
 use crate::hold::{Held, Hold};
-use crate::owners::{Owner, Owners, SharedWords};
+use crate::owners::{Gate, Owner, Owners, SharedWords};
 use crate::seen::{LastStep, Seen, Source};
 use crate::survey::{touched, writes};
 
@@ -137,7 +137,8 @@ pub(crate) struct Sift {
     thread: u32,
     calls: Calls,
     places: Places,
-    slots: Slots,
+    /// Large: made once, and here while no chunk is being read.
+    slots: Option<Slots>,
     chunks: Vec<Noted>,
     hold: Hold,
     accesses: u64,
@@ -155,7 +156,7 @@ impl Sift {
             thread: 0,
             calls: Calls::default(),
             places: Places::default(),
-            slots: Slots::default(),
+            slots: None,
             chunks: Vec::new(),
             hold,
             accesses: 0,
@@ -179,7 +180,7 @@ impl Sift {
         }
         let pending = chunk.pending;
         self.chunks.push(Noted { thread: self.thread, pending, ..Noted::default() });
-        let mut slots = std::mem::take(&mut self.slots);
+        let mut slots = self.slots.take().unwrap_or_default();
         let mut reader = ChunkReader::new(chunk, &mut slots);
         loop {
             // Up to the next switch everything is of one thread.
@@ -189,7 +190,7 @@ impl Sift {
                 None => break,
             }
         }
-        self.slots = slots;
+        self.slots = Some(slots);
         for group in self.owners.wanted() {
             let first = group as usize * GROUP;
             self.chunks.iter_mut().skip(first).take(GROUP).for_each(|noted| noted.again = true);
@@ -228,11 +229,10 @@ impl Sift {
         let mut next = None;
         loop {
             let stack = (!self.functions).then_some(&mut thread.stack);
-            let mut let_go = LetGo { owners: &self.owners, owner, stack, count: 0, key: access };
-            reader.visit(slots, &mut let_go);
-            access = let_go.key;
-            ordinal += let_go.count;
-            self.accesses += let_go.count;
+            let (count, key) = let_go(reader, slots, self.owners.gate(owner), stack);
+            access = key.unwrap_or(access);
+            ordinal += count;
+            self.accesses += count;
             let Some(item) = reader.next(slots) else { break };
             match item {
                 Ok(Item::Compact(Compact::Access(slot, addr, value))) => {
@@ -351,55 +351,58 @@ impl Sift {
     }
 }
 
-/// Takes what can be let go.
-struct LetGo<'a> {
-    owners: &'a Owners,
-    owner: Owner,
+/// Reads on over what can be let go: how many accesses, and the key of the last one's slot. A function of its own, so
+/// that all it needs is in registers.
+#[inline(never)]
+fn let_go(
+    reader: &mut ChunkReader<'_>,
+    slots: &Slots,
+    gate: Gate<'_>,
+    stack: Option<&mut Stack>,
+) -> (u64, Option<u64>) {
+    let mut passing = Passing { passes: |access| gate.lets_go(access), stack, count: 0, last: 0 };
+    reader.visit(slots, &mut passing);
+    passing.end(slots)
+}
+
+/// The same over accesses to words that are not shared in the end.
+#[inline(never)]
+fn pass_by(
+    reader: &mut ChunkReader<'_>,
+    slots: &Slots,
+    shared: &SharedWords,
+    stack: Option<&mut Stack>,
+) -> (u64, Option<u64>) {
+    let passes =
+        |access: Brief| access.high() != u32::MAX && !shared.word(access.addr(), access.size());
+    let mut passing = Passing { passes, stack, count: 0, last: 0 };
+    reader.visit(slots, &mut passing);
+    passing.end(slots)
+}
+
+/// Goes over accesses that pass, and function entries and exits.
+struct Passing<'a, F> {
+    passes: F,
     /// The thread's stack; none if function entries and exits matter.
     stack: Option<&'a mut Stack>,
-    /// Accesses so far, and the key of the last one's slot.
+    /// Accesses so far, and the last one's slot.
     count: u64,
-    key: u64,
+    last: u16,
 }
 
-impl Visitor for LetGo<'_> {
-    #[inline(always)]
-    fn access(&mut self, slot: Slot, addr: u64) -> bool {
-        let lets_go = self.owners.lets_go(self.owner, addr, slot.size(), slot.writes());
-        if lets_go {
-            self.count += 1;
-            self.key = slot.key;
-        }
-        lets_go
-    }
-
-    #[inline(always)]
-    fn entry(&mut self, slot: Slot, call: u64) -> bool {
-        self.stack.as_mut().map(|stack| stack.enter(slot.pc(), call)).is_some()
-    }
-
-    #[inline(always)]
-    fn exit(&mut self) -> bool {
-        self.stack.as_mut().map(|stack| stack.exit()).is_some()
+impl<F> Passing<'_, F> {
+    fn end(self, slots: &Slots) -> (u64, Option<u64>) {
+        (self.count, (self.count > 0).then(|| slots.get(self.last).key))
     }
 }
 
-/// Passes by what is about words that are not shared.
-struct PassBy<'a> {
-    shared: &'a SharedWords,
-    /// As in [`LetGo`].
-    stack: Option<&'a mut Stack>,
-    count: u64,
-    key: u64,
-}
-
-impl Visitor for PassBy<'_> {
+impl<F: Fn(Brief) -> bool> Visitor for Passing<'_, F> {
     #[inline(always)]
-    fn access(&mut self, slot: Slot, addr: u64) -> bool {
-        let passes = !self.shared.word(addr, slot.size());
+    fn access(&mut self, access: Brief) -> bool {
+        let passes = (self.passes)(access);
         if passes {
             self.count += 1;
-            self.key = slot.key;
+            self.last = access.slot;
         }
         passes
     }
@@ -460,12 +463,14 @@ struct Shower<'s, 'a> {
     untold: Vec<u32>,
     /// The places that have some.
     untold_places: Vec<u32>,
+    /// For chunks that are read again; large, so that they are made once.
+    slots: Option<Slots>,
 }
 
 impl<'a> Source<'a> for &'a Sifted {
     fn for_each(&self, calls: &mut Calls, f: &mut dyn FnMut(&Calls, &Seen<'a>) -> bool) {
         let (untold, untold_places) = (vec![0; self.places.len()], Vec::new());
-        let mut shower = Shower { sifted: self, calls, f, untold, untold_places };
+        let mut shower = Shower { sifted: self, calls, f, untold, untold_places, slots: None };
         for (number, noted) in self.chunks.iter().enumerate() {
             let records = self.held.get(number);
             let goes_on = if noted.again {
@@ -539,16 +544,18 @@ impl<'a> Shower<'_, 'a> {
             threads.insert(s.thread, thread);
         }
         let mut number = noted.thread;
-        let mut slots = Slots::default();
+        let mut slots = self.slots.take().unwrap_or_default();
         let chunk = Chunk { pending: noted.pending, ..Chunk::complete(0, 0, records) };
         let mut reader = ChunkReader::new(chunk, &mut slots);
-        loop {
+        let goes_on = loop {
             let thread = threads.entry(number).or_default();
             match self.run_again(&mut reader, &mut slots, number, thread) {
                 Run::Goes(next) => number = next,
-                Run::Ends(goes_on) => return goes_on,
+                Run::Ends(goes_on) => break goes_on,
             }
-        }
+        };
+        self.slots = Some(slots);
+        goes_on
     }
 
     /// Reads on until another thread runs, or the chunk is at its end.
@@ -561,11 +568,9 @@ impl<'a> Shower<'_, 'a> {
     ) -> Run {
         loop {
             let stack = (!self.sifted.functions).then_some(&mut thread.stack);
-            let shared = &self.sifted.shared;
-            let mut pass_by = PassBy { shared, stack, count: 0, key: thread.access };
-            reader.visit(slots, &mut pass_by);
-            thread.access = pass_by.key;
-            thread.ordinal += pass_by.count;
+            let (count, key) = pass_by(reader, slots, &self.sifted.shared, stack);
+            thread.access = key.unwrap_or(thread.access);
+            thread.ordinal += count;
             let goes_on = match reader.next(slots) {
                 Some(Ok(Item::Record(Record::Switch { thread }))) => return Run::Goes(thread),
                 Some(Ok(Item::Compact(compact))) => self.compact_again(compact, number, thread),

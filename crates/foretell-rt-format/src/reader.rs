@@ -2,8 +2,8 @@
 
 use crate::record::{AccessKind, Record, StopReason};
 use crate::wire::{
-    CHUNK_HEADER_LEN, CHUNK_USED, Compact, ENTRY_CLASS, Get, HEADER_LEN, LIVE, Live, MAGIC, Slot,
-    Slots, VERSION, class_of, compact_len, header, is_exit,
+    Brief, CHUNK_HEADER_LEN, CHUNK_USED, Compact, ENTRY_CLASS, Get, HEADER_LEN, LIVE, Live, MAGIC,
+    Slot, Slots, VERSION, class_of, compact_len, header, is_exit,
 };
 use std::fmt;
 
@@ -205,8 +205,8 @@ pub enum Item<'a> {
 
 /// Takes compact records, or does not (false): then [`ChunkReader::next`] gives them.
 pub trait Visitor {
-    /// A plain access: slot and address.
-    fn access(&mut self, slot: Slot, addr: u64) -> bool;
+    /// A plain access; perhaps one whose address is not known, which is not to be taken.
+    fn access(&mut self, access: Brief) -> bool;
     /// A function entry: slot and address of the call.
     fn entry(&mut self, slot: Slot, call: u64) -> bool;
     /// A function exit.
@@ -253,8 +253,7 @@ impl<'a> ChunkReader<'a> {
             let taken = if head & 1 == 0 {
                 false
             } else if class < ENTRY_CLASS {
-                let (slot, addr) = slots.head(ahead);
-                slot.key != 0 && visitor.access(slot, addr)
+                visitor.access(slots.brief(ahead))
             } else if class == ENTRY_CLASS {
                 let (slot, addr) = slots.head(ahead);
                 slot.key != 0 && visitor.entry(slot, addr)

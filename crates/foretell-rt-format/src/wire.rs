@@ -308,12 +308,79 @@ pub enum Compact {
 #[derive(Clone, Debug)]
 pub struct Slots {
     slots: Box<[Slot; SLOTS]>,
+    /// What most readers need of those of accesses, in one word: see [`Brief`].
+    briefs: Box<[u64; SLOTS]>,
     used: Vec<u16>,
 }
 
 impl Default for Slots {
     fn default() -> Self {
-        Slots { slots: Box::new([Slot::default(); SLOTS]), used: Vec::new() }
+        Slots {
+            slots: Box::new([Slot::default(); SLOTS]),
+            briefs: Box::new([NOT_BRIEF; SLOTS]),
+            used: Vec::new(),
+        }
+    }
+}
+
+/// An access as a reader sees it that has no need for code address and value.
+#[derive(Clone, Copy, Debug)]
+pub struct Brief {
+    /// Its slot.
+    pub slot: u16,
+    /// The low half of its address.
+    pub low: u32,
+    /// High half of the address, shifted by nine; above 32 bits whether it reads, above 40 the size less one.
+    bits: u64,
+}
+
+/// What stands for no access: it has an address that no program has.
+const NOT_BRIEF: u64 = u32::MAX as u64;
+
+impl Brief {
+    fn bits(slot: Slot) -> u64 {
+        // A program has addresses of 47 bits; one that accesses another ends there.
+        if slot.code() & 16 == 0 || slot.high >= 1 << 15 {
+            return NOT_BRIEF;
+        }
+        slot.high << 9 | u64::from(!slot.writes()) << 32 | (slot.size() as u64 - 1) << 40
+    }
+
+    /// The access to this address of which this is the slot's key.
+    pub fn new(key: u64, addr: u64) -> Brief {
+        let slot = Slot { key, high: addr >> 32 };
+        let index = slot_of(slot.pc(), slot.code(), slot.high) as u16;
+        Brief { slot: index, low: addr as u32, bits: Brief::bits(slot) }
+    }
+
+    /// The address, but for its last 23 bits; `u32::MAX`: it is not known.
+    #[inline(always)]
+    pub fn high(self) -> u32 {
+        self.bits as u32 | self.low >> 23
+    }
+
+    /// The address, if it is known.
+    #[inline(always)]
+    pub fn addr(self) -> u64 {
+        u64::from(self.high()) << 23 | u64::from(self.low & 0x7f_ffff)
+    }
+
+    /// 1 for a read, 0 for a write.
+    #[inline(always)]
+    pub fn reads(self) -> u8 {
+        (self.bits >> 32) as u8
+    }
+
+    /// Bytes.
+    #[inline(always)]
+    pub fn size(self) -> usize {
+        (self.bits >> 40) as usize + 1
+    }
+
+    /// Whether the address is a multiple of the size.
+    #[inline(always)]
+    pub fn aligned(self) -> bool {
+        self.low & (self.bits >> 40) as u32 == 0
     }
 }
 
@@ -322,6 +389,7 @@ impl Slots {
     pub fn clear(&mut self) {
         for i in self.used.drain(..) {
             self.slots[usize::from(i) % SLOTS] = Slot::default();
+            self.briefs[usize::from(i) % SLOTS] = NOT_BRIEF;
         }
     }
 
@@ -333,6 +401,7 @@ impl Slots {
             return None;
         }
         *self.slots.get_mut(usize::from(index))? = slot;
+        self.briefs[usize::from(index)] = Brief::bits(slot);
         self.used.push(index);
         Some(())
     }
@@ -342,6 +411,19 @@ impl Slots {
     pub(crate) fn head(&self, ahead: u64) -> (Slot, u64) {
         let slot = self.slots[usize::from(ahead as u16 >> 1)];
         (slot, slot.high << 32 | u64::from((ahead >> 16) as u32))
+    }
+
+    /// The access that begins with these eight bytes; its head is one of an access.
+    #[inline(always)]
+    pub(crate) fn brief(&self, ahead: u64) -> Brief {
+        let slot = ahead as u16 >> 1;
+        Brief { slot, low: (ahead >> 16) as u32, bits: self.briefs[usize::from(slot)] }
+    }
+
+    /// The slot with this index.
+    #[inline]
+    pub fn get(&self, index: u16) -> Slot {
+        self.slots.get(usize::from(index)).copied().unwrap_or_default()
     }
 
     /// Reads a compact record: it and its length. `None` if there is none at the start of `bytes`.

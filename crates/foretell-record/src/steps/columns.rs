@@ -7,8 +7,7 @@ use super::What;
 
 /// The kinds of steps that there are, and the columns: which kind each event is, threads, ordinals.
 pub(super) fn encode(events: &[Option<Step>]) -> (Vec<What>, [Vec<u8>; 3]) {
-    let mut index: FxHashMap<What, u64> = FxHashMap::default();
-    let mut whats = Vec::new();
+    let mut whats = Numbers::default();
     let [mut kinds, mut threads, mut ordinals] = [const { Vec::new() }; 3];
     let mut before: FxHashMap<u32, u64> = FxHashMap::default();
     // The thread that runs, how many steps of it, and its last ordinal.
@@ -18,12 +17,7 @@ pub(super) fn encode(events: &[Option<Step>]) -> (Vec<What>, [Vec<u8>; 3]) {
             kinds.push(0);
             continue;
         };
-        let what = (step.kind, step.place);
-        let number = *index.entry(what).or_insert_with(|| {
-            whats.push(what);
-            whats.len() as u64
-        });
-        put(&mut kinds, number);
+        put(&mut kinds, whats.number((step.kind, step.place)));
         if step.thread != thread || count == 0 {
             end_run(&mut threads, thread, count);
             before.insert(thread, last);
@@ -36,7 +30,32 @@ pub(super) fn encode(events: &[Option<Step>]) -> (Vec<What>, [Vec<u8>; 3]) {
         last = step.ordinal;
     }
     end_run(&mut threads, thread, count);
-    (whats, [kinds, threads, ordinals])
+    (whats.whats, [kinds, threads, ordinals])
+}
+
+/// Numbers kinds of steps, from 1.
+#[derive(Default)]
+struct Numbers {
+    whats: Vec<What>,
+    index: FxHashMap<What, u64>,
+    /// The numbers that were asked for lately.
+    recent: [u64; 32],
+}
+
+impl Numbers {
+    #[inline]
+    fn number(&mut self, what: What) -> u64 {
+        let offset = what.1.map_or(0, |(_, offset)| offset);
+        let recent = &mut self.recent[(offset ^ (offset >> 5)) as usize % 32];
+        if recent.checked_sub(1).is_some_and(|i| self.whats[i as usize] == what) {
+            return *recent;
+        }
+        *recent = *self.index.entry(what).or_insert_with(|| {
+            self.whats.push(what);
+            self.whats.len() as u64
+        });
+        *recent
+    }
 }
 
 fn end_run(threads: &mut Vec<u8>, thread: u32, count: u64) {
