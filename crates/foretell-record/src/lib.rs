@@ -38,6 +38,6 @@ pub use java::agent::Java;
 pub use launch::{Launch, Mode, Run};
 pub use record::{Recorded, record};
 pub use replay::{Replay, orders};
-pub use steps::Steps;
+pub use steps::{EventSteps, Steps};
 pub use translate::{Translated, translate};
 pub use verdict::{Reference, Verdict, judge};

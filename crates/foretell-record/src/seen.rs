@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use foretell_rt_format::{Entry, Kind, Log, Record};
+use foretell_rt_format::{Compact, Entry, Kind, Log, Record, Slot};
 use rustc_hash::FxHashMap;
 
 use crate::calls::{CallId, Calls, Stack};
@@ -27,10 +27,43 @@ pub(crate) struct LastStep {
     pub(crate) pc: Option<u64>,
 }
 
+/// A plain access: nearly all records are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Plain {
+    pub(crate) thread: u32,
+    pub(crate) ordinal: u64,
+    pub(crate) stack: CallId,
+    /// Code address, kind and size.
+    pub(crate) slot: Slot,
+    pub(crate) addr: u64,
+    pub(crate) value: u64,
+}
+
+impl Plain {
+    /// The same as any other record.
+    pub(crate) fn seen(&self) -> Seen<'static> {
+        let &Plain { thread, ordinal, stack, slot, addr, value } = self;
+        let record = Compact::Access(slot, addr, value).record();
+        Seen { entry: Entry { thread, ordinal, record }, stack, last: None, private: 0 }
+    }
+}
+
+/// Takes the records of a run.
+pub(crate) trait Sink<'a> {
+    /// Takes a record; false: no more.
+    fn seen(&mut self, calls: &Calls, seen: &Seen<'a>) -> bool;
+
+    /// Takes a plain access; false: no more.
+    fn plain(&mut self, calls: &Calls, access: &Plain) -> bool {
+        self.seen(calls, &access.seen())
+    }
+}
+
 /// Where the records of a run come from. Every pass over them is the same.
 pub(crate) trait Source<'a> {
-    /// Shows every record that matters, in order, until `f` is false.
-    fn for_each(&self, calls: &mut Calls, f: &mut dyn FnMut(&Calls, &Seen<'a>) -> bool);
+    /// Shows every record that matters, in order, for as long as the sink takes them. Plain accesses may be shown as such,
+    /// or like other records.
+    fn for_each(&self, calls: &mut Calls, sink: &mut dyn Sink<'a>);
 
     /// Accesses of the run, if that is known without counting them.
     fn accesses(&self) -> Option<u64>;
@@ -59,7 +92,7 @@ struct Thread {
 }
 
 impl<'a> Source<'a> for Whole<'a, '_> {
-    fn for_each(&self, calls: &mut Calls, f: &mut dyn FnMut(&Calls, &Seen<'a>) -> bool) {
+    fn for_each(&self, calls: &mut Calls, sink: &mut dyn Sink<'a>) {
         let mut threads: FxHashMap<u32, Thread> = FxHashMap::default();
         for entry in self.log.events() {
             let Ok(entry) = entry else {
@@ -77,7 +110,7 @@ impl<'a> Source<'a> for Whole<'a, '_> {
             let stack = thread.stack.id(calls);
             let exits = matches!(entry.record, Record::FuncExit);
             let last = thread.last.filter(|_| matches!(entry.record, Record::ThreadEnd));
-            if !f(calls, &Seen { entry, stack, last, private: 0 }) {
+            if !sink.seen(calls, &Seen { entry, stack, last, private: 0 }) {
                 return;
             }
             if exits {

@@ -20,7 +20,7 @@ use rustc_hash::FxHashMap;
 use crate::calls::{CallId, Calls, OUTSIDE, Stack};
 use crate::hold::{Held, Hold};
 use crate::owners::{Gate, Owner, Owners, SharedWords};
-use crate::seen::{LastStep, Seen, Source};
+use crate::seen::{LastStep, Plain, Seen, Sink, Source};
 use crate::survey::{touched, writes};
 
 /// More notes than these: the chunk is read again instead. The chunks of tests are small.
@@ -458,7 +458,7 @@ pub(crate) struct Sifted {
 struct Shower<'s, 'a> {
     sifted: &'a Sifted,
     calls: &'s mut Calls,
-    f: &'s mut dyn FnMut(&Calls, &Seen<'a>) -> bool,
+    sink: &'s mut dyn Sink<'a>,
     /// Memory given out that nobody was told of yet, by place.
     untold: Vec<u32>,
     /// The places that have some.
@@ -468,9 +468,9 @@ struct Shower<'s, 'a> {
 }
 
 impl<'a> Source<'a> for &'a Sifted {
-    fn for_each(&self, calls: &mut Calls, f: &mut dyn FnMut(&Calls, &Seen<'a>) -> bool) {
+    fn for_each(&self, calls: &mut Calls, sink: &mut dyn Sink<'a>) {
         let (untold, untold_places) = (vec![0; self.places.len()], Vec::new());
-        let mut shower = Shower { sifted: self, calls, f, untold, untold_places, slots: None };
+        let mut shower = Shower { sifted: self, calls, sink, untold, untold_places, slots: None };
         for (number, noted) in self.chunks.iter().enumerate() {
             let records = self.held.get(number);
             let goes_on = if noted.again {
@@ -499,13 +499,22 @@ impl<'a> Shower<'_, 'a> {
         if matches!(entry.record, Record::Module { .. } | Record::ModuleGone { .. }) {
             self.tell();
         }
-        (self.f)(self.calls, &Seen { entry, stack, last, private: 0 })
+        self.sink.seen(self.calls, &Seen { entry, stack, last, private: 0 })
+    }
+
+    fn compact(&mut self, compact: Compact, thread: u32, ordinal: u64, stack: CallId) -> bool {
+        match compact {
+            Compact::Access(slot, addr, value) => {
+                self.sink.plain(self.calls, &Plain { thread, ordinal, stack, slot, addr, value })
+            }
+            _ => self.show(Entry { thread, ordinal, record: compact.record() }, stack, None),
+        }
     }
 
     fn note(&mut self, records: &'a [u8], note: &Note) -> bool {
         match *note {
             Note::Compact { compact, thread, stack, ordinal } => {
-                self.show(Entry { thread, ordinal, record: compact.record() }, stack, None)
+                self.compact(compact, thread, ordinal, stack)
             }
             Note::Record { at, thread, stack, ordinal } => {
                 let Some(record) = record_at(records, at as usize) else { return true };
@@ -598,7 +607,7 @@ impl<'a> Shower<'_, 'a> {
         let ordinal = thread.ordinal;
         let goes_on = !matters || {
             let stack = thread.stack.id(self.calls);
-            self.show(Entry { thread: number, ordinal, record: compact.record() }, stack, None)
+            self.compact(compact, number, ordinal, stack)
         };
         match compact {
             Compact::Access(..) => thread.ordinal += 1,
@@ -667,7 +676,7 @@ impl<'a> Shower<'_, 'a> {
     fn private_alloc(&mut self, thread: u32, pc: u64, stack: CallId, count: u32) -> bool {
         let record = Record::Alloc { pc, addr: 0, size: 0 };
         let entry = Entry { thread, ordinal: 0, record };
-        (self.f)(self.calls, &Seen { entry, stack, last: None, private: count })
+        self.sink.seen(self.calls, &Seen { entry, stack, last: None, private: count })
     }
 }
 

@@ -10,11 +10,14 @@
 
 mod columns;
 
+pub use columns::EventSteps;
+use columns::What;
+
 use std::fmt::Write as _;
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
-use foretell_rt_format::{Kind, Schedule, Step, ThreadOrigin};
+use foretell_rt_format::{Schedule, Step, ThreadOrigin};
 
 use rustc_hash::FxHashMap;
 
@@ -28,7 +31,7 @@ pub struct Steps {
     /// Origins of the threads other than the first.
     pub threads: Vec<ThreadOrigin>,
     /// For each event its step, if it is one.
-    pub events: Vec<Option<Step>>,
+    pub events: EventSteps,
     /// The last step of each thread that ended: perhaps after its last event, on memory of its own.
     pub last: Vec<Step>,
     /// The events that are joins, by index, and the threads that they wait for.
@@ -55,13 +58,13 @@ impl Steps {
         let mut next: FxHashMap<u32, u64> = FxHashMap::default();
         let mut steps = Vec::new();
         for &event in events {
-            let Some(Some(step)) = self.events.get(event as usize) else { continue };
+            let Some(step) = self.events.get(event as usize) else { continue };
             let joined = joins.get(&event).and_then(|thread| last.get(thread).copied());
-            for step in joined.into_iter().chain([step]) {
+            for step in joined.into_iter().copied().chain([step]) {
                 let next = next.entry(step.thread).or_insert(0);
                 if step.ordinal >= *next {
                     *next = step.ordinal + 1;
-                    steps.push(*step);
+                    steps.push(step);
                 }
             }
         }
@@ -70,11 +73,11 @@ impl Steps {
 
     /// Writes the file.
     pub fn save(&self, path: &Path) -> Result<(), Error> {
-        let (whats, columns) = columns::encode(&self.events);
+        let (whats, columns) = self.events.columns();
         let write = || -> std::io::Result<()> {
             let file = std::fs::File::create(path)?;
             let mut out = zstd::Encoder::new(std::io::BufWriter::new(file), 1)?.auto_finish();
-            out.write_all(self.text(&whats).as_bytes())?;
+            out.write_all(self.text(whats).as_bytes())?;
             columns.iter().try_for_each(|column| out.write_all(column))?;
             out.flush()
         };
@@ -144,7 +147,7 @@ impl Steps {
             steps.line(line, &mut whats).map_err(|what| format!("{}: {what}", i + 1))?;
         }
         steps.events =
-            columns::decode(rest, events, &whats).ok_or("it is damaged; record again")?;
+            EventSteps::of_columns(rest, events, whats).ok_or("it is damaged; record again")?;
         Ok(steps)
     }
 
@@ -179,9 +182,6 @@ impl Steps {
     }
 }
 
-/// Kind and place of a step.
-type What = (Kind, Option<(u32, u64)>);
-
 /// A step's kind and place as a schedule has them.
 fn what((kind, place): &What) -> String {
     match place {
@@ -193,6 +193,7 @@ fn what((kind, place): &What) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use foretell_rt_format::Kind;
 
     fn step(thread: u32, ordinal: u64) -> Option<Step> {
         Some(Step { thread, ordinal, kind: Kind::Read, place: Some((0, 77)) })
@@ -203,7 +204,9 @@ mod tests {
         let steps = Steps {
             modules: vec!["/a b/c".to_owned()],
             threads: vec![ThreadOrigin { thread: 1, parent: 0, nth: 0 }],
-            events: vec![step(0, 5), None, step(1, 0), step(1, 300), step(0, 4), step(0, u64::MAX)],
+            events: [step(0, 5), None, step(1, 0), step(1, 300), step(0, 4), step(0, u64::MAX)]
+                .into_iter()
+                .collect(),
             last: step(1, 7).into_iter().collect(),
             joins: vec![(2, 1)],
         };
@@ -216,7 +219,7 @@ mod tests {
 
     #[test]
     fn events_of_one_step_run_once() {
-        let events = vec![step(0, 5), step(0, 5), step(1, 0), None, step(0, 9)];
+        let events = [step(0, 5), step(0, 5), step(1, 0), None, step(0, 9)].into_iter().collect();
         let steps = Steps { events, ..Steps::default() };
         let order: Vec<(u32, u64)> =
             steps.schedule(&[0, 2, 1, 3, 4]).steps.iter().map(|s| (s.thread, s.ordinal)).collect();
@@ -225,7 +228,7 @@ mod tests {
 
     #[test]
     fn a_joined_thread_runs_to_its_end() {
-        let events = vec![step(1, 0), step(0, 5)];
+        let events = [step(1, 0), step(0, 5)].into_iter().collect();
         let last = step(1, 7).into_iter().collect();
         let steps = Steps { events, last, joins: vec![(1, 1)], ..Steps::default() };
         let order: Vec<(u32, u64)> =
@@ -238,7 +241,7 @@ mod tests {
         let head = format!("{FIRST_LINE}\nwhat Read - 0\nevents 1\n");
         let with = |columns: &[u8]| Steps::parse(&[head.as_bytes(), columns].concat(), 1);
         assert_eq!(
-            with(&[1, 1, 5, 6]).unwrap().events[0].map(|s| (s.thread, s.ordinal)),
+            with(&[1, 1, 5, 6]).unwrap().events.get(0).map(|s| (s.thread, s.ordinal)),
             Some((5, 3))
         );
         // A number that no line has, no thread, too many steps of it, no ordinal, more than there should be.

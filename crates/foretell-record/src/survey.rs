@@ -7,7 +7,7 @@ use crate::blocks::{Blocks, ScopeFinder};
 use crate::calls::Calls;
 use crate::granules::Granules;
 use crate::regions::{RegionId, Regions};
-use crate::seen::Source;
+use crate::seen::{Plain, Seen, Sink, Source};
 
 /// What has to be known of a whole run before its first event is written.
 pub(crate) struct Survey {
@@ -20,33 +20,56 @@ pub(crate) struct Survey {
 
 impl Survey {
     pub(crate) fn of(source: &dyn Source<'_>, calls: &mut Calls, blocks: &Blocks) -> Survey {
-        let mut regions = Regions::new();
-        let mut granules = Granules::default();
-        let mut scopes = ScopeFinder::default();
-        let mut tried = FxHashSet::default();
-        source.for_each(calls, &mut |_, seen| {
-            let entry = &seen.entry;
-            if seen.private > 0 {
-                return true;
-            }
-            regions.apply(entry.thread, &entry.record);
-            if let Some((addr, len)) = touched(&entry.record) {
-                granules.touch(&mut regions, entry.thread, addr, len, writes(&entry.record));
-            }
-            if let Record::Free { counted: true, addr, .. } = entry.record
-                && let Some((region, _)) = regions.extent(addr)
-            {
-                granules.free(region, entry.thread);
-            }
-            if let Record::Sync { kind: SyncKind::DownFailed, object, .. } = entry.record {
-                tried.insert((regions.of(object), object));
-            }
-            if blocks.locks {
-                scopes.take(entry);
-            }
-            true
-        });
-        Survey { granules, scopes: scopes.finish(), tried }
+        let mut surveyor = Surveyor {
+            regions: Regions::new(),
+            granules: Granules::default(),
+            scopes: blocks.locks.then(ScopeFinder::default),
+            tried: FxHashSet::default(),
+        };
+        source.for_each(calls, &mut surveyor);
+        let scopes = surveyor.scopes.map(ScopeFinder::finish).unwrap_or_default();
+        Survey { granules: surveyor.granules, scopes, tried: surveyor.tried }
+    }
+}
+
+/// Makes a survey.
+struct Surveyor {
+    regions: Regions,
+    granules: Granules,
+    /// If lock scopes are blocks.
+    scopes: Option<ScopeFinder>,
+    tried: FxHashSet<(RegionId, u64)>,
+}
+
+impl Sink<'_> for Surveyor {
+    fn seen(&mut self, _: &Calls, seen: &Seen<'_>) -> bool {
+        let entry = &seen.entry;
+        if seen.private > 0 {
+            return true;
+        }
+        self.regions.apply(entry.thread, &entry.record);
+        if let Some((addr, len)) = touched(&entry.record) {
+            let writes = writes(&entry.record);
+            self.granules.touch(&mut self.regions, entry.thread, addr, len, writes);
+        }
+        if let Record::Free { counted: true, addr, .. } = entry.record
+            && let Some((region, _)) = self.regions.extent(addr)
+        {
+            self.granules.free(region, entry.thread);
+        }
+        if let Record::Sync { kind: SyncKind::DownFailed, object, .. } = entry.record {
+            self.tried.insert((self.regions.of(object), object));
+        }
+        if let Some(scopes) = &mut self.scopes {
+            scopes.take(entry);
+        }
+        true
+    }
+
+    fn plain(&mut self, _: &Calls, access: &Plain) -> bool {
+        let &Plain { thread, slot, addr, .. } = access;
+        self.granules.touch(&mut self.regions, thread, addr, slot.size() as u64, slot.writes());
+        true
     }
 }
 

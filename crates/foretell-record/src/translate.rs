@@ -18,7 +18,7 @@ mod counts;
 mod known;
 
 use foretell_rt_format::{
-    AccessKind, AtomicKind, Entry, Header, Log, Record, Step, SyncKind, ThreadOrigin,
+    AccessKind, AtomicKind, Entry, Header, Kind, Log, Record, Step, SyncKind, ThreadOrigin,
 };
 use foretell_trace::legality::Repair;
 use foretell_trace::{
@@ -33,7 +33,7 @@ use crate::granules::Granule;
 use crate::legal::legal;
 use crate::names::Namer;
 use crate::regions::{RegionId, Regions};
-use crate::seen::{LastStep, Seen, Source, Whole};
+use crate::seen::{LastStep, Plain, Seen, Sink, Source, Whole};
 use crate::stacks::{Place, Sites};
 use crate::steps::Steps;
 use crate::survey::{Survey, touched};
@@ -75,9 +75,11 @@ pub(crate) fn translate_from<'a>(
     let mut t = Translation::new(survey, blocks);
     t.out.damaged = source.damaged();
     if header.mode == PARALLEL {
-        in_order_of_creation(source, &mut calls, &mut t);
+        let created = FxHashSet::from_iter([0]);
+        let early = FxHashMap::default();
+        source.for_each(&mut calls, &mut InOrder { translation: &mut t, created, early });
     } else {
-        source.for_each(&mut calls, &mut |calls, seen| t.seen(calls, seen));
+        source.for_each(&mut calls, &mut t);
     }
     if let Some(accesses) = source.accesses() {
         t.out.private += accesses.saturating_sub(t.out.accesses);
@@ -87,23 +89,28 @@ pub(crate) fn translate_from<'a>(
 }
 
 /// In parallel a new thread may come before the record of its creation: its records wait for that.
-fn in_order_of_creation<'a>(source: &dyn Source<'a>, calls: &mut Calls, t: &mut Translation<'_>) {
-    let mut created = FxHashSet::from_iter([0]);
-    let mut early: FxHashMap<u32, Vec<Seen<'a>>> = FxHashMap::default();
-    source.for_each(calls, &mut |calls, seen| {
-        if !created.contains(&seen.entry.thread) {
-            early.entry(seen.entry.thread).or_default().push(seen.clone());
+struct InOrder<'t, 'b, 'a> {
+    translation: &'t mut Translation<'b>,
+    created: FxHashSet<u32>,
+    early: FxHashMap<u32, Vec<Seen<'a>>>,
+}
+
+impl<'a> Sink<'a> for InOrder<'_, '_, 'a> {
+    fn seen(&mut self, calls: &Calls, seen: &Seen<'a>) -> bool {
+        if !self.created.contains(&seen.entry.thread) {
+            self.early.entry(seen.entry.thread).or_default().push(seen.clone());
             return true;
         }
-        if !t.seen(calls, seen) {
+        if !self.translation.seen(calls, seen) {
             return false;
         }
         if let Record::Create { thread, .. } = seen.entry.record {
-            created.insert(thread);
-            return early.remove(&thread).iter().flatten().all(|seen| t.seen(calls, seen));
+            self.created.insert(thread);
+            let early = self.early.remove(&thread);
+            return early.iter().flatten().all(|seen| self.translation.seen(calls, seen));
         }
         true
-    });
+    }
 }
 
 /// The mode of a log that was recorded in parallel.
@@ -209,31 +216,15 @@ impl<'a> Translation<'a> {
         *self.threads[i].get_or_insert_with(|| builder.thread(&format!("T{index}")))
     }
 
-    /// Takes a record in. False when the trace is full.
-    fn seen(&mut self, calls: &Calls, seen: &Seen<'_>) -> bool {
-        if self.builder.trace().len() >= MOST_EVENTS {
-            self.out.damaged = true;
-            return false;
-        }
-        match seen.entry.record {
-            Record::Alloc { pc, addr, size } => {
-                let pc = self.sites.own_code(pc, seen.stack, calls, &mut self.symbols);
-                if seen.private > 0 {
-                    self.regions.count(pc, seen.private);
-                    return true;
-                } else {
-                    self.regions.apply(seen.entry.thread, &Record::Alloc { pc, addr, size });
-                }
-            }
-            _ => self.regions.apply(seen.entry.thread, &seen.entry.record),
-        }
-        self.entry(&At { entry: &seen.entry, stack: seen.stack, calls }, seen.last);
-        true
+    /// Whether there is room for more events.
+    fn has_room(&mut self) -> bool {
+        let full = self.builder.trace().len() >= MOST_EVENTS;
+        self.out.damaged |= full;
+        !full
     }
 
-    fn entry(&mut self, at: &At<'_, '_>, last: Option<LastStep>) {
-        let entry = at.entry;
-        match entry.record {
+    fn entry(&mut self, at: &At<'_>, record: &Record<'_>, last: Option<LastStep>) {
+        match *record {
             Record::Module { bias, start, end, path, .. } => {
                 self.symbols.add(start, end, bias, path);
                 self.sites.forget();
@@ -248,7 +239,7 @@ impl<'a> Translation<'a> {
             }
             Record::ThreadEnd => self.thread_end(at, last),
             Record::Create { thread, nth, .. } => {
-                let parent = entry.thread;
+                let parent = at.thread;
                 self.out.steps.threads.push(ThreadOrigin { thread, parent, nth });
                 let thread = self.thread(thread);
                 self.push(at, EventKind::Fork { thread });
@@ -279,12 +270,12 @@ impl<'a> Translation<'a> {
             Record::Sync { kind, object, other, .. } => self.sync(at, kind, object, other),
             Record::Free { counted: true, addr, .. } => self.free(at, addr),
             Record::Deadlock { .. } => self.out.deadlock = true,
-            _ => self.access(at),
+            _ => self.access(at, record),
         }
     }
 
     /// The name of the function that is entered or left, if its calls are blocks.
-    fn function_block(&mut self, at: &At<'_, '_>) -> Option<String> {
+    fn function_block(&mut self, at: &At<'_>) -> Option<String> {
         if self.blocks.functions.is_empty() {
             return None;
         }
@@ -294,9 +285,9 @@ impl<'a> Translation<'a> {
     }
 
     /// Adds an event that is a step of the program.
-    fn push(&mut self, at: &At<'_, '_>, kind: EventKind) {
-        let thread = self.thread(at.entry.thread);
-        let (site, place) = match at.entry.record.pc() {
+    fn push(&mut self, at: &At<'_>, kind: EventKind) {
+        let thread = self.thread(at.thread);
+        let (site, place) = match at.pc {
             Some(pc) => {
                 let (site, place) = self.site(at, pc);
                 (Some(site), place)
@@ -304,20 +295,20 @@ impl<'a> Translation<'a> {
             None => (None, None),
         };
         self.builder.push(thread, kind, site);
-        let (thread, ordinal) = (at.entry.thread, at.entry.ordinal);
-        let step = at.entry.record.kind().map(|kind| Step { thread, ordinal, kind, place });
+        let (thread, ordinal) = (at.thread, at.ordinal);
+        let step = at.kind.map(|kind| Step { thread, ordinal, kind, place });
         self.out.steps.events.push(step);
         let op = kind.op();
         self.observes(thread, op.reads() || op == foretell_trace::Op::TryFailed);
     }
 
     /// Adds an event that is no step of its own.
-    fn push_marker(&mut self, at: &At<'_, '_>, kind: EventKind, pc: Option<u64>) {
-        let t = self.thread(at.entry.thread);
+    fn push_marker(&mut self, at: &At<'_>, kind: EventKind, pc: Option<u64>) {
+        let t = self.thread(at.thread);
         let site = pc.map(|pc| self.site(at, pc).0);
         self.builder.push(t, kind, site);
         self.out.steps.events.push(None);
-        self.observes(at.entry.thread, false);
+        self.observes(at.thread, false);
     }
 
     /// Whether the last event of a thread so far observes something.
@@ -329,12 +320,12 @@ impl<'a> Translation<'a> {
         self.observed_last[i] = observes;
     }
 
-    fn site(&mut self, at: &At<'_, '_>, pc: u64) -> (SiteId, Place) {
+    fn site(&mut self, at: &At<'_>, pc: u64) -> (SiteId, Place) {
         self.sites.site(pc, at.stack, at.calls, &mut self.builder, &mut self.symbols)
     }
 
-    fn thread_end(&mut self, at: &At<'_, '_>, last: Option<LastStep>) {
-        let thread = at.entry.thread;
+    fn thread_end(&mut self, at: &At<'_>, last: Option<LastStep>) {
+        let thread = at.thread;
         self.out.steps.last.extend(last.map(|LastStep { ordinal, kind, pc }| {
             let place = pc.and_then(|pc| self.symbols.file_offset(pc));
             Step { thread, ordinal, kind, place }
@@ -401,11 +392,9 @@ impl<'a> Translation<'a> {
         id
     }
 
-    fn sync(&mut self, at: &At<'_, '_>, kind: SyncKind, object: u64, other: u64) {
-        let entry = at.entry;
-        let scope = self.depths.step(entry.thread, kind);
-        let opens =
-            scope == Scope::Opens && self.survey.scopes.contains(&(entry.thread, entry.ordinal));
+    fn sync(&mut self, at: &At<'_>, kind: SyncKind, object: u64, other: u64) {
+        let scope = self.depths.step(at.thread, kind);
+        let opens = scope == Scope::Opens && self.survey.scopes.contains(&(at.thread, at.ordinal));
         let event = match kind {
             SyncKind::Lock => EventKind::Acquire { lock: self.lock(object) },
             SyncKind::Unlock => EventKind::Release { lock: self.lock(object) },
@@ -444,20 +433,20 @@ impl<'a> Translation<'a> {
             self.count_changes(at, object);
         }
         if opens {
-            self.in_scope.insert(entry.thread);
-            self.push_marker(at, EventKind::Begin { label: None }, entry.record.pc());
+            self.in_scope.insert(at.thread);
+            self.push_marker(at, EventKind::Begin { label: None }, at.pc);
         }
         self.push(at, event);
         if let EventKind::Down { .. } = event {
             self.count_changes(at, object);
         }
-        if scope == Scope::Closes && self.in_scope.remove(&entry.thread) {
-            self.push_marker(at, EventKind::End { label: None }, entry.record.pc());
+        if scope == Scope::Closes && self.in_scope.remove(&at.thread) {
+            self.push_marker(at, EventKind::End { label: None }, at.pc);
         }
     }
 
     /// Freed memory is written, with nobody knows what.
-    fn free(&mut self, at: &At<'_, '_>, addr: u64) {
+    fn free(&mut self, at: &At<'_>, addr: u64) {
         let Some((region, _)) = self.regions.extent(addr) else { return };
         for granule in self.survey.granules.of_region(region) {
             let variable = self.variable_of(granule);
@@ -465,8 +454,8 @@ impl<'a> Translation<'a> {
         }
     }
 
-    fn access(&mut self, at: &At<'_, '_>) {
-        let Some((addr, len)) = touched(&at.entry.record) else { return };
+    fn access(&mut self, at: &At<'_>, record: &Record<'_>) {
+        let Some((addr, len)) = touched(record) else { return };
         self.out.accesses += 1;
         // Which granules an access within a word covers depends on where it is alone.
         let region = Known::applies(addr, len).then(|| self.regions.of(addr));
@@ -476,7 +465,7 @@ impl<'a> Translation<'a> {
                 return;
             }
             Some(Some(variable)) => {
-                return self.part(at, variable, Part { at: 0, len: len as usize });
+                return self.part(at, record, variable, Part { at: 0, len: len as usize });
             }
             None => {}
         }
@@ -488,7 +477,7 @@ impl<'a> Translation<'a> {
         for &granule in &found {
             let part = Part { at: (granule.addr - addr) as usize, len: granule.len as usize };
             let variable = self.variable_of(granule);
-            self.part(at, variable, part);
+            self.part(at, record, variable, part);
         }
         if let Some(region) = region {
             match found[..] {
@@ -504,12 +493,12 @@ impl<'a> Translation<'a> {
     }
 
     /// The part of an access that is on one granule.
-    fn part(&mut self, at: &At<'_, '_>, variable: u32, part: Part) {
+    fn part(&mut self, at: &At<'_>, record: &Record<'_>, variable: u32, part: Part) {
         let plain = |kind| match kind {
             AccessKind::Read => Action::Read,
             AccessKind::Write => Action::Write,
         };
-        match &at.entry.record {
+        match record {
             Record::Access { kind, value, .. } => {
                 let value = part.of(&value.to_le_bytes());
                 self.variable_event(at, variable, plain(*kind), false, value, value);
@@ -539,7 +528,7 @@ impl<'a> Translation<'a> {
 
     fn variable_event(
         &mut self,
-        at: &At<'_, '_>,
+        at: &At<'_>,
         variable: u32,
         action: Action,
         atomic: bool,
@@ -637,11 +626,73 @@ impl<'a> Translation<'a> {
     }
 }
 
+impl Sink<'_> for Translation<'_> {
+    /// Takes a record in. False when the trace is full.
+    fn seen(&mut self, calls: &Calls, seen: &Seen<'_>) -> bool {
+        if !self.has_room() {
+            return false;
+        }
+        match seen.entry.record {
+            Record::Alloc { pc, addr, size } => {
+                let pc = self.sites.own_code(pc, seen.stack, calls, &mut self.symbols);
+                if seen.private > 0 {
+                    self.regions.count(pc, seen.private);
+                    return true;
+                } else {
+                    self.regions.apply(seen.entry.thread, &Record::Alloc { pc, addr, size });
+                }
+            }
+            _ => self.regions.apply(seen.entry.thread, &seen.entry.record),
+        }
+        self.entry(&At::of(seen, calls), &seen.entry.record, seen.last);
+        true
+    }
+
+    /// The same of most accesses, by a shorter way.
+    fn plain(&mut self, calls: &Calls, access: &Plain) -> bool {
+        let &Plain { thread, ordinal, stack, slot, addr, value } = access;
+        let len = slot.size() as u64;
+        if !Known::applies(addr, len) {
+            return self.seen(calls, &access.seen());
+        }
+        let region = self.regions.of(addr);
+        match self.known.get(region, addr, len) {
+            None => return self.seen(calls, &access.seen()),
+            Some(_) if !self.has_room() => return false,
+            Some(None) => self.out.private += 1,
+            Some(Some(variable)) => {
+                let (action, kind) = if slot.writes() {
+                    (Action::Write, Kind::Write)
+                } else {
+                    (Action::Read, Kind::Read)
+                };
+                let value = Part { at: 0, len: len as usize }.of(&value.to_le_bytes());
+                let (pc, kind) = (Some(slot.pc()), Some(kind));
+                let at = At { thread, ordinal, pc, kind, stack, calls };
+                self.variable_event(&at, variable, action, false, value, value);
+            }
+        }
+        self.out.accesses += 1;
+        true
+    }
+}
+
 /// A record where it stands.
-struct At<'s, 'a> {
-    entry: &'s Entry<'a>,
+struct At<'s> {
+    thread: u32,
+    ordinal: u64,
+    pc: Option<u64>,
+    /// What step it is, if it is one.
+    kind: Option<Kind>,
     stack: CallId,
     calls: &'s Calls,
+}
+
+impl<'s> At<'s> {
+    fn of(seen: &Seen<'_>, calls: &'s Calls) -> At<'s> {
+        let Entry { thread, ordinal, ref record } = seen.entry;
+        At { thread, ordinal, pc: record.pc(), kind: record.kind(), stack: seen.stack, calls }
+    }
 }
 
 /// Some bytes of an access.

@@ -30,15 +30,15 @@ impl Translation<'_> {
     }
 
     /// The count changes with the `post` that follows, or has changed with the `down` before.
-    pub(super) fn count_changes(&mut self, at: &At<'_, '_>, object: u64) {
+    pub(super) fn count_changes(&mut self, at: &At<'_>, object: u64) {
         let Some(var) = self.count_of(object) else { return };
         let update = EventKind::Update { var, old: None, new: None, register: None, expr: None };
-        self.push_marker(at, update, at.entry.record.pc());
-        self.observes(at.entry.thread, true);
+        self.push_marker(at, update, at.pc);
+        self.observes(at.thread, true);
     }
 
     /// The count was seen to be zero.
-    pub(super) fn tried_in_vain(&mut self, at: &At<'_, '_>, object: u64) {
+    pub(super) fn tried_in_vain(&mut self, at: &At<'_>, object: u64) {
         let Some(var) = self.count_of(object) else { return };
         self.push(at, EventKind::Read { var, atomic: true, value: None, register: None });
     }

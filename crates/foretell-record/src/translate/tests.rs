@@ -113,7 +113,7 @@ fn overlapping_accesses_share_their_variables() {
         ]
     );
     // Both halves of the write are one step.
-    let step = |e: usize| t.steps.events[e].map(|s| (s.thread, s.ordinal));
+    let step = |e: usize| t.steps.events.get(e).map(|s| (s.thread, s.ordinal));
     assert_eq!((step(1), step(2), step(3)), (Some((0, 1)), Some((0, 1)), Some((1, 0))));
     assert_eq!(t.steps.threads, [ThreadOrigin { thread: 1, parent: 0, nth: 0 }]);
 }
@@ -172,7 +172,7 @@ fn a_thread_that_ends_with_a_read_cannot_be_joined_after_another() {
     assert_eq!(ends.len(), 1);
     assert_eq!(t.trace.thread_name(t.trace.thread(ends[0])), "T1");
     assert_eq!(t.trace.semaphore_name(SemId(0)), "exit of T1");
-    assert_eq!(t.steps.events[ends[0].index()], None);
+    assert_eq!(t.steps.events.get(ends[0].index()), None);
 }
 
 #[test]
@@ -241,7 +241,7 @@ fn a_semaphore_that_is_tried_in_vain_has_a_count() {
     assert_eq!((accesses[3].0, accesses[3].1, accesses[3].2), ("T1", true, false));
     let count = t.trace.find_variable("count of memory+0x10").expect("the count");
     assert!(t.trace.is_opaque(count));
-    let steps: Vec<bool> = t.steps.events.iter().map(Option::is_some).collect();
+    let steps: Vec<bool> = t.steps.events.iter().map(|s| s.is_some()).collect();
     assert_eq!(steps, [true, true, false, true, false, true, true]);
 }
 
@@ -252,7 +252,7 @@ fn what_is_not_legal_is_dropped_with_its_step() {
     let t = w.translated();
     assert_eq!(t.repairs.len(), 1);
     assert_eq!(events(&t), ["T0 fork", "T1 w memory+0x40=3", "T0 r memory+0x40=3"]);
-    assert_eq!(t.steps.events[1].map(|s| s.ordinal), Some(1));
+    assert_eq!(t.steps.events.get(1).map(|s| s.ordinal), Some(1));
 }
 
 #[test]
