@@ -36,7 +36,8 @@ pub use reader::{
     Chunk, ChunkReader, Entry, Events, FormatError, Header, Item, Log, Visitor, record_at,
 };
 pub use record::{
-    AccessKind, AtomicKind, Blocked, EndHow, Kind, Record, StopReason, SyncKind, WaitingFor,
+    AccessKind, AtomicKind, Blocked, EndHow, Kind, Record, StopReason, SyncKind, TrailKind,
+    WaitingFor,
 };
 pub use schedule::{Schedule, ScheduleError, Step, ThreadOrigin};
 pub use wire::*;

@@ -176,6 +176,32 @@ byte_enum!(
 );
 
 byte_enum!(
+    /// A note about the path of a program that is built for symbolic recording. `site` is a line of its module;
+    /// `a` and `b` are what is said here.
+    TrailKind {
+        /// A function is entered: the hash of its module, its address.
+        Enter = 0,
+        /// One of its arguments: its number, its value.
+        Argument = 1,
+        /// A block is entered.
+        Block = 2,
+        /// A load comes: the address.
+        Load = 3,
+        /// A load took place: address and value. Memory on the stack was given out: address and size. The
+        /// address of a part was computed: the address.
+        Value = 4,
+        /// A store comes: address and value.
+        Store = 5,
+        /// A call comes: the address of the function.
+        Call = 6,
+        /// It returned: the result.
+        After = 7,
+        /// The function returns.
+        Leave = 8,
+    }
+);
+
+byte_enum!(
     /// What a blocked thread waits for.
     WaitingFor {
         /// Nothing: it could run.
@@ -466,6 +492,19 @@ pub enum Record<'a> {
     },
     /// Every step of the schedule has run; the program goes on freely.
     StepsDone,
+    /// The path of the thread, in a program that is built for symbolic recording.
+    Trail {
+        /// What is noted.
+        kind: TrailKind,
+        /// Code address of the hook.
+        pc: u64,
+        /// The line of the module.
+        site: u64,
+        /// See [`TrailKind`].
+        a: u64,
+        /// See [`TrailKind`].
+        b: u64,
+    },
     /// A signal handler of the program starts (`true`) or returns.
     Signal {
         /// The signal.
@@ -534,7 +573,7 @@ impl Record<'_> {
         })
     }
 
-    /// Code address of a counted record.
+    /// Code address of a counted record, and of some that are not.
     pub fn pc(&self) -> Option<u64> {
         match *self {
             Record::Create { pc, .. }
@@ -547,7 +586,8 @@ impl Record<'_> {
             | Record::Alloc { pc, .. }
             | Record::Free { pc, .. }
             | Record::MarkBegin { pc, .. }
-            | Record::MarkEnd { pc } => Some(pc),
+            | Record::MarkEnd { pc }
+            | Record::Trail { pc, .. } => Some(pc),
             _ => None,
         }
     }
@@ -610,6 +650,11 @@ impl Record<'_> {
             Record::MarkEnd { pc } => {
                 p.var(*pc);
                 tag::MARK_END
+            }
+            Record::Trail { kind, pc, site, a, b } => {
+                p.u8(*kind as u8);
+                [pc, site, a, b].into_iter().for_each(|v| p.var(*v));
+                tag::TRAIL
             }
             _ => self.encode_process(&mut p),
         };
@@ -818,6 +863,13 @@ impl Record<'_> {
             tag::STUCK => Record::Stuck { threads: decode_blocked(g)? },
             tag::DEPARTURE => Record::Departure { step: g.var()?, message: g.bytes()? },
             tag::STEPS_DONE => Record::StepsDone,
+            tag::TRAIL => Record::Trail {
+                kind: TrailKind::from_u8(g.u8()?)?,
+                pc: g.var()?,
+                site: g.var()?,
+                a: g.var()?,
+                b: g.var()?,
+            },
             tag::SIGNAL => Record::Signal { signal: u32_of(g.var()?)?, starts: g.u8()? != 0 },
             _ => return None,
         })

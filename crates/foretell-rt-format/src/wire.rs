@@ -129,6 +129,7 @@ pub mod tag {
     pub const DEPARTURE: u8 = 56;
     pub const STEPS_DONE: u8 = 58;
     pub const SIGNAL: u8 = 60;
+    pub const TRAIL: u8 = 62;
 }
 
 /// The head of a function exit.

@@ -42,6 +42,7 @@ pub mod table;
 mod thread;
 mod time;
 mod tls;
+mod trail;
 mod watchdog;
 
 #[global_allocator]

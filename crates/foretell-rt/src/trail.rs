@@ -1,0 +1,43 @@
+//! The hooks of a program that is built for symbolic recording: the path that a thread takes, and the values
+//! on it. They are no steps, and cost nothing but the time to write them down.
+
+use crate::entry::{enter, entries, leave};
+use crate::thread;
+use foretell_rt_format::{Record, TrailKind};
+
+unsafe fn note(kind: TrailKind, site: usize, a: usize, b: usize, pc: usize) {
+    // SAFETY: enter and leave match.
+    unsafe {
+        let t = enter();
+        if !t.is_null() {
+            let (pc, site, a, b) = (pc as u64, site as u64, a as u64, b as u64);
+            thread::put(t, &Record::Trail { kind, pc, site, a, b });
+            leave(t);
+        }
+    }
+}
+
+macro_rules! hooks {
+    ($($name:ident $kind:ident;)*) => {$(
+        unsafe extern "C" fn $name(site: usize, a: usize, b: usize, pc: usize) {
+            // SAFETY: called by the program.
+            unsafe { note(TrailKind::$kind, site, a, b, pc) }
+        }
+    )*};
+}
+hooks! {
+    function Enter; argument Argument; block Block; load Load; value Value; store Store;
+    call Call; after After; function_end Leave;
+}
+
+entries! {
+    __foretell_enter => function, "rcx";
+    __foretell_argument => argument, "rcx";
+    __foretell_block => block, "rcx";
+    __foretell_load => load, "rcx";
+    __foretell_value => value, "rcx";
+    __foretell_store => store, "rcx";
+    __foretell_call => call, "rcx";
+    __foretell_after => after, "rcx";
+    __foretell_leave => function_end, "rcx";
+}
