@@ -13,7 +13,7 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Command, ExitStatus};
 
-use crate::{Error, runtime};
+use crate::{Error, runtime, symbolic};
 
 /// C or C++: which compiler links.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,7 +25,7 @@ pub enum Language {
 }
 
 /// Options that take the next argument as their value: it is no input.
-const WITH_VALUE: &[&str] = &[
+pub(crate) const WITH_VALUE: &[&str] = &[
     "-o",
     "-x",
     "-I",
@@ -88,11 +88,11 @@ pub(crate) struct Request {
     shared: bool,
     relocatable: bool,
     is_static: bool,
-    debug: bool,
-    optimised: bool,
+    pub(crate) debug: bool,
+    pub(crate) optimised: bool,
     other_sanitizer: Option<String>,
     /// A test that a build system makes: nothing is to be said about it.
-    probe: bool,
+    pub(crate) probe: bool,
 }
 
 impl Request {
@@ -135,7 +135,7 @@ impl Request {
     }
 
     /// What cannot work, in words.
-    fn refusal(&self) -> Option<String> {
+    pub(crate) fn refusal(&self) -> Option<String> {
         if self.links && self.is_static {
             return Some(
                 "-static: a fully static program cannot be recorded, its C library cannot be \
@@ -156,7 +156,7 @@ fn is_linker_input(word: &str) -> bool {
 
 /// The arguments with response files (`@file`) read in; one that cannot be read stays as it is, the
 /// compiler says what it thinks of it.
-fn expand(arguments: &[OsString]) -> Vec<String> {
+pub(crate) fn expand(arguments: &[OsString]) -> Vec<String> {
     fn add(word: &str, depth: u32, out: &mut Vec<String>) {
         let text = word
             .strip_prefix('@')
@@ -196,6 +196,16 @@ fn split(text: &str) -> Vec<String> {
 
 /// Which compiler to call, and the arguments that are meant for it.
 fn compiler(language: Language, arguments: &[OsString]) -> (OsString, Vec<OsString>) {
+    let (chosen, rest) = choice(language, arguments);
+    let default = if language == Language::C { "gcc" } else { "g++" };
+    (chosen.unwrap_or_else(|| default.into()), rest)
+}
+
+/// The same, without a default.
+pub(crate) fn choice(
+    language: Language,
+    arguments: &[OsString],
+) -> (Option<OsString>, Vec<OsString>) {
     const CHOICE: &str = "--foretell-compiler=";
     let (name, default, clang) = match language {
         Language::C => ("FORETELL_CC", "gcc", "clang"),
@@ -211,7 +221,7 @@ fn compiler(language: Language, arguments: &[OsString]) -> (OsString, Vec<OsStri
             None => rest.push(word.clone()),
         }
     }
-    (chosen.unwrap_or_else(|| default.into()), rest)
+    (chosen, rest)
 }
 
 /// The compiler of the same family for a language: `clang++-19` where `clang-19` was named and C++ is asked for.
@@ -242,12 +252,26 @@ pub fn compile(
     arguments: &[OsString],
     warn: impl FnOnce(&str),
 ) -> Result<ExitStatus, Error> {
-    let (compiler, arguments) = compiler(language, arguments);
-    let request = Request::of(&arguments);
-    let mut command = Command::new(&compiler);
+    let (symbolic, plain): (Vec<OsString>, _) =
+        arguments.iter().cloned().partition(|word| word == "--symbolic");
+    if !symbolic.is_empty() {
+        return symbolic::build::compile(language, &plain, warn);
+    }
+    let (compiler, arguments) = compiler(language, &plain);
+    compile_with(&compiler, &arguments, warn)
+}
+
+/// The same with a certain compiler.
+pub(crate) fn compile_with(
+    compiler: &OsStr,
+    arguments: &[OsString],
+    warn: impl FnOnce(&str),
+) -> Result<ExitStatus, Error> {
+    let request = Request::of(arguments);
+    let mut command = Command::new(compiler);
     let start = |source| Error::Start { program: compiler.to_string_lossy().into(), source };
     if !request.sources && !request.links {
-        return Err(start(command.args(&arguments).exec()));
+        return Err(start(command.args(arguments).exec()));
     }
     if let Some(refusal) = request.refusal() {
         return Err(Error::Other(refusal));
@@ -257,7 +281,7 @@ pub fn compile(
             "optimised code: the compiler may merge racy reads, which are then not seen; -O0 or -Og shows all",
         );
     }
-    let clang = is_clang(&compiler);
+    let clang = is_clang(compiler);
     if request.sources {
         command.arg("-fsanitize=thread");
         if clang {
@@ -268,15 +292,16 @@ pub fn compile(
         }
     }
     if !request.links || request.relocatable {
-        return Err(start(command.args(&arguments).exec()));
+        return Err(start(command.args(arguments).exec()));
     }
     let archive = if request.shared { None } else { Some(runtime::archive()?) };
     // Instrumented libraries that are loaded later find the hooks in the executable.
-    const EXPORT: &str = "-Wl,--export-dynamic-symbol=__tsan_*";
+    const EXPORT: &str =
+        "-Wl,--export-dynamic-symbol=__tsan_*,--export-dynamic-symbol=__foretell_*";
     let mut directory = None;
     if clang {
         command.args(["-fsanitize=thread", "-fno-sanitize-link-runtime"]);
-        command.args(&arguments);
+        command.args(arguments);
         if let Some(archive) = &archive {
             command.arg("-Wl,--whole-archive").arg(archive).arg("-Wl,--no-whole-archive");
             command.args([EXPORT, "-lpthread", "-ldl", "-lm", "-lrt", "-lgcc_s"]);
@@ -285,7 +310,7 @@ pub fn compile(
         let dir = directory.insert(runtime::gcc_directory(archive.as_deref())?);
         let dir = dir.path().display();
         command.args(["-fsanitize=thread", "-static-libtsan"]);
-        command.args([format!("-B{dir}"), format!("-L{dir}")]).args(&arguments);
+        command.args([format!("-B{dir}"), format!("-L{dir}")]).args(arguments);
         if archive.is_some() {
             command.args([EXPORT, "-lpthread", "-ldl", "-lm", "-lrt"]);
         }

@@ -52,6 +52,8 @@ pub struct Launch {
     pub limit: Option<Duration>,
     /// How to record if it is a Java program.
     pub java: Java,
+    /// Whether a symbolic trace is wanted.
+    pub symbolic: bool,
 }
 
 /// A run that was made. Its files are gone with it.
@@ -115,6 +117,7 @@ impl Launch {
             input: None,
             limit: None,
             java: Java::default(),
+            symbolic: false,
         }
     }
 
@@ -192,6 +195,13 @@ impl Launch {
             "the program is not instrumented; build it with `foretell cc` or gcc -fsanitize=thread"
         };
         Error::Other(format!("{program}: nothing was recorded: {why}"))
+    }
+
+    pub(crate) fn not_symbolic(&self) -> Error {
+        let program = self.command.first().map_or_else(String::new, |c| c.to_string_lossy().into());
+        Error::Other(format!(
+            "{program}: not built for symbolic recording; build it with `foretell cc --symbolic`"
+        ))
     }
 
     fn start(&self, log: Option<&Path>) -> Result<Run, Error> {

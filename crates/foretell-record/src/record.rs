@@ -11,7 +11,7 @@ use crate::java::tables::Tables;
 use crate::launch::{Launch, Mode, Run};
 use crate::ring::Ring;
 use crate::sift::Sift;
-use crate::translate::translate_from;
+use crate::translate::{translate_from, translate_symbolic};
 use crate::{Blocks, Error, Translated, java, translate};
 
 /// A recorded run.
@@ -33,7 +33,13 @@ const SIFT: &str = "FORETELL_SIFT";
 /// # Errors
 /// When the program cannot be run, or is not instrumented, or its log is not one.
 pub fn record(launch: &Launch, blocks: &Blocks) -> Result<Recorded, Error> {
+    if launch.symbolic && launch.is_java() {
+        return Err(Error::Other(
+            "--symbolic is for C programs; Java is recorded without it".to_owned(),
+        ));
+    }
     let sifts = launch.mode == Mode::Record
+        && !launch.symbolic
         && !launch.is_java()
         && std::env::var_os(SIFT).is_none_or(|v| v != "off");
     let ring = if sifts { Ring::new().ok() } else { None };
@@ -86,7 +92,11 @@ fn read_whole(launch: &Launch, blocks: &Blocks) -> Result<Recorded, Error> {
         return Ok(Recorded { run, translated, notes });
     }
     let log = Log::parse(&bytes).map_err(|source| Error::Log { path, source })?;
-    let translated = translate(&log, blocks);
+    let translated = if launch.symbolic {
+        translate_symbolic(&log, blocks).ok_or_else(|| launch.not_symbolic())?
+    } else {
+        translate(&log, blocks)
+    };
     let notes = notes(&log.header, &translated);
     Ok(Recorded { run, translated, notes })
 }
@@ -123,6 +133,7 @@ fn notes(header: &Header, translated: &Translated) -> Vec<String> {
         }
     }
     common_notes(translated, &mut notes);
+    notes.extend(translated.symbolic.map(|symbolic| symbolic.to_string()));
     notes
 }
 

@@ -14,6 +14,7 @@
 //! The result is always legal: what is not (a log made in parallel mode may be out of order) is
 //! dropped, and said.
 
+mod along;
 mod counts;
 mod known;
 
@@ -37,6 +38,7 @@ use crate::seen::{LastStep, Plain, Seen, Sink, Source, Whole};
 use crate::stacks::{Place, Sites};
 use crate::steps::Steps;
 use crate::survey::{Survey, touched};
+use crate::symbolic::{Rebuild, Symbolic};
 use crate::symbols::Symbols;
 use known::Known;
 
@@ -57,6 +59,8 @@ pub struct Translated {
     pub damaged: bool,
     /// Threads that were stuck when the program was ended for it.
     pub deadlock: bool,
+    /// What came of a symbolic recording.
+    pub symbolic: Option<Symbolic>,
 }
 
 /// Translates a log.
@@ -64,15 +68,33 @@ pub fn translate(log: &Log<'_>, blocks: &Blocks) -> Translated {
     translate_from(&Whole::new(log), &log.header, Calls::default(), blocks)
 }
 
+/// Translates the log of a program that was built for symbolic recording, to a symbolic trace. `None`: it was not.
+pub(crate) fn translate_symbolic(log: &Log<'_>, blocks: &Blocks) -> Option<Translated> {
+    let rebuild = Some(Box::default());
+    let t = translate_with(&Whole::new(log), &log.header, Calls::default(), blocks, rebuild);
+    t.symbolic.is_some().then_some(t)
+}
+
 /// Translates the records of a run; `calls` knows their stacks.
 pub(crate) fn translate_from<'a>(
     source: &dyn Source<'a>,
     header: &Header,
+    calls: Calls,
+    blocks: &Blocks,
+) -> Translated {
+    translate_with(source, header, calls, blocks, None)
+}
+
+fn translate_with<'a>(
+    source: &dyn Source<'a>,
+    header: &Header,
     mut calls: Calls,
     blocks: &Blocks,
+    symbolic: Option<Box<Rebuild>>,
 ) -> Translated {
     let survey = Survey::of(source, &mut calls, blocks);
     let mut t = Translation::new(survey, blocks);
+    t.symbolic = symbolic;
     t.out.damaged = source.damaged();
     if header.mode == PARALLEL {
         let created = FxHashSet::from_iter([0]);
@@ -130,6 +152,8 @@ enum Content {
 
 struct Variable {
     id: VarId,
+    /// Address and length.
+    place: (u64, u64),
     content: Content,
     opaque: bool,
 }
@@ -167,6 +191,8 @@ struct Translation<'a> {
     /// Whether the last event of each thread so far observes something.
     observed_last: Vec<bool>,
     found: Vec<Granule>,
+    /// Follows the paths of threads, for a symbolic trace.
+    symbolic: Option<Box<Rebuild>>,
     out: Output,
 }
 
@@ -203,6 +229,7 @@ impl<'a> Translation<'a> {
             in_scope: FxHashSet::default(),
             observed_last: Vec::new(),
             found: Vec::new(),
+            symbolic: None,
             out: Output::default(),
         }
     }
@@ -224,6 +251,9 @@ impl<'a> Translation<'a> {
     }
 
     fn entry(&mut self, at: &At<'_>, record: &Record<'_>, last: Option<LastStep>) {
+        if self.symbolic.is_some() {
+            self.along(at, record);
+        }
         match *record {
             Record::Module { bias, start, end, path, .. } => {
                 self.symbols.add(start, end, bias, path);
@@ -430,7 +460,7 @@ impl<'a> Translation<'a> {
             SyncKind::Init | SyncKind::Destroy => return,
         };
         if let EventKind::Post { .. } = event {
-            self.count_changes(at, object);
+            self.count_changes(at, object, 1);
         }
         if opens {
             self.in_scope.insert(at.thread);
@@ -438,7 +468,7 @@ impl<'a> Translation<'a> {
         }
         self.push(at, event);
         if let EventKind::Down { .. } = event {
-            self.count_changes(at, object);
+            self.count_changes(at, object, -1);
         }
         if scope == Scope::Closes && self.in_scope.remove(&at.thread) {
             self.push_marker(at, EventKind::End { label: None }, at.pc);
@@ -512,8 +542,13 @@ impl<'a> Translation<'a> {
                 self.variable_event(at, variable, plain(*kind), false, value, value);
             }
             Record::Atomic { kind, old, new, .. } => {
-                let (old, new) = (part.of(&wide(*old)), part.of(&wide(*new)));
+                let (old, mut new) = (part.of(&wide(*old)), part.of(&wide(*new)));
                 let action = match kind {
+                    // For other values it would have written: in a symbolic trace it writes what it read.
+                    AtomicKind::FailedUpdate if self.symbolic.is_some() => {
+                        new = old;
+                        Action::Update
+                    }
                     AtomicKind::Load | AtomicKind::FailedUpdate | AtomicKind::VolatileLoad => {
                         Action::Read
                     }
@@ -535,6 +570,9 @@ impl<'a> Translation<'a> {
         old: Option<i64>,
         new: Option<i64>,
     ) {
+        if self.symbolic.is_some() {
+            return self.symbolic_event(at, variable, action, atomic, old, new);
+        }
         let var = self.variable(variable, action, old, new);
         let old = old.map(|v| self.value(v));
         let new = new.map(|v| self.value(v));
@@ -555,11 +593,11 @@ impl<'a> Translation<'a> {
         if let Some(&variable) = self.variable_of.get(&granule) {
             return variable;
         }
-        let Granule { region, addr, .. } = granule;
+        let Granule { region, addr, len } = granule;
         let name = self.variable_names.name(&self.regions, &mut self.symbols, region, addr);
         let (id, content) = (self.builder.variable(&name), Content::Initial(None));
         let variable = self.variables.len() as u32;
-        self.variables.push(Variable { id, content, opaque: false });
+        self.variables.push(Variable { id, place: (addr, len), content, opaque: false });
         self.variable_of.insert(granule, variable);
         variable
     }
@@ -603,6 +641,7 @@ impl<'a> Translation<'a> {
         builder.set_meta("quantum", &header.quantum.to_string());
         builder.set_meta("accesses", &out.accesses.to_string());
         builder.set_meta("private accesses", &out.private.to_string());
+        let symbolic = self.symbolic.filter(|r| r.program.found).map(|r| r.counts);
         let (trace, repairs) = legal(builder.build(), &mut out.steps.events);
         let mut numbers = FxHashMap::default();
         for (number, id) in (0u32..).zip(&self.threads) {
@@ -622,6 +661,7 @@ impl<'a> Translation<'a> {
             repairs,
             damaged: out.damaged,
             deadlock: out.deadlock,
+            symbolic,
         }
     }
 }
@@ -652,7 +692,7 @@ impl Sink<'_> for Translation<'_> {
     fn plain(&mut self, calls: &Calls, access: &Plain) -> bool {
         let &Plain { thread, ordinal, stack, slot, addr, value } = access;
         let len = slot.size() as u64;
-        if !Known::applies(addr, len) {
+        if !Known::applies(addr, len) || self.symbolic.is_some() {
             return self.seen(calls, &access.seen());
         }
         let region = self.regions.of(addr);

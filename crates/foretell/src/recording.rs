@@ -25,6 +25,11 @@ pub(crate) struct RecordOptions {
           value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) quantum: u64,
 
+    /// Make a symbolic trace of a C program that is built with `foretell cc --symbolic`: its branches and writes
+    /// as expressions over what shared reads saw
+    #[arg(long)]
+    pub(crate) symbolic: bool,
+
     /// What counts as an atomic block: markers in the source, outermost lock scopes without a wait,
     /// functions (those of --atomic-functions)
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "markers,locks")]
@@ -79,7 +84,8 @@ impl RecordOptions {
             atomic: self.atomic_functions.iter().map(ToString::to_string).collect(),
             annotations: if markers { self.atomic_annotations.clone() } else { Vec::new() },
         };
-        Launch { seed: self.seed, quantum: self.quantum, java, ..Launch::new(command) }
+        let Self { seed, quantum, symbolic, .. } = *self;
+        Launch { seed, quantum, symbolic, java, ..Launch::new(command) }
     }
 }
 

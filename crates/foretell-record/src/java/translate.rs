@@ -514,6 +514,7 @@ impl<'a> Translation<'a> {
             repairs,
             damaged: self.damaged,
             deadlock: self.deadlock,
+            symbolic: None,
         }
     }
 }

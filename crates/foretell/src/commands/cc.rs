@@ -10,7 +10,7 @@ use crate::terminal::complain;
 /// Compile C for recording: a drop-in compiler, `CC="foretell cc"`
 ///
 /// Takes the arguments of gcc, calls gcc (clang with --foretell-compiler=clang or FORETELL_CC=clang), instruments
-/// what is compiled and links the runtime in.
+/// what is compiled and links the runtime in. With --symbolic it builds for `record --symbolic`, with clang 16 or newer.
 #[derive(clap::Args, Debug)]
 #[command(disable_help_flag = true, disable_version_flag = true)]
 pub(crate) struct Cc {

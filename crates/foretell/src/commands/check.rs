@@ -43,8 +43,9 @@ pub(crate) struct Check {
     options: RecordOptions,
 
     /// The compiler to instrument with: gcc, clang, clang-19, or the path of one of these
-    #[arg(long, value_name = "NAME", default_value = "gcc")]
-    compiler: String,
+    /// [default: gcc; with --symbolic a clang of version 16 or newer]
+    #[arg(long, value_name = "NAME")]
+    compiler: Option<String>,
 
     /// A further option for the compiler, gcc, clang or javac; may be repeated: --cflag=-O1
     #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
@@ -98,6 +99,10 @@ impl Check {
             .tempdir()
             .map_err(Failure::file(std::env::temp_dir()))?;
         let program = match java::of(&self.sources) {
+            Some(_) if self.options.symbolic => {
+                let message = "foretell: --symbolic is for C programs; Java is recorded without it";
+                return Err(Failure::Input(message.to_owned()));
+            }
             Some(kind) => java::command(kind, &self.sources, &self.cflag, directory.path())?,
             None => vec![self.build(directory.path())?.into_os_string()],
         };
@@ -136,8 +141,14 @@ impl Check {
         let cpp = self.sources.iter().any(|source| is_cpp(source));
         let language = if cpp { Language::Cpp } else { Language::C };
         let program = directory.join("program");
-        let mut arguments: Vec<OsString> =
-            vec![format!("--foretell-compiler={}", self.compiler).into()];
+        let mut arguments: Vec<OsString> = Vec::new();
+        if self.options.symbolic {
+            arguments.push("--symbolic".into());
+        }
+        let default = (!self.options.symbolic).then_some("gcc");
+        if let Some(name) = self.compiler.as_deref().or(default) {
+            arguments.push(format!("--foretell-compiler={name}").into());
+        }
         arguments.extend(["-O0", "-g", "-pthread", "-I"].map(OsString::from));
         arguments.push(directory.into());
         arguments.extend(self.cflag.iter().cloned());
@@ -201,11 +212,12 @@ impl Check {
             return Ok(());
         }
         let compiler = if self.sources.iter().any(|s| is_cpp(s)) { "c++" } else { "cc" };
+        let symbolic = if self.options.symbolic { " --symbolic" } else { "" };
         let sources: Vec<String> = self.sources.iter().map(|s| s.display().to_string()).collect();
         writeln!(
             terminal,
-            "to replay one by itself, or under gdb:\n  foretell {compiler} -g -pthread -o program {}\n  \
-             foretell record -o run.ft -- ./program\n  foretell predict run.ft --json run.json\n  \
+            "to replay one by itself, or under gdb:\n  foretell {compiler}{symbolic} -g -pthread -o program {}\n  \
+             foretell record{symbolic} -o run.ft -- ./program\n  foretell predict run.ft --json run.json\n  \
              foretell replay run.ft ID [--gdb] -- ./program",
             sources.join(" ")
         )?;

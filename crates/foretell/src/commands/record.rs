@@ -24,7 +24,7 @@ pub(crate) struct Record {
     options: RecordOptions,
 
     /// Let threads run at once: faster, but the recorded order of racing accesses is not certain
-    #[arg(long)]
+    #[arg(long, conflicts_with = "symbolic")]
     parallel: bool,
 
     /// Say nothing about what was recorded

@@ -1,0 +1,127 @@
+//! Symbolic traces: events with registers, expressions and guards (see `symbolic`).
+
+use foretell_rt_format::Record;
+use foretell_trace::expr::{Expr, ExprOp};
+use foretell_trace::{EventKind, ExprId, Value, VarId};
+
+use super::{Action, At, Content, Translation, Variable};
+
+impl Translation<'_> {
+    /// Follows the path that a record is on.
+    pub(super) fn along(&mut self, at: &At<'_>, record: &Record<'_>) {
+        let Some(rebuild) = &mut self.symbolic else { return };
+        let thread = at.thread;
+        match record {
+            Record::Module { path, .. } => rebuild.program.add_file(path),
+            Record::Trail { kind, pc, site, a, b } => {
+                rebuild.passes(thread, *kind, *pc);
+                rebuild.trail(&mut self.builder, thread, *kind, *site, *a, *b);
+            }
+            record => rebuild.before(&mut self.builder, thread, record),
+        }
+        self.put_guards(at);
+    }
+
+    /// Puts the guards that were found into the trace.
+    pub(super) fn put_guards(&mut self, at: &At<'_>) {
+        let Some(rebuild) = &mut self.symbolic else { return };
+        let pc = rebuild.place(at.thread).or(at.pc);
+        for expr in rebuild.guards() {
+            self.push_marker(at, EventKind::Guard { expr }, pc);
+        }
+    }
+
+    /// Adds an access to a variable.
+    pub(super) fn symbolic_event(
+        &mut self,
+        at: &At<'_>,
+        variable: u32,
+        action: Action,
+        atomic: bool,
+        old: Option<i64>,
+        new: Option<i64>,
+    ) {
+        if let Some(rebuild) = &mut self.symbolic {
+            rebuild.pin_call(&mut self.builder, at.thread);
+        }
+        self.put_guards(at);
+        let Some(Variable { content: before, place, .. }) = self.variables.get(variable as usize)
+        else {
+            return;
+        };
+        let (before, place) = (*before, *place);
+        let var = self.variable(variable, action, old, new);
+        let worth = |v: i64| worth(place.1, v);
+        // What the trace says is there; something else was read where code that was not recorded wrote.
+        let there = match before {
+            Content::Known(v) | Content::Initial(Some(v)) => old.and(Some(v)),
+            _ => old,
+        };
+        let (thread, id) = (at.thread, self.thread(at.thread));
+        let mut register = None;
+        if let (Action::Read | Action::Update, Some(rebuild)) = (action, &mut self.symbolic) {
+            let seen = there.and_then(worth);
+            let same = there == old;
+            register = Some(rebuild.read(&mut self.builder, (thread, id), place, seen, same));
+        }
+        let mut expr = None;
+        if let (Action::Write | Action::Update, Some(rebuild)) = (action, &mut self.symbolic) {
+            let written = new.and_then(worth);
+            expr = if atomic {
+                rebuild.atomic_write(&mut self.builder, thread, place, register, written)
+            } else {
+                rebuild.write(&mut self.builder, thread, place, written)
+            };
+            self.put_guards(at);
+        }
+        let old = old.filter(|_| there == old).and_then(worth);
+        let old = old.map(|v| self.builder.values().intern(v));
+        let new = new.and_then(worth).map(|v| self.builder.values().intern(v));
+        self.push(
+            at,
+            match action {
+                Action::Read => EventKind::Read { var, atomic, value: old, register },
+                Action::Write => EventKind::Write { var, atomic, value: new, expr },
+                Action::Update => EventKind::Update { var, old, new, register, expr },
+            },
+        );
+    }
+
+    /// The count of a semaphore that somebody tries in vain, as a number: the model knows no broken reads.
+    pub(super) fn symbolic_count(&mut self, at: &At<'_>, var: VarId, by: Option<i64>) -> bool {
+        let (thread, id) = (at.thread, self.thread(at.thread));
+        let Some(rebuild) = &mut self.symbolic else { return false };
+        let b = &mut self.builder;
+        let register = rebuild.number(b, (thread, id));
+        let held = b.exprs().intern(Expr::Reg(register));
+        let number = |b: &mut foretell_trace::TraceBuilder, n| -> ExprId {
+            b.exprs().intern(Expr::Const(Value::Int(n)))
+        };
+        match by {
+            Some(by) => {
+                let by = number(b, by);
+                let expr = Some(b.exprs().intern(Expr::App(ExprOp::Add, [held, by].into())));
+                let register = Some(register);
+                let update = EventKind::Update { var, old: None, new: None, register, expr };
+                self.push_marker(at, update, at.pc);
+            }
+            None => {
+                self.push(
+                    at,
+                    EventKind::Read { var, atomic: true, value: None, register: Some(register) },
+                );
+                let zero = number(&mut self.builder, 0);
+                let expr = self.builder.exprs().intern(Expr::App(ExprOp::Eq, [held, zero].into()));
+                self.push_marker(at, EventKind::Guard { expr }, at.pc);
+            }
+        }
+        true
+    }
+}
+
+/// The value of a granule: a bit-vector of its size.
+fn worth(len: u64, value: i64) -> Option<Value> {
+    let width = u8::try_from(8 * len).ok().filter(|w| (1..=64).contains(w))?;
+    let bits = value as u64 & (u64::MAX >> (64 - u32::from(width)));
+    Some(Value::Bits { width, bits })
+}

@@ -1,0 +1,247 @@
+//! What of C is understood, and what is taken as it was: in both cases the recorded order is one of the trace's own.
+
+use crate::workshop::{Workshop, differences};
+
+/// The text of the trace of a program.
+fn trace_of(source: &str) -> (String, String) {
+    let w = Workshop::new();
+    w.write("a.c", source);
+    w.build("clang-19", "a.c");
+    let (_, said) = w.record(&["--blocks", "markers"], &[]);
+    w.expect(0, &["convert", "run.ft", "run.std"]);
+    (std::fs::read_to_string(w.path("run.std")).expect("text"), said)
+}
+
+/// A program whose second thread runs `body` after the first has written `x = 7`, `y = -2`.
+fn program(globals: &str, body: &str) -> String {
+    format!(
+        "#include <pthread.h>\n#include <stdarg.h>\n#include <stdatomic.h>\n#include <setjmp.h>\n#include <stdio.h>\n\
+         #include <stdlib.h>\n#include <string.h>\n#include <stdbool.h>\n#include <semaphore.h>\n\
+         int x, y; int out; int *shared; {globals}\n\
+         void *worker(void *p) {{ (void)p;\n{body}\nreturn 0; }}\n\
+         int main(void) {{ pthread_t t; static int cell; shared = &cell; x = 7; y = -2; out = 1; \
+         pthread_create(&t, 0, worker, 0); pthread_join(t, 0); x = 0; return out == 99 || cell == 99; }}\n"
+    )
+}
+
+/// The lines of the worker's writes to `out` and its guards.
+fn worker(globals: &str, body: &str) -> (Vec<String>, String) {
+    let (text, said) = trace_of(&program(globals, body));
+    let lines = text
+        .lines()
+        .filter(|l| l.starts_with("T1|"))
+        .filter_map(|l| l.split('|').nth(1))
+        .filter(|l| l.starts_with("guard") || l.starts_with("w(out") || l.starts_with("aw(out"))
+        .map(str::to_owned)
+        .collect();
+    (lines, format!("{said}\n{text}"))
+}
+
+#[track_caller]
+fn expect(globals: &str, body: &str, lines: &[&str]) {
+    let (found, said) = worker(globals, body);
+    assert_eq!(found, lines, "{said}");
+    assert_eq!(differences(&said), 0, "{said}");
+}
+
+#[test]
+fn arithmetic_and_branches() {
+    expect(
+        "",
+        "int a = x; unsigned b = y; if (a > 3 && b > 5u) out = a * 3 - y;",
+        &[
+            "guard((bvsgt %1 #x00000003))",
+            "guard((bvugt %2 #x00000005))",
+            "w(out=#x00000017)<-(bvsub (bvmul %1 #x00000003) %3)",
+        ],
+    );
+}
+
+#[test]
+fn calls_private_memory_and_structures() {
+    expect(
+        "struct s { char c; int v[3]; }; static int twice(int n) { return n * 2; }\
+         static void put(struct s *s, int i, int v) { s->v[i] = twice(v); }",
+        "struct s s = {0}; put(&s, 1, x); int *q = &s.v[0]; out = q[1] + 1;",
+        &["w(out=#x0000000f)<-(bvadd (bvmul %1 #x00000002) #x00000001)"],
+    );
+}
+
+#[test]
+fn narrow_types_and_truth() {
+    expect(
+        "",
+        "short n = (short)x; n++; bool b = x == 7; if (!b) abort(); out = n;",
+        &[
+            "guard((= %2 #x00000007))",
+            "w(out=#x00000008)<-((_ sign_extend 16) (bvadd ((_ extract 15 0) %1) #x0001))",
+        ],
+    );
+}
+
+#[test]
+fn addresses_are_guards() {
+    expect(
+        "int table[8];",
+        "table[2] = 3; int i = x - 5; out = table[i];",
+        &["guard((= %1 #x00000007))", "w(out=#x00000003)"],
+    );
+    let (lines, said) = worker("", "*shared = 4; out = *shared;");
+    assert!(lines[0].starts_with("guard((= %1 #x"), "{said}");
+}
+
+#[test]
+fn switches_and_loops() {
+    expect(
+        "",
+        "int sum = 0; for (int i = 0; i < 3; i++) sum += x; switch (y) { case 1: case -2: out = sum; break; default: out = 0; }",
+        &[
+            "guard((or (= %4 #x00000001) (= %4 #xfffffffe)))",
+            "w(out=#x00000015)<-(bvadd (bvadd %1 %2) %3)",
+        ],
+    );
+}
+
+#[test]
+fn what_is_not_defined_for_other_values_is_guarded() {
+    expect(
+        "",
+        "out = 100 / x;",
+        &[
+            "guard((distinct %1 #x00000000))",
+            "guard((or (distinct #x00000064 #x80000000) (distinct %1 #xffffffff)))",
+            "w(out=#x0000000e)<-(bvsdiv #x00000064 %1)",
+        ],
+    );
+}
+
+#[test]
+fn atomics() {
+    expect(
+        "atomic_int n;",
+        "int e = atomic_fetch_add(&n, x); if (atomic_compare_exchange_strong(&n, &e, 9)) out = 1; else out = 2;",
+        // Nobody else touches it: it is what it was, as long as what went into it was.
+        &["guard((= %1 #x00000007))", "w(out=#x00000002)"],
+    );
+    let (text, said) = trace_of(&program(
+        "atomic_int n; void *other(void *p) { (void)p; atomic_fetch_add(&n, 3); return 0; }",
+        "pthread_t u; pthread_create(&u, 0, other, 0); int e = 0; \
+         while (!atomic_compare_exchange_strong(&n, &e, e + 5)) {} pthread_join(u, 0); out = n;",
+    ));
+    assert!(text.contains("<-(ite (= %"), "{text}");
+    assert!(text.contains("<-(bvadd %1 #x00000003)"), "{text}");
+    assert_eq!(differences(&said), 0, "{said}");
+}
+
+/// What is not understood is constant, under the condition that what it came from is what it was.
+#[test]
+fn floats_variadic_functions_and_libraries() {
+    expect(
+        "",
+        "double d = x * 1.5; out = (int)d;",
+        &["guard((= %1 #x00000007))", "w(out=#x0000000a)"],
+    );
+    expect(
+        "static int sum(int n, ...) { va_list l; va_start(l, n); int s = va_arg(l, int); va_end(l); return s; }",
+        "out = sum(1, x);",
+        &["guard((= %1 #x00000007))", "w(out=#x00000007)"],
+    );
+    expect(
+        "",
+        "char s[20]; sprintf(s, \"%d\", x); out = s[0];",
+        &["guard((= %1 #x00000007))", "w(out=#x00000037)"],
+    );
+    // What is only printed is not held to anything.
+    expect("", "printf(\"%d\\n\", x); out = 3;", &["w(out=#x00000003)"]);
+    expect("", "out = printf(\"%d\\n\", x);", &["guard((= %1 #x00000007))", "w(out=#x00000002)"]);
+    expect(
+        "struct big { long a[9]; }; static long first(struct big b) { return b.a[0]; }",
+        "struct big b = {{0}}; b.a[0] = x; out = (int)first(b);",
+        &["guard((= %1 #x00000007))", "w(out=#x00000007)"],
+    );
+    expect(
+        "struct two { long a; double b; }; static struct two make(int n) { struct two t = { n, 1 }; return t; }",
+        "struct two t = make(x); out = (int)t.a;",
+        &["guard((= %1 #x00000007))", "w(out=#x00000007)"],
+    );
+}
+
+#[test]
+fn jumps_out_of_functions_and_calls_back() {
+    let (lines, said) = worker(
+        "static jmp_buf env; static void deep(int n) { if (n == 0) longjmp(env, 1); deep(n - 1); }",
+        "if (setjmp(env) == 0) deep(x); out = x;",
+    );
+    assert!(lines.contains(&"guard((= %1 #x00000007))".to_owned()), "{said}");
+    assert!(lines.iter().any(|l| l.starts_with("w(out=#x00000007)")), "{said}");
+    let (lines, said) = worker(
+        "static int up(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }",
+        "int v[3] = { 5, x, 1 }; qsort(v, 3, sizeof *v, up); out = v[2];",
+    );
+    assert_eq!(lines, ["guard((= %1 #x00000007))", "w(out=#x00000007)"], "{said}");
+}
+
+/// A try to take a semaphore that failed is a condition on its count.
+#[test]
+fn semaphores_tried_in_vain() {
+    let (text, said) = trace_of(&program(
+        "sem_t s;",
+        "sem_init(&s, 0, 1); sem_wait(&s); out = sem_trywait(&s); sem_post(&s);",
+    ));
+    assert!(text.contains("guard((= %"), "{text}");
+    assert_eq!(differences(&said), 0, "{said}");
+}
+
+/// Several files, an archive and make: expressions go through all of them.
+#[test]
+fn projects_of_several_files() {
+    let w = Workshop::new();
+    w.write("lib.h", "int scale(int n);\nextern int x, out;\n");
+    w.write("lib.c", "#include \"lib.h\"\nint scale(int n) { return n * 4; }\n");
+    w.write(
+        "worker.c",
+        "#include \"lib.h\"\nvoid *worker(void *p) { if (x > 2) out = scale(x); return p; }\n",
+    );
+    w.write(
+        "main.c",
+        "#include <pthread.h>\n#include \"lib.h\"\nint x, out;\nvoid *worker(void *);\n\
+         int main(void) { pthread_t t; x = 3; pthread_create(&t, 0, worker, 0); pthread_join(t, 0); x = 0; return out == 1; }\n",
+    );
+    w.write(
+        "Makefile",
+        "CFLAGS = -O2 -g -MMD\nLDLIBS = -pthread\nprogram: main.o worker.o liblib.a\n\t$(CC) -o $@ main.o worker.o liblib.a $(LDLIBS)\n\
+         liblib.a: lib.o\n\t$(AR) rc $@ lib.o\n-include *.d\n",
+    );
+    let make = format!("CC={} cc --symbolic", env!("CARGO_BIN_EXE_foretell"));
+    let built = w.command("make").arg(make).output().expect("make runs");
+    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+    let dependencies = std::fs::read_to_string(w.path("worker.d")).expect("dependencies");
+    assert!(dependencies.contains("worker.o:") && dependencies.contains("lib.h"), "{dependencies}");
+    let (_, said) = w.record(&[], &[]);
+    w.expect(0, &["convert", "run.ft", "run.std"]);
+    let text = std::fs::read_to_string(w.path("run.std")).expect("text");
+    assert!(text.contains("<-(bvmul %2 #x00000004)"), "{text}");
+    assert!(text.contains("guard((bvsgt %1 #x00000002))"), "{text}");
+    assert_eq!(differences(&said), 0, "{said}");
+    // All in one command, position independent, and into a shared library.
+    w.expect(0, &["cc", "--symbolic", "-fPIC", "-shared", "lib.c", "-o", "libshared.so"]);
+    w.expect(
+        0,
+        &[
+            "cc",
+            "--symbolic",
+            "main.c",
+            "worker.c",
+            "-L.",
+            "-lshared",
+            "-Wl,-rpath,.",
+            "-pthread",
+            "-o",
+            "program",
+        ],
+    );
+    w.record(&[], &[]);
+    w.expect(0, &["convert", "run.ft", "run.std"]);
+    let text = std::fs::read_to_string(w.path("run.std")).expect("text");
+    assert!(text.contains("<-(bvmul %2 #x00000004)"), "{text}");
+}
