@@ -243,6 +243,25 @@ fn is_clang(compiler: &OsStr) -> bool {
     Path::new(compiler).file_name().is_some_and(|n| n.to_string_lossy().contains("clang"))
 }
 
+/// What makes a compiler give volatile accesses hooks of their own.
+fn distinguish_volatile(clang: bool) -> [&'static str; 2] {
+    if clang {
+        ["-mllvm", "-tsan-distinguish-volatile=1"]
+    } else {
+        ["--param", "tsan-distinguish-volatile=1"]
+    }
+}
+
+/// Whether the compiler can do that: gcc and clang from version 11 on.
+fn tells_volatile(compiler: &OsStr) -> bool {
+    let output = Command::new(compiler).arg("-dumpversion").output();
+    output.is_ok_and(|o| major(&String::from_utf8_lossy(&o.stdout)).is_some_and(|n| n >= 11))
+}
+
+fn major(version: &str) -> Option<u32> {
+    version.trim().split('.').next()?.parse().ok()
+}
+
 /// Runs the real compiler. Returns its exit status; a warning, if there is one, goes to `warn`.
 ///
 /// # Errors
@@ -286,6 +305,9 @@ pub(crate) fn compile_with(
         command.arg("-fsanitize=thread");
         if clang {
             command.args(["-mllvm", "-tsan-instrument-read-before-write=1"]);
+        }
+        if tells_volatile(&compiler) {
+            command.args(distinguish_volatile(clang));
         }
         if !request.debug {
             command.arg("-g");
@@ -363,6 +385,12 @@ mod tests {
         assert!(request("-fsanitize=undefined,address a.c").refusal().is_some());
         assert!(request("-fsanitize=thread a.c").refusal().is_none());
         assert!(request("conftest.c").probe);
+    }
+
+    #[test]
+    fn versions_of_compilers() {
+        assert_eq!(["12\n", "14.0.6", "", "x.1"].map(major), [Some(12), Some(14), None, None]);
+        assert!(!tells_volatile(OsStr::new("/nonexistent/gcc")));
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! The first pass over the records of a run: which memory is shared, and which lock scopes are blocks.
 
+use foretell_rt_format::channel::Channel;
 use foretell_rt_format::{AccessKind, AtomicKind, Record, SyncKind};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::blocks::{Blocks, ScopeFinder};
 use crate::calls::Calls;
@@ -16,6 +17,64 @@ pub(crate) struct Survey {
     pub(crate) scopes: FxHashSet<(u32, u64)>,
     /// Semaphores that somebody tried to take in vain.
     pub(crate) tried: FxHashSet<(RegionId, u64)>,
+    /// How channels are used.
+    pub(crate) channels: FxHashMap<u64, ChannelUse>,
+}
+
+/// How a channel is used in a run.
+#[derive(Default)]
+pub(crate) struct ChannelUse {
+    /// How often something is sent.
+    pub(crate) messages: u64,
+    pub(crate) senders: Users,
+    /// Those who take something out.
+    pub(crate) takers: Users,
+    /// Those who take something out or look.
+    pub(crate) lookers: Users,
+}
+
+/// Threads that do something, as far as it matters.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Users {
+    #[default]
+    None,
+    One(u32),
+    Many,
+}
+
+impl Users {
+    fn add(&mut self, thread: u32) {
+        *self = match *self {
+            Users::None => Users::One(thread),
+            Users::One(before) if before == thread => *self,
+            _ => Users::Many,
+        };
+    }
+}
+
+impl ChannelUse {
+    fn take(&mut self, thread: u32, kind: SyncKind) {
+        match kind {
+            SyncKind::Sent => {
+                self.messages += 1;
+                self.senders.add(thread);
+            }
+            SyncKind::Received => {
+                self.takers.add(thread);
+                self.lookers.add(thread);
+            }
+            SyncKind::Looked => self.lookers.add(thread),
+            _ => {}
+        }
+    }
+
+    /// Whether it orders anything: somebody sends, and another thread receives or looks.
+    pub(crate) fn orders(&self) -> bool {
+        let (sends, looks) = (self.senders, self.lookers);
+        sends != Users::None
+            && looks != Users::None
+            && (sends == Users::Many || looks == Users::Many || sends != looks)
+    }
 }
 
 impl Survey {
@@ -25,10 +84,12 @@ impl Survey {
             granules: Granules::default(),
             scopes: blocks.locks.then(ScopeFinder::default),
             tried: FxHashSet::default(),
+            channels: FxHashMap::default(),
         };
         source.for_each(calls, &mut surveyor);
-        let scopes = surveyor.scopes.map(ScopeFinder::finish).unwrap_or_default();
-        Survey { granules: surveyor.granules, scopes, tried: surveyor.tried }
+        let Surveyor { granules, scopes, tried, channels, .. } = surveyor;
+        let scopes = scopes.map(ScopeFinder::finish).unwrap_or_default();
+        Survey { granules, scopes, tried, channels }
     }
 }
 
@@ -39,6 +100,7 @@ struct Surveyor {
     /// If lock scopes are blocks.
     scopes: Option<ScopeFinder>,
     tried: FxHashSet<(RegionId, u64)>,
+    channels: FxHashMap<u64, ChannelUse>,
 }
 
 impl Sink<'_> for Surveyor {
@@ -59,6 +121,11 @@ impl Sink<'_> for Surveyor {
         }
         if let Record::Sync { kind: SyncKind::DownFailed, object, .. } = entry.record {
             self.tried.insert((self.regions.of(object), object));
+        }
+        if let Record::Sync { kind, object, .. } = entry.record
+            && Channel::of(object).is_some()
+        {
+            self.channels.entry(object).or_default().take(entry.thread, kind);
         }
         if let Some(scopes) = &mut self.scopes {
             scopes.take(entry);

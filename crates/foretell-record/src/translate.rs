@@ -9,12 +9,15 @@
 //! - A read whose value no recorded write explains makes its variable opaque.
 //! - A thread whose last event observes something ends with a `post` of a semaphore of its own:
 //!   without it the thread could be joined after that last read went differently.
+//! - What goes from thread to thread through the kernel (pipes, sockets, signals, files) is read and written as
+//!   variables of its own (see `channels`).
 //! - A try to take a semaphore that failed is a read of a variable of its own, the semaphore's count (see `counts`).
 //!
 //! The result is always legal: what is not (a log made in parallel mode may be out of order) is
 //! dropped, and said.
 
 mod along;
+mod channels;
 mod counts;
 mod known;
 
@@ -183,6 +186,7 @@ struct Translation<'a> {
     /// The counts of those that were tried in vain.
     counts: FxHashMap<SemId, VarId>,
     barriers: FxHashMap<(RegionId, u64), BarrierId>,
+    channels: channels::Channels,
     threads: Vec<Option<ThreadId>>,
     sites: Sites,
     depths: Depths,
@@ -223,6 +227,7 @@ impl<'a> Translation<'a> {
             semaphores: FxHashMap::default(),
             counts: FxHashMap::default(),
             barriers: FxHashMap::default(),
+            channels: channels::Channels::default(),
             threads: Vec::new(),
             sites: Sites::default(),
             depths: Depths::default(),
@@ -458,6 +463,10 @@ impl<'a> Translation<'a> {
             }
             SyncKind::DownFailed => return self.tried_in_vain(at, object),
             SyncKind::Init | SyncKind::Destroy => return,
+            SyncKind::SystemCall => return self.system_call(at),
+            SyncKind::Sent | SyncKind::Received | SyncKind::Looked | SyncKind::Unsure => {
+                return self.channel(at, kind, object, other);
+            }
         };
         if let EventKind::Post { .. } = event {
             self.count_changes(at, object, 1);

@@ -27,6 +27,7 @@
 //!
 //! Linux, x86-64, little endian.
 
+pub mod channel;
 mod reader;
 mod record;
 mod schedule;

@@ -27,6 +27,8 @@ macro_rules! byte_enum {
     };
 }
 
+pub(crate) use byte_enum;
+
 byte_enum!(
     /// Plain access.
     AccessKind {
@@ -99,8 +101,47 @@ byte_enum!(
         Init = 18,
         /// It ends. Not counted.
         Destroy = 19,
+        /// A call of the system that may pass something on, see [`crate::channel`]: what it did follows, where
+        /// it happened.
+        SystemCall = 20,
+        /// The thread has sent `other` bytes (see [`crate::channel::sent`]) through channel `object`. Not counted.
+        Sent = 21,
+        /// It has received `other` bytes from there (see [`crate::channel::received`]). Not counted.
+        Received = 22,
+        /// It has looked there and found something, or nothing (see [`crate::channel::looked`]). Not counted.
+        Looked = 23,
+        /// Something else than recorded may have been sent through channel `object`. Not counted.
+        Unsure = 24,
     }
 );
+
+impl SyncKind {
+    /// Whether it is a step of its thread.
+    pub fn counted(self) -> bool {
+        use SyncKind::*;
+        !matches!(self, SemInit | BarrierInit | Init | Destroy | Sent | Received | Looked | Unsure)
+    }
+
+    /// The kind a schedule's step names it by; `None` when it is not counted.
+    pub fn step(self) -> Option<Kind> {
+        Some(match self {
+            SyncKind::Lock | SyncKind::TryFailed => Kind::Lock,
+            SyncKind::ReadLock | SyncKind::TryReadFailed => Kind::ReadLock,
+            SyncKind::Unlock | SyncKind::ReadUnlock => Kind::Unlock,
+            SyncKind::Wait => Kind::Wait,
+            SyncKind::Woken => Kind::Woken,
+            SyncKind::TimedOut => Kind::TimedOut,
+            SyncKind::Signal => Kind::Signal,
+            SyncKind::Broadcast => Kind::Broadcast,
+            SyncKind::Post => Kind::Post,
+            SyncKind::Down | SyncKind::DownFailed => Kind::Down,
+            SyncKind::Arrive => Kind::Arrive,
+            SyncKind::Leave => Kind::Leave,
+            SyncKind::SystemCall => Kind::SystemCall,
+            _ => return None,
+        })
+    }
+}
 
 byte_enum!(
     /// What a counted step is, as the runtime knows it before the step has run. A schedule is
@@ -150,6 +191,8 @@ byte_enum!(
         MarkEnd = 20,
         /// Memory given back.
         Free = 21,
+        /// A call of the system that may pass something on.
+        SystemCall = 22,
     }
 );
 
@@ -527,10 +570,7 @@ impl Record<'_> {
             | Record::MarkBegin { .. }
             | Record::MarkEnd { .. } => true,
             Record::Free { counted, .. } => *counted,
-            Record::Sync { kind, .. } => !matches!(
-                kind,
-                SyncKind::SemInit | SyncKind::BarrierInit | SyncKind::Init | SyncKind::Destroy
-            ),
+            Record::Sync { kind, .. } => kind.counted(),
             _ => false,
         }
     }
@@ -552,23 +592,7 @@ impl Record<'_> {
             Record::MarkBegin { .. } => Kind::MarkBegin,
             Record::MarkEnd { .. } => Kind::MarkEnd,
             Record::Free { counted: true, .. } => Kind::Free,
-            Record::Sync { kind, .. } => match kind {
-                SyncKind::Lock | SyncKind::TryFailed => Kind::Lock,
-                SyncKind::ReadLock | SyncKind::TryReadFailed => Kind::ReadLock,
-                SyncKind::Unlock | SyncKind::ReadUnlock => Kind::Unlock,
-                SyncKind::Wait => Kind::Wait,
-                SyncKind::Woken => Kind::Woken,
-                SyncKind::TimedOut => Kind::TimedOut,
-                SyncKind::Signal => Kind::Signal,
-                SyncKind::Broadcast => Kind::Broadcast,
-                SyncKind::Post => Kind::Post,
-                SyncKind::Down | SyncKind::DownFailed => Kind::Down,
-                SyncKind::Arrive => Kind::Arrive,
-                SyncKind::Leave => Kind::Leave,
-                SyncKind::SemInit | SyncKind::BarrierInit | SyncKind::Init | SyncKind::Destroy => {
-                    return None;
-                }
-            },
+            Record::Sync { kind, .. } => return kind.step(),
             _ => return None,
         })
     }

@@ -33,7 +33,7 @@
 /// First bytes of a log.
 pub const MAGIC: [u8; 8] = *b"FTLRAW\x00\x01";
 /// Version of the layout.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 /// Length of the header page.
 pub const HEADER_LEN: usize = 4096;
 /// Length of a chunk.

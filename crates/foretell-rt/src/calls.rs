@@ -2,14 +2,15 @@
 //!
 //! A call that would not block right now (the descriptor is ready) is made with the baton: most
 //! programs write their output in this way, and the order stays the seed's. What may block goes
-//! outside. What a call reads or writes of the program's memory is recorded after it.
+//! outside. What a call reads or writes of the program's memory is recorded after it, and what it passes on
+//! to other threads through the kernel (see `transfer`).
 
-use crate::access::range;
+use crate::channels::{self, Address};
 use crate::entry::{checked, enter, entries, entries7, leave, plain_entries};
-use crate::outside;
+use crate::interests;
 use crate::real::real;
 use crate::sys;
-use crate::thread::Thread;
+use crate::transfer::{self, Call, Transfer};
 use foretell_rt_format::AccessKind;
 use libc::{POLLIN, POLLOUT};
 use std::ffi::c_int;
@@ -69,6 +70,19 @@ fn arrived(fd: usize, flags: usize) -> bool {
     int(flags) & libc::MSG_WAITALL == 0 && ready(int(fd), POLLIN)
 }
 
+/// What a close passes on: whoever reads from the other end learns that nothing more comes.
+fn leaves(fd: c_int) -> Transfer {
+    // SAFETY: asks for flags.
+    let flags =
+        unsafe { sys::call(libc::SYS_fcntl, [fd as usize, libc::F_GETFL as usize, 0, 0, 0, 0]) };
+    let writes = flags >= 0 && flags as c_int & libc::O_ACCMODE != libc::O_RDONLY;
+    if writes && matches!(file_type(fd, 0), libc::S_IFIFO | libc::S_IFSOCK) {
+        Transfer::Out { fd, bytes: 0 }
+    } else {
+        Transfer::Leave
+    }
+}
+
 unsafe fn parts<'a>(iov: usize, n: usize) -> &'a [libc::iovec] {
     // SAFETY: the program's own list; a bad one the kernel refuses.
     unsafe { std::slice::from_raw_parts(iov as *const libc::iovec, n.min(1024)) }
@@ -89,39 +103,11 @@ unsafe fn file_fd(file: usize) -> c_int {
     unsafe { libc::fileno(file as *mut libc::FILE) }
 }
 
-/// What a call has done to the program's memory.
-struct Effect {
-    t: *mut Thread,
-    pc: usize,
-}
-
-impl Effect {
-    unsafe fn writes(&self, addr: usize, n: usize) {
-        // SAFETY: the call has written there.
-        unsafe { range(self.t, AccessKind::Write, addr, n, self.pc, None) }
-    }
-
-    unsafe fn reads(&self, addr: usize, n: usize) {
-        // SAFETY: the call has read there.
-        unsafe { range(self.t, AccessKind::Read, addr, n, self.pc, None) }
-    }
-
-    /// The first `total` bytes of the parts.
-    unsafe fn of_parts(&self, kind: AccessKind, parts: &[libc::iovec], mut total: usize) {
-        for part in parts {
-            let n = part.iov_len.min(total);
-            total -= n;
-            // SAFETY: the call has used the part.
-            unsafe { range(self.t, kind, part.iov_base as usize, n, self.pc, None) };
-        }
-    }
-}
-
-/// Functions that may block: what tells that they will not, and what they did when they return more
-/// than zero.
+/// Functions that may block: what tells that they will not, what they pass on, and what they did to memory
+/// when they return more than zero.
 macro_rules! blocking {
     ($($imp:ident = $name:ident ( $($arg:ident),* ) if $at_once:expr
-       $(, then |$e:ident, $n:ident| $effect:expr)?;)*) => {$(
+       $(, via $transfer:expr)? $(, then |$e:ident, $n:ident| $effect:expr)?;)*) => {$(
         unsafe extern "C-unwind" fn $imp($($arg: usize,)* pc: usize) -> isize {
             // SAFETY: as the program's own call. Results of `int` are extended by the caller.
             unsafe {
@@ -130,17 +116,16 @@ macro_rules! blocking {
                 if t.is_null() {
                     return real();
                 }
-                let r = if $at_once {
-                    real()
-                } else {
-                    outside::call(t, stringify!($name), pc, &real)
+                let transfer = [$($transfer)?].into_iter().next().unwrap_or(Transfer::Nothing);
+                let at_once = || $at_once;
+                let effect = |_e: &transfer::Effect, _n: usize| {
+                    $(let ($e, $n) = (_e, _n); $effect)?
                 };
-                $(if r > 0 {
-                    let errno = *libc::__errno_location();
-                    let ($e, $n) = (Effect { t, pc }, r as usize);
-                    $effect;
-                    *libc::__errno_location() = errno;
-                })?
+                let call = Call {
+                    t, name: stringify!($name), pc, transfer,
+                    at_once: &at_once, real: &real, effect: &effect,
+                };
+                let r = call.perform();
                 leave(t);
                 r
             }
@@ -151,69 +136,107 @@ macro_rules! blocking {
 use AccessKind::{Read, Write};
 
 blocking! {
-    read_fn = read(fd, buf, n) if ready(int(fd), POLLIN), then |e, r| e.writes(buf, r);
-    recv_fn = recv(fd, buf, n, flags) if arrived(fd, flags), then |e, r| e.writes(buf, r);
+    read_fn = read(fd, buf, n) if ready(int(fd), POLLIN),
+        via Transfer::In { fd: int(fd), bytes: n }, then |e, r| e.writes(buf, r);
+    recv_fn = recv(fd, buf, n, flags) if arrived(fd, flags),
+        via Transfer::incoming(int(fd), n, int(flags)), then |e, r| e.writes(buf, r);
     recvfrom_fn = recvfrom(fd, buf, n, flags, from, len) if arrived(fd, flags),
+        via Transfer::incoming(int(fd), n, int(flags)),
         then |e, r| e.writes(buf, r);
-    pread_fn = pread(fd, buf, n, at) if ready(int(fd), POLLIN), then |e, r| e.writes(buf, r);
-    pread64_fn = pread64(fd, buf, n, at) if ready(int(fd), POLLIN), then |e, r| e.writes(buf, r);
+    pread_fn = pread(fd, buf, n, at) if ready(int(fd), POLLIN),
+        via Transfer::In { fd: int(fd), bytes: n }, then |e, r| e.writes(buf, r);
+    pread64_fn = pread64(fd, buf, n, at) if ready(int(fd), POLLIN),
+        via Transfer::In { fd: int(fd), bytes: n }, then |e, r| e.writes(buf, r);
     readv_fn = readv(fd, iov, n) if ready(int(fd), POLLIN),
+        via Transfer::In { fd: int(fd), bytes: total(iov, n) },
         then |e, r| e.of_parts(Write, parts(iov, n), r);
     preadv_fn = preadv(fd, iov, n, at) if ready(int(fd), POLLIN),
+        via Transfer::In { fd: int(fd), bytes: total(iov, n) },
         then |e, r| e.of_parts(Write, parts(iov, n), r);
     preadv64_fn = preadv64(fd, iov, n, at) if ready(int(fd), POLLIN),
+        via Transfer::In { fd: int(fd), bytes: total(iov, n) },
         then |e, r| e.of_parts(Write, parts(iov, n), r);
     recvmsg_fn = recvmsg(fd, msg, flags) if arrived(fd, flags),
+        via Transfer::incoming(int(fd), usize::MAX, int(flags)),
         then |e, r| e.of_parts(Write, parts(message(msg).msg_iov as usize,
             message(msg).msg_iovlen), r);
-    recvmmsg_fn = recvmmsg(fd, msgs, n, flags, timeout) if false;
-    write_fn = write(fd, buf, n) if room_for(int(fd), n), then |e, r| e.reads(buf, r);
-    send_fn = send(fd, buf, n, flags) if room_for(int(fd), n), then |e, r| e.reads(buf, r);
+    recvmmsg_fn = recvmmsg(fd, msgs, n, flags, timeout) if false,
+        via Transfer::incoming(int(fd), usize::MAX, int(flags));
+    write_fn = write(fd, buf, n) if room_for(int(fd), n),
+        via Transfer::Out { fd: int(fd), bytes: n }, then |e, r| e.reads(buf, r);
+    send_fn = send(fd, buf, n, flags) if room_for(int(fd), n),
+        via Transfer::Out { fd: int(fd), bytes: n }, then |e, r| e.reads(buf, r);
     sendto_fn = sendto(fd, buf, n, flags, to, len) if room_for(int(fd), n),
+        via Transfer::outgoing(int(fd), n, to, len),
         then |e, r| e.reads(buf, r);
-    pwrite_fn = pwrite(fd, buf, n, at) if room_for(int(fd), n), then |e, r| e.reads(buf, r);
-    pwrite64_fn = pwrite64(fd, buf, n, at) if room_for(int(fd), n), then |e, r| e.reads(buf, r);
+    pwrite_fn = pwrite(fd, buf, n, at) if room_for(int(fd), n),
+        via Transfer::Out { fd: int(fd), bytes: n }, then |e, r| e.reads(buf, r);
+    pwrite64_fn = pwrite64(fd, buf, n, at) if room_for(int(fd), n),
+        via Transfer::Out { fd: int(fd), bytes: n }, then |e, r| e.reads(buf, r);
     writev_fn = writev(fd, iov, n) if room_for(int(fd), total(iov, n)),
+        via Transfer::Out { fd: int(fd), bytes: total(iov, n) },
         then |e, r| e.of_parts(Read, parts(iov, n), r);
     pwritev_fn = pwritev(fd, iov, n, at) if room_for(int(fd), total(iov, n)),
+        via Transfer::Out { fd: int(fd), bytes: total(iov, n) },
         then |e, r| e.of_parts(Read, parts(iov, n), r);
     pwritev64_fn = pwritev64(fd, iov, n, at) if room_for(int(fd), total(iov, n)),
+        via Transfer::Out { fd: int(fd), bytes: total(iov, n) },
         then |e, r| e.of_parts(Read, parts(iov, n), r);
     sendmsg_fn = sendmsg(fd, msg, flags)
         if room_for(int(fd), total(message(msg).msg_iov as usize, message(msg).msg_iovlen)),
+        via Transfer::outgoing(int(fd),
+            total(message(msg).msg_iov as usize, message(msg).msg_iovlen),
+            message(msg).msg_name as usize, message(msg).msg_namelen as usize),
         then |e, r| e.of_parts(Read, parts(message(msg).msg_iov as usize,
             message(msg).msg_iovlen), r);
-    sendmmsg_fn = sendmmsg(fd, msgs, n, flags) if false;
-    sendfile_fn = sendfile(out, from, at, n) if room_for(int(out), n);
-    sendfile64_fn = sendfile64(out, from, at, n) if room_for(int(out), n);
-    splice_fn = splice(from, from_at, to, to_at, n, flags) if false;
-    accept_fn = accept(fd, addr, len) if ready(int(fd), POLLIN);
-    accept4_fn = accept4(fd, addr, len, flags) if ready(int(fd), POLLIN);
-    connect_fn = connect(fd, addr, len) if false;
+    sendmmsg_fn = sendmmsg(fd, msgs, n, flags) if false,
+        via Transfer::Out { fd: int(fd), bytes: 0 };
+    sendfile_fn = sendfile(out, from, at, n) if room_for(int(out), n),
+        via Transfer::Through { from: int(from), to: int(out) };
+    sendfile64_fn = sendfile64(out, from, at, n) if room_for(int(out), n),
+        via Transfer::Through { from: int(from), to: int(out) };
+    splice_fn = splice(from, from_at, to, to_at, n, flags) if false,
+        via Transfer::Through { from: int(from), to: int(to) };
+    accept_fn = accept(fd, addr, len) if ready(int(fd), POLLIN),
+        via Transfer::Accept { fd: int(fd) };
+    accept4_fn = accept4(fd, addr, len, flags) if ready(int(fd), POLLIN),
+        via Transfer::Accept { fd: int(fd) };
+    connect_fn = connect(fd, addr, len) if false,
+        via Transfer::Connect { address: Address::given(addr, len) };
     open_fn = open(path, flags, mode) if opens_at_once(libc::AT_FDCWD, path, flags);
     open64_fn = open64(path, flags, mode) if opens_at_once(libc::AT_FDCWD, path, flags);
     openat_fn = openat(dir, path, flags, mode) if opens_at_once(int(dir), path, flags);
     openat64_fn = openat64(dir, path, flags, mode) if opens_at_once(int(dir), path, flags);
     fopen_fn = fopen(path, mode) if opens_at_once(libc::AT_FDCWD, path, 0);
     fopen64_fn = fopen64(path, mode) if opens_at_once(libc::AT_FDCWD, path, 0);
-    poll_fn = poll(fds, n, timeout) if int(timeout) == 0 || ready_any(fds, n);
-    ppoll_fn = ppoll(fds, n, timeout, mask) if mask == 0 && ready_any(fds, n);
-    select_fn = select(n, r, w, e, timeout) if false;
-    pselect_fn = pselect(n, r, w, e, timeout, mask) if false;
+    poll_fn = poll(fds, n, timeout) if int(timeout) == 0 || ready_any(fds, n),
+        via Transfer::Poll { fds, n };
+    ppoll_fn = ppoll(fds, n, timeout, mask) if mask == 0 && ready_any(fds, n),
+        via Transfer::Poll { fds, n };
+    select_fn = select(n, r, w, e, timeout) if false,
+        via Transfer::select(n, r);
+    pselect_fn = pselect(n, r, w, e, timeout, mask) if false,
+        via Transfer::select(n, r);
     epoll_wait_fn = epoll_wait(fd, events, n, timeout) if int(timeout) == 0
-        || ready(int(fd), POLLIN);
-    epoll_pwait_fn = epoll_pwait(fd, events, n, timeout, mask) if int(timeout) == 0;
-    epoll_pwait2_fn = epoll_pwait2(fd, events, n, timeout, mask) if false;
+        || ready(int(fd), POLLIN),
+        via Transfer::Epoll { fd: int(fd), events, n };
+    epoll_pwait_fn = epoll_pwait(fd, events, n, timeout, mask) if int(timeout) == 0,
+        via Transfer::Epoll { fd: int(fd), events, n };
+    epoll_pwait2_fn = epoll_pwait2(fd, events, n, timeout, mask) if false,
+        via Transfer::Epoll { fd: int(fd), events, n };
     wait_fn = wait(status) if false;
     waitpid_fn = waitpid(pid, status, options) if int(options) & libc::WNOHANG != 0;
     wait3_fn = wait3(status, options, usage) if int(options) & libc::WNOHANG != 0;
     wait4_fn = wait4(pid, status, options, usage) if int(options) & libc::WNOHANG != 0;
     waitid_fn = waitid(kind, id, info, options) if int(options) & libc::WNOHANG != 0;
     pause_fn = pause() if false;
-    sigwait_fn = sigwait(set, sig) if false;
+    sigwait_fn = sigwait(set, sig) if false,
+        via Transfer::SignalIn { at: sig };
     sigsuspend_fn = sigsuspend(set) if false;
-    sigwaitinfo_fn = sigwaitinfo(set, info) if false;
-    sigtimedwait_fn = sigtimedwait(set, info, timeout) if false;
+    sigwaitinfo_fn = sigwaitinfo(set, info) if false,
+        via Transfer::SignalIn { at: 0 };
+    sigtimedwait_fn = sigtimedwait(set, info, timeout) if false,
+        via Transfer::SignalIn { at: 0 };
     system_fn = system(command) if false;
     pclose_fn = pclose(file) if false;
     flock_fn = flock(fd, op) if int(op) & libc::LOCK_NB != 0;
@@ -225,15 +248,23 @@ blocking! {
     msgrcv_fn = msgrcv(id, msg, n, kind, flags) if int(flags) & libc::IPC_NOWAIT != 0;
     msgsnd_fn = msgsnd(id, msg, n, flags) if int(flags) & libc::IPC_NOWAIT != 0;
     mq_receive_fn = mq_receive(q, msg, n, prio) if ready(int(q), POLLIN),
+        via Transfer::In { fd: int(q), bytes: n },
         then |e, r| e.writes(msg, r);
-    mq_send_fn = mq_send(q, msg, n, prio) if ready(int(q), POLLOUT);
+    mq_send_fn = mq_send(q, msg, n, prio) if ready(int(q), POLLOUT),
+        via Transfer::Out { fd: int(q), bytes: n };
     mq_timedreceive_fn = mq_timedreceive(q, msg, n, prio, at) if ready(int(q), POLLIN),
+        via Transfer::In { fd: int(q), bytes: n },
         then |e, r| e.writes(msg, r);
-    mq_timedsend_fn = mq_timedsend(q, msg, n, prio, at) if ready(int(q), POLLOUT);
+    mq_timedsend_fn = mq_timedsend(q, msg, n, prio, at) if ready(int(q), POLLOUT),
+        via Transfer::Out { fd: int(q), bytes: n };
     getaddrinfo_fn = getaddrinfo(node, service, hints, out) if false;
     tcdrain_fn = tcdrain(fd) if false;
     fsync_fn = fsync(fd) if true;
     fdatasync_fn = fdatasync(fd) if true;
+    eventfd_write_fn = eventfd_write(fd, value) if ready(int(fd), POLLOUT),
+        via Transfer::Out { fd: int(fd), bytes: 0 };
+    shutdown_fn = shutdown(fd, how) if true, via Transfer::Out { fd: int(fd), bytes: 0 };
+    close_fn = close(fd) if { interests::forget(int(fd)); true }, via leaves(int(fd));
     fgets_fn = fgets(buf, n, file) if settled(file_fd(file)),
         then |e, r| e.writes(r, crate::strings::whole(r, n));
     fgetc_fn = fgetc(file) if settled(file_fd(file));
@@ -266,7 +297,52 @@ checked! {
         => ppoll_fn(fds, n, timeout, mask, pc);
 }
 
+/// What the C library does, seen.
+unsafe extern "C-unwind" fn eventfd_read_fn(fd: usize, value: usize, pc: usize) -> c_int {
+    // SAFETY: as the program's own call.
+    unsafe { if read_fn(fd, value, 8, pc) == 8 { 0 } else { -1 } }
+}
+
+/// Sockets that are made in pairs know each other.
+unsafe extern "C-unwind" fn socketpair_fn(
+    domain: c_int,
+    kind: c_int,
+    protocol: c_int,
+    pair: *mut c_int,
+) -> c_int {
+    // SAFETY: as the program's own call, which has written both descriptors if it succeeds.
+    unsafe {
+        let r = real!(socketpair(domain: c_int, kind: c_int, protocol: c_int, pair: *mut c_int) -> c_int);
+        if r == 0 && !crate::tls::get().is_null() {
+            channels::pair(*pair, *pair.add(1));
+        }
+        r
+    }
+}
+
+unsafe extern "C-unwind" fn epoll_ctl_fn(
+    epoll: c_int,
+    op: c_int,
+    fd: c_int,
+    event: *mut libc::epoll_event,
+) -> c_int {
+    // SAFETY: as the program's own call.
+    unsafe {
+        let r = real!(epoll_ctl(epoll: c_int, op: c_int, fd: c_int, event: *mut libc::epoll_event)
+            -> c_int);
+        if r == 0 && !crate::tls::get().is_null() {
+            let event = (!event.is_null()).then(|| event.read_unaligned());
+            interests::change(epoll, op, fd, event);
+        }
+        r
+    }
+}
+
 entries! {
+    eventfd_read => eventfd_read_fn, "rdx";
+    eventfd_write => eventfd_write_fn, "rdx";
+    shutdown => shutdown_fn, "rdx";
+    close => close_fn, "rsi";
     read => read_fn, "rcx";
     recv => recv_fn, "r8";
     pread => pread_fn, "r8";
@@ -370,4 +446,6 @@ unsafe extern "C-unwind" fn recvfrom_chk_plain(
 
 plain_entries! {
     __recvfrom_chk => recvfrom_chk_plain;
+    socketpair => socketpair_fn;
+    epoll_ctl => epoll_ctl_fn;
 }

@@ -1,5 +1,9 @@
-//! Futexes: the standard library of Rust, `std::atomic::wait` of C++ and others go straight to the
-//! system call.
+//! System calls made by hand. Futexes: the standard library of Rust, `std::atomic::wait` of C++ and others go
+//! straight to the system call.
+//!
+//! The waiters of a private futex are the runtime's; a request to move waiters to another word wakes them,
+//! as the kernel may do at any time. Other calls that block hand the baton over; what they pass
+//! on to other threads is not recorded.
 
 use crate::entry::{leave, plain_entries};
 use crate::outside;
@@ -28,11 +32,11 @@ unsafe extern "C-unwind" fn syscall_fn(
                 -> c_long)
         };
         if nr != libc::SYS_futex {
-            return plain();
+            return other_call(nr, &plain);
         }
         let op = (b as c_int) & 0x7f;
         let wait = op == libc::FUTEX_WAIT || op == libc::FUTEX_WAIT_BITSET;
-        let wake = op == libc::FUTEX_WAKE || op == libc::FUTEX_WAKE_BITSET;
+        let wakes = op == libc::FUTEX_WAKE || op == libc::FUTEX_WAKE_BITSET;
         let private = b as c_int & libc::FUTEX_PRIVATE_FLAG != 0;
         let t = modelled();
         if t.is_null() {
@@ -40,17 +44,83 @@ unsafe extern "C-unwind" fn syscall_fn(
         }
         let r = if wait && private {
             futex_wait(t, a, b as c_int, c as u32, d as *const timespec)
-        } else if wake && private {
-            wake_waiters(&[WaitingFor::Futex], a, c) as c_long
-        } else if wait {
+        } else if wakes && private {
+            wake(a, c)
+        } else if private && matches!(op, libc::FUTEX_REQUEUE | libc::FUTEX_CMP_REQUEUE) {
+            requeue(op, a, c, d, f)
+        } else if private && op == libc::FUTEX_WAKE_OP {
+            let woken = plain();
+            if woken < 0 { woken } else { woken + wake(a, c) + wake(e, d) }
+        } else if wait || matches!(op, libc::FUTEX_LOCK_PI | libc::FUTEX_WAIT_REQUEUE_PI) {
             outside::call(t, "futex", 0, &plain)
         } else {
             plain()
         };
         leave(t);
-        if (-4095..0).contains(&r) && (wait && private) {
+        let ours = wait || matches!(op, libc::FUTEX_REQUEUE | libc::FUTEX_CMP_REQUEUE);
+        if (-4095..0).contains(&r) && ours && private {
             return c_long::from(errno_result(-r as c_int));
         }
+        r
+    }
+}
+
+unsafe fn wake(word: usize, most: usize) -> c_long {
+    // SAFETY: the calling thread holds the baton.
+    unsafe { wake_waiters(&[WaitingFor::Futex], word, most) as c_long }
+}
+
+/// Those who would have been moved are woken, and see for themselves.
+unsafe fn requeue(op: c_int, word: usize, most: usize, moved: usize, expected: usize) -> c_long {
+    // SAFETY: the program's own word.
+    unsafe {
+        if op == libc::FUTEX_CMP_REQUEUE && *(word as *const u32) != expected as u32 {
+            return -c_long::from(libc::EAGAIN);
+        }
+        wake(word, most.saturating_add(moved))
+    }
+}
+
+/// System calls that may block, and the names they are known by.
+const BLOCKING: &[(c_long, &str)] = &[
+    (libc::SYS_read, "read"),
+    (libc::SYS_write, "write"),
+    (libc::SYS_readv, "readv"),
+    (libc::SYS_writev, "writev"),
+    (libc::SYS_recvfrom, "recvfrom"),
+    (libc::SYS_sendto, "sendto"),
+    (libc::SYS_recvmsg, "recvmsg"),
+    (libc::SYS_sendmsg, "sendmsg"),
+    (libc::SYS_accept, "accept"),
+    (libc::SYS_accept4, "accept4"),
+    (libc::SYS_connect, "connect"),
+    (libc::SYS_poll, "poll"),
+    (libc::SYS_ppoll, "ppoll"),
+    (libc::SYS_select, "select"),
+    (libc::SYS_pselect6, "pselect"),
+    (libc::SYS_epoll_wait, "epoll_wait"),
+    (libc::SYS_epoll_pwait, "epoll_pwait"),
+    (libc::SYS_wait4, "wait4"),
+    (libc::SYS_waitid, "waitid"),
+    (libc::SYS_pause, "pause"),
+    (libc::SYS_rt_sigtimedwait, "sigtimedwait"),
+    (libc::SYS_nanosleep, "nanosleep"),
+    (libc::SYS_clock_nanosleep, "clock_nanosleep"),
+    (libc::SYS_io_uring_enter, "io_uring_enter"),
+];
+
+unsafe fn other_call(nr: c_long, plain: &dyn Fn() -> c_long) -> c_long {
+    let Some(&(_, name)) = BLOCKING.iter().find(|(blocking, _)| *blocking == nr) else {
+        return plain();
+    };
+    // SAFETY: as the program's own call.
+    unsafe {
+        let t = modelled();
+        if t.is_null() {
+            return plain();
+        }
+        let r = outside::call(t, name, 0, plain);
+        leave(t);
         r
     }
 }

@@ -20,9 +20,11 @@ mod arena;
 mod atomics;
 mod calls;
 mod cancel;
+mod channels;
 mod entry;
 mod futex;
 mod init;
+mod interests;
 mod lock;
 mod log;
 mod marks;
@@ -43,6 +45,7 @@ mod thread;
 mod time;
 mod tls;
 mod trail;
+mod transfer;
 mod watchdog;
 
 #[global_allocator]

@@ -9,6 +9,7 @@ use crate::outside;
 use crate::real::real;
 use crate::sched::{self, Deadline, Waiting, block, step};
 use crate::sync::until;
+use crate::sys;
 use crate::thread::{self, State, Thread, Wake};
 use foretell_rt_format::{Kind, Record, WaitingFor};
 use libc::{pthread_t, timespec};
@@ -52,6 +53,7 @@ unsafe extern "C-unwind" fn trampoline(p: *mut c_void) -> *mut c_void {
     // SAFETY: the creator passes the new thread's state.
     unsafe {
         crate::tls::set(t);
+        set_mask((*t).mask);
         if !(*t).parallel {
             sched::wait_turn(t);
         } else {
@@ -72,6 +74,33 @@ unsafe extern "C-unwind" fn trampoline(p: *mut c_void) -> *mut c_void {
 
 unsafe extern "C" {
     fn pthread_attr_getdetachstate(attr: *const libc::pthread_attr_t, state: *mut c_int) -> c_int;
+    fn pthread_attr_getsigmask_np(
+        attr: *const libc::pthread_attr_t,
+        mask: *mut libc::sigset_t,
+    ) -> c_int;
+}
+
+/// Sets the calling thread's mask of signals; the one before.
+unsafe fn set_mask(mask: u64) -> u64 {
+    let mut old = 0u64;
+    let (new, old_at) = (&raw const mask as usize, &raw mut old as usize);
+    // SAFETY: both are as long as the kernel's sets.
+    unsafe {
+        sys::call(libc::SYS_rt_sigprocmask, [libc::SIG_SETMASK as usize, new, old_at, 8, 0, 0]);
+    }
+    old
+}
+
+/// The mask that a thread with these attributes begins with.
+unsafe fn first_mask(attr: *const libc::pthread_attr_t, parent: u64) -> u64 {
+    // SAFETY: all zeroes is a valid set, and the first word of one is the kernel's.
+    unsafe {
+        let mut own: libc::sigset_t = std::mem::zeroed();
+        if attr.is_null() || pthread_attr_getsigmask_np(attr, &mut own) != 0 {
+            return parent;
+        }
+        (&raw const own).cast::<u64>().read()
+    }
 }
 
 type Start = unsafe extern "C-unwind" fn(*mut c_void) -> *mut c_void;
@@ -99,8 +128,12 @@ unsafe fn spawn(
         let argument: *mut c_void = child.cast();
         let mut made: pthread_t = 0;
         let out = &raw mut made;
+        // Nobody knows the thread yet: a signal must not run a handler in it before it is known.
+        let mask = set_mask(u64::MAX);
+        (*child).mask = first_mask(attr, mask);
         let r = real!(pthread_create(out: *mut pthread_t, attr: *const libc::pthread_attr_t,
             start: Start, argument: *mut c_void) -> c_int);
+        set_mask(mask);
         // The step is counted even when the creation fails; the reader sees a thread that
         // never begins.
         let (index, nth) = ((*child).index, (*t).children);

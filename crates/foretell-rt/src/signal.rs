@@ -6,12 +6,14 @@
 //! action does its work: the exit status is the program's own.
 
 use crate::arena;
-use crate::entry::plain_entries;
+use crate::entry::{enter, entries, leave, plain_entries};
 use crate::real::real;
 use crate::sched;
 use crate::sys;
 use crate::thread::{self, KeptSignal, SIGNALS, State, Thread};
+use crate::transfer;
 use foretell_rt_format::Record;
+use foretell_rt_format::channel::Channel;
 use std::arch::asm;
 use std::ffi::{c_int, c_void};
 use std::mem::zeroed;
@@ -215,6 +217,7 @@ unsafe fn handle(
         // The access under way comes after the handler.
         let pending = thread::retract(t);
         thread::put(t, &Record::Signal { signal: n as u32, starts: true });
+        transfer::signal_received(t, n);
         // The handler may run on another stack: frames are compared anew.
         let frames = (*t).frames;
         if depth < thread::MAX_DEPTH {
@@ -337,6 +340,42 @@ unsafe fn simple_signal(n: c_int, handler: usize, flags: c_int) -> usize {
         let mut old: libc::sigaction = zeroed();
         if do_sigaction(n, &new, &mut old) != 0 { libc::SIG_ERR } else { old.sa_sigaction }
     }
+}
+
+/// Functions that send a signal: what was done before comes before the handler.
+macro_rules! sending {
+    ($($imp:ident = $name:ident ( $($arg:ident),* ; $signal:ident );)*) => {$(
+        unsafe extern "C-unwind" fn $imp($($arg: usize,)* pc: usize) -> c_int {
+            // SAFETY: as the program's own call.
+            unsafe {
+                let t = enter();
+                if !t.is_null() {
+                    transfer::call_step(t, pc);
+                    let channel = Channel::Signal.number(&[u64::from($signal as u32)]);
+                    transfer::sends(t, pc, channel, 0);
+                    leave(t);
+                }
+                real!($name($($arg: usize),*) -> c_int)
+            }
+        }
+    )*};
+}
+sending! {
+    kill_fn = kill(pid, n; n);
+    killpg_fn = killpg(group, n; n);
+    tgkill_fn = tgkill(pid, tid, n; n);
+    sigqueue_fn = sigqueue(pid, n, value; n);
+    pthread_kill_fn = pthread_kill(thread, n; n);
+    pthread_sigqueue_fn = pthread_sigqueue(thread, n, value; n);
+}
+
+entries! {
+    kill => kill_fn, "rdx";
+    killpg => killpg_fn, "rdx";
+    tgkill => tgkill_fn, "rcx";
+    sigqueue => sigqueue_fn, "rcx";
+    pthread_kill => pthread_kill_fn, "rdx";
+    pthread_sigqueue => pthread_sigqueue_fn, "rcx";
 }
 
 plain_entries! {

@@ -37,9 +37,9 @@ pub enum Class {
     Thread,
     /// Sleeping and yielding.
     Time,
-    /// Blocking calls of the system: the baton is handed over.
+    /// Calls of the system that block, or pass something on to other threads.
     Call,
-    /// Signal handlers.
+    /// Signals and their handlers.
     Signal,
     /// Fork, exec, exit, loading of libraries, mappings.
     Process,
@@ -526,11 +526,30 @@ pub const SYMBOLS: &[(Class, &[&str])] = &[
             "sendto",
             "pselect",
             "syscall",
+            "eventfd_read",
+            "eventfd_write",
+            "shutdown",
+            "close",
+            "socketpair",
+            "epoll_ctl",
         ],
     ),
     (
         Class::Signal,
-        &["sigaction", "signal", "ssignal", "bsd_signal", "sysv_signal", "__sysv_signal"],
+        &[
+            "sigaction",
+            "signal",
+            "ssignal",
+            "bsd_signal",
+            "sysv_signal",
+            "__sysv_signal",
+            "kill",
+            "killpg",
+            "tgkill",
+            "sigqueue",
+            "pthread_kill",
+            "pthread_sigqueue",
+        ],
     ),
     (
         Class::Process,

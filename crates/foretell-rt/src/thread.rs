@@ -109,6 +109,8 @@ pub(crate) struct Thread {
     pub(crate) routine: usize,
     pub(crate) argument: usize,
     pub(crate) c11: bool,
+    /// The mask of signals that it begins with.
+    pub(crate) mask: u64,
     /// Rounds of thread-local destructors that are left before the thread counts as ended.
     pub(crate) rounds: usize,
     pub(crate) kept: [KeptSignal; SIGNALS],
@@ -161,6 +163,7 @@ impl Thread {
             routine: 0,
             argument: 0,
             c11: false,
+            mask: 0,
             rounds: 0,
             kept: [KeptSignal { there: false, info: [0; 16] }; SIGNALS],
         }))

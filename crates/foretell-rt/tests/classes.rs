@@ -4,6 +4,7 @@
 mod common;
 
 use common::{Program, Run};
+use foretell_rt_format::channel::{Channel, received, sent};
 use foretell_rt_format::{AccessKind, AtomicKind, EndHow, Record, SyncKind};
 use std::collections::BTreeSet;
 
@@ -112,6 +113,35 @@ fn threads() {
     assert_eq!(run.count(named), 1);
     let ends = run.count(|r| matches!(r, Record::ThreadEnd));
     assert!(ends >= 1007, "{ends}");
+}
+
+/// Bytes that come out of a channel went in before.
+#[test]
+fn channels() {
+    let run = record("channels.c");
+    let mut level: std::collections::HashMap<u64, i64> = std::collections::HashMap::new();
+    let mut kinds = BTreeSet::new();
+    for e in run.entries() {
+        let Record::Sync { kind, object, other, .. } = e.record else { continue };
+        let Some(channel) = Channel::of(object) else { continue };
+        let level = level.entry(object).or_insert(0);
+        match kind {
+            SyncKind::Sent => *level += (other & !sent::WAITED) as i64,
+            SyncKind::Received => {
+                *level -= (other & !received::SHORT) as i64;
+                assert!(*level >= 0 || !channel.counts_bytes(), "{e:?}");
+            }
+            SyncKind::Looked => {}
+            _ => continue,
+        }
+        kinds.insert((channel.name(), kind.name()));
+    }
+    for channel in ["Pipe", "Stream", "Event", "Signal"] {
+        for kind in ["Sent", "Received"] {
+            assert!(kinds.contains(&(channel, kind)), "{channel} {kind} in {kinds:?}");
+        }
+    }
+    assert!(kinds.contains(&("Pipe", "Looked")) && kinds.contains(&("Stream", "Looked")));
 }
 
 /// Each hook by itself, in the order of the program: kind, size, place.

@@ -17,6 +17,7 @@ const RUNS: &[(&str, &[&[&str]])] = &[
     ("atomics.c", &[&[]]),
     ("blocking.c", &[&[]]),
     ("calls.c", &[&[]]),
+    ("channels.c", &[&[]]),
     ("conditions.c", &[&[]]),
     ("ends.c", &[&["_"], &["q"], &["E"]]),
     ("hooks.c", &[&[]]),

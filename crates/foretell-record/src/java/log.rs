@@ -170,23 +170,7 @@ impl Record<'_> {
             Record::Latch { .. } | Record::Permit { .. } => Kind::Down,
             Record::Fork { .. } => Kind::Create,
             Record::Join { .. } => Kind::Join,
-            Record::Sync { kind, .. } => match kind {
-                SyncKind::Lock | SyncKind::TryFailed => Kind::Lock,
-                SyncKind::ReadLock | SyncKind::TryReadFailed => Kind::ReadLock,
-                SyncKind::Unlock | SyncKind::ReadUnlock => Kind::Unlock,
-                SyncKind::Wait => Kind::Wait,
-                SyncKind::Woken => Kind::Woken,
-                SyncKind::TimedOut => Kind::TimedOut,
-                SyncKind::Signal => Kind::Signal,
-                SyncKind::Broadcast => Kind::Broadcast,
-                SyncKind::Post => Kind::Post,
-                SyncKind::Down | SyncKind::DownFailed => Kind::Down,
-                SyncKind::Arrive => Kind::Arrive,
-                SyncKind::Leave => Kind::Leave,
-                SyncKind::SemInit | SyncKind::BarrierInit | SyncKind::Init | SyncKind::Destroy => {
-                    return None;
-                }
-            },
+            Record::Sync { kind, .. } => return kind.step(),
             _ => return None,
         })
     }

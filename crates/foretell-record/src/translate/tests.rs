@@ -245,6 +245,67 @@ fn a_semaphore_that_is_tried_in_vain_has_a_count() {
     assert_eq!(steps, [true, true, false, true, false, true, true]);
 }
 
+/// A read depends on the message whose bytes it got; one that got less than it asked for comes before the next.
+#[test]
+fn messages_are_counted() {
+    use SyncKind::*;
+    use foretell_rt_format::channel::{Channel, looked, received::SHORT};
+    let (pipe, log) = (Channel::Pipe.number(&[1]), Channel::File.number(&[2]));
+    let mut w = Writer::new();
+    w.create(1).sync(1, SystemCall, 0, 0).sync(1, Looked, pipe, looked::NOTHING);
+    // Nobody reads what both write.
+    w.sync(0, Sent, log, 3).sync(1, Sent, log, 3);
+    w.sync(0, Sent, pipe, 4).sync(0, Sent, pipe, 4);
+    w.sync(1, Looked, pipe, looked::SOMETHING)
+        .sync(1, Received, pipe, 3)
+        .sync(1, Received, pipe, 2);
+    w.sync(1, Received, pipe, 3 | SHORT).sync(0, Sent, pipe, 1);
+    let t = w.translated();
+    assert!(t.repairs.is_empty());
+    assert_eq!(
+        events(&t),
+        [
+            "T0 fork",
+            "T1 ar pipe#1.1",
+            "T0 aw pipe#1.1",
+            "T0 aw pipe#1.2",
+            "T1 ar pipe#1.1",
+            "T1 ar pipe#1.1",
+            "T1 ar pipe#1.2",
+            "T1 ar pipe#1.2",
+            "T1 ar pipe#1.3",
+            "T0 aw pipe#1.3",
+        ]
+    );
+    let message = t.trace.find_variable("pipe#1.2").expect("the second message");
+    assert!(t.trace.is_opaque(message));
+}
+
+/// Several senders keep their order, and several receivers; who receives depends on all that was sent.
+#[test]
+fn who_shares_a_channel_keeps_its_order() {
+    use SyncKind::*;
+    use foretell_rt_format::channel::Channel;
+    let pipe = Channel::Pipe.number(&[1]);
+    let mut w = Writer::new();
+    w.create(1).create(2);
+    w.sync(0, Sent, pipe, 1).sync(1, Sent, pipe, 1);
+    w.sync(2, Received, pipe, 1).sync(1, Received, pipe, 1);
+    assert_eq!(
+        events(&w.translated())[2..],
+        [
+            "T0 au pipe#1.in",
+            "T0 aw pipe#1.1",
+            "T1 au pipe#1.in",
+            "T1 aw pipe#1.2",
+            "T2 au pipe#1.out",
+            "T2 ar pipe#1.2",
+            "T1 au pipe#1.out",
+            "T1 ar pipe#1.2",
+        ]
+    );
+}
+
 #[test]
 fn what_is_not_legal_is_dropped_with_its_step() {
     let mut w = Writer::new();

@@ -275,6 +275,19 @@ pub(crate) unsafe fn step(t: *mut Thread, kind: Kind, pc: usize) {
     }
 }
 
+/// As [`step`], but the thread keeps the baton: it has done something that no record says yet. A schedule decides
+/// all the same.
+pub(crate) unsafe fn held_step(t: *mut Thread, kind: Kind, pc: usize) {
+    // SAFETY: `t` is the calling thread and holds the baton.
+    unsafe {
+        if LOCK.with(|| sched().replay.active) {
+            step(t, kind, pc);
+        } else {
+            (*t).limit += 1;
+        }
+    }
+}
+
 /// The budget is used up: the scheduler, or the schedule, decides who runs.
 #[cold]
 #[inline(never)]

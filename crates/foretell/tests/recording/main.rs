@@ -1,6 +1,8 @@
 //! Programs of C and C++ built, recorded and replayed by the command.
 
+mod channels;
 mod command;
 mod ends;
 mod projects;
+mod volatile;
 mod workshop;

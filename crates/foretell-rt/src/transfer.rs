@@ -1,0 +1,398 @@
+//! Calls that pass something from thread to thread through the kernel: what is recorded of them.
+//!
+//! Every such call is one step ([`SyncKind::SystemCall`]), whatever the descriptor is: the same program has the same
+//! steps when its output goes to a pipe and when it goes to a file. What it did to which channel stands in the
+//! log where it happened, and that must be right in one direction: what is received was sent before. A sender
+//! holds the baton from the call to the record, so nobody comes back from a receiving call in between; where it
+//! has to give the baton away, it says before the call what it is going to send. (In parallel it always does.)
+
+use crate::access::range;
+use crate::channels::{self, Address, Way};
+use crate::interests;
+use crate::outside;
+use crate::sched::{held_step, step};
+use crate::thread::{self, Thread};
+use foretell_rt_format::channel::{Channel, looked, received, sent};
+use foretell_rt_format::{AccessKind, Kind, MAX_RANGE_DATA, Record, SyncKind};
+use std::ffi::c_int;
+
+/// What a call passes on.
+pub(crate) enum Transfer {
+    /// Nothing.
+    Nothing,
+    /// So many bytes go out.
+    Out { fd: c_int, bytes: usize },
+    /// They go to an address.
+    OutTo { fd: c_int, bytes: usize, address: Address },
+    /// Somebody is connected to.
+    Connect { address: Address },
+    /// At most so many bytes come in.
+    In { fd: c_int, bytes: usize },
+    /// They are looked at and stay where they are.
+    Peek { fd: c_int },
+    /// A connection comes in.
+    Accept { fd: c_int },
+    /// What is there is looked for (`poll`).
+    Poll { fds: usize, n: usize },
+    /// The same (`select`), with the set as it was before the call.
+    Select { n: usize, asked: Option<libc::fd_set>, set: usize },
+    /// The same (`epoll_wait`).
+    Epoll { fd: c_int, events: usize, n: usize },
+    /// A signal comes in; `at` is where its number is, if it is not what the call returns.
+    SignalIn { at: usize },
+    /// A descriptor goes that nobody else learns of.
+    Leave,
+    /// Out of one channel into another.
+    Through { from: c_int, to: c_int },
+}
+
+impl Transfer {
+    /// Something comes in, unless it is only looked at.
+    pub(crate) fn incoming(fd: c_int, bytes: usize, flags: c_int) -> Transfer {
+        if flags & libc::MSG_PEEK != 0 { Transfer::Peek { fd } } else { Transfer::In { fd, bytes } }
+    }
+
+    /// Something goes out, perhaps to an address.
+    pub(crate) unsafe fn outgoing(fd: c_int, bytes: usize, to: usize, len: usize) -> Transfer {
+        if to == 0 {
+            return Transfer::Out { fd, bytes };
+        }
+        // SAFETY: the program's own address.
+        Transfer::OutTo { fd, bytes, address: unsafe { Address::given(to, len) } }
+    }
+
+    /// `select`; the call writes to its set.
+    pub(crate) unsafe fn select(n: usize, set: usize) -> Transfer {
+        // SAFETY: all zeroes is the empty set.
+        let mut asked: libc::fd_set = unsafe { std::mem::zeroed() };
+        if set != 0 {
+            let bytes = n.min(libc::FD_SETSIZE).div_ceil(64) * 8;
+            // SAFETY: the program's own set has so many words.
+            unsafe {
+                std::ptr::copy_nonoverlapping(set as *const u8, (&raw mut asked).cast(), bytes)
+            };
+        }
+        Transfer::Select { n, asked: (set != 0).then_some(asked), set }
+    }
+
+    /// The channel that something goes out to.
+    fn target(&self) -> Option<Option<u64>> {
+        Some(match self {
+            Transfer::Out { fd, .. } => channels::channel(*fd, Way::Out),
+            Transfer::OutTo { fd, address, .. } => match channels::channel(*fd, Way::Out) {
+                Some(own) if Channel::of(own) != Some(Channel::Connection) => Some(own),
+                _ => Some(address.channel(Channel::Connection)),
+            },
+            Transfer::Connect { address } => Some(address.channel(Channel::Listener)),
+            Transfer::Through { to, .. } => channels::channel(*to, Way::Out),
+            _ => return None,
+        })
+    }
+
+    fn bytes(&self) -> usize {
+        match *self {
+            Transfer::Out { bytes, .. } | Transfer::OutTo { bytes, .. } => bytes,
+            _ => 0,
+        }
+    }
+}
+
+unsafe fn put(t: *mut Thread, kind: SyncKind, pc: usize, object: u64, other: u64) {
+    // SAFETY: `t` is the calling thread.
+    unsafe { thread::put(t, &Record::Sync { kind, pc: pc as u64, object, other }) };
+}
+
+/// The step that every such call is.
+pub(crate) unsafe fn call_step(t: *mut Thread, pc: usize) {
+    // SAFETY: `t` is the calling thread.
+    unsafe {
+        step(t, Kind::SystemCall, pc);
+        put(t, SyncKind::SystemCall, pc, 0, 0);
+    }
+}
+
+/// Something was sent through a channel, or is about to be.
+pub(crate) unsafe fn sends(t: *mut Thread, pc: usize, channel: u64, bytes: usize) {
+    // SAFETY: `t` is the calling thread.
+    unsafe { put(t, SyncKind::Sent, pc, channel, bytes as u64) };
+}
+
+/// A signal has come in.
+pub(crate) unsafe fn signal_received(t: *mut Thread, n: c_int) {
+    // SAFETY: `t` is the calling thread.
+    unsafe { put(t, SyncKind::Received, 0, Channel::Signal.number(&[n as u64]), 0) };
+}
+
+/// What a call has done to the program's memory.
+pub(crate) struct Effect {
+    pub(crate) t: *mut Thread,
+    pub(crate) pc: usize,
+    /// When its ranges are recorded.
+    when: When,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum When {
+    /// Before the call: the content is not read (the kernel may refuse the address).
+    Before,
+    /// After it, and nobody may run before the next record.
+    Held,
+    After,
+}
+
+impl Effect {
+    pub(crate) unsafe fn writes(&self, addr: usize, n: usize) {
+        // SAFETY: the call has written there.
+        unsafe { self.range(AccessKind::Write, addr, n) }
+    }
+
+    pub(crate) unsafe fn reads(&self, addr: usize, n: usize) {
+        // SAFETY: the call has read there.
+        unsafe { self.range(AccessKind::Read, addr, n) }
+    }
+
+    /// The first `total` bytes of the parts.
+    pub(crate) unsafe fn of_parts(
+        &self,
+        kind: AccessKind,
+        parts: &[libc::iovec],
+        mut total: usize,
+    ) {
+        for part in parts {
+            let n = part.iov_len.min(total);
+            total -= n;
+            // SAFETY: the call has used the part.
+            unsafe { self.range(kind, part.iov_base as usize, n) };
+        }
+    }
+
+    unsafe fn range(&self, kind: AccessKind, addr: usize, len: usize) {
+        let Effect { t, pc, when } = *self;
+        if when == When::After || len == 0 {
+            // SAFETY: the call has used the range.
+            return unsafe { range(t, kind, addr, len, pc, None) };
+        }
+        let step_kind = if kind == AccessKind::Read { Kind::ReadRange } else { Kind::WriteRange };
+        // SAFETY: `t` is the calling thread; what the call has used can be read.
+        unsafe {
+            let known = if when == When::Held && len <= MAX_RANGE_DATA { len } else { 0 };
+            if when == When::Held {
+                held_step(t, step_kind, pc)
+            } else {
+                step(t, step_kind, pc)
+            };
+            let data = std::slice::from_raw_parts(addr as *const u8, known);
+            let (pc, addr, len) = (pc as u64, addr as u64, len as u64);
+            thread::put(t, &Record::Range { kind, pc, addr, len, data });
+        }
+    }
+}
+
+/// One call: what it is, how it is made.
+pub(crate) struct Call<'a> {
+    pub(crate) t: *mut Thread,
+    pub(crate) name: &'static str,
+    pub(crate) pc: usize,
+    pub(crate) transfer: Transfer,
+    /// Whether it will not block.
+    pub(crate) at_once: &'a dyn Fn() -> bool,
+    pub(crate) real: &'a dyn Fn() -> isize,
+    /// What it does to memory when it returns more than zero.
+    pub(crate) effect: &'a dyn Fn(&Effect, usize),
+}
+
+impl Call<'_> {
+    /// Makes the call and records what it did. `errno` is the call's own.
+    pub(crate) unsafe fn perform(self) -> isize {
+        // SAFETY: the calling thread holds the baton, or records in parallel.
+        unsafe {
+            match self.transfer {
+                Transfer::Nothing => self.no_transfer(),
+                Transfer::Out { .. }
+                | Transfer::OutTo { .. }
+                | Transfer::Connect { .. }
+                | Transfer::Through { .. } => self.send(),
+                _ => self.receive(),
+            }
+        }
+    }
+
+    /// What a call that passes something on returned. The upper half of an `int` is anything; Linux
+    /// passes on less than 2³¹ bytes at a time, so the lower one is enough for all of them.
+    fn result(r: isize) -> isize {
+        r as i32 as isize
+    }
+
+    unsafe fn make(&self) -> isize {
+        // SAFETY: as the program's own call.
+        unsafe {
+            if (self.at_once)() {
+                (self.real)()
+            } else {
+                outside::call(self.t, self.name, self.pc, self.real)
+            }
+        }
+    }
+
+    unsafe fn affect(&self, when: When, n: isize) {
+        if n > 0 {
+            // SAFETY: `errno` is this thread's.
+            unsafe {
+                let errno = *libc::__errno_location();
+                (self.effect)(&Effect { t: self.t, pc: self.pc, when }, n as usize);
+                *libc::__errno_location() = errno;
+            }
+        }
+    }
+
+    unsafe fn no_transfer(&self) -> isize {
+        // SAFETY: as the program's own call.
+        unsafe {
+            let r = self.make();
+            self.affect(When::After, r);
+            r
+        }
+    }
+
+    unsafe fn send(&self) -> isize {
+        let (t, pc) = (self.t, self.pc);
+        // SAFETY: as the program's own call.
+        unsafe {
+            call_step(t, pc);
+            let target = self.transfer.target().flatten();
+            let say = |kind, other| {
+                if let Some(channel) = target {
+                    put(t, kind, pc, channel, other);
+                }
+            };
+            if (*t).parallel || !(self.at_once)() {
+                let bytes = self.transfer.bytes();
+                if !(*t).parallel {
+                    self.affect(When::Before, bytes as isize);
+                }
+                say(SyncKind::Sent, bytes as u64 | sent::WAITED);
+                let r = Self::result(outside::call(t, self.name, pc, self.real));
+                if r != bytes as isize {
+                    say(SyncKind::Unsure, 0);
+                }
+                if (*t).parallel {
+                    self.affect(When::After, r);
+                }
+                self.passed_through(r);
+                return r;
+            }
+            let r = Self::result((self.real)());
+            self.affect(When::Held, r);
+            if r >= 0 {
+                say(SyncKind::Sent, r as u64);
+            }
+            self.passed_through(r);
+            r
+        }
+    }
+
+    /// What came in before it went out.
+    unsafe fn passed_through(&self, r: isize) {
+        if let Transfer::Through { from, .. } = self.transfer
+            && r >= 0
+            && let Some(channel) = channels::channel(from, Way::In)
+        {
+            // SAFETY: `t` is the calling thread.
+            unsafe { put(self.t, SyncKind::Received, self.pc, channel, r as u64) };
+        }
+    }
+
+    unsafe fn receive(&self) -> isize {
+        // SAFETY: as the program's own call.
+        unsafe {
+            let parallel = (*self.t).parallel;
+            if !parallel {
+                call_step(self.t, self.pc);
+            }
+            let r = Self::result(self.make());
+            let errno = *libc::__errno_location();
+            if parallel {
+                call_step(self.t, self.pc);
+            }
+            self.observed(r, errno);
+            *libc::__errno_location() = errno;
+            self.affect(When::After, r);
+            r
+        }
+    }
+
+    /// Records what a receiving call has seen.
+    unsafe fn observed(&self, r: isize, errno: c_int) {
+        let say = |kind, channel: Option<u64>, other| {
+            if let Some(channel) = channel {
+                // SAFETY: `t` is the calling thread.
+                unsafe { put(self.t, kind, self.pc, channel, other) };
+            }
+        };
+        match self.transfer {
+            Transfer::In { fd, .. } | Transfer::Peek { fd } if r < 0 && errno == libc::EAGAIN => {
+                say(SyncKind::Looked, channels::own_channel(fd), looked::NOTHING);
+            }
+            Transfer::In { .. } | Transfer::Peek { .. } if r < 0 => {}
+            Transfer::In { fd, bytes } => {
+                let short = if (r as usize) < bytes { received::SHORT } else { 0 };
+                say(SyncKind::Received, channels::channel(fd, Way::In), r as u64 | short);
+            }
+            Transfer::Peek { fd } => {
+                say(SyncKind::Looked, channels::channel(fd, Way::In), looked::SOMETHING);
+            }
+            Transfer::Accept { fd } if r >= 0 => {
+                say(SyncKind::Received, channels::channel(fd, Way::In), 0);
+            }
+            // SAFETY: the program's own lists and sets.
+            Transfer::Poll { fds, n } if r >= 0 && n > 0 => unsafe {
+                for p in std::slice::from_raw_parts(fds as *const libc::pollfd, n) {
+                    let asked = p.events & (libc::POLLIN | libc::POLLRDNORM) != 0;
+                    let ready =
+                        p.revents & !(libc::POLLOUT | libc::POLLWRNORM | libc::POLLNVAL) != 0;
+                    self.looked_at(p.fd, asked, ready);
+                }
+            },
+            // SAFETY: as above.
+            Transfer::Select { n, asked: Some(ref asked), set } if r >= 0 => unsafe {
+                for fd in 0..n.min(libc::FD_SETSIZE) as c_int {
+                    if libc::FD_ISSET(fd, asked) {
+                        self.looked_at(fd, true, libc::FD_ISSET(fd, set as *const libc::fd_set));
+                    }
+                }
+            },
+            // SAFETY: the call has written so many events.
+            Transfer::Epoll { fd, events, n } if r >= 0 => unsafe {
+                let events = events as *const libc::epoll_event;
+                let events: Vec<_> =
+                    (0..r as usize).map(|i| events.add(i).read_unaligned()).collect();
+                for (channel, what) in interests::seen(fd, &events, events.len() < n) {
+                    say(SyncKind::Looked, Some(channel), what);
+                }
+            },
+            // SAFETY: the call has written the number.
+            Transfer::SignalIn { at } => unsafe {
+                let n = if at == 0 { r as c_int } else { *(at as *const c_int) };
+                if (at != 0 && r == 0) || (at == 0 && r > 0) {
+                    signal_received(self.t, n);
+                }
+            },
+            _ => {}
+        }
+    }
+
+    /// One of several descriptors was looked at.
+    unsafe fn looked_at(&self, fd: c_int, asked: bool, ready: bool) {
+        let (channel, what) = if ready {
+            (channels::channel(fd, Way::In), looked::SOMETHING)
+        } else if asked {
+            (channels::own_channel(fd), looked::NOTHING)
+        } else {
+            return;
+        };
+        if let Some(channel) = channel {
+            // SAFETY: `t` is the calling thread.
+            unsafe { put(self.t, SyncKind::Looked, self.pc, channel, what) };
+        }
+    }
+}
