@@ -148,8 +148,8 @@ impl Say<'_> {
             let recorded = self.trace.written_value(e).and_then(|v| self.trace.values().get(v));
             let value = match self.finding.values_of(e.0) {
                 // The value along the schedule, where it is known.
-                Some(values) => values.written.clone(),
-                None => recorded.filter(|&v| small(v)).map(|v| v.to_string()),
+                Some(values) => values.written.as_deref().map(plain),
+                None => recorded.filter(|&v| small(v)).map(number),
             };
             match value.as_deref() {
                 Some("0") => return format!("clear {x}"),
@@ -214,7 +214,7 @@ impl Say<'_> {
         let text = |id: Option<ValueId>| id.and_then(|id| self.trace.values().get(id)).map(number);
         let now = match self.finding.challenger {
             _ if self.finding.values_of(e.0).is_some() => {
-                self.finding.values_of(e.0).and_then(|values| values.read.clone())
+                self.finding.values_of(e.0).and_then(|values| values.read.as_deref()).map(plain)
             }
             Some(Writer::Event(c)) if (c as usize) < self.trace.len() => {
                 text(self.trace.written_value(EventId(c)))
@@ -263,18 +263,41 @@ fn join(parts: impl Iterator<Item = String>, separator: &str) -> String {
 
 /// Whether a value is short enough to be worth a place in a sentence: an address is not.
 fn small(value: Value) -> bool {
+    signed(value).unsigned_abs() < 1 << 32
+}
+
+/// A value as a number: bits as most programs mean them, in two's complement.
+fn signed(value: Value) -> i64 {
     match value {
-        Value::Int(i) => i.unsigned_abs() < 1 << 32,
-        Value::Bits { .. } => true,
+        Value::Int(i) => i,
+        // A truth value.
+        Value::Bits { width: 1, bits } => bits as i64,
+        Value::Bits { width, bits } => {
+            let unused = 64 - u32::from(width.clamp(1, 64));
+            ((bits << unused) as i64) >> unused
+        }
     }
 }
 
 /// A value; what looks like an address in hexadecimal.
 fn number(value: Value) -> String {
-    match value {
-        Value::Int(i) if !small(value) => format!("{i:#x}"),
-        value => value.to_string(),
-    }
+    let i = signed(value);
+    if small(value) { i.to_string() } else { format!("{i:#x}") }
+}
+
+/// The text of a value, as trace text writes it, as a number.
+fn plain(text: &str) -> String {
+    let bits = |digits: &str, radix, each| {
+        let width = u8::try_from(digits.len() * each).ok()?;
+        let bits = u64::from_str_radix(digits, radix).ok()?;
+        Some(Value::Bits { width, bits })
+    };
+    let value = match (text.strip_prefix("#x"), text.strip_prefix("#b")) {
+        (Some(digits), _) => bits(digits, 16, 4),
+        (_, Some(digits)) => bits(digits, 2, 1),
+        _ => text.parse().ok().map(Value::Int),
+    };
+    value.map_or_else(|| text.to_owned(), number)
 }
 
 pub(crate) fn verb(op: Op) -> &'static str {
@@ -282,5 +305,21 @@ pub(crate) fn verb(op: Op) -> &'static str {
         Op::Read | Op::AtomicRead => "read",
         Op::AtomicUpdate => "update",
         _ => "write",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_are_numbers_in_sentences() {
+        let cases =
+            [("#x00000005", "5"), ("#xffffffff", "-1"), ("#b1", "1"), ("#b01", "1"), ("-7", "-7")];
+        for (text, wanted) in cases {
+            assert_eq!(plain(text), wanted, "{text}");
+        }
+        assert_eq!(plain("#x00007fffdeadbee0"), "0x7fffdeadbee0");
+        assert_eq!(number(Value::Bits { width: 8, bits: 0x80 }), "-128");
     }
 }
