@@ -650,8 +650,11 @@ impl<'a> Translation<'a> {
         builder.set_meta("quantum", &header.quantum.to_string());
         builder.set_meta("accesses", &out.accesses.to_string());
         builder.set_meta("private accesses", &out.private.to_string());
-        let symbolic = self.symbolic.filter(|r| r.program.found).map(|r| r.counts);
-        let (trace, repairs) = legal(builder.build(), &mut out.steps.events);
+        let mut symbolic = self.symbolic.filter(|r| r.program.found);
+        let filled = symbolic.as_mut().map(|r| std::mem::take(&mut r.filled)).unwrap_or_default();
+        let symbolic = symbolic.map(|r| r.counts);
+        let trace = Self::filled(builder.build(), filled);
+        let (trace, repairs) = legal(trace, &mut out.steps.events);
         let mut numbers = FxHashMap::default();
         for (number, id) in (0u32..).zip(&self.threads) {
             numbers.extend(id.map(|id| (id, number)));

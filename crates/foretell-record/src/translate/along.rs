@@ -1,8 +1,9 @@
 //! Symbolic traces: events with registers, expressions and guards (see `symbolic`).
 
-use foretell_rt_format::Record;
+use foretell_rt_format::{Kind, Record};
 use foretell_trace::expr::{Expr, ExprOp};
-use foretell_trace::{EventKind, ExprId, Value, VarId};
+use foretell_trace::{EventId, EventKind, ExprId, Trace, Value, ValueId, VarId};
+use rustc_hash::FxHashMap;
 
 use super::{Action, At, Content, Translation, Variable};
 
@@ -54,7 +55,7 @@ impl Translation<'_> {
         let worth = |v: i64| worth(place.1, v);
         // What the trace says is there; something else was read where code that was not recorded wrote.
         let there = match before {
-            Content::Known(v) | Content::Initial(Some(v)) => old.and(Some(v)),
+            Content::Known(v) | Content::Initial(Some(v)) => Some(v),
             _ => old,
         };
         let (thread, id) = (at.thread, self.thread(at.thread));
@@ -74,9 +75,11 @@ impl Translation<'_> {
             };
             self.put_guards(at);
         }
-        let old = old.filter(|_| there == old).and_then(worth);
+        // A register has the sort of the value that was read into it: the trace has the one that it can explain.
+        let old = there.and_then(worth);
         let old = old.map(|v| self.builder.values().intern(v));
         let new = new.and_then(worth).map(|v| self.builder.values().intern(v));
+        self.fill(at, variable, var, before, old);
         self.push(
             at,
             match action {
@@ -85,6 +88,54 @@ impl Translation<'_> {
                 Action::Update => EventKind::Update { var, old, new, register, expr },
             },
         );
+    }
+
+    /// A write that does not say what it wrote wrote what the next read sees.
+    fn fill(
+        &mut self,
+        at: &At<'_>,
+        variable: u32,
+        var: VarId,
+        before: Content,
+        old: Option<ValueId>,
+    ) {
+        let Some(rebuild) = &mut self.symbolic else { return };
+        let blank = rebuild.blank.remove(&var);
+        let Some(Variable { content, .. }) = self.variables.get_mut(variable as usize) else {
+            return;
+        };
+        if *content == Content::Unknown && at.kind == Some(Kind::WriteRange) {
+            rebuild.blank.insert(var, EventId::from_index(self.builder.trace().len()));
+        }
+        let seen = old.and_then(|old| self.builder.trace().values().get(old));
+        if let (Some(write), Content::Unknown, Some(seen)) = (blank, before, seen) {
+            rebuild.filled.push((write, seen));
+            if *content == Content::Unknown
+                && let Value::Bits { width, bits } = seen
+            {
+                let unused = 64 - u32::from(width);
+                *content = Content::Known((bits << unused) as i64 >> unused);
+            }
+        }
+    }
+
+    /// The trace with these values for writes that had none.
+    pub(super) fn filled(trace: Trace, values: Vec<(EventId, Value)>) -> Trace {
+        if values.is_empty() {
+            return trace;
+        }
+        let values: FxHashMap<EventId, Value> = values.into_iter().collect();
+        let mut builder = trace.builder_with_names();
+        for event in trace.events() {
+            let mut kind = event.kind;
+            if let (EventKind::Write { value, .. }, Some(known)) =
+                (&mut kind, values.get(&event.id))
+            {
+                *value = Some(builder.values().intern(*known));
+            }
+            builder.push(event.thread, kind, event.site);
+        }
+        builder.build()
     }
 
     /// The count of a semaphore that somebody tries in vain, as a number: the model knows no broken reads.

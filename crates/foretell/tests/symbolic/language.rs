@@ -192,6 +192,61 @@ fn semaphores_tried_in_vain() {
     assert_eq!(differences(&said), 0, "{said}");
 }
 
+/// Much memory at once: the log does not hold its content, the reads that follow tell it.
+#[test]
+fn large_copies_and_fills() {
+    let (text, said) = trace_of(
+        &program(
+            "static int big[200], from[200];",
+            "if (big[150] == 0x01010101 && from[3] == 3) out = big[150];",
+        )
+        .replace(
+            "x = 7;",
+            "x = 7; memset(big, 1, sizeof big); for (int i = 0; i < 200; i++) from[i] = i; \
+               memcpy(big, from, 100 * sizeof *big);",
+        ),
+    );
+    assert!(text.contains("w(big+600=#x01010101)"), "{text}");
+    assert!(text.contains("w(out=#x01010101)<-%3"), "{text}");
+    assert_eq!(differences(&said), 0, "{said}");
+}
+
+/// Code that is not recorded writes a variable: what is read from it is what it was, as long as the last recorded write
+/// is the same.
+#[test]
+fn writes_that_nobody_saw() {
+    let (text, said) = trace_of(&program(
+        "void *other(void *p) { (void)p; x++; return 0; }",
+        "int n = x; strtol(\"12\", (char **)&shared, 10); sscanf(\"5\", \"%d\", &x); out = x + n; \
+         pthread_t u; pthread_create(&u, 0, other, 0); pthread_join(u, 0); shared = &x;",
+    ));
+    assert!(text.contains("#! opaque x"), "{text}");
+    assert!(text.contains("w(out=#x0000000c)"), "{text}");
+    assert_eq!(differences(&said), 0, "{said}");
+}
+
+/// Bytes of a variable are variables of their own, and go together again.
+#[test]
+fn overlapping_accesses() {
+    let (lines, said) = worker("", "((unsigned char *)&x)[0] = 9; out = x;");
+    assert_eq!(lines.last().map(String::as_str), Some("w(out=#x00000009)"), "{said}");
+    assert!(lines.iter().filter(|l| l.starts_with("guard")).count() >= 1, "{said}");
+    // A part of a private variable is overwritten; the rest still depends on the read.
+    let (lines, said) = worker("", "int n = x; ((unsigned char *)&n)[3] = 1; out = n;");
+    assert_eq!(lines, ["guard((= %1 #x00000007))", "w(out=#x01000007)"], "{said}");
+}
+
+/// Functions through pointers: the pointer is held to what it was, arguments and results are not.
+#[test]
+fn function_pointers_and_recursion() {
+    let (lines, said) = worker(
+        "static int inc(int n) { return n + 1; } static int (*f)(int) = inc;\
+         static int down(int n, int acc) { return n == 0 ? acc : down(n - 1, acc + x); }",
+        "out = f(x) + down(2, 0);",
+    );
+    assert_eq!(lines, ["w(out=#x00000016)<-(bvadd (bvadd %1 #x00000001) (bvadd %2 %3))"], "{said}");
+}
+
 /// Several files, an archive and make: expressions go through all of them.
 #[test]
 fn projects_of_several_files() {
