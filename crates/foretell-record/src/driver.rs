@@ -306,7 +306,7 @@ pub(crate) fn compile_with(
         if clang {
             command.args(["-mllvm", "-tsan-instrument-read-before-write=1"]);
         }
-        if tells_volatile(&compiler) {
+        if tells_volatile(compiler) {
             command.args(distinguish_volatile(clang));
         }
         if !request.debug {

@@ -255,6 +255,7 @@ impl Build<'_> {
             }
         }
         command.args(["-fsanitize=thread", "-mllvm", "-tsan-instrument-read-before-write=1"]);
+        command.args(["-mllvm", "-tsan-distinguish-volatile=1"]);
         if !self.request.debug {
             command.arg("-g");
         }

@@ -225,6 +225,25 @@ fn writes_that_nobody_saw() {
     assert_eq!(differences(&said), 0, "{said}");
 }
 
+/// What goes through a pipe orders threads in this model too.
+#[test]
+fn pipes_order_threads() {
+    let w = Workshop::new();
+    w.write(
+        "a.c",
+        "#include <pthread.h>\n#include <unistd.h>\nint fd[2], out;\n\
+         void *worker(void *p) { char c; if (read(fd[0], &c, 1) == 1) out = c; return p; }\n\
+         int main(void) { pthread_t t; if (pipe(fd)) return 1; pthread_create(&t, 0, worker, 0); out = 3; \
+         if (write(fd[1], \"a\", 1) != 1) return 1; pthread_join(t, 0); return 0; }\n",
+    );
+    w.build("clang-19", "a.c");
+    w.record(&[], &[]);
+    w.expect(0, &["predict", "run.ft", "--model", "symbolic", "--analyses", "race"]);
+    w.expect(0, &["convert", "run.ft", "run.std"]);
+    let text = std::fs::read_to_string(w.path("run.std")).expect("text");
+    assert!(text.contains("ar(pipe#1.1=1)->%"), "{text}");
+}
+
 /// Bytes of a variable are variables of their own, and go together again.
 #[test]
 fn overlapping_accesses() {
