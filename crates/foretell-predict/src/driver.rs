@@ -116,6 +116,8 @@ pub fn predict(
     options: &Options<'_>,
 ) -> Result<Prediction, Vec<Defect>> {
     let structure = Structure { segmented: options.segments, ..Structure::new(trace, model) };
+    let easier = (model == Model::Symbolic && options.engine.smt_solver().is_none())
+        .then(|| Structure { segmented: options.segments, ..Structure::new(trace, Model::Value) });
     let checker = Checker::new(trace, model);
     let mut work: Vec<Group> = Vec::new();
     for &analysis in &options.analyses {
@@ -132,6 +134,7 @@ pub fn predict(
     let run = Run {
         structure: &structure,
         values: Symbolic::of_model(&structure, options.engine_options.simplify),
+        easier: easier.as_ref(),
         checker: &checker,
         options,
         deadline: options.budget.map(|b| Instant::now() + b),
@@ -184,6 +187,8 @@ struct Run<'a> {
     structure: &'a Structure<'a>,
     /// The values of the symbolic model, which all engines share.
     values: Option<Arc<Symbolic>>,
+    /// The trace in the value model, where the model is the symbolic one.
+    easier: Option<&'a Structure<'a>>,
     checker: &'a Checker<'a>,
     options: &'a Options<'a>,
     deadline: Option<Instant>,
@@ -198,7 +203,7 @@ impl Run<'_> {
             }
             kind => {
                 let options = &self.options.engine_options;
-                kind.engine_with(self.structure, options, self.values.clone())
+                kind.engine_with(self.structure, options, self.values.clone(), self.easier)
             }
         };
         let mut prediction = Prediction::default();

@@ -23,6 +23,13 @@ pub struct Query {
     pub goal: Goal,
 }
 
+impl Query {
+    /// Whether it asks about the values of an access (symbolic model).
+    pub(crate) fn asks_about(&self, e: EventId) -> bool {
+        self.goal == Goal::Broken(e) || self.real.iter().any(|&(a, b)| a == e || b == e)
+    }
+}
+
 /// What an interleaving has to show beyond which events ran and in which order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Goal {

@@ -7,6 +7,7 @@
 //! - a load that can see one write only, by must-happen-before, is what that write writes;
 //! - constants are folded, sums and truths simplified ([`term`]);
 //! - a guard that comes out true is gone;
+//! - variables whose integers stay small get fewer bits ([`ranges`]);
 //! - what no guard depends on any more is left out (trace-based slicing): an engine that starts from the guards, and
 //!   from what a query asks about, never meets it. Registers that nothing uses go with it.
 //!
@@ -19,6 +20,7 @@
 
 mod build;
 mod kinds;
+mod ranges;
 pub(crate) mod term;
 #[cfg(test)]
 mod tests;
@@ -81,6 +83,8 @@ pub(crate) struct Symbolic {
     /// By event: what an access finds, and what it leaves.
     before: Vec<TermId>,
     after: Vec<TermId>,
+    /// By variable: how many bits its integers need.
+    widths: Vec<u8>,
     /// Whether an access without a recorded value sees the write that it saw in the trace.
     observed: FxHashMap<EventId, TermId>,
     counts: SliceCounts,
@@ -107,7 +111,12 @@ impl Symbolic {
         let Built { terms, mut guards, before, after, observed } = built;
         let truth = |id: TermId| matches!(terms.get(id), Term::Truth(true));
         guards.retain(|&(_, id)| !truth(id));
+        let widths = match simplify {
+            true => ranges::widths(structure, &terms, &after),
+            false => vec![64; structure.trace.variable_count()],
+        };
         let mut this = Self {
+            widths,
             terms,
             writes,
             simplified: simplify,
@@ -135,6 +144,12 @@ impl Symbolic {
     /// What an access finds in its variable.
     pub(crate) fn before(&self, e: EventId) -> TermId {
         self.before[e.index()]
+    }
+
+    /// How many bits the integers that an access finds need, in two's complement.
+    pub(crate) fn width(&self, structure: &Structure<'_>, e: EventId) -> usize {
+        let x = structure.trace.variable(e);
+        x.and_then(|x| self.widths.get(x.index())).map_or(64, |&width| usize::from(width))
     }
 
     /// What a write leaves; a truth is no value that a variable can have.

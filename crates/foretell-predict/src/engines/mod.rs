@@ -103,26 +103,34 @@ impl EngineKind {
         structure: &'s Structure<'s>,
         options: &EngineOptions,
     ) -> Box<dyn Engine + 's> {
-        self.engine_with(structure, options, Symbolic::of_model(structure, options.simplify))
+        let values = Symbolic::of_model(structure, options.simplify);
+        self.engine_with(structure, options, values, None)
     }
 
-    /// The same; `values` are those of the symbolic model.
+    /// The same; `values` are those of the symbolic model, `easier` is the trace in the value model.
     pub(crate) fn engine_with<'s>(
         self,
         structure: &'s Structure<'s>,
         options: &EngineOptions,
         values: Option<Arc<Symbolic>>,
+        easier: Option<&'s Structure<'s>>,
     ) -> Box<dyn Engine + 's> {
         match self.smt_solver() {
             Some(solver) => {
                 Box::new(SmtEngine::with_values(structure, solver, options.smt.clone(), values))
             }
             None if self == EngineKind::Auto => {
-                Box::new(AutoEngine::with_values(structure, values))
+                Box::new(AutoEngine::with_values(structure, values, easier))
             }
             None if self == EngineKind::Dpor => Box::new(DporEngine::new(structure, options.dpor)),
             None if self == EngineKind::Graph => Box::new(GraphEngine::new(structure)),
-            None => Box::new(OrderEngine::with_values(structure, values)),
+            None => {
+                let engine = OrderEngine::with_values(structure, values);
+                Box::new(match easier {
+                    Some(easier) => engine.with_easier(easier),
+                    None => engine,
+                })
+            }
         }
     }
 }

@@ -75,6 +75,52 @@ fn unknown_values_stay_unknown() {
 }
 
 #[test]
+fn small_integers_need_few_bits() {
+    // x is counted up by three writes from 0, y is multiplied up, z stays where it is, u is anything.
+    let text = "#! init x=0
+        #! init y=7
+        #! init z=-4
+        #! init u=9223372036854775807
+        T1|r(x=0)->%a
+        T1|w(x=1)<-(+ %a 1)
+        T2|r(x=1)->%b
+        T2|w(x=2)<-(+ %b 1)
+        T3|r(x=2)->%c
+        T3|w(x=3)<-(+ %c 1)
+        T1|r(y=7)->%d
+        T1|w(y=49)<-(* %d %d)
+        T2|r(y=49)->%g
+        T2|w(y=2401)<-(* %g %g)
+        T2|r(z=-4)->%e
+        T2|w(z=0)<-(ite (< %e 0) 0 3)
+        T3|r(u=9223372036854775807)->%f
+        T3|w(u=-9223372036854775808)<-(+ %f 1)";
+    let trace = trace(text);
+    let values = symbolic(&trace, true);
+    let width = |name: &str| values.widths[trace.find_variable(name).unwrap().index()];
+    assert_eq!(["z", "u"].map(width), [3, 64]);
+    // Within the passes that there are writes for: a few steps up, and more than 40 bits of y.
+    assert!((3..=5).contains(&width("x")), "{}", width("x"));
+    assert!(width("y") > 40, "{}", width("y"));
+    assert_eq!(symbolic(&trace, false).widths[0], 64);
+}
+
+#[test]
+fn every_write_runs_once() {
+    // Three times twice as much, and one more: at most (1 + 1) · 8, which six bits hold with the sign.
+    let text = "#! init x=1
+        T1|r(x=1)->%a
+        T1|w(x=2)<-(+ %a %a)
+        T2|r(x=2)->%b
+        T2|w(x=4)<-(+ %b %b)
+        T2|r(x=4)->%c
+        T2|w(x=8)<-(+ %c %c)
+        T3|r(x=8)->%d
+        T3|w(x=9)<-(+ %d 1)";
+    assert_eq!(symbolic(&trace(text), true).widths, [6]);
+}
+
+#[test]
 fn without_simplification_everything_stays() {
     let trace = trace("T1|w(y=3)\nT1|r(y=3)->%a\nT1|guard((= %a 3))");
     let values = symbolic(&trace, false);

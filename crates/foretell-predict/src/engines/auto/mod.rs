@@ -43,15 +43,23 @@ pub struct AutoEngine<'s> {
 impl<'s> AutoEngine<'s> {
     /// An engine that knows nothing yet.
     pub fn new(structure: &'s Structure<'s>) -> Self {
-        Self::with_values(structure, Symbolic::of_model(structure, true))
+        Self::with_values(structure, Symbolic::of_model(structure, true), None)
     }
 
-    /// The same; `values` are those of the symbolic model.
-    pub(crate) fn with_values(structure: &'s Structure<'s>, values: Option<Arc<Symbolic>>) -> Self {
+    /// The same; `values` are those of the symbolic model, `easier` is the trace in the value model.
+    pub(crate) fn with_values(
+        structure: &'s Structure<'s>,
+        values: Option<Arc<Symbolic>>,
+        easier: Option<&'s Structure<'s>>,
+    ) -> Self {
+        let mut order = OrderEngine::with_values(structure, values);
+        if let Some(easier) = easier {
+            order = order.with_easier(easier);
+        }
         let options = DporOptions { nodes: DPOR_NODES, ..DporOptions::default() };
         Self {
             survey: Survey::new(structure),
-            order: OrderEngine::with_values(structure, values),
+            order,
             dpor: DporEngine::new(structure, options),
             graph: GraphEngine::quick(structure),
             order_only: structure.model == Model::Symbolic || structure.trace.len() > LARGEST_TRACE,

@@ -8,6 +8,10 @@
 //! rules out the proposal it was learnt from, so the answer is exact.
 //!
 //! The solver and everything learnt stay from query to query.
+//!
+//! Whatever is feasible with the recorded values is feasible in the symbolic model, where reads keep the values that
+//! made guards true. So there a query is put to an engine for the value model first, if there is one, and what
+//! that finds is looked at with its values.
 
 /// Whether a rule is switched off, by the test which shows that somebody would notice.
 #[cfg(test)]
@@ -64,6 +68,8 @@ pub struct OrderEngine<'s> {
     /// The values of the symbolic model, and how much of them the queries so far had to do with.
     values: Option<Arc<Symbolic>>,
     slices: SliceCounts,
+    /// In the symbolic model: an engine for the value model.
+    easier: Option<Box<OrderEngine<'s>>>,
     /// The latest event that the last query which was searched for named.
     last_place: EventId,
     rounds: u64,
@@ -99,14 +105,35 @@ impl<'s> OrderEngine<'s> {
             simulator: Simulator::new(structure),
             values,
             slices: SliceCounts::default(),
+            easier: None,
             last_place: EventId(0),
             rounds: 0,
         }
     }
 
+    /// In the symbolic model: looks for witnesses in the value model first. `easier` is the structure of the same
+    /// trace in that model. The verdicts are the same.
+    #[must_use]
+    pub fn with_easier(mut self, easier: &'s Structure<'s>) -> Self {
+        if self.structure.model == Model::Symbolic && easier.model == Model::Value {
+            self.easier = Some(Box::new(OrderEngine::new(easier)));
+        }
+        self
+    }
+
     /// How many proposals of the solver were looked at so far.
     pub fn rounds(&self) -> u64 {
-        self.rounds
+        self.rounds + self.easier.as_ref().map_or(0, |easier| easier.rounds())
+    }
+
+    /// A witness in the value model that shows what the query asks for with its values.
+    fn find_easier(&mut self, query: &Query, limit: &Limit<'_>) -> Option<Vec<EventId>> {
+        let easier = self.easier.as_mut()?;
+        let Verdict::Witness(schedule) = easier.decide(query, limit) else { return None };
+        let asked = |e: EventId| query.asks_about(e);
+        let values = symbolic::evaluate(self.structure, schedule.iter().copied(), asked);
+        let shown = symbolic::shown(self.structure, query, &values);
+        (values.false_guards.is_empty() && shown).then_some(schedule)
     }
 
     /// What was learnt so far, or nothing where that would be more of a burden than a help: too much, or
@@ -194,10 +221,17 @@ impl<'s> OrderEngine<'s> {
             }
             assumptions.truncate(asking);
             assumptions.extend(encoding.known_owners());
+            assumptions.extend(encoding.known_writers());
             match encoding.solver.solve(&assumptions, &solver_limit) {
                 Answer::Sat => {}
-                Answer::Unsat if encoding.more_owners() => continue,
-                Answer::Unsat => return Ok(Verdict::Impossible),
+                Answer::Unsat => {
+                    let core = encoding.solver.core().to_vec();
+                    let more_owners = encoding.more_owners();
+                    if encoding.more_writers(&core)? || more_owners {
+                        continue;
+                    }
+                    return Ok(Verdict::Impossible);
+                }
                 Answer::Unknown => {
                     let reason = limit.reached().unwrap_or("the solver gave up");
                     return Ok(Verdict::Undecided(reason.to_owned()));
@@ -279,6 +313,9 @@ impl Engine for OrderEngine<'_> {
         }
         if let Some(values) = &self.values {
             self.slices.add(&values.counts());
+        }
+        if let Some(found) = self.find_easier(query, limit) {
+            return Verdict::Witness(found);
         }
         let mut encoding = self.encoding_for(query);
         match self.search(&mut encoding, query, &frontier, limit) {

@@ -12,6 +12,11 @@
 //! between a write and the access that sees it is learnt as in the other models, when a proposal
 //! shows otherwise.
 //!
+//! Of the writes that an access may see, a few are written down at first: the one that it saw in the trace, and those
+//! nearby. That it sees one of the rest is a literal that is assumed to be false until the search fails for
+//! that reason. So a query has to do with the values around what it asks for, not with all that could be written to a
+//! variable that everybody uses.
+//!
 //! A value may be unknown, and a variable may hold values of different sorts in turn; [`Symbol`] has room
 //! for both.
 
@@ -21,6 +26,7 @@ mod evaluate;
 mod tests;
 mod words;
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -32,7 +38,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use self::circuit::{Circuit, Gates};
 pub(crate) use self::evaluate::{Values, evaluate};
-use self::words::{Word, width};
+use self::words::{Word, pairs, width};
 use super::encode::{Encoding, TooLarge};
 use crate::query::{Goal, Query};
 use crate::simplify::term::{Term, TermId};
@@ -63,10 +69,23 @@ pub(crate) struct Symbols {
     terms: FxHashMap<TermId, Symbol>,
     /// For each access whose value was written down: the writes it may see and the literal that says it does.
     sees: FxHashMap<EventId, Vec<(Option<EventId>, Lit)>>,
-    /// Accesses that are not connected to what they see yet.
-    loose: Vec<EventId>,
+    /// Accesses that are not connected yet to what they see, and the first of their writes that are not.
+    loose: Vec<(EventId, usize)>,
+    /// Accesses that may see more than what is written down.
+    open: BTreeMap<EventId, Open>,
     guards: FxHashSet<EventId>,
 }
+
+/// What an access may see besides what is written down.
+struct Open {
+    /// The nearest last.
+    rest: Vec<Option<EventId>>,
+    /// If this holds, it is one of them.
+    otherwise: Lit,
+}
+
+/// So many writes that an access may see are written down at first.
+const FIRST_WRITERS: usize = 3;
 
 impl Symbols {
     pub(crate) fn new(values: Option<Arc<Symbolic>>) -> Self {
@@ -179,12 +198,8 @@ impl Encoding<'_> {
 
     /// Computes the values along a proposal, and what the query and the claims of the model are about.
     pub(crate) fn values(&self, schedule: impl Iterator<Item = EventId>, query: &Query) -> Values {
-        let broken = if let Goal::Broken(read) = query.goal { Some(read) } else { None };
-        evaluate(self.structure, schedule, |e| {
-            self.symbols.sees.contains_key(&e)
-                || broken == Some(e)
-                || query.real.iter().any(|&(a, b)| a == e || b == e)
-        })
+        let asked = |e| self.symbols.sees.contains_key(&e) || query.asks_about(e);
+        evaluate(self.structure, schedule, asked)
     }
 
     /// What the query asks of values, as literals to assume.
@@ -349,10 +364,39 @@ impl Encoding<'_> {
     /// What an access finds in its variable, with bits of its own that are connected to what it sees later.
     fn load(&mut self, values: &Symbolic, e: EventId) -> Result<Symbol, TooLarge> {
         let structure = self.structure;
-        let writers = values.writers(structure, e, || self.writers(e, true));
-        let mut clause = vec![!self.ran(e)];
-        let mut sees = Vec::with_capacity(writers.len());
-        for writer in writers {
+        let mut writers = values.writers(structure, e, || self.writers(e, true));
+        let observed = structure.couples.observed(e);
+        // The observed one is the best guess, and then what is near.
+        writers.sort_by_key(|&w| {
+            let distance = w.map_or(u32::MAX - 1, |w| w.0.abs_diff(e.0));
+            std::cmp::Reverse(if w == observed { 0 } else { distance })
+        });
+        let ran = self.ran(e);
+        self.symbols.sees.insert(e, Vec::new());
+        self.see_some(e, ran, writers, FIRST_WRITERS);
+        if self.symbols.sees.len() > MOST_VALUES {
+            let message = format!("more than {MOST_VALUES} accesses have values to follow");
+            return Err(TooLarge(message));
+        }
+        let kind = values.terms.kind(values.before(e));
+        let always = kind.sure_sort().is_some();
+        let fresh = |&sort: &Sort| {
+            let width = if sort == Sort::Int { values.width(structure, e) } else { width(sort) };
+            Alternative {
+                sort,
+                present: if always { self.solver.true_lit() } else { self.solver.new_var() },
+                bits: Rc::new((0..width).map(|_| self.solver.new_var()).collect()),
+            }
+        };
+        Ok(Symbol { alternatives: kind.sorts.iter().map(fresh).collect() })
+    }
+
+    /// If `when`, the access sees one of `writers`: the last `count` of them are written down.
+    fn see_some(&mut self, e: EventId, when: Lit, mut rest: Vec<Option<EventId>>, count: usize) {
+        let observed = self.structure.couples.observed(e);
+        let mut clause = vec![!when];
+        let mut sees = Vec::with_capacity(count);
+        for writer in rest.drain(rest.len().saturating_sub(count)..).rev() {
             let lit = self.solver.new_var();
             clause.push(lit);
             sees.push((writer, lit));
@@ -360,22 +404,40 @@ impl Encoding<'_> {
                 let earlier = self.less(w, e);
                 self.solver.add_clause(&[!lit, earlier]);
             }
+            if writer == observed {
+                self.solver.set_phase(lit);
+            }
+        }
+        if !rest.is_empty() {
+            let otherwise = self.solver.new_var();
+            clause.push(otherwise);
+            self.symbols.open.insert(e, Open { rest, otherwise });
         }
         self.solver.add_clause(&clause);
-        self.symbols.sees.insert(e, sees);
-        self.symbols.loose.push(e);
-        if self.symbols.sees.len() > MOST_VALUES {
-            let message = format!("more than {MOST_VALUES} accesses have values to follow");
-            return Err(TooLarge(message));
+        let known = self.symbols.sees.entry(e).or_default();
+        self.symbols.loose.push((e, known.len()));
+        known.extend(sees);
+    }
+
+    /// The literals that say that every access sees a write that is written down: to be assumed as long as that
+    /// is possible.
+    pub(crate) fn known_writers(&self) -> impl Iterator<Item = Lit> {
+        self.symbols.open.values().map(|open| !open.otherwise)
+    }
+
+    /// After a search that failed for the reasons in `core`: writes down more writes if that could have been one.
+    /// Says whether it was.
+    pub(crate) fn more_writers(&mut self, core: &[Lit]) -> Result<bool, TooLarge> {
+        let to_blame = self.symbols.open.iter().filter(|(_, open)| core.contains(&!open.otherwise));
+        let accesses: Vec<EventId> = to_blame.map(|(&e, _)| e).collect();
+        for &e in &accesses {
+            if let Some(Open { rest, otherwise }) = self.symbols.open.remove(&e) {
+                let known = self.symbols.sees.get(&e).map_or(0, Vec::len);
+                self.see_some(e, otherwise, rest, known.max(1));
+            }
         }
-        let kind = values.terms.kind(values.before(e));
-        let always = kind.sure_sort().is_some();
-        let fresh = |&sort: &Sort| Alternative {
-            sort,
-            present: if always { self.solver.true_lit() } else { self.solver.new_var() },
-            bits: Rc::new((0..width(sort)).map(|_| self.solver.new_var()).collect()),
-        };
-        Ok(Symbol { alternatives: kind.sorts.iter().map(fresh).collect() })
+        self.connect()?;
+        Ok(!accesses.is_empty())
     }
 
     /// The literal "this access, which is loaded, sees the write that it saw in the trace".
@@ -388,9 +450,10 @@ impl Encoding<'_> {
 
     /// Connects accesses that have bits of their own with what they see.
     fn connect(&mut self) -> Result<(), TooLarge> {
-        while let Some(e) = self.symbols.loose.pop() {
+        while let Some((e, first)) = self.symbols.loose.pop() {
             let value = self.before(e)?;
-            for (writer, lit) in self.symbols.sees.get(&e).cloned().unwrap_or_default() {
+            let sees = self.symbols.sees.get(&e).map_or(&[][..], |sees| &sees[first..]).to_vec();
+            for (writer, lit) in sees {
                 let seen = self.written(e, writer)?;
                 self.equate(lit, &value, &seen);
             }
@@ -406,8 +469,7 @@ impl Encoding<'_> {
                 self.solver.add_clause(&[!lit, !a.present]);
                 continue;
             };
-            let pairs = a.bits.iter().zip(b.bits.iter());
-            for (&x, &y) in pairs.chain([(&a.present, &b.present)]) {
+            for (x, y) in pairs(&a.bits, &b.bits).chain([(a.present, b.present)]) {
                 self.solver.add_clause(&[!lit, !x, y]);
                 self.solver.add_clause(&[!lit, x, !y]);
             }

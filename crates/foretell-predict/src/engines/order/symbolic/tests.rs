@@ -55,37 +55,47 @@ fn fixed(word: &Word, number: u64) -> impl Iterator<Item = Lit> + '_ {
     word.iter().enumerate().map(move |(i, &bit)| if number >> i & 1 == 1 { bit } else { !bit })
 }
 
-fn check(op: ExprOp, sort: Sort, arity: usize, dice: &mut u64) {
-    if result_sort(op, &vec![sort; arity]).is_err() {
-        return;
-    }
+/// The number that a word stands for: an integer's highest bit is that of all above it.
+fn read(word: &Word, sort: Sort, mut bit: impl FnMut(Lit) -> bool) -> u64 {
+    let length = if sort == Sort::Int { 64 } else { word.len() };
+    (0..length).map(|i| u64::from(bit(word[i.min(word.len() - 1)])) << i).sum()
+}
+
+/// Inputs of so many bits; of an integer that may be fewer than 64.
+fn check(op: ExprOp, sort: Sort, bits: usize, arity: usize, dice: &mut u64) {
+    let Ok(result_sort) = result_sort(op, &vec![sort; arity]) else { return };
     let (mut solver, mut gates) = (Solver::new(), Gates::default());
     let words: Vec<Word> =
-        (0..arity).map(|_| (0..width(sort)).map(|_| solver.new_var()).collect()).collect();
+        (0..arity).map(|_| (0..bits).map(|_| solver.new_var()).collect()).collect();
     let args: Vec<&Word> = words.iter().collect();
     let result = Circuit { solver: &mut solver, gates: &mut gates }.apply(op, &args);
+    let extended = |number: u64| match sort {
+        Sort::Int => ((number << (64 - bits)) as i64 >> (64 - bits)) as u64,
+        _ => number,
+    };
     for _ in 0..8 {
-        let numbers: Vec<u64> = (0..arity).map(|_| number(dice, width(sort))).collect();
+        let numbers: Vec<u64> = (0..arity).map(|_| number(dice, bits)).collect();
         let mut inputs = Vec::new();
         for (word, &n) in words.iter().zip(&numbers) {
             inputs.extend(fixed(word, n));
         }
+        let numbers: Vec<u64> = numbers.into_iter().map(extended).collect();
         assert_eq!(solver.solve(&inputs, &Limit::none()), Solved::Sat, "{op:?} {numbers:?}");
-        let got = result.iter().enumerate().map(|(i, &b)| u64::from(solver.value(b)) << i).sum();
+        let got = read(&result, result_sort, |b| solver.value(b));
         assert_eq!(expected(op, sort, &numbers), got, "{op:?} on {sort} of {numbers:x?}");
     }
     // Constants fold to the same.
-    let numbers: Vec<u64> = (0..arity).map(|_| number(dice, width(sort))).collect();
+    let numbers: Vec<u64> = (0..arity).map(|_| extended(number(dice, bits))).collect();
     let mut circuit = Circuit { solver: &mut solver, gates: &mut gates };
     let yes = circuit.yes();
     let constants: Vec<Word> = numbers
         .iter()
-        .map(|n| (0..width(sort)).map(|i| circuit.constant(n >> i & 1 == 1)).collect())
+        .map(|n| (0..bits).map(|i| circuit.constant(n >> i & 1 == 1)).collect())
         .collect();
     let args: Vec<&Word> = constants.iter().collect();
     let result = circuit.apply(op, &args);
     assert!(result.iter().all(|&b| b == yes || b == !yes), "{op:?} leaves gates of constants");
-    let got = result.iter().enumerate().map(|(i, &b)| u64::from(b == yes) << i).sum();
+    let got = read(&result, result_sort, |b| b == yes);
     assert_eq!(expected(op, sort, &numbers), got, "{op:?} on {sort} of constants {numbers:x?}");
 }
 
@@ -143,7 +153,11 @@ fn operators_are_as_evaluated() {
     for op in operators {
         for sort in sorts {
             for arity in 1..=3 {
-                check(op, sort, arity, &mut dice);
+                check(op, sort, width(sort), arity, &mut dice);
+                if sort == Sort::Int {
+                    check(op, sort, 6, arity, &mut dice);
+                    check(op, sort, 33, arity, &mut dice);
+                }
             }
         }
     }

@@ -4,6 +4,9 @@
 //! The meaning of each is that of [`foretell_trace::expr::eval`]: two's complement that wraps, shifts by
 //! the width or more, division by zero as SMT-LIB has it for bit-vectors and as the semantics has it
 //! for integers.
+//!
+//! Words of integers have as many bits as they need, 64 at most: the highest stands for all above it. So a sum has one
+//! bit more than its parts, and what is 64 bits long wraps.
 
 use foretell_order::Lit;
 use foretell_trace::Value;
@@ -14,7 +17,26 @@ use super::circuit::Circuit;
 /// The bits of a value or of a truth, the lowest first.
 pub(super) type Word = Vec<Lit>;
 
-/// How many bits a sort has.
+/// The most bits of an integer.
+const LONGEST: usize = 64;
+
+/// The bits of two words side by side, the shorter one extended by its sign.
+pub(super) fn pairs<'w>(a: &'w [Lit], b: &'w [Lit]) -> impl Iterator<Item = (Lit, Lit)> + 'w {
+    let bit = |w: &[Lit], i: usize| w[i.min(w.len() - 1)];
+    (0..a.len().max(b.len())).map(move |i| (bit(a, i), bit(b, i)))
+}
+
+/// An integer without the bits that only repeat its sign.
+fn trimmed(mut word: Word) -> Word {
+    while let [.., below, sign] = word[..]
+        && below == sign
+    {
+        word.pop();
+    }
+    word
+}
+
+/// How many bits a sort has; an integer has them at most.
 pub(super) fn width(sort: Sort) -> usize {
     match sort {
         Sort::Int => 64,
@@ -26,7 +48,7 @@ pub(super) fn width(sort: Sort) -> usize {
 impl Circuit<'_> {
     pub(super) fn value(&self, value: Value) -> Word {
         match value {
-            Value::Int(i) => self.number(i as u64, 64),
+            Value::Int(i) => trimmed(self.number(i as u64, LONGEST)),
             Value::Bits { width, bits } => self.number(bits, usize::from(width)),
         }
     }
@@ -36,12 +58,12 @@ impl Circuit<'_> {
     }
 
     pub(super) fn equal(&mut self, a: &[Lit], b: &[Lit]) -> Lit {
-        let differences: Word = a.iter().zip(b).map(|(&x, &y)| self.xor(x, y)).collect();
+        let differences: Word = pairs(a, b).map(|(x, y)| self.xor(x, y)).collect();
         !self.any(differences)
     }
 
     pub(super) fn choose(&mut self, condition: Lit, yes: &[Lit], no: &[Lit]) -> Word {
-        yes.iter().zip(no).map(|(&y, &n)| self.choice(condition, y, n)).collect()
+        pairs(yes, no).map(|(y, n)| self.choice(condition, y, n)).collect()
     }
 
     fn not(&self, a: &[Lit]) -> Word {
@@ -119,6 +141,12 @@ impl Circuit<'_> {
         self.below(&flip(a), &flip(b))
     }
 
+    /// `a < b` for integers.
+    fn less_integer(&mut self, a: &[Lit], b: &[Lit]) -> Lit {
+        let (a, b): (Word, Word) = pairs(a, b).unzip();
+        self.less(&a, &b)
+    }
+
     /// Quotient and remainder, unsigned; by zero all ones and `a`.
     fn divide(&mut self, a: &[Lit], b: &[Lit]) -> (Word, Word) {
         let n = a.len();
@@ -192,16 +220,23 @@ impl Circuit<'_> {
     pub(super) fn apply(&mut self, op: ExprOp, args: &[&Word]) -> Word {
         use ExprOp::*;
         match op {
-            Add => self.fold(args, Self::add),
-            Mul => self.fold(args, Self::multiply),
-            Sub if args.len() == 1 => self.negate(args[0]),
-            Sub => self.fold(args, Self::subtract),
-            Div => self.fold(args, |c, a, b| c.divide_integers(a, b).0),
-            Mod => self.fold(args, |c, a, b| c.divide_integers(a, b).1),
-            Lt => self.chain(args, Self::less),
-            Gt => self.chain(args, |c, a, b| c.less(b, a)),
-            Le => self.chain(args, |c, a, b| !c.less(b, a)),
-            Ge => self.chain(args, |c, a, b| !c.less(a, b)),
+            Add => self.fold(args, |c, a, b| c.integers(a, b, longer, Self::add)),
+            Mul => self.fold(args, |c, a, b| c.integers(a, b, |x, y| x + y, Self::multiply)),
+            Sub if args.len() == 1 => {
+                let zero = vec![self.no()];
+                self.integers(&zero, args[0], longer, Self::subtract)
+            }
+            Sub => self.fold(args, |c, a, b| c.integers(a, b, longer, Self::subtract)),
+            Div => self.fold(args, |c, a, b| {
+                c.integers(a, b, longer, |c, a, b| c.divide_integers(a, b).0)
+            }),
+            Mod => self.fold(args, |c, a, b| {
+                c.integers(a, b, longer, |c, a, b| c.divide_integers(a, b).1)
+            }),
+            Lt => self.chain(args, Self::less_integer),
+            Gt => self.chain(args, |c, a, b| c.less_integer(b, a)),
+            Le => self.chain(args, |c, a, b| !c.less_integer(b, a)),
+            Ge => self.chain(args, |c, a, b| !c.less_integer(a, b)),
             Eq => self.chain(args, Self::equal),
             Distinct => {
                 let pairs = (0..args.len()).flat_map(|j| (0..j).map(move |i| (i, j)));
@@ -213,6 +248,19 @@ impl Circuit<'_> {
             Not => vec![!args[0][0]],
             _ => self.apply_to_bits(op, args),
         }
+    }
+
+    /// An operator on integers, with as many bits as its result can need.
+    fn integers(
+        &mut self,
+        a: &[Lit],
+        b: &[Lit],
+        width: fn(usize, usize) -> usize,
+        mut f: impl FnMut(&mut Self, &[Lit], &[Lit]) -> Word,
+    ) -> Word {
+        let width = width(a.len(), b.len()).min(LONGEST);
+        let wide = |w: &[Lit]| (0..width).map(|i| w[i.min(w.len() - 1)]).collect::<Word>();
+        trimmed(f(self, &wide(a), &wide(b)))
     }
 
     fn fold(
@@ -292,6 +340,11 @@ impl Circuit<'_> {
     fn extend(&self, a: &[Lit], by: u8, with: Lit) -> Word {
         a.iter().copied().chain(std::iter::repeat_n(with, usize::from(by))).collect()
     }
+}
+
+/// One bit more than the longer of two words.
+fn longer(a: usize, b: usize) -> usize {
+    a.max(b) + 1
 }
 
 struct SignedDivision {
