@@ -191,10 +191,10 @@ fn engines(arguments: &Arguments) {
     );
 }
 
-/// How each model settles the candidates of each analysis.
+/// How each model settles the candidates of each analysis: feasible / infeasible.
 fn models(arguments: &Arguments) {
     println!(
-        "\n| analysis | candidates | view: feasible | value: feasible | symbolic: feasible | feasible in value, not in symbolic |"
+        "\n| analysis | candidates | view | value | symbolic | feasible in value, not in symbolic |"
     );
     println!("|---|---:|---:|---:|---:|---:|");
     let traces: Vec<Trace> = (0..arguments.seeds).map(|seed| trace(0, 80, 100 + seed)).collect();
@@ -226,7 +226,8 @@ fn models(arguments: &Arguments) {
             lost += found[1].iter().filter(|c| !found[2].contains(c)).count();
         }
         let [view, value, symbolic] = feasible;
-        println!("| {analysis} | {all} | {view} | {value} | {symbolic} | {lost} |");
+        let row = [view, value, symbolic].map(|n| format!("{n} / {}", all - n as u64)).join(" | ");
+        println!("| {analysis} | {all} | {row} | {lost} |");
     }
 }
 
