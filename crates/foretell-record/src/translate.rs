@@ -551,13 +551,8 @@ impl<'a> Translation<'a> {
                 self.variable_event(at, variable, plain(*kind), false, value, value);
             }
             Record::Atomic { kind, old, new, .. } => {
-                let (old, mut new) = (part.of(&wide(*old)), part.of(&wide(*new)));
+                let (old, new) = (part.of(&wide(*old)), part.of(&wide(*new)));
                 let action = match kind {
-                    // For other values it would have written: in a symbolic trace it writes what it read.
-                    AtomicKind::FailedUpdate if self.symbolic.is_some() => {
-                        new = old;
-                        Action::Update
-                    }
                     AtomicKind::Load | AtomicKind::FailedUpdate | AtomicKind::VolatileLoad => {
                         Action::Read
                     }

@@ -63,7 +63,11 @@ impl Translation<'_> {
         if let (Action::Read | Action::Update, Some(rebuild)) = (action, &mut self.symbolic) {
             let seen = there.and_then(worth);
             let same = there == old;
-            register = Some(rebuild.read(&mut self.builder, (thread, id), place, seen, same));
+            let r = rebuild.read(&mut self.builder, (thread, id), place, seen, same);
+            if let (Action::Read, true) = (action, atomic) {
+                rebuild.not_exchanged(&mut self.builder, thread, place, r);
+            }
+            register = Some(r);
         }
         let mut expr = None;
         if let (Action::Write | Action::Update, Some(rebuild)) = (action, &mut self.symbolic) {
@@ -88,6 +92,8 @@ impl Translation<'_> {
                 Action::Update => EventKind::Update { var, old, new, register, expr },
             },
         );
+        // What is known of the value that was read.
+        self.put_guards(at);
     }
 
     /// A write that does not say what it wrote wrote what the next read sees.

@@ -123,12 +123,26 @@ fn atomics() {
         // Nobody else touches it: it is what it was, as long as what went into it was.
         &["guard((= %1 #x00000007))", "w(out=#x00000002)"],
     );
-    let (text, said) = trace_of(&program(
+    let (text, _) = trace_of(&program(
         "atomic_int n; void *other(void *p) { (void)p; atomic_fetch_add(&n, 3); return 0; }",
         "pthread_t u; pthread_create(&u, 0, other, 0); int e = 0; \
          while (!atomic_compare_exchange_strong(&n, &e, e + 5)) {} pthread_join(u, 0); out = n;",
     ));
     assert!(text.contains("<-(ite (= %"), "{text}");
+    // One that fails reads, and goes on only if it would fail again.
+    let (text, _) = trace_of(&program(
+        "int n = 4; void *other(void *p) { (void)p; __atomic_fetch_add(&n, 3, 5); return 0; }",
+        "pthread_t u; pthread_create(&u, 0, other, 0); int e = 8; \
+         __atomic_compare_exchange_n(&n, &e, 5, 0, 5, 5); pthread_join(u, 0); out = 3;",
+    ));
+    let lines: Vec<&str> = text.lines().collect();
+    let read = lines.iter().position(|l| l.starts_with("T1|ar(n=#x0000000")).expect("a read");
+    assert!(lines[read + 1].starts_with("T1|guard((distinct %1 #x00000008))"), "{text}");
+    let (text, said) = trace_of(&program(
+        "atomic_int n; void *other(void *p) { (void)p; atomic_fetch_add(&n, 3); return 0; }",
+        "pthread_t u; pthread_create(&u, 0, other, 0); int e = 0; \
+         while (!atomic_compare_exchange_strong(&n, &e, e + 5)) {} pthread_join(u, 0); out = n;",
+    ));
     assert!(text.contains("<-(bvadd %1 #x00000003)"), "{text}");
     assert_eq!(differences(&said), 0, "{said}");
 }

@@ -128,6 +128,35 @@ impl Rebuild {
         self.value_for(b, t, (addr, len), &Storing { addr, len, term, width }, written)
     }
 
+    /// An atomic read, which may be a comparison that failed: for the value that it compares with it would have been a
+    /// write, so its thread goes on only if it is another.
+    pub(crate) fn not_exchanged(
+        &mut self,
+        b: &mut TraceBuilder,
+        t: u32,
+        (addr, len): (u64, u64),
+        register: RegId,
+    ) {
+        let Some(atomic) = self.thread(t).atomic.as_mut() else { return };
+        if atomic.op != "compare_exchange_val" {
+            return;
+        }
+        atomic.used = true;
+        let (atomic, width) = (atomic.clone(), atomic.width);
+        let seen = self.registers.get(register.index()).copied().flatten();
+        let Some(Value::Bits { bits, .. }) = seen else { return };
+        let expr = Some(b.exprs().intern(Expr::Reg(register)));
+        let found = Term { bits: Some(bits), expr, pins: None };
+        let whole = atomic.addr.is_none_or(|at| at == addr) && u64::from(width) == 8 * len;
+        let differs = match atomic.terms.first().filter(|_| whole) {
+            Some(expected) => self.terms.compare(b, Predicate::Ne, width, &found, expected),
+            None => found,
+        };
+        let width = self.width_of(b, &differs);
+        let pins = self.terms.pinned(b, &differs, width);
+        self.emit(b, t, &pins);
+    }
+
     /// What an atomic operation leaves.
     pub(super) fn atomic_result(
         &mut self,
