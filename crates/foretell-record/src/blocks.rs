@@ -5,7 +5,7 @@
 //! wait, as in the papers, and calls of functions whose name matches a pattern.
 
 use foretell_rt_format::{Entry, Record, SyncKind};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 /// What makes an atomic block.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -108,12 +108,28 @@ impl Depths {
     }
 }
 
-/// Finds the lock scopes that are blocks, by thread and ordinal of the acquire that opens them.
+/// The lock scopes that are blocks: for each thread the ordinals of the acquires that open them, rising, and how
+/// many of these are behind.
+#[derive(Default, Debug)]
+pub(crate) struct Scopes(FxHashMap<u32, (Vec<u64>, usize)>);
+
+impl Scopes {
+    /// Whether the acquire of a thread with this ordinal opens one. To be asked for rising ordinals of each thread.
+    pub(crate) fn opens(&mut self, thread: u32, ordinal: u64) -> bool {
+        let Some((opening, behind)) = self.0.get_mut(&thread) else { return false };
+        while opening.get(*behind).is_some_and(|&o| o < ordinal) {
+            *behind += 1;
+        }
+        opening.get(*behind) == Some(&ordinal)
+    }
+}
+
+/// Finds the lock scopes that are blocks.
 #[derive(Default)]
 pub(crate) struct ScopeFinder {
     depths: Depths,
     open: FxHashMap<u32, (u64, bool)>,
-    scopes: FxHashSet<(u32, u64)>,
+    scopes: Scopes,
 }
 
 impl ScopeFinder {
@@ -135,12 +151,12 @@ impl ScopeFinder {
 
     fn close(&mut self, thread: u32) {
         if let Some((ordinal, false)) = self.open.remove(&thread) {
-            self.scopes.insert((thread, ordinal));
+            self.scopes.0.entry(thread).or_default().0.push(ordinal);
         }
     }
 
     /// The scopes; one that the end of the run cuts off is one too.
-    pub(crate) fn finish(mut self) -> FxHashSet<(u32, u64)> {
+    pub(crate) fn finish(mut self) -> Scopes {
         let open: Vec<u32> = self.open.keys().copied().collect();
         open.into_iter().for_each(|thread| self.close(thread));
         self.scopes
@@ -173,6 +189,8 @@ mod tests {
         {
             f.take(&sync(1, ordinal as u64, kind));
         }
-        assert_eq!(f.finish(), [(1, 0), (1, 8)].into_iter().collect());
+        let mut scopes = f.finish();
+        let opening: Vec<u64> = (0..10).filter(|&o| scopes.opens(1, o)).collect();
+        assert_eq!((opening, scopes.opens(2, 0)), (vec![0, 8], false));
     }
 }

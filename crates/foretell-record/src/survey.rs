@@ -4,7 +4,7 @@ use foretell_rt_format::channel::Channel;
 use foretell_rt_format::{AccessKind, AtomicKind, Record, SyncKind};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::blocks::{Blocks, ScopeFinder};
+use crate::blocks::{Blocks, ScopeFinder, Scopes};
 use crate::calls::Calls;
 use crate::granules::Granules;
 use crate::regions::{RegionId, Regions};
@@ -13,8 +13,8 @@ use crate::seen::{Plain, Seen, Sink, Source};
 /// What has to be known of a whole run before its first event is written.
 pub(crate) struct Survey {
     pub(crate) granules: Granules,
-    /// Lock scopes that are blocks, by thread and ordinal of the acquire.
-    pub(crate) scopes: FxHashSet<(u32, u64)>,
+    /// Lock scopes that are blocks.
+    pub(crate) scopes: Scopes,
     /// Semaphores that somebody tried to take in vain.
     pub(crate) tried: FxHashSet<(RegionId, u64)>,
     /// How channels are used.

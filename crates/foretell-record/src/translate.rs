@@ -429,7 +429,7 @@ impl<'a> Translation<'a> {
 
     fn sync(&mut self, at: &At<'_>, kind: SyncKind, object: u64, other: u64) {
         let scope = self.depths.step(at.thread, kind);
-        let opens = scope == Scope::Opens && self.survey.scopes.contains(&(at.thread, at.ordinal));
+        let opens = scope == Scope::Opens && self.survey.scopes.opens(at.thread, at.ordinal);
         let event = match kind {
             SyncKind::Lock => EventKind::Acquire { lock: self.lock(object) },
             SyncKind::Unlock => EventKind::Release { lock: self.lock(object) },

@@ -1,12 +1,12 @@
 //! The first pass over a log: which variables are shared, and which lock scopes are blocks.
 
 use foretell_rt_format::{Entry as RawEntry, Record as RawRecord};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use super::log::{Log, Record};
 use super::names::Objects;
 use super::tables::Tables;
-use crate::blocks::{Blocks, ScopeFinder};
+use crate::blocks::{Blocks, ScopeFinder, Scopes};
 
 /// A variable: an object (0 for a static field), a field, an index.
 pub(crate) type Key = (u32, u32, u32);
@@ -75,7 +75,7 @@ pub(crate) struct Survey {
     pub(crate) fields: Fields,
     pub(crate) objects: Objects,
     variables: FxHashMap<Key, Touched>,
-    pub(crate) scopes: FxHashSet<(u32, u64)>,
+    pub(crate) scopes: Scopes,
 }
 
 impl Survey {
@@ -84,7 +84,7 @@ impl Survey {
             fields: Fields::default(),
             objects: Objects::default(),
             variables: FxHashMap::default(),
-            scopes: FxHashSet::default(),
+            scopes: Scopes::default(),
         };
         let mut scopes = ScopeFinder::default();
         for entry in log.entries() {

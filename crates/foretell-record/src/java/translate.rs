@@ -359,8 +359,7 @@ impl<'a> Translation<'a> {
 
     fn sync(&mut self, entry: &Entry<'_>, kind: SyncKind, object: u32, other: u64) {
         let scope = self.depths.step(entry.thread, kind);
-        let opens =
-            scope == Scope::Opens && self.survey.scopes.contains(&(entry.thread, entry.ordinal));
+        let opens = scope == Scope::Opens && self.survey.scopes.opens(entry.thread, entry.ordinal);
         let Some(event) = self.sync_event(kind, object, other) else { return };
         if opens {
             self.in_scope.insert(entry.thread);
