@@ -1,19 +1,23 @@
 //! What is kept of a log while the program runs: the records of every chunk, in case they have to be read again.
 //!
-//! In memory; what is beyond a limit is in a file. Both are written like files, which, unlike memory of the process, need
-//! not be cleared first.
+//! In memory; what is beyond a limit is in a file. Pages of memory are taken many at a time: one by one, or as a file, they
+//! would cost more than filling them does.
 
 use std::fs::File;
 use std::io;
-use std::os::fd::FromRawFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use memmap2::Mmap;
+use memmap2::{Advice, Mmap, MmapMut};
+
+/// Addresses are taken for so many bytes at once.
+const PIECE: usize = 256 << 20;
 
 /// Chunks that are being kept.
 pub(crate) struct Hold {
-    memory: Option<File>,
+    /// Memory, and how much of the last piece is taken.
+    pieces: Vec<MmapMut>,
+    taken: usize,
     /// Bytes that may be in memory.
     limit: u64,
     disk: Option<File>,
@@ -26,8 +30,9 @@ pub(crate) struct Hold {
 /// Where the records of a chunk are.
 #[derive(Clone, Copy)]
 struct Place {
-    on_disk: bool,
-    start: u64,
+    /// The piece of memory; none: the file.
+    piece: Option<usize>,
+    start: usize,
     len: usize,
 }
 
@@ -35,7 +40,8 @@ impl Hold {
     /// What does not fit into `limit` bytes of memory goes to a file in `directory`.
     pub(crate) fn new(limit: u64, directory: &Path) -> Hold {
         Hold {
-            memory: memory_file().ok(),
+            pieces: Vec::new(),
+            taken: 0,
             limit,
             disk: None,
             directory: directory.to_path_buf(),
@@ -49,23 +55,42 @@ impl Hold {
     /// # Errors
     /// When there is no room.
     pub(crate) fn add(&mut self, records: &[u8]) -> io::Result<()> {
-        let len = records.len();
-        let fits = self.lengths[0] + len as u64 <= self.limit;
-        let on_disk = match &self.memory {
-            Some(file) => !fits || file.write_all_at(records, self.lengths[0]).is_err(),
-            None => true,
+        let place = match self.in_memory(records) {
+            Some(place) => place,
+            None => self.on_disk(records)?,
         };
-        let length = &mut self.lengths[usize::from(on_disk)];
-        if on_disk {
-            let file = match self.disk.take() {
-                Some(file) => file,
-                None => tempfile::tempfile_in(&self.directory)?,
-            };
-            self.disk.insert(file).write_all_at(records, *length)?;
-        }
-        self.chunks.push(Place { on_disk, start: *length, len });
-        *length += len as u64;
+        self.chunks.push(place);
         Ok(())
+    }
+
+    fn in_memory(&mut self, records: &[u8]) -> Option<Place> {
+        let len = records.len();
+        if self.lengths[0] + len as u64 > self.limit {
+            return None;
+        }
+        if self.pieces.last().is_none_or(|piece| piece.len() - self.taken < len) {
+            self.pieces.push(MmapMut::map_anon(PIECE.max(len)).ok()?);
+            self.taken = 0;
+        }
+        let (start, number) = (self.taken, self.pieces.len() - 1);
+        let piece = self.pieces.last_mut()?;
+        // Where the system does not know this, the pages come as they are filled.
+        let _ = piece.advise_range(Advice::PopulateWrite, start, len);
+        piece.get_mut(start..start + len)?.copy_from_slice(records);
+        self.taken += len;
+        self.lengths[0] += len as u64;
+        Some(Place { piece: Some(number), start, len })
+    }
+
+    fn on_disk(&mut self, records: &[u8]) -> io::Result<Place> {
+        let file = match self.disk.take() {
+            Some(file) => file,
+            None => tempfile::tempfile_in(&self.directory)?,
+        };
+        let (start, len) = (self.lengths[1], records.len());
+        self.disk.insert(file).write_all_at(records, start)?;
+        self.lengths[1] += len as u64;
+        Ok(Place { piece: None, start: start as usize, len })
     }
 
     /// No more chunks come.
@@ -73,40 +98,32 @@ impl Hold {
     /// # Errors
     /// When what was kept cannot be mapped.
     pub(crate) fn finish(self) -> io::Result<Held> {
-        let map = |file: &Option<File>, len: u64| match file {
-            // SAFETY: the files have no names: nobody else can change them.
-            Some(file) if len > 0 => unsafe { Mmap::map(file) }.map(Some),
-            _ => Ok(None),
+        let disk = match &self.disk {
+            // SAFETY: the file has no name: nobody else can change it.
+            Some(file) if self.lengths[1] > 0 => Some(unsafe { Mmap::map(file) }?),
+            _ => None,
         };
-        let maps = [map(&self.memory, self.lengths[0])?, map(&self.disk, self.lengths[1])?];
-        Ok(Held { maps, chunks: self.chunks })
+        Ok(Held { pieces: self.pieces, disk, chunks: self.chunks })
     }
-}
-
-/// A file in memory.
-fn memory_file() -> io::Result<File> {
-    // SAFETY: the name ends with a zero.
-    let fd = unsafe { libc::memfd_create(c"foretell".as_ptr(), libc::MFD_CLOEXEC) };
-    if fd < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: the descriptor is new and nobody else's.
-    Ok(unsafe { File::from_raw_fd(fd) })
 }
 
 /// Chunks that were kept.
 #[derive(Default)]
 pub(crate) struct Held {
-    maps: [Option<Mmap>; 2],
+    pieces: Vec<MmapMut>,
+    disk: Option<Mmap>,
     chunks: Vec<Place>,
 }
 
 impl Held {
     /// The records of a chunk.
     pub(crate) fn get(&self, chunk: usize) -> &[u8] {
-        let Some(&Place { on_disk, start, len }) = self.chunks.get(chunk) else { return &[] };
-        let map = self.maps[usize::from(on_disk)].as_ref();
-        map.and_then(|map| map.get(start as usize..start as usize + len)).unwrap_or(&[])
+        let Some(&Place { piece, start, len }) = self.chunks.get(chunk) else { return &[] };
+        let bytes = match piece {
+            Some(piece) => self.pieces.get(piece).map(|piece| &piece[..]),
+            None => self.disk.as_deref(),
+        };
+        bytes.and_then(|bytes| bytes.get(start..start + len)).unwrap_or(&[])
     }
 }
 

@@ -13,7 +13,8 @@
 //! - Function entries and exits move the stack of their thread; they are noted only if functions are blocks.
 
 use foretell_rt_format::{
-    Brief, Chunk, ChunkReader, Compact, Entry, Item, Kind, Record, Slot, Slots, Visitor, record_at,
+    AccessKind, Brief, Chunk, ChunkReader, Compact, Entry, Item, Kind, Range, Record, Slot, Slots,
+    Visitor, record_at,
 };
 use rustc_hash::FxHashMap;
 
@@ -103,7 +104,7 @@ struct Noted {
     /// The thread that it begins with.
     thread: u32,
     starts: Vec<Start>,
-    notes: Vec<Note>,
+    notes: Box<[Note]>,
     /// The notes are not all: the records are to be read again.
     again: bool,
     /// See [`Chunk::pending`].
@@ -140,6 +141,8 @@ pub(crate) struct Sift {
     /// Large: made once, and here while no chunk is being read.
     slots: Option<Slots>,
     chunks: Vec<Noted>,
+    /// The notes of the chunk that is being read.
+    notes: Vec<Note>,
     hold: Hold,
     accesses: u64,
     damaged: bool,
@@ -158,6 +161,7 @@ impl Sift {
             places: Places::default(),
             slots: None,
             chunks: Vec::new(),
+            notes: Vec::new(),
             hold,
             accesses: 0,
             damaged: false,
@@ -193,13 +197,18 @@ impl Sift {
         self.slots = Some(slots);
         for group in self.owners.wanted() {
             let first = group as usize * GROUP;
-            self.chunks.iter_mut().skip(first).take(GROUP).for_each(|noted| noted.again = true);
+            for noted in self.chunks.iter_mut().skip(first).take(GROUP) {
+                noted.again = true;
+                noted.notes = Box::default();
+            }
         }
         let noted = &mut self.chunks[number];
-        if noted.again || noted.notes.len() > MOST_NOTES {
+        if noted.again || self.notes.len() > MOST_NOTES {
             noted.again = true;
-            noted.notes = Vec::new();
+        } else {
+            noted.notes = self.notes.as_slice().into();
         }
+        self.notes.clear();
     }
 
     /// Makes the thread that runs the one whose state is at hand.
@@ -233,6 +242,12 @@ impl Sift {
             access = key.unwrap_or(access);
             ordinal += count;
             self.accesses += count;
+            if let Some(range) = reader.range() {
+                (thread.ordinal, thread.access) = (ordinal, access);
+                self.range(&range, reader.began(), &mut thread);
+                (ordinal, access) = (thread.ordinal, thread.access);
+                continue;
+            }
             let Some(item) = reader.next(slots) else { break };
             match item {
                 Ok(Item::Compact(Compact::Access(slot, addr, value))) => {
@@ -279,10 +294,8 @@ impl Sift {
     }
 
     fn note(&mut self, note: Note) {
-        if let Some(noted) = self.chunks.last_mut()
-            && noted.notes.len() <= MOST_NOTES
-        {
-            noted.notes.push(note);
+        if self.notes.len() <= MOST_NOTES {
+            self.notes.push(note);
         }
     }
 
@@ -290,6 +303,21 @@ impl Sift {
     fn note_compact(&mut self, compact: Compact, thread: &mut Thread, ordinal: u64) {
         let stack = thread.stack.id(&mut self.calls);
         self.note(Note::Compact { compact, thread: self.thread, stack, ordinal });
+    }
+
+    /// Takes an access to a range: the same as [`Sift::record`], for the many of them.
+    fn range(&mut self, range: &Range, at: usize, thread: &mut Thread) {
+        self.accesses += 1;
+        let &Range { kind, pc, addr, len } = range;
+        let writes = kind == AccessKind::Write;
+        if self.owners.touch(Owner::of(self.thread), addr, len, writes) {
+            let (stack, ordinal) = (thread.stack.id(&mut self.calls), thread.ordinal);
+            self.note(Note::Record { at: at as u32, thread: self.thread, stack, ordinal });
+        }
+        let kind = if writes { Kind::WriteRange } else { Kind::ReadRange };
+        thread.ordinal += 1;
+        thread.access = 0;
+        thread.step = Some((kind, Some(pc)));
     }
 
     /// Takes a record that is not compact.

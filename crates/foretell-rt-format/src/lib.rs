@@ -34,7 +34,7 @@ mod schedule;
 mod wire;
 
 pub use reader::{
-    Chunk, ChunkReader, Entry, Events, FormatError, Header, Item, Log, Visitor, record_at,
+    Chunk, ChunkReader, Entry, Events, FormatError, Header, Item, Log, Range, Visitor, record_at,
 };
 pub use record::{
     AccessKind, AtomicKind, Blocked, EndHow, Kind, Record, StopReason, SyncKind, TrailKind,

@@ -3,7 +3,7 @@
 use crate::record::{AccessKind, Record, StopReason};
 use crate::wire::{
     Brief, CHUNK_HEADER_LEN, CHUNK_USED, Compact, ENTRY_CLASS, Get, HEADER_LEN, LIVE, Live, MAGIC,
-    Slot, Slots, VERSION, class_of, compact_len, header, is_exit,
+    Slot, Slots, VERSION, class_of, compact_len, header, is_exit, tag,
 };
 use std::fmt;
 
@@ -203,6 +203,19 @@ pub enum Item<'a> {
     Record(Record<'a>),
 }
 
+/// An access to a range of memory, without its data.
+#[derive(Clone, Copy, Debug)]
+pub struct Range {
+    /// What it does.
+    pub kind: AccessKind,
+    /// Code address.
+    pub pc: u64,
+    /// First byte.
+    pub addr: u64,
+    /// Bytes.
+    pub len: u64,
+}
+
 /// Takes compact records, or does not (false): then [`ChunkReader::next`] gives them.
 pub trait Visitor {
     /// A plain access; perhaps one whose address is not known, which is not to be taken.
@@ -266,6 +279,20 @@ impl<'a> ChunkReader<'a> {
             at += compact_len(head);
         }
         self.at = at;
+    }
+
+    /// The next record, if it is an access to a range; what else it says is left to [`record_at`].
+    #[inline]
+    pub fn range(&mut self) -> Option<Range> {
+        let mut g = Get { buf: self.chunk.records, at: self.at };
+        if g.u8()? != tag::RANGE {
+            return None;
+        }
+        let kind = AccessKind::from_u8(g.u8()?)?;
+        let range = Range { kind, pc: g.var()?, addr: g.var()?, len: g.var()? };
+        g.bytes()?;
+        (self.began, self.at) = (self.at, g.at);
+        Some(range)
     }
 
     /// Where in the chunk's records the last one began that is not compact: [`record_at`] reads it again.

@@ -30,14 +30,15 @@ unsafe fn access<const CODE: u32>(addr: usize, pc: usize) {
         let index = slot_of(pc as u64, CODE, high as u64);
         let slot = (*stream).slots.add(index);
         // Busy, signalled, parallel, or something unusual is under way; the scheduler's turn; no room;
-        // a new code address, or a new high half of the address; eight bytes that may reach into the next page.
+        // a new code address, or a new high half of the address; four bytes that are read as eight, which may
+        // reach into the next page.
         if CODE & 7 > 3
             || (&raw const (*t).busy).cast::<u32>().read() != 0
             || (*t).budget <= 0
             || cur > (*stream).limit
             || (*slot).key != slot_key(pc as u64, CODE)
             || (*slot).high != high as u64
-            || (CODE & 7 < 3 && addr & 0xfff > 0xff8)
+            || (CODE & 7 == 2 && addr & 0xfff > 0xff8)
         {
             return access_slow(addr, pc, CODE);
         }

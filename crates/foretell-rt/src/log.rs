@@ -221,10 +221,10 @@ unsafe fn take_in_turn(file: &mut File) -> Result<(*mut u8, usize), i32> {
         let full = behind(file) >= file.ring as u64;
         let most = if full { file.ring as u64 * 3 / 4 } else { file.ring as u64 };
         while behind(file) >= most {
-            let pause = [0u64, 100_000];
+            let pause = [0u64, 250_000];
             call(libc::SYS_nanosleep, [pause.as_ptr() as usize, 0, 0, 0, 0, 0]);
             looks += 1;
-            if looks.is_multiple_of(1000) && call(libc::SYS_kill, [reader, 0, 0, 0, 0, 0]) < 0 {
+            if looks.is_multiple_of(400) && call(libc::SYS_kill, [reader, 0, 0, 0, 0, 0]) < 0 {
                 return Err(libc::ESRCH);
             }
         }
