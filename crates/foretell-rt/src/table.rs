@@ -13,6 +13,8 @@ pub enum Class {
     Atomic,
     /// Markers of atomic blocks.
     Block,
+    /// The path of a program that is built for symbolic recording.
+    Path,
     /// Parts of the interface that have no effect here.
     Annotation,
     /// Memory given out and taken back.
@@ -183,6 +185,20 @@ pub const SYMBOLS: &[(Class, &[&str])] = &[
         ],
     ),
     (Class::Block, &["foretell_atomic_begin", "foretell_atomic_end"]),
+    (
+        Class::Path,
+        &[
+            "__foretell_enter",
+            "__foretell_argument",
+            "__foretell_block",
+            "__foretell_load",
+            "__foretell_value",
+            "__foretell_store",
+            "__foretell_call",
+            "__foretell_after",
+            "__foretell_leave",
+        ],
+    ),
     (
         Class::Annotation,
         &[

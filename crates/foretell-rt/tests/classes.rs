@@ -198,6 +198,15 @@ fn hooks() {
         assert_eq!((atomic(AtomicKind::Load), atomic(AtomicKind::Store)), (1, 1), "{size}");
         assert_eq!((atomic(AtomicKind::Update), atomic(AtomicKind::FailedUpdate)), (9, 3));
     }
+    let trail: Vec<_> = entries
+        .iter()
+        .filter_map(|e| match e.record {
+            Record::Trail { kind, site, a, b, .. } => Some((kind as u64, site, a, b)),
+            _ => None,
+        })
+        .collect();
+    let expected: Vec<_> = (0..9u64).map(|n| (n, n, 10 + n, n.wrapping_neg())).collect();
+    assert_eq!(trail, expected, "the path, in order");
 }
 
 /// Every call that can block did, and the baton was handed over.

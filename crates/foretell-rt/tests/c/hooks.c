@@ -91,6 +91,21 @@ ATOMICS(32, unsigned)
 ATOMICS(64, unsigned long)
 ATOMICS(128, u128)
 
+/* The path of a program that is built for symbolic recording: three words each. */
+#define NOTE(name, n) void name(long, long, long); name(n, 10 + n, -n)
+
+PLAIN static void path(void) {
+    NOTE(__foretell_enter, 0);
+    NOTE(__foretell_argument, 1);
+    NOTE(__foretell_block, 2);
+    NOTE(__foretell_load, 3);
+    NOTE(__foretell_value, 4);
+    NOTE(__foretell_store, 5);
+    NOTE(__foretell_call, 6);
+    NOTE(__foretell_after, 7);
+    NOTE(__foretell_leave, 8);
+}
+
 PLAIN int main(void) {
     foretell_atomic_begin("accesses");
     accesses();
@@ -102,6 +117,7 @@ PLAIN int main(void) {
     atomics64();
     atomics128();
     foretell_atomic_end();
+    path();
     printf("ok\n");
     return 0;
 }
