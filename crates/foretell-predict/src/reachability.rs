@@ -60,6 +60,12 @@ impl Reach {
         self.from.iter().zip(&self.to).all(|(from, to)| from >= to)
     }
 
+    /// The positions of a thread with so many events that can be on a path, by the limits alone.
+    pub(crate) fn range(&self, thread: ThreadId, events: usize) -> std::ops::Range<usize> {
+        let to = (self.to[thread.index()] as usize).min(events);
+        (self.from[thread.index()] as usize).min(to)..to
+    }
+
     /// Whether an access can be on a path.
     pub(crate) fn contains(&self, structure: &Structure<'_>, e: EventId) -> bool {
         let thread = structure.trace.thread(e).index();

@@ -13,6 +13,7 @@
 //!   certain, and in everything else, what is received depends on all that was sent so far.
 //! - The variables are opaque: part of no finding. A channel through which no thread gets anything from another has
 //!   none: output that several threads write is not ordered by that.
+//! - In a symbolic trace each of these reads is followed by a condition: the number that was read is the recorded one.
 //!
 //! A thread that finds a pipe full and waits for a reader is not ordered after it.
 
@@ -20,7 +21,8 @@ use std::collections::VecDeque;
 
 use foretell_rt_format::channel::{Channel, looked, received, sent};
 use foretell_rt_format::{Kind, SyncKind};
-use foretell_trace::{EventKind, VarId};
+use foretell_trace::expr::{Expr, ExprOp};
+use foretell_trace::{EventKind, RegId, Value, VarId};
 use rustc_hash::FxHashMap;
 
 use super::{At, Translation};
@@ -50,9 +52,20 @@ struct State {
     unsure: bool,
     messages: FxHashMap<u64, VarId>,
     /// What keeps senders in order, and receivers.
-    order_in: Option<VarId>,
-    order_out: Option<VarId>,
+    order_in: Option<Order>,
+    order_out: Option<Order>,
 }
+
+/// A variable that is updated by everybody who does something, and how often it was.
+#[derive(Clone, Copy)]
+struct Order {
+    var: VarId,
+    updates: i64,
+}
+
+/// The values of a message's variable.
+const NOT_THERE: i64 = 0;
+const THERE: i64 = 1;
 
 impl State {
     fn new(name: String, counted: bool) -> State {
@@ -135,14 +148,11 @@ impl Translation<'_> {
                     state.gives_up_counting();
                 }
                 if senders == Users::Many {
-                    let var = self.order(object, true);
-                    self.update(at, var);
+                    self.update_order(at, object, true);
                 }
                 let var = self.message(object, message);
-                self.step_of_call(
-                    at,
-                    EventKind::Write { var, atomic: true, value: None, expr: None },
-                );
+                let value = Some(self.value(THERE));
+                self.step_of_call(at, EventKind::Write { var, atomic: true, value, expr: None });
             }
             SyncKind::Received => {
                 let message = state.receives(other & !received::SHORT);
@@ -150,12 +160,11 @@ impl Translation<'_> {
                 let exact = !state.unsure && other & received::SHORT == 0 && other != 0;
                 let last = message == state.sent && what != Channel::Signal;
                 if shared_out {
-                    let var = self.order(object, false);
-                    self.update(at, var);
+                    self.update_order(at, object, false);
                 }
-                self.sees(at, object, message);
+                self.sees(at, object, message, THERE);
                 if !exact && last && message < messages {
-                    self.sees(at, object, message + 1);
+                    self.sees(at, object, message + 1, NOT_THERE);
                 }
             }
             SyncKind::Looked => {
@@ -166,11 +175,13 @@ impl Translation<'_> {
                     _ => state.sent,
                 };
                 if shared_out {
-                    let var = self.order(object, false);
-                    self.read(at, var);
+                    let (var, updates) = self.order(object, false);
+                    self.read(at, var, updates);
                 }
-                if !nothing || message <= messages {
-                    self.sees(at, object, message);
+                if !nothing {
+                    self.sees(at, object, message, THERE);
+                } else if message <= messages {
+                    self.sees(at, object, message, NOT_THERE);
                 }
             }
             _ => state.gives_up_counting(),
@@ -186,10 +197,12 @@ impl Translation<'_> {
         })
     }
 
-    /// A variable that is part of no finding.
+    /// A variable that is part of no finding; zero at first.
     fn own_variable(&mut self, name: &str) -> VarId {
         let var = self.builder.variable(name);
         self.builder.set_opaque(var);
+        let zero = self.value(0);
+        self.builder.set_initial_value(var, zero);
         var
     }
 
@@ -206,35 +219,66 @@ impl Translation<'_> {
         var
     }
 
-    fn order(&mut self, object: u64, of_senders: bool) -> VarId {
-        let Some(state) = self.channels.states.get(&object) else { return VarId(0) };
+    /// What keeps senders or receivers in order, and how often it was updated.
+    fn order(&mut self, object: u64, of_senders: bool) -> (VarId, i64) {
+        let Some(state) = self.channels.states.get(&object) else { return (VarId(0), 0) };
         let known = if of_senders { state.order_in } else { state.order_out };
-        if let Some(var) = known {
-            return var;
+        if let Some(Order { var, updates }) = known {
+            return (var, updates);
         }
         let name = format!("{}.{}", state.name, if of_senders { "in" } else { "out" });
         let var = self.own_variable(&name);
+        self.set_order(object, of_senders, Order { var, updates: 0 });
+        (var, 0)
+    }
+
+    fn set_order(&mut self, object: u64, of_senders: bool, order: Order) {
         if let Some(state) = self.channels.states.get_mut(&object) {
-            *(if of_senders { &mut state.order_in } else { &mut state.order_out }) = Some(var);
+            *(if of_senders { &mut state.order_in } else { &mut state.order_out }) = Some(order);
         }
-        var
     }
 
     /// A message is there, or is not there yet. The number 0 is that of no message.
-    fn sees(&mut self, at: &At<'_>, object: u64, message: u64) {
+    fn sees(&mut self, at: &At<'_>, object: u64, message: u64, value: i64) {
         if message > 0 {
             let var = self.message(object, message);
-            self.read(at, var);
+            self.read(at, var, value);
         }
     }
 
-    fn read(&mut self, at: &At<'_>, var: VarId) {
-        self.step_of_call(at, EventKind::Read { var, atomic: true, value: None, register: None });
+    fn read(&mut self, at: &At<'_>, var: VarId, value: i64) {
+        let register = self.symbolic_number(at);
+        let seen = Some(self.value(value));
+        self.step_of_call(at, EventKind::Read { var, atomic: true, value: seen, register });
+        self.symbolic_guard(at, register, value);
     }
 
-    fn update(&mut self, at: &At<'_>, var: VarId) {
-        let update = EventKind::Update { var, old: None, new: None, register: None, expr: None };
-        self.step_of_call(at, update);
+    fn update_order(&mut self, at: &At<'_>, object: u64, of_senders: bool) {
+        let (var, updates) = self.order(object, of_senders);
+        let register = self.symbolic_number(at);
+        let (old, new) = (Some(self.value(updates)), Some(self.value(updates + 1)));
+        let next = Expr::Const(Value::Int(updates + 1));
+        let expr = register.map(|_| self.builder.exprs().intern(next));
+        self.step_of_call(at, EventKind::Update { var, old, new, register, expr });
+        self.symbolic_guard(at, register, updates);
+        self.set_order(object, of_senders, Order { var, updates: updates + 1 });
+    }
+
+    /// A register for a number, in a symbolic trace: its model knows no broken reads.
+    fn symbolic_number(&mut self, at: &At<'_>) -> Option<RegId> {
+        let id = self.thread(at.thread);
+        let rebuild = self.symbolic.as_mut()?;
+        Some(rebuild.number(&mut self.builder, (at.thread, id)))
+    }
+
+    /// Who sees another number goes no further.
+    fn symbolic_guard(&mut self, at: &At<'_>, register: Option<RegId>, value: i64) {
+        let Some(register) = register else { return };
+        let exprs = self.builder.exprs();
+        let held = exprs.intern(Expr::Reg(register));
+        let value = exprs.intern(Expr::Const(Value::Int(value)));
+        let expr = exprs.intern(Expr::App(ExprOp::Eq, [held, value].into()));
+        self.push_marker(at, EventKind::Guard { expr }, at.pc.filter(|&pc| pc != 0));
     }
 
     /// Adds an event that is part of the thread's call; of no step where a signal came in.

@@ -266,15 +266,15 @@ fn messages_are_counted() {
         events(&t),
         [
             "T0 fork",
-            "T1 ar pipe#1.1",
-            "T0 aw pipe#1.1",
-            "T0 aw pipe#1.2",
-            "T1 ar pipe#1.1",
-            "T1 ar pipe#1.1",
-            "T1 ar pipe#1.2",
-            "T1 ar pipe#1.2",
-            "T1 ar pipe#1.3",
-            "T0 aw pipe#1.3",
+            "T1 ar pipe#1.1=0",
+            "T0 aw pipe#1.1=1",
+            "T0 aw pipe#1.2=1",
+            "T1 ar pipe#1.1=1",
+            "T1 ar pipe#1.1=1",
+            "T1 ar pipe#1.2=1",
+            "T1 ar pipe#1.2=1",
+            "T1 ar pipe#1.3=0",
+            "T0 aw pipe#1.3=1",
         ]
     );
     let message = t.trace.find_variable("pipe#1.2").expect("the second message");
@@ -294,14 +294,14 @@ fn who_shares_a_channel_keeps_its_order() {
     assert_eq!(
         events(&w.translated())[2..],
         [
-            "T0 au pipe#1.in",
-            "T0 aw pipe#1.1",
-            "T1 au pipe#1.in",
-            "T1 aw pipe#1.2",
-            "T2 au pipe#1.out",
-            "T2 ar pipe#1.2",
-            "T1 au pipe#1.out",
-            "T1 ar pipe#1.2",
+            "T0 au pipe#1.in=0=1",
+            "T0 aw pipe#1.1=1",
+            "T1 au pipe#1.in=1=2",
+            "T1 aw pipe#1.2=1",
+            "T2 au pipe#1.out=0=1",
+            "T2 ar pipe#1.2=1",
+            "T1 au pipe#1.out=1=2",
+            "T1 ar pipe#1.2=1",
         ]
     );
 }

@@ -30,6 +30,7 @@ macro_rules! mutated {
 }
 
 mod attempt;
+mod cycle;
 mod encode;
 mod goals;
 mod linearize;

@@ -2,7 +2,7 @@
 //!
 //! The order engine proposes sequences that respect program order and whatever constraints it has
 //! learnt so far. This module runs one from start to end, as if every event succeeded, and reports
-//! all the rules of semantics sections 1 and 2 that are broken on the way. No report means
+//! the rules of semantics sections 1 and 2 that are broken on the way, all or the first few hundred. No report means
 //! that the sequence is feasible. It is not the checker: `foretell-verify` shares no code
 //! with it and has the last word.
 
@@ -11,6 +11,10 @@ use foretell_trace::{BarrierId, CondId, EventId, EventKind, LockId, Op, SemId, V
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::linearize::Proposal;
+
+/// A run that breaks more rules than this goes no further. In a long trace one event in the wrong place can break
+/// the views of all that follow; what comes first is what has to be learnt, and rules out the proposal.
+const MOST_VIOLATIONS: usize = 256;
 
 /// A rule that a candidate breaks.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -106,6 +110,9 @@ impl Simulator {
         }
         for &e in &proposal.tail {
             run.step(e);
+            if run.outcome.violations.len() >= MOST_VIOLATIONS {
+                return run.outcome;
+            }
         }
         let mut conditions: Vec<_> = std::mem::take(&mut run.conditions).into_iter().collect();
         conditions.sort_unstable_by_key(|(c, _)| *c);
