@@ -45,6 +45,10 @@ pub(crate) fn compile(
         return Err(Error::Other(refusal));
     }
     let command = CommandLine::of(&words)?;
+    if command.sources.is_empty() {
+        // Assembly, say: nothing to put hooks into.
+        return driver::compile_with(&clang, &arguments, warn);
+    }
     if request.optimised && !request.probe {
         warn("--symbolic compiles without optimisation");
     }
@@ -62,10 +66,18 @@ pub(crate) fn compile(
         }
         link[source.at] = object.into_os_string();
     }
-    if command.only_objects {
+    if !command.only_objects {
+        return driver::compile_with(&clang, &link, |_| ());
+    }
+    if !command.others {
         return Ok(ExitStatus::default());
     }
-    driver::compile_with(&clang, &link, |_| ())
+    // The sources in other languages.
+    drop(directory);
+    let mut rest: Vec<OsString> = vec!["-c".into()];
+    let is_c = |at: &usize| command.sources.iter().any(|source| source.at == *at);
+    rest.extend(link.into_iter().enumerate().filter(|(at, _)| !is_c(at)).map(|(_, word)| word));
+    driver::compile_with(&clang, &rest, |_| ())
 }
 
 fn not_cpp() -> Error {
@@ -121,6 +133,8 @@ struct CommandLine {
     link: Vec<OsString>,
     output: Option<String>,
     only_objects: bool,
+    /// There are sources in other languages: assembly.
+    others: bool,
 }
 
 impl CommandLine {
@@ -131,6 +145,7 @@ impl CommandLine {
             link: Vec::new(),
             output: None,
             only_objects: false,
+            others: false,
         };
         let mut language: Option<String> = None;
         let mut words = words.iter();
@@ -187,8 +202,17 @@ impl CommandLine {
         if is_c {
             let (path, at, language) = (word.to_owned(), self.link.len(), language.clone());
             self.sources.push(Source { path, at, language });
+            self.link.push(word.into());
+            return Ok(());
         }
-        self.link.push(word.into());
+        self.others |= language.is_some() || matches!(extension, "s" | "S" | "sx");
+        match language {
+            Some(language) => {
+                let words = ["-x", language.as_str(), word, "-x", "none"];
+                self.link.extend(words.map(OsString::from));
+            }
+            None => self.link.push(word.into()),
+        }
         Ok(())
     }
 
@@ -298,6 +322,14 @@ mod tests {
             parse("-c b.c -o x/y.o").object(&line.sources[0], 0, Path::new("/t")),
             Path::new("x/y.o")
         );
+    }
+
+    #[test]
+    fn other_languages_go_through() {
+        let line = parse("-x assembler-with-cpp a.in -x c b.in -x none c.o -o p");
+        assert_eq!((line.sources.len(), line.sources[0].path.as_str()), (1, "b.in"));
+        assert_eq!(line.link[..5], ["-x", "assembler-with-cpp", "a.in", "-x", "none"]);
+        assert!(line.others && !parse("a.c b.o").others && parse("-c a.c b.S").others);
     }
 
     #[test]

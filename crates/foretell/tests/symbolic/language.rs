@@ -311,6 +311,11 @@ fn projects_of_several_files() {
     assert!(text.contains("<-(bvmul %2 #x00000004)"), "{text}");
     assert!(text.contains("guard((bvsgt %1 #x00000002))"), "{text}");
     assert_eq!(differences(&said), 0, "{said}");
+    // Assembly goes along as it is.
+    w.write("nop.S", "  .globl nothing\nnothing: ret\n  .section .note.GNU-stack,\"\",@progbits\n");
+    w.expect(0, &["cc", "--symbolic", "-c", "nop.S"]);
+    w.expect(0, &["cc", "--symbolic", "-c", "lib.c", "nop.S"]);
+    assert!(w.path("nop.o").exists());
     // All in one command, position independent, and into a shared library.
     w.expect(0, &["cc", "--symbolic", "-fPIC", "-shared", "lib.c", "-o", "libshared.so"]);
     w.expect(
