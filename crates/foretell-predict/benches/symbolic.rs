@@ -199,7 +199,7 @@ fn models(arguments: &Arguments) {
     println!("|---|---:|---:|---:|---:|---:|");
     let traces: Vec<Trace> = (0..arguments.seeds).map(|seed| trace(0, 80, 100 + seed)).collect();
     for analysis in Analysis::ALL {
-        let mut feasible = [0; 3];
+        let (mut feasible, mut undecided) = ([0; 3], [0; 3]);
         let (mut all, mut lost) = (0, 0);
         for trace in &traces {
             let mut found: Vec<Vec<Candidate>> = Vec::new();
@@ -214,9 +214,7 @@ fn models(arguments: &Arguments) {
                     Ok(prediction) => prediction,
                     Err(defects) => panic!("{defects:?}"),
                 };
-                if !prediction.undecided.is_empty() {
-                    eprintln!("{analysis}, {model}: {} undecided", prediction.undecided.len());
-                }
+                undecided[i] += prediction.undecided.len();
                 if i == 2 {
                     all += prediction.counts.values().map(|c| c.candidates).sum::<u64>();
                 }
@@ -225,9 +223,15 @@ fn models(arguments: &Arguments) {
             }
             lost += found[1].iter().filter(|c| !found[2].contains(c)).count();
         }
-        let [view, value, symbolic] = feasible;
-        let row = [view, value, symbolic].map(|n| format!("{n} / {}", all - n as u64)).join(" | ");
-        println!("| {analysis} | {all} | {row} | {lost} |");
+        print!("| {analysis} | {all} |");
+        for (yes, open) in feasible.into_iter().zip(undecided) {
+            print!(" {yes} / {}", all - (yes + open) as u64);
+            if open > 0 {
+                print!(", {open} undecided");
+            }
+            print!(" |");
+        }
+        println!(" {lost} |");
     }
 }
 
