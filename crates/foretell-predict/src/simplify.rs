@@ -5,9 +5,9 @@
 //! its variable. Then
 //!
 //! - a load that can see one write only, by must-happen-before, is what that write writes;
-//! - constants are folded, sums and truths simplified ([`term`]);
+//! - constants are folded, sums and truths simplified (`term`);
 //! - a guard that comes out true is gone;
-//! - variables whose integers stay small get fewer bits ([`ranges`]);
+//! - variables whose integers stay small get fewer bits (`ranges`);
 //! - what no guard depends on any more is left out (trace-based slicing): an engine that starts from the guards, and
 //!   from what a query asks about, never meets it. Registers that nothing uses go with it.
 //!
