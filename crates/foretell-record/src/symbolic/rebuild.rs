@@ -157,8 +157,6 @@ pub(crate) struct Rebuild {
     pub(crate) blank: FxHashMap<VarId, EventId>,
     /// The values of such writes, as the next read saw them.
     pub(crate) filled: Vec<(EventId, Value)>,
-    /// How often variables that stand for something else than memory were changed.
-    pub(crate) versions: FxHashMap<VarId, i64>,
 }
 
 impl Rebuild {

@@ -144,45 +144,6 @@ impl Translation<'_> {
         builder.build()
     }
 
-    /// An access to a variable that stands for something else than memory and has no values. In a symbolic trace its value is how
-    /// often it was changed, and who reads it goes on only if that is what it was.
-    pub(super) fn versioned(
-        &mut self,
-        at: &At<'_>,
-        kind: EventKind,
-    ) -> (EventKind, Option<ExprId>) {
-        let (thread, id) = (at.thread, self.thread(at.thread));
-        let Some(rebuild) = &mut self.symbolic else { return (kind, None) };
-        let b = &mut self.builder;
-        let (var, changes) = match kind {
-            EventKind::Read { var, .. } => (var, false),
-            EventKind::Write { var, .. } | EventKind::Update { var, .. } => (var, true),
-            _ => return (kind, None),
-        };
-        let version = rebuild.versions.entry(var).or_insert(0);
-        let before = *version;
-        *version += i64::from(changes);
-        let old = Some(b.values().intern(Value::Int(before)));
-        let new = Some(b.values().intern(Value::Int(before + 1)));
-        if before == 0 {
-            let zero = b.values().intern(Value::Int(0));
-            b.set_initial_value(var, zero);
-        }
-        if let EventKind::Write { atomic, .. } = kind {
-            return (EventKind::Write { var, atomic, value: new, expr: None }, None);
-        }
-        let register = rebuild.number(b, (thread, id));
-        let held = b.exprs().intern(Expr::Reg(register));
-        let number = b.exprs().intern(Expr::Const(Value::Int(before)));
-        let guard = b.exprs().intern(Expr::App(ExprOp::Eq, [held, number].into()));
-        let register = Some(register);
-        let kind = match kind {
-            EventKind::Read { atomic, .. } => EventKind::Read { var, atomic, value: old, register },
-            _ => EventKind::Update { var, old, new, register, expr: None },
-        };
-        (kind, Some(guard))
-    }
-
     /// The count of a semaphore that somebody tries in vain, as a number: the model knows no broken reads.
     pub(super) fn symbolic_count(&mut self, at: &At<'_>, var: VarId, by: Option<i64>) -> bool {
         let (thread, id) = (at.thread, self.thread(at.thread));

@@ -283,7 +283,6 @@ impl Translation<'_> {
 
     /// Adds an event that is part of the thread's call; of no step where a signal came in.
     fn step_of_call(&mut self, at: &At<'_>, kind: EventKind) {
-        let (kind, guard) = self.versioned(at, kind);
         let &At { thread, stack, calls, .. } = at;
         match (at.pc.filter(|&pc| pc != 0), self.channels.calls.get(&thread)) {
             (pc @ Some(_), Some(&ordinal)) => {
@@ -294,9 +293,6 @@ impl Translation<'_> {
                 self.push_marker(at, kind, pc);
                 self.observes(thread, kind.op().reads());
             }
-        }
-        if let Some(expr) = guard {
-            self.push_marker(at, EventKind::Guard { expr }, at.pc.filter(|&pc| pc != 0));
         }
     }
 }
