@@ -6,6 +6,7 @@
 //! `compare` predicts everything in other traces of the same kinds with each fixed engine and with the choice; a query may
 //! take ten seconds, and the explicit engine has its budget of states.
 
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use foretell_generate::programs::{self, Benchmark, Shape};
@@ -24,6 +25,8 @@ use foretell_predict::filters::Filters;
 use foretell_predict::query::{Limit, Verdict};
 use foretell_trace::{Model, Trace};
 
+/// The first part of the benchmark set that is not for fitting.
+const COMPARED: u64 = 3;
 /// How long one query may take.
 const TIME_LIMIT: Duration = Duration::from_secs(1);
 /// Queries of one analysis of one trace that are measured, at even distances; a tenth of it where they are about blocks.
@@ -43,8 +46,8 @@ fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
     (result, cpu() - start)
 }
 
-/// The benchmark set: traces of every family in some sizes and the papers' programs. `part` 0 is for
-/// fitting; other parts have other seeds and sizes.
+/// The benchmark set: traces of every family in some sizes and the papers' programs. The first parts are for
+/// fitting; parts differ in seeds and sizes.
 fn traces(part: u64) -> Vec<(String, Trace)> {
     let mut traces = Vec::new();
     for &family in Family::ALL {
@@ -77,10 +80,10 @@ fn limit() -> Limit<'static> {
     Limit { deadline: Some(Instant::now() + TIME_LIMIT), stop: None }
 }
 
-fn measure(part: u64) {
+fn measure(parts: Range<u64>) {
     let features: Vec<String> = Feature::ALL.iter().map(|f| format!("{f:?}")).collect();
     println!("trace\tkind\t{}\torder\tdpor\tgraph", features.join("\t"));
-    for (name, trace) in traces(part) {
+    for (name, trace) in parts.flat_map(traces) {
         let structure = Structure::new(&trace, Model::Value);
         let survey = Survey::new(&structure);
         for analysis in Analysis::ALL {
@@ -155,10 +158,9 @@ fn compare(part: u64) {
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["measure"] => measure(0),
-        ["measure", part] => measure(part.parse().unwrap_or(0)),
-        ["compare"] => compare(1),
-        ["compare", part] => compare(part.parse().unwrap_or(1)),
-        _ => eprintln!("usage: selection measure [PART] | compare [PART]"),
+        ["measure"] => measure(0..COMPARED),
+        ["compare"] => compare(COMPARED),
+        ["compare", part] => compare(part.parse().unwrap_or(COMPARED)),
+        _ => eprintln!("usage: selection measure | compare [PART]"),
     }
 }

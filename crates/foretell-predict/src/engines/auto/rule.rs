@@ -35,15 +35,15 @@ pub enum Rule {
 pub const DPOR_NODES: u64 = 2_000;
 
 /// The largest segment that was measured. Above, the order engine decides.
-pub const LARGEST_SEGMENT: u32 = 503;
+pub const LARGEST_SEGMENT: u32 = 703;
 
 /// The rules; the order engine where there is none.
 pub const RULES: &[(Kind, Rule)] = &[
     (
         Kind::Broken,
         Rule::Split {
-            feature: Feature::Segment,
-            at_most: 67,
+            feature: Feature::Coupling,
+            at_most: 11,
             then: &Rule::Split {
                 feature: Feature::Waits,
                 at_most: 0,
@@ -51,45 +51,45 @@ pub const RULES: &[(Kind, Rule)] = &[
                 otherwise: &Rule::Always(Choice::Dpor),
             },
             otherwise: &Rule::Split {
-                feature: Feature::Locks,
-                at_most: 0,
-                then: &Rule::Always(Choice::Dpor),
-                otherwise: &Rule::Always(Choice::Order),
+                feature: Feature::Waits,
+                at_most: 31,
+                then: &Rule::Always(Choice::Order),
+                otherwise: &Rule::Always(Choice::Dpor),
             },
         },
     ),
-    (Kind::Overwritten, Rule::Always(Choice::Graph)),
+    (
+        Kind::Overwritten,
+        Rule::Split {
+            feature: Feature::Waits,
+            at_most: 20,
+            then: &Rule::Always(Choice::Graph),
+            otherwise: &Rule::Split {
+                feature: Feature::Coupling,
+                at_most: 11,
+                then: &Rule::Always(Choice::Dpor),
+                otherwise: &Rule::Always(Choice::Graph),
+            },
+        },
+    ),
     (
         Kind::Path,
         Rule::Split {
-            feature: Feature::Segment,
-            at_most: 104,
+            feature: Feature::Coupling,
+            at_most: 37,
             then: &Rule::Split {
-                feature: Feature::Locks,
-                at_most: 8,
+                feature: Feature::Waits,
+                at_most: 4,
                 then: &Rule::Always(Choice::Dpor),
                 otherwise: &Rule::Always(Choice::Order),
             },
             otherwise: &Rule::Split {
-                feature: Feature::Coupling,
-                at_most: 53,
+                feature: Feature::Segment,
+                at_most: 180,
                 then: &Rule::Always(Choice::Dpor),
                 otherwise: &Rule::Always(Choice::Order),
             },
         },
     ),
-    (
-        Kind::Cycle,
-        Rule::Split {
-            feature: Feature::Locks,
-            at_most: 32,
-            then: &Rule::Split {
-                feature: Feature::Candidates,
-                at_most: 3,
-                then: &Rule::Always(Choice::Order),
-                otherwise: &Rule::Always(Choice::Dpor),
-            },
-            otherwise: &Rule::Always(Choice::Order),
-        },
-    ),
+    (Kind::Cycle, Rule::Always(Choice::Dpor)),
 ];
