@@ -69,7 +69,10 @@ impl Hold {
             return None;
         }
         if self.pieces.last().is_none_or(|piece| piece.len() - self.taken < len) {
-            self.pieces.push(MmapMut::map_anon(PIECE.max(len)).ok()?);
+            let piece = MmapMut::map_anon(PIECE.max(len)).ok()?;
+            // Large pages, if the system has them: it gives them out at a fraction of the cost.
+            let _ = piece.advise(Advice::HugePage);
+            self.pieces.push(piece);
             self.taken = 0;
         }
         let (start, number) = (self.taken, self.pieces.len() - 1);
