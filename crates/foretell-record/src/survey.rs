@@ -17,6 +17,8 @@ pub(crate) struct Survey {
     pub(crate) scopes: Scopes,
     /// Semaphores that somebody tried to take in vain.
     pub(crate) tried: FxHashSet<(RegionId, u64)>,
+    /// Bytes that somebody tried to exchange in vain.
+    pub(crate) attempted: FxHashSet<(RegionId, u64)>,
     /// How channels are used.
     pub(crate) channels: FxHashMap<u64, ChannelUse>,
 }
@@ -84,12 +86,13 @@ impl Survey {
             granules: Granules::default(),
             scopes: blocks.locks.then(ScopeFinder::default),
             tried: FxHashSet::default(),
+            attempted: FxHashSet::default(),
             channels: FxHashMap::default(),
         };
         source.for_each(calls, &mut surveyor);
-        let Surveyor { granules, scopes, tried, channels, .. } = surveyor;
+        let Surveyor { granules, scopes, tried, attempted, channels, .. } = surveyor;
         let scopes = scopes.map(ScopeFinder::finish).unwrap_or_default();
-        Survey { granules, scopes, tried, channels }
+        Survey { granules, scopes, tried, attempted, channels }
     }
 }
 
@@ -100,6 +103,7 @@ struct Surveyor {
     /// If lock scopes are blocks.
     scopes: Option<ScopeFinder>,
     tried: FxHashSet<(RegionId, u64)>,
+    attempted: FxHashSet<(RegionId, u64)>,
     channels: FxHashMap<u64, ChannelUse>,
 }
 
@@ -121,6 +125,10 @@ impl Sink<'_> for Surveyor {
         }
         if let Record::Sync { kind: SyncKind::DownFailed, object, .. } = entry.record {
             self.tried.insert((self.regions.of(object), object));
+        }
+        if let Record::Atomic { kind: AtomicKind::FailedUpdate, addr, size, .. } = entry.record {
+            let region = self.regions.of(addr);
+            self.attempted.extend((addr..).take(usize::from(size)).map(|byte| (region, byte)));
         }
         if let Record::Sync { kind, object, .. } = entry.record
             && Channel::of(object).is_some()

@@ -11,6 +11,7 @@
 //!   without it the thread could be joined after that last read went differently.
 //! - What goes from thread to thread through the kernel (pipes, sockets, signals, files) is read and written as
 //!   variables of its own (see `channels`).
+//! - A compare-and-exchange that failed is a read in a section of a lock (see `vain`).
 //! - A try to take a semaphore that failed is a read of a variable of its own, the semaphore's count (see `counts`).
 //!
 //! The result is always legal: what is not (a log made in parallel mode may be out of order) is
@@ -20,6 +21,8 @@ mod along;
 mod channels;
 mod counts;
 mod known;
+mod vain;
+mod variables;
 
 use foretell_rt_format::{
     AccessKind, AtomicKind, Entry, Header, Kind, Log, Record, Step, SyncKind, ThreadOrigin,
@@ -44,6 +47,7 @@ use crate::survey::{Survey, touched};
 use crate::symbolic::{Rebuild, Symbolic};
 use crate::symbols::Symbols;
 use known::Known;
+use variables::{Action, Content, Variable};
 
 /// The trace of a run, and what was done to get it.
 #[derive(Debug)]
@@ -143,31 +147,6 @@ const PARALLEL: u32 = 1;
 
 /// Identifiers of events have 32 bits; one record can be many events, so stop well before.
 const MOST_EVENTS: usize = u32::MAX as usize / 2;
-
-/// What is known of a variable's content.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Content {
-    /// Never written; what was read, if it was.
-    Initial(Option<i64>),
-    Known(i64),
-    Unknown,
-}
-
-struct Variable {
-    id: VarId,
-    /// Address and length.
-    place: (u64, u64),
-    content: Content,
-    opaque: bool,
-}
-
-/// What an access does to a variable.
-#[derive(Clone, Copy)]
-enum Action {
-    Read,
-    Write,
-    Update,
-}
 
 struct Translation<'a> {
     survey: Survey,
@@ -305,6 +284,7 @@ impl<'a> Translation<'a> {
             Record::Sync { kind, object, other, .. } => self.sync(at, kind, object, other),
             Record::Free { counted: true, addr, .. } => self.free(at, addr),
             Record::Deadlock { .. } => self.out.deadlock = true,
+            Record::Atomic { kind: AtomicKind::FailedUpdate, .. } => self.attempt(at, record),
             _ => self.access(at, record),
         }
     }
@@ -553,9 +533,8 @@ impl<'a> Translation<'a> {
             Record::Atomic { kind, old, new, .. } => {
                 let (old, new) = (part.of(&wide(*old)), part.of(&wide(*new)));
                 let action = match kind {
-                    AtomicKind::Load | AtomicKind::FailedUpdate | AtomicKind::VolatileLoad => {
-                        Action::Read
-                    }
+                    AtomicKind::Load | AtomicKind::VolatileLoad => Action::Read,
+                    AtomicKind::FailedUpdate => Action::Attempt,
                     AtomicKind::Store | AtomicKind::VolatileStore => Action::Write,
                     AtomicKind::Update => Action::Update,
                 };
@@ -581,58 +560,18 @@ impl<'a> Translation<'a> {
         let old = old.map(|v| self.value(v));
         let new = new.map(|v| self.value(v));
         let kind = match action {
-            Action::Read => EventKind::Read { var, atomic, value: old, register: None },
+            Action::Read | Action::Attempt => {
+                EventKind::Read { var, atomic, value: old, register: None }
+            }
             Action::Write => EventKind::Write { var, atomic, value: new, expr: None },
             Action::Update => EventKind::Update { var, old, new, register: None, expr: None },
         };
         self.push(at, kind);
+        self.pass_attempts(at, variable, action);
     }
 
     fn value(&mut self, value: i64) -> ValueId {
         self.builder.values().intern(Value::Int(value))
-    }
-
-    /// The variable of a granule, by its index.
-    fn variable_of(&mut self, granule: Granule) -> u32 {
-        if let Some(&variable) = self.variable_of.get(&granule) {
-            return variable;
-        }
-        let Granule { region, addr, len } = granule;
-        let name = self.variable_names.name(&self.regions, &mut self.symbols, region, addr);
-        let (id, content) = (self.builder.variable(&name), Content::Initial(None));
-        let variable = self.variables.len() as u32;
-        self.variables.push(Variable { id, place: (addr, len), content, opaque: false });
-        self.variable_of.insert(granule, variable);
-        variable
-    }
-
-    /// A variable after an access; opaque if that saw what nobody wrote.
-    fn variable(
-        &mut self,
-        variable: u32,
-        action: Action,
-        old: Option<i64>,
-        new: Option<i64>,
-    ) -> VarId {
-        let Some(variable) = self.variables.get_mut(variable as usize) else { return VarId(0) };
-        if let (Action::Read | Action::Update, Some(seen)) = (action, old) {
-            let explained = match variable.content {
-                Content::Initial(first) => {
-                    variable.content = Content::Initial(Some(first.unwrap_or(seen)));
-                    first.is_none_or(|first| first == seen)
-                }
-                Content::Known(value) => value == seen,
-                Content::Unknown => true,
-            };
-            if !explained && !variable.opaque {
-                variable.opaque = true;
-                self.builder.set_opaque(variable.id);
-            }
-        }
-        if let Action::Write | Action::Update = action {
-            variable.content = new.map_or(Content::Unknown, Content::Known);
-        }
-        variable.id
     }
 
     fn finish(self, header: &Header) -> Translated {

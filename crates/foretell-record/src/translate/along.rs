@@ -60,17 +60,17 @@ impl Translation<'_> {
         };
         let (thread, id) = (at.thread, self.thread(at.thread));
         let mut register = None;
-        if let (Action::Read | Action::Update, Some(rebuild)) = (action, &mut self.symbolic) {
+        if let (true, Some(rebuild)) = (action.reads(), &mut self.symbolic) {
             let seen = there.and_then(worth);
             let same = there == old;
             let r = rebuild.read(&mut self.builder, (thread, id), place, seen, same);
-            if let (Action::Read, true) = (action, atomic) {
+            if action == Action::Attempt {
                 rebuild.not_exchanged(&mut self.builder, thread, place, r);
             }
             register = Some(r);
         }
         let mut expr = None;
-        if let (Action::Write | Action::Update, Some(rebuild)) = (action, &mut self.symbolic) {
+        if let (true, Some(rebuild)) = (action.writes(), &mut self.symbolic) {
             let written = new.and_then(worth);
             expr = if atomic {
                 rebuild.atomic_write(&mut self.builder, thread, place, register, written)
@@ -87,13 +87,16 @@ impl Translation<'_> {
         self.push(
             at,
             match action {
-                Action::Read => EventKind::Read { var, atomic, value: old, register },
+                Action::Read | Action::Attempt => {
+                    EventKind::Read { var, atomic, value: old, register }
+                }
                 Action::Write => EventKind::Write { var, atomic, value: new, expr },
                 Action::Update => EventKind::Update { var, old, new, register, expr },
             },
         );
         // What is known of the value that was read.
         self.put_guards(at);
+        self.pass_attempts(at, variable, action);
     }
 
     /// A write that does not say what it wrote wrote what the next read sees.

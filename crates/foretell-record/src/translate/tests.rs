@@ -316,31 +316,76 @@ fn what_is_not_legal_is_dropped_with_its_step() {
     assert_eq!(t.steps.events.get(1).map(|s| s.ordinal), Some(1));
 }
 
+fn atomic(kind: AtomicKind, (addr, size): (u64, u8), old: u64, new: u64) -> Record<'static> {
+    Record::Atomic { kind, size, order: 5, pc: 7, addr, old: [old, 0], new: [new, 0] }
+}
+
+/// Held around the update that fails; who reads the variable passes after it, who only writes does not.
 #[test]
 fn updates_that_fail_only_read() {
+    use AtomicKind::*;
     let mut w = Writer::new();
-    let atomic = |kind, old, new| Record::Atomic {
-        kind,
-        size: 4,
-        order: 5,
-        pc: 7,
-        addr: 64,
-        old: [old, 0],
-        new: [new, 0],
-    };
-    w.create(1).put(0, atomic(AtomicKind::Update, 0, 1)).put(1, atomic(AtomicKind::Store, 0, 4));
-    w.put(1, atomic(AtomicKind::FailedUpdate, 4, 0)).put(0, atomic(AtomicKind::Load, 4, 0));
+    let x = (64, 4);
+    w.create(1).put(0, atomic(Update, x, 0, 1)).put(1, atomic(Store, x, 0, 4));
+    w.put(1, atomic(FailedUpdate, x, 4, 0)).put(0, atomic(Load, x, 4, 0)).read(0, 64, 4, 4);
+    w.write(0, 64, 4, 5).write(0, 72, 4, 5).put(1, atomic(Load, (72, 4), 5, 0));
     let t = w.translated();
     assert_eq!(
         events(&t),
         [
             "T0 fork",
             "T0 au memory+0x40=0=1",
+            "T0 acq",
+            "T0 rel",
             "T1 aw memory+0x40=4",
+            "T1 acq",
             "T1 ar memory+0x40=4",
-            "T0 ar memory+0x40=4"
+            "T1 rel",
+            "T0 ar memory+0x40=4",
+            "T0 acq",
+            "T0 rel",
+            "T0 r memory+0x40=4",
+            "T0 acq",
+            "T0 rel",
+            "T0 w memory+0x40=5",
+            "T0 w memory+0x48=5",
+            "T1 ar memory+0x48=5",
         ]
     );
+    assert_eq!(t.trace.lock_count(), 1);
+    assert_eq!(t.trace.lock_name(LockId(0)), "attempts at memory+0x40");
+    let no_steps = (0..).zip(t.steps.events.iter()).filter(|(_, s)| s.is_none()).map(|(i, _)| i);
+    assert_eq!(no_steps.collect::<Vec<u32>>(), [2, 3, 5, 7, 9, 10, 12, 13]);
+}
+
+/// An update of two variables would have written both.
+#[test]
+fn an_update_that_fails_holds_all_that_it_is_on() {
+    use AtomicKind::*;
+    let mut w = Writer::new();
+    w.create(1).write(0, 64, 4, 1).write(0, 68, 4, 2);
+    w.put(1, atomic(FailedUpdate, (64, 8), 2 << 32 | 1, 0)).read(0, 68, 4, 2);
+    let t = w.translated();
+    assert_eq!(
+        events(&t)[3..],
+        [
+            "T1 acq",
+            "T1 acq",
+            "T1 ar memory+0x40=1",
+            "T1 ar memory+0x44=2",
+            "T1 rel",
+            "T1 rel",
+            "T0 r memory+0x44=2",
+            "T0 acq",
+            "T0 rel",
+        ]
+    );
+    let lock = |kind| match kind {
+        EventKind::Acquire { lock } | EventKind::Release { lock } => Some(lock.0),
+        _ => None,
+    };
+    let locks: Vec<u32> = t.trace.events().filter_map(|e| lock(e.kind)).collect();
+    assert_eq!(locks, [0, 1, 1, 0, 1, 1]);
 }
 
 #[test]

@@ -137,7 +137,9 @@ fn atomics() {
     ));
     let lines: Vec<&str> = text.lines().collect();
     let read = lines.iter().position(|l| l.starts_with("T1|ar(n=#x0000000")).expect("a read");
+    assert!(lines[read - 1].starts_with("T1|acq(attempts at n)"), "{text}");
     assert!(lines[read + 1].starts_with("T1|guard((distinct %1 #x00000008))"), "{text}");
+    assert!(lines[read + 2].starts_with("T1|rel(attempts at n)"), "{text}");
     let (text, said) = trace_of(&program(
         "atomic_int n; void *other(void *p) { (void)p; atomic_fetch_add(&n, 3); return 0; }",
         "pthread_t u; pthread_create(&u, 0, other, 0); int e = 0; \

@@ -1,0 +1,93 @@
+//! The variables of a trace: granules of memory, and what is known of their content.
+
+use foretell_trace::{LockId, VarId};
+
+use super::Translation;
+use crate::granules::Granule;
+
+/// What is known of a variable's content.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Content {
+    /// Never written; what was read, if it was.
+    Initial(Option<i64>),
+    Known(i64),
+    Unknown,
+}
+
+pub(super) struct Variable {
+    pub(super) id: VarId,
+    /// Address and length.
+    pub(super) place: (u64, u64),
+    pub(super) content: Content,
+    pub(super) opaque: bool,
+    /// The lock of its attempts, if somebody tried to exchange it in vain.
+    pub(super) attempts: Option<LockId>,
+}
+
+/// What an access does to a variable.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Action {
+    Read,
+    /// A read that would have been an update if it had seen something else.
+    Attempt,
+    Write,
+    Update,
+}
+
+impl Action {
+    pub(super) fn reads(self) -> bool {
+        self != Action::Write
+    }
+
+    pub(super) fn writes(self) -> bool {
+        matches!(self, Action::Write | Action::Update)
+    }
+}
+
+impl Translation<'_> {
+    /// The variable of a granule, by its index.
+    pub(super) fn variable_of(&mut self, granule: Granule) -> u32 {
+        if let Some(&variable) = self.variable_of.get(&granule) {
+            return variable;
+        }
+        let Granule { region, addr, len } = granule;
+        let name = self.variable_names.name(&self.regions, &mut self.symbols, region, addr);
+        let (id, content) = (self.builder.variable(&name), Content::Initial(None));
+        let variable = self.variables.len() as u32;
+        let attempted = self.survey.attempted.contains(&(region, addr));
+        let attempts = attempted.then(|| self.attempts_lock(&name));
+        let place = (addr, len);
+        self.variables.push(Variable { id, place, content, opaque: false, attempts });
+        self.variable_of.insert(granule, variable);
+        variable
+    }
+
+    /// A variable after an access; opaque if that saw what nobody wrote.
+    pub(super) fn variable(
+        &mut self,
+        variable: u32,
+        action: Action,
+        old: Option<i64>,
+        new: Option<i64>,
+    ) -> VarId {
+        let Some(variable) = self.variables.get_mut(variable as usize) else { return VarId(0) };
+        if let Some(seen) = old.filter(|_| action.reads()) {
+            let explained = match variable.content {
+                Content::Initial(first) => {
+                    variable.content = Content::Initial(Some(first.unwrap_or(seen)));
+                    first.is_none_or(|first| first == seen)
+                }
+                Content::Known(value) => value == seen,
+                Content::Unknown => true,
+            };
+            if !explained && !variable.opaque {
+                variable.opaque = true;
+                self.builder.set_opaque(variable.id);
+            }
+        }
+        if action.writes() {
+            variable.content = new.map_or(Content::Unknown, Content::Known);
+        }
+        variable.id
+    }
+}
