@@ -1,5 +1,6 @@
 //! Programs of C and C++ built, recorded and replayed by the command.
 
+mod attempts;
 mod channels;
 mod command;
 mod ends;
