@@ -322,6 +322,7 @@ pub enum EventKind {
 
 impl EventKind {
     /// The operation.
+    #[inline]
     pub fn op(self) -> Op {
         match self {
             EventKind::Read { atomic: false, .. } => Op::Read,

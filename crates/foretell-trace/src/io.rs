@@ -273,7 +273,7 @@ impl Format {
         Format { binary: is(&inner, "ft"), compression }
     }
 
-    fn write(self, trace: &Trace, out: &mut dyn Write) -> io::Result<()> {
+    fn write(self, trace: Content<'_>, out: &mut dyn Write) -> io::Result<()> {
         match self.compression {
             compress::Compression::None => {
                 let mut out = BufWriter::with_capacity(1 << 16, out);
@@ -296,8 +296,34 @@ impl Format {
         }
     }
 
-    fn write_plain(self, trace: &Trace, out: &mut dyn Write) -> io::Result<()> {
-        if self.binary { binary::write(trace, out) } else { text::write(trace, out) }
+    fn write_plain(self, trace: Content<'_>, out: &mut dyn Write) -> io::Result<()> {
+        match (trace, self.binary) {
+            (Content::Trace(trace), true) => binary::write(trace, out),
+            (Content::Trace(trace), false) => text::write(trace, out),
+            (Content::Packed(packed), true) => packed.write(out),
+            (Content::Packed(packed), false) => text::write(&packed.unpack(), out),
+        }
+    }
+}
+
+/// A trace to be saved.
+#[derive(Clone, Copy, Debug)]
+pub enum Content<'a> {
+    /// As it is.
+    Trace(&'a Trace),
+    /// Packed.
+    Packed(&'a binary::Packed),
+}
+
+impl<'a> From<&'a Trace> for Content<'a> {
+    fn from(trace: &'a Trace) -> Self {
+        Content::Trace(trace)
+    }
+}
+
+impl<'a> From<&'a binary::Packed> for Content<'a> {
+    fn from(packed: &'a binary::Packed) -> Self {
+        Content::Packed(packed)
     }
 }
 
@@ -307,7 +333,8 @@ impl Format {
 ///
 /// # Errors
 /// If writing fails.
-pub fn save(trace: &Trace, path: &Path) -> Result<(), WriteError> {
+pub fn save<'a>(trace: impl Into<Content<'a>>, path: &Path) -> Result<(), WriteError> {
+    let trace = trace.into();
     let error = |source| WriteError { file: shown(path, "<stdout>"), source };
     let format = Format::of(path);
     if is_dash(path) {
@@ -316,7 +343,7 @@ pub fn save(trace: &Trace, path: &Path) -> Result<(), WriteError> {
     save_as(trace, path, format).map_err(error)
 }
 
-fn save_as(trace: &Trace, path: &Path, format: Format) -> io::Result<()> {
+fn save_as(trace: Content<'_>, path: &Path, format: Format) -> io::Result<()> {
     let before = std::fs::metadata(path).ok();
     if before.as_ref().is_some_and(|m| !m.is_file() && !m.is_dir()) {
         // A pipe or a device is written to, not replaced.

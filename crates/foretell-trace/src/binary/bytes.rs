@@ -93,6 +93,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
+#[inline]
 pub(super) fn put_varint(out: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         out.push(number as u8 | 0x80);
@@ -101,6 +102,7 @@ pub(super) fn put_varint(out: &mut Vec<u8>, mut number: u64) {
     out.push(number as u8);
 }
 
+#[inline]
 pub(super) fn put_delta(out: &mut Vec<u8>, difference: u32) {
     put_varint(out, u64::from(zigzag32(difference)));
 }

@@ -2,10 +2,10 @@
 
 use super::bytes::{put_delta, put_varint, zigzag32};
 use super::predict::{
-    RECENT, Shape, Slot, State, flag, object_code, slot_of, template_code, value_code,
+    RECENT, Shape, Slot, State, VARIABLES, flag, object_code, slot_of, template_code, value_code,
 };
 use crate::trace::NONE;
-use crate::{EventKind, SiteId, ThreadId};
+use crate::{EventKind, Op, SiteId, ThreadId};
 
 /// An event taken apart into what its template has and what each run of it has.
 pub(super) struct Parts {
@@ -69,6 +69,15 @@ impl Parts {
     }
 }
 
+/// A read or a write without symbolic operands; `NONE` for a value or site that is not known.
+pub(super) struct Access {
+    pub(super) thread: u32,
+    pub(super) op: Op,
+    pub(super) variable: u32,
+    pub(super) value: u32,
+    pub(super) site: u32,
+}
+
 /// The events of the chunk that is being filled.
 #[derive(Default)]
 pub(super) struct Batch {
@@ -80,13 +89,25 @@ pub(super) struct Batch {
     run: Option<(u32, u64)>,
 }
 
+/// Events after which a chunk is cut: few enough for their columns to stay in a cache.
+const CUT_EVENTS: usize = 1 << 14;
+/// Bytes after which a chunk is cut, for traces that are hard to guess.
+const CUT_BYTES: usize = 1 << 17;
+
 impl Batch {
+    /// Whether it is time for a new chunk.
+    #[inline]
+    pub(super) fn is_full(&self) -> bool {
+        self.events >= CUT_EVENTS || self.size() >= CUT_BYTES
+    }
+
     /// How many bytes there are so far.
-    pub(super) fn size(&self) -> usize {
+    #[inline]
+    fn size(&self) -> usize {
         self.runs.len() + self.heads.len() + self.operands.len()
     }
 
-    /// Adds an event. Everything it names must be defined.
+    /// Adds an event. Everything it names must be defined, and the state have room for it.
     pub(super) fn push(
         &mut self,
         state: &mut State,
@@ -94,15 +115,47 @@ impl Batch {
         kind: EventKind,
         site: Option<SiteId>,
     ) {
-        self.extend_run(state, thread.0);
-        let parts = Parts::of(kind);
-        let shape = shape_of(state, kind, &parts, site);
+        let site = site.map_or(NONE, |s| s.0);
+        let (op, thread) = (kind.op(), thread.0);
+        match kind {
+            EventKind::Read { var, value, register: None, .. }
+            | EventKind::Write { var, value, expr: None, .. } => {
+                let value = value.map_or(NONE, |v| v.0);
+                self.push_access(state, &Access { thread, op, variable: var.0, value, site });
+            }
+            _ => self.push_parts(state, thread, op, &Parts::of(kind), site),
+        }
+    }
+
+    /// Adds a read or a write without symbolic operands: nearly every event is one.
+    #[inline]
+    pub(super) fn push_access(&mut self, state: &mut State, access: &Access) {
+        let &Access { thread, op, variable, value, site } = access;
+        self.extend_run(state, thread);
+        let flags = if value == NONE { 0 } else { flag::VALUE };
+        let (template, template_code) = self.put_template(state, thread, Shape { op, flags, site });
+        let slot = slot_of(template, thread);
+        let object_code = self.put_object(state, thread, slot, VARIABLES, variable);
+        let value_code = match value {
+            NONE => 0,
+            value => self.put_value(state, thread, slot, variable, value),
+        };
+        self.heads.push(template_code | object_code << 2 | value_code << 5);
+        self.events += 1;
+    }
+
+    fn push_parts(&mut self, state: &mut State, thread: u32, op: Op, parts: &Parts, site: u32) {
+        self.extend_run(state, thread);
+        let shape = shape_of(state, op, parts, site);
         let (template, template_code) = self.put_template(state, thread, shape);
-        let slot = slot_of(template, thread.0);
-        let object_code = self.put_object(state, thread, slot, shape, &parts);
-        let value_code = self.put_values(state, thread, slot, shape, &parts);
+        let slot = slot_of(template, thread);
+        let object_code = match (shape.object_table(), parts.object) {
+            (Some(table), Some(object)) => self.put_object(state, thread, slot, table, object),
+            _ => 0,
+        };
+        let value_code = self.put_values(state, thread, slot, shape, parts);
         if let Some(register) = parts.register {
-            let last = &mut state.threads[thread.index()].register;
+            let last = &mut state.threads[thread as usize].register;
             put_delta(&mut self.operands, register.wrapping_sub(*last));
             *last = register;
         }
@@ -119,6 +172,7 @@ impl Batch {
         self.events += 1;
     }
 
+    #[inline]
     fn extend_run(&mut self, state: &mut State, thread: u32) {
         match &mut self.run {
             Some((running, length)) if *running == thread => *length += 1,
@@ -139,39 +193,50 @@ impl Batch {
         state.recent.ran(thread);
     }
 
-    fn put_template(&mut self, state: &mut State, thread: ThreadId, shape: Shape) -> (u32, u8) {
-        let before = state.threads[thread.index()].template;
+    #[inline]
+    fn put_template(&mut self, state: &mut State, thread: u32, shape: Shape) -> (u32, u8) {
+        let before = state.threads[thread as usize].template;
         let next = state.templates[before as usize].next;
         let is = |t: u32| t != 0 && state.templates[t as usize].shape == shape;
         let (template, code) = if is(next[0]) {
             (next[0], template_code::FIRST)
         } else if is(next[1]) {
             (next[1], template_code::SECOND)
-        } else if let Some(&known) = state.index.get(&shape) {
-            put_delta(&mut self.operands, known.wrapping_sub(before));
-            (known, template_code::GIVEN)
         } else {
-            let new = state.add_template(shape);
-            state.index.insert(shape, new);
-            self.operands.extend([shape.op as u8, shape.flags]);
-            put_varint(&mut self.operands, u64::from(shape.site.wrapping_add(1)));
-            (new, template_code::NEW)
+            self.put_unexpected_template(state, before, shape)
         };
         state.templates[before as usize].followed_by(template);
-        state.threads[thread.index()].template = template;
+        state.threads[thread as usize].template = template;
         (template, code)
     }
 
+    fn put_unexpected_template(
+        &mut self,
+        state: &mut State,
+        before: u32,
+        shape: Shape,
+    ) -> (u32, u8) {
+        if let Some(&known) = state.index.get(&shape) {
+            put_delta(&mut self.operands, known.wrapping_sub(before));
+            return (known, template_code::GIVEN);
+        }
+        let new = state.add_template(shape);
+        state.index.insert(shape, new);
+        self.operands.extend([shape.op as u8, shape.flags]);
+        put_varint(&mut self.operands, u64::from(shape.site.wrapping_add(1)));
+        (new, template_code::NEW)
+    }
+
+    #[inline]
     fn put_object(
         &mut self,
         state: &mut State,
-        thread: ThreadId,
+        thread: u32,
         slot: usize,
-        shape: Shape,
-        parts: &Parts,
+        table: usize,
+        object: u32,
     ) -> u8 {
-        let (Some(table), Some(object)) = (shape.object_table(), parts.object) else { return 0 };
-        let before = state.threads[thread.index()].objects[table];
+        let before = state.threads[thread as usize].objects[table];
         let Slot { object: last, stride, relative, .. } = state.slots[slot];
         let code = if object == last {
             object_code::SAME
@@ -188,31 +253,44 @@ impl Batch {
             [object_code::FROM_SLOT, object_code::FROM_THREAD][shorter]
         };
         state.slots[slot].saw_object(object, before);
-        state.threads[thread.index()].objects[table] = object;
+        state.threads[thread as usize].objects[table] = object;
         state.fresh[table] = state.fresh[table].max(object.wrapping_add(1));
         code
     }
 
+    /// The old and the new value of an access.
     fn put_values(
         &mut self,
         state: &mut State,
-        thread: ThreadId,
+        thread: u32,
         slot: usize,
         shape: Shape,
         parts: &Parts,
     ) -> u8 {
         let (true, Some(variable)) = (shape.op.is_access(), parts.object) else { return 0 };
-        let variable = variable as usize;
         if let Some(old) = parts.old {
+            let current = state.current[variable as usize];
             if shape.flags & flag::OLD_GIVEN != 0 {
-                put_delta(&mut self.operands, old.wrapping_sub(state.current[variable]));
+                put_delta(&mut self.operands, old.wrapping_sub(current));
             }
-            state.saw_value(variable, old);
+            state.saw_value(variable as usize, old);
         }
         let Some(value) = parts.value else { return 0 };
-        let current = state.current[variable];
+        self.put_value(state, thread, slot, variable, value)
+    }
+
+    #[inline]
+    fn put_value(
+        &mut self,
+        state: &mut State,
+        thread: u32,
+        slot: usize,
+        variable: u32,
+        value: u32,
+    ) -> u8 {
+        let current = state.current[variable as usize];
         let Slot { value: last, step, .. } = state.slots[slot];
-        let in_thread = state.threads[thread.index()].value;
+        let in_thread = state.threads[thread as usize].value;
         let code = if value == current {
             value_code::CURRENT
         } else if value == current.wrapping_add(step) {
@@ -230,8 +308,8 @@ impl Batch {
             [value_code::FROM_CURRENT, value_code::FROM_SLOT, value_code::FROM_THREAD][shorter]
         };
         state.slots[slot].saw_value(value, current);
-        state.threads[thread.index()].value = value;
-        state.saw_value(variable, value);
+        state.threads[thread as usize].value = value;
+        state.saw_value(variable as usize, value);
         code
     }
 
@@ -250,23 +328,23 @@ impl Batch {
     }
 }
 
-fn shape_of(state: &State, kind: EventKind, parts: &Parts, site: Option<SiteId>) -> Shape {
-    let op = kind.op();
+fn shape_of(state: &State, op: Op, parts: &Parts, site: u32) -> Shape {
     let has = |present: bool, bit: u8| if present { bit } else { 0 };
     let mut flags = has(parts.value.is_some(), flag::VALUE)
         | has(parts.register.is_some(), flag::REGISTER)
         | has(parts.expr.is_some(), flag::EXPR);
-    if matches!(kind, EventKind::Begin { .. } | EventKind::End { .. }) {
+    if let Op::Begin | Op::End = op {
         flags |= has(parts.object.is_some(), flag::LABEL);
     }
     if let (Some(old), Some(variable)) = (parts.old, parts.object) {
         let is_current = state.current[variable as usize] == old;
         flags |= if is_current { flag::OLD_CURRENT } else { flag::OLD_GIVEN };
     }
-    Shape { op, flags, site: site.map_or(NONE, |s| s.0) }
+    Shape { op, flags, site }
 }
 
 /// The place of the difference that takes the fewest bytes.
+#[inline]
 fn shortest(differences: &[u32]) -> usize {
     let key = |&i: &usize| zigzag32(differences[i]);
     (0..differences.len()).min_by_key(key).unwrap_or(0)

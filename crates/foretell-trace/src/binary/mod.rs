@@ -20,6 +20,7 @@ mod chunk;
 mod decode;
 mod encode;
 mod exprs;
+mod packed;
 mod predict;
 mod reader;
 mod tables;
@@ -29,6 +30,7 @@ mod writer;
 
 use std::io;
 
+pub use packed::{Packed, PackedEvents};
 pub use reader::{Decoded, Reader, read};
 pub use writer::{Writer, write};
 

@@ -102,11 +102,14 @@ impl Shape {
     }
 }
 
+/// The table of variables.
+pub(super) const VARIABLES: usize = 1;
+
 /// The number of a name table in the file, for the kinds of objects that have one.
 pub(super) fn table_of(kind: ObjectKind) -> usize {
     match kind {
         ObjectKind::Thread => 0,
-        ObjectKind::Variable => 1,
+        ObjectKind::Variable => VARIABLES,
         ObjectKind::Lock => 2,
         ObjectKind::Condition => 3,
         ObjectKind::Semaphore => 4,
@@ -187,6 +190,12 @@ impl State {
             recent: Recent::default(),
             index: FxHashMap::default(),
         }
+    }
+
+    /// Whether there is no room for a thread or a variable.
+    #[inline]
+    pub(super) fn lacks(&self, thread: u32, variable: u32) -> bool {
+        thread as usize >= self.threads.len() || variable as usize >= self.current.len()
     }
 
     /// Makes room for threads and variables that have been defined since.

@@ -2,21 +2,16 @@
 
 use std::io::{self, Write};
 
+use super::bytes::put_varint;
 use super::chunk::{ChunkType, write_chunk, write_file_header};
 use super::encode::{Batch, Parts};
 use super::predict::{State, table_of};
 use super::tables::{Declarations, Written, object_counts};
-use super::{bytes::put_varint, chunk};
 use crate::expr::Exprs;
 use crate::{
     BarrierId, CondId, EventKind, LabelId, LockId, RegId, SemId, SiteId, ThreadId, Trace,
     TraceBuilder, ValueId, Values, VarId,
 };
-
-/// Events after which a chunk is cut: few enough for their columns to stay in a cache.
-const CUT_EVENTS: usize = 1 << 14;
-/// Bytes after which a chunk is cut, for traces that are hard to guess.
-const CUT_BYTES: usize = 1 << 17;
 
 /// Writes a whole trace.
 ///
@@ -226,7 +221,7 @@ impl Encoder {
         }
         self.state.grow(names.thread_count(), names.variable_count());
         self.batch.push(&mut self.state, thread, kind, site);
-        if self.batch.events >= CUT_EVENTS || self.batch.size() >= CUT_BYTES {
+        if self.batch.is_full() {
             self.cut(names, out)?;
         }
         Ok(())
@@ -247,13 +242,23 @@ impl Encoder {
 
     fn finish(&mut self, names: &Trace, out: &mut dyn Write) -> io::Result<()> {
         self.cut(names, out)?;
-        let mut total = Vec::new();
-        put_varint(&mut total, self.events);
-        write_chunk(out, chunk::ChunkType::DONE, &total)
+        write_end(self.events, out)
     }
 }
 
-fn is_defined(names: &Trace, thread: ThreadId, kind: EventKind, site: Option<SiteId>) -> bool {
+/// Ends a file of so many events.
+pub(super) fn write_end(events: u64, out: &mut dyn Write) -> io::Result<()> {
+    let mut total = Vec::new();
+    put_varint(&mut total, events);
+    write_chunk(out, ChunkType::DONE, &total)
+}
+
+pub(super) fn is_defined(
+    names: &Trace,
+    thread: ThreadId,
+    kind: EventKind,
+    site: Option<SiteId>,
+) -> bool {
     let parts = Parts::of(kind);
     let counts = object_counts(names);
     let value = |v: Option<u32>| v.is_none_or(|v| names.values().get(ValueId(v)).is_some());

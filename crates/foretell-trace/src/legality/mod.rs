@@ -21,6 +21,8 @@
 //!
 //! What the check cannot see: a lost event that leaves the rest consistent.
 //!
+//! [`Watch`] does the same for a trace that is still being made, without looking ahead.
+//!
 //! [`repair`] turns an illegal trace into a legal one by dropping what is not enabled.
 
 mod outlook;
@@ -30,9 +32,11 @@ mod rule;
 mod state;
 #[cfg(test)]
 mod tests;
+mod watch;
 
 pub use repair::{Repair, RepairKind, repair};
 pub use rule::{Illegal, Rule};
+pub use watch::Watch;
 
 use crate::Trace;
 use outlook::Outlook;

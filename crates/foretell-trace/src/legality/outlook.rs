@@ -62,6 +62,11 @@ impl Outlook {
         outlook
     }
 
+    /// Nothing is known of what is to come.
+    pub(super) fn none() -> Outlook {
+        Outlook { last: Vec::new(), fork: Vec::new(), endings: Vec::new() }
+    }
+
     fn ending(trace: &Trace, wait: EventId, end: EventId) -> Ending {
         let EventKind::Wait { cond, lock } = trace.event(wait).kind else { return Ending::Wrong };
         match trace.event(end).kind {
@@ -83,7 +88,7 @@ impl Outlook {
 
     /// The last event of a thread, if it has one.
     pub(super) fn last_of(&self, t: ThreadId) -> Option<EventId> {
-        Some(self.last[t.index()]).filter(|&e| e != NEVER).map(EventId)
+        self.last.get(t.index()).copied().filter(|&e| e != NEVER).map(EventId)
     }
 
     /// The one rule that is about the future of the event itself: a thread that is forked at all

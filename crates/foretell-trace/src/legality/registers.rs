@@ -9,7 +9,8 @@ use crate::{ExprId, RegId, Trace, ValueId};
 
 /// What each register holds.
 pub(super) struct Registers<'t> {
-    trace: &'t Trace,
+    /// Where values and expressions are; none: nothing is checked.
+    trace: Option<&'t Trace>,
     held: Vec<Option<ValueId>>,
     evaluator: Evaluator,
 }
@@ -17,20 +18,26 @@ pub(super) struct Registers<'t> {
 impl<'t> Registers<'t> {
     pub(super) fn new(trace: &'t Trace) -> Registers<'t> {
         let held = vec![None; trace.register_count()];
-        Registers { trace, held, evaluator: Evaluator::default() }
+        Registers { trace: Some(trace), held, evaluator: Evaluator::default() }
+    }
+
+    /// Registers of which nothing is known, whatever is loaded.
+    pub(super) fn unknown() -> Registers<'t> {
+        Registers { trace: None, held: Vec::new(), evaluator: Evaluator::default() }
     }
 
     /// A read went to a register.
     #[inline]
     pub(super) fn load(&mut self, register: Option<RegId>, value: Option<ValueId>) {
-        if let Some(register) = register {
-            self.held[register.index()] = value;
+        if let Some(held) = register.and_then(|r| self.held.get_mut(r.index())) {
+            *held = value;
         }
     }
 
     fn evaluate(&mut self, expr: ExprId) -> Answer {
-        let (held, values) = (&self.held, self.trace.values());
-        self.evaluator.eval(self.trace.exprs(), expr, |register| {
+        let Some(trace) = self.trace else { return Answer::Unknown };
+        let (held, values) = (&self.held, trace.values());
+        self.evaluator.eval(trace.exprs(), expr, |register| {
             held.get(register.index()).copied().flatten().and_then(|id| values.get(id))
         })
     }
@@ -57,7 +64,7 @@ impl<'t> Registers<'t> {
     }
 
     fn compare(&mut self, expr: ExprId, written: ValueId) -> Result<(), Rule> {
-        let recorded = self.trace.values().get(written);
+        let recorded = self.trace.and_then(|trace| trace.values().get(written));
         match self.evaluate(expr) {
             Answer::Value(computed) if Some(computed) != recorded => {
                 Err(Rule::WrongExpression { expr, written, computed })

@@ -99,6 +99,41 @@ impl<'t> State<'t> {
         }
     }
 
+    /// The state before the first event of a trace that is still being made; see [`State::grow`].
+    pub(super) fn empty() -> State<'t> {
+        State {
+            threads: Vec::new(),
+            locks: Vec::new(),
+            variables: Vec::new(),
+            conditions: Vec::new(),
+            semaphores: Vec::new(),
+            barriers: Vec::new(),
+            registers: Registers::unknown(),
+        }
+    }
+
+    /// Makes room for what was named since, but for variables.
+    pub(super) fn grow(&mut self, names: &Trace) {
+        let State { threads, locks, conditions, semaphores, barriers, .. } = self;
+        threads.resize(names.thread_count(), Thread::default());
+        locks.resize(names.lock_count(), Lock::default());
+        conditions.resize(names.condition_count(), Condition::default());
+        for i in semaphores.len()..names.semaphore_count() {
+            semaphores.push(names.initial_count(SemId::from_index(i)));
+        }
+        for i in barriers.len()..names.barrier_count() {
+            let parties = names.parties(BarrierId::from_index(i));
+            barriers.push(Barrier { parties, ..Barrier::default() });
+        }
+    }
+
+    /// An event of a thread that changes nothing else here. False if the thread is in a wait.
+    pub(super) fn start(&mut self, t: ThreadId) -> bool {
+        let thread = &mut self.threads[t.index()];
+        thread.started = true;
+        thread.waiting.is_none()
+    }
+
     #[inline]
     pub(super) fn has_started(&self, t: ThreadId) -> bool {
         self.threads[t.index()].started
@@ -338,8 +373,44 @@ impl<'t> State<'t> {
     }
 
     fn wake(&mut self, notify: EventId, t: ThreadId) {
+        self.give(t, Some(notify));
+    }
+
+    /// A wait ends: what was chosen for it (which notify woke whom) is changed if that did not fit. Two threads that waited
+    /// when a notify came can change places, as long as neither has gone on.
+    pub(super) fn settle(&mut self, t: ThreadId, woken: bool) {
+        let Some(w) = self.threads[t.index()].waiting else { return };
+        let waiters = &mut self.conditions[w.cond.index()].waiters;
+        match (woken, w.notify) {
+            (true, None) => {
+                let others = self.threads.iter().enumerate().filter_map(|(u, thread)| {
+                    let other = thread.waiting.filter(|other| other.cond == w.cond)?;
+                    other.notify.filter(|&n| n > w.wait).map(|n| (n, u))
+                });
+                let Some((notify, u)) = others.min() else { return };
+                waiters.push((ThreadId::from_index(u), Ending::Never));
+                waiters.retain(|&(waiter, _)| waiter != t);
+                self.give(ThreadId::from_index(u), None);
+                self.give(t, Some(notify));
+            }
+            (false, Some(notify)) => {
+                let threads = &self.threads;
+                let waits_before = |&(u, _): &(ThreadId, Ending)| {
+                    threads[u.index()].waiting.is_some_and(|other| other.wait < notify)
+                };
+                let Some(place) = waiters.iter().position(waits_before) else { return };
+                let (u, _) = waiters.swap_remove(place);
+                waiters.push((t, Ending::Never));
+                self.give(u, Some(notify));
+                self.give(t, None);
+            }
+            _ => {}
+        }
+    }
+
+    fn give(&mut self, t: ThreadId, notify: Option<EventId>) {
         if let Some(w) = &mut self.threads[t.index()].waiting {
-            w.notify = Some(notify);
+            w.notify = notify;
         }
     }
 

@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::{Event, EventId, EventKind, ThreadId, TraceBuilder, Value, ValueId, expr};
+use crate::{Event, EventId, EventKind, Op, ThreadId, TraceBuilder, Value, ValueId, expr};
 
 /// One event a line, `thread op object…`; `!sem s 2`, `!barrier b 2`, `!init x 1`, `!opaque x`.
 fn trace(text: &str) -> Trace {
@@ -92,6 +92,7 @@ fn legal(text: &str) {
     let (same, log) = repair(&trace);
     assert_eq!(log, []);
     assert!(same.events().eq(trace.events()));
+    assert!(watched(&trace), "while it is made");
 }
 
 /// Illegal at `event`, with this message; repaired in one line that starts with `mend`.
@@ -431,6 +432,7 @@ proptest! {
         let trace = b.build();
         let events: Vec<_> = trace.events().collect();
         prop_assert_eq!(check(&trace).is_ok(), some_choice_works(&events, &[]));
+        prop_assert!(check(&trace).is_ok() || !watched(&trace));
     }
 
     #[test]
@@ -447,7 +449,43 @@ proptest! {
         let (again, log) = repair(&mended);
         prop_assert!(log.is_empty());
         prop_assert!(again.events().eq(mended.events()));
+        for trace in [without_values(&trace), mended] {
+            let (legal, waits) = (check(&trace).is_ok(), trace.ids().any(|e| trace.op(e) == Op::Wait));
+            prop_assert!(legal || !watched(&trace));
+            prop_assert!(!legal || waits || watched(&trace));
+        }
     }
+}
+
+/// Whether the trace is found legal while it is made.
+fn watched(trace: &Trace) -> bool {
+    let mut watch = Watch::default();
+    let mut names = trace.builder_with_names();
+    for event in trace.events() {
+        let id = names.push(event.thread, event.kind, None);
+        watch.push(names.trace(), id, event.thread, event.kind);
+    }
+    watch.is_legal()
+}
+
+fn without_values(trace: &Trace) -> Trace {
+    let mut b = trace.builder_with_names();
+    for event in trace.events() {
+        let kind = match event.kind {
+            EventKind::Read { var, atomic, register, .. } => {
+                EventKind::Read { var, atomic, value: None, register }
+            }
+            EventKind::Write { var, atomic, expr, .. } => {
+                EventKind::Write { var, atomic, value: None, expr }
+            }
+            EventKind::Update { var, register, expr, .. } => {
+                EventKind::Update { var, old: None, new: None, register, expr }
+            }
+            kind => kind,
+        };
+        b.push(event.thread, kind, event.site);
+    }
+    b.build()
 }
 
 const WORDS: [&str; 22] = [
