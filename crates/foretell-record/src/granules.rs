@@ -36,17 +36,14 @@ pub(crate) struct Granule {
 
 /// Words in a page, and bytes.
 const PAGE_WORDS: usize = 64;
-const PAGE: u64 = 8 * PAGE_WORDS as u64;
+pub(crate) const PAGE: u64 = 8 * PAGE_WORDS as u64;
 /// Pages that are found without the index.
-const CACHED: usize = 256;
-/// Accesses that are known to be noted.
-const NOTED: usize = 1 << 12;
+const CACHED: usize = 1 << 12;
 /// Accesses longer than this are not cut at every word.
 const LONG: u64 = 64;
 
 /// The words of one region in an aligned piece of memory.
 struct Page {
-    region: RegionId,
     addr: u64,
     words: [Word; PAGE_WORDS],
 }
@@ -56,39 +53,28 @@ pub(crate) struct Granules {
     pages: Vec<Page>,
     index: FxHashMap<(RegionId, u64), u32>,
     /// Pages found last, by their address.
-    cache: [u32; CACHED],
+    cache: Box<[Found; CACHED]>,
     /// The pages of each region.
     of_region: FxHashMap<RegionId, Vec<u32>>,
-    /// Accesses that were noted: noting one of them again changes nothing.
-    noted: Box<[Noted; NOTED]>,
 }
 
-/// An access within a word.
-#[derive(Clone, Copy, PartialEq, Eq, Default)]
-struct Noted {
+/// Where a page is.
+#[derive(Clone, Copy)]
+struct Found {
     addr: u64,
     region: RegionId,
-    /// See [`owner`]; 0: none.
-    owner: u16,
-    len: u8,
-    write: bool,
-}
-
-impl Noted {
-    fn place(&self) -> usize {
-        let addr = self.addr ^ (self.addr >> 13);
-        (addr ^ u64::from(self.owner) << 1 ^ u64::from(self.write)) as usize % NOTED
-    }
+    page: u32,
 }
 
 impl Default for Granules {
     fn default() -> Self {
+        // No page has this address.
+        let nothing = Found { addr: u64::MAX, region: 0, page: 0 };
         Granules {
             pages: Vec::new(),
             index: FxHashMap::default(),
-            cache: [u32::MAX; CACHED],
+            cache: Box::new([nothing; CACHED]),
             of_region: FxHashMap::default(),
-            noted: Box::new([Noted::default(); NOTED]),
         }
     }
 }
@@ -103,22 +89,18 @@ impl Granules {
         len: u64,
         write: bool,
     ) {
-        let (me, end) = (owner(thread), addr.saturating_add(len));
-        // Threads that are not told apart share what they touch twice.
-        if me != u16::MAX && (1..=8).contains(&len) && addr % 8 + len <= 8 {
-            let region = regions.of(addr);
-            let access = Noted { addr, region, owner: me, len: len as u8, write };
-            let place = &mut self.noted[access.place()];
-            if *place == access {
-                return;
-            }
-            *place = access;
+        if len <= 8
+            && addr % 8 + len <= 8
+            && self.is_noted(regions.of(addr), addr, len as u8, write)
+        {
+            return;
         }
+        let (me, end) = (owner(thread), addr.saturating_add(len));
         // Region, page and address of the word before.
         let mut before: Option<(RegionId, usize, u64)> = None;
         for (at, from, to) in words(addr, len) {
             let region = regions.of(at + u64::from(from));
-            let page = match self.find(region, at) {
+            let page = match self.page(region, at) {
                 Some(page) => page,
                 None => self.add(region, at),
             };
@@ -151,6 +133,18 @@ impl Granules {
         }
     }
 
+    /// Whether an access within a word, of whatever thread, changes nothing: so it is of most.
+    #[inline]
+    fn is_noted(&mut self, region: RegionId, addr: u64, len: u8, write: bool) -> bool {
+        let Some(page) = self.page(region, addr) else { return false };
+        let word = &self.pages[page].words[index_in_page(addr)];
+        let (from, to) = ((addr % 8) as u8, (addr % 8) as u8 + len);
+        let bytes = mask(from, to);
+        let (cut, end) = (1 << from | (1u16 << to) as u8, to < 8 || word.ends);
+        let writes = !write || bytes & !word.written == 0;
+        bytes & !word.shared == 0 && cut & !word.cuts == 0 && end && writes
+    }
+
     /// `thread` frees a region.
     pub(crate) fn free(&mut self, region: RegionId, thread: u32) {
         let me = owner(thread);
@@ -166,22 +160,22 @@ impl Granules {
         }
     }
 
-    fn find(&mut self, region: RegionId, at: u64) -> Option<usize> {
+    /// The number of the page that an address is in.
+    #[inline]
+    pub(crate) fn page(&mut self, region: RegionId, at: u64) -> Option<usize> {
         let addr = at & !(PAGE - 1);
-        let slot = (addr / PAGE) as usize % CACHED;
-        let cached = self.cache[slot] as usize;
-        if self.pages.get(cached).is_some_and(|p| p.addr == addr && p.region == region) {
-            return Some(cached);
+        let found = &mut self.cache[(addr / PAGE) as usize % CACHED];
+        if (found.addr, found.region) != (addr, region) {
+            let &page = self.index.get(&(region, addr))?;
+            *found = Found { addr, region, page };
         }
-        let page = *self.index.get(&(region, addr))?;
-        self.cache[slot] = page;
-        Some(page as usize)
+        Some(found.page as usize)
     }
 
     fn add(&mut self, region: RegionId, at: u64) -> usize {
         let addr = at & !(PAGE - 1);
         let page = self.pages.len();
-        self.pages.push(Page { region, addr, words: [Word::default(); PAGE_WORDS] });
+        self.pages.push(Page { addr, words: [Word::default(); PAGE_WORDS] });
         self.index.insert((region, addr), page as u32);
         self.of_region.entry(region).or_default().push(page as u32);
         page
@@ -199,7 +193,7 @@ impl Granules {
         let mut cutter = Cutter { out, open: None };
         for (at, from, to) in words(addr, len) {
             let region = regions.of(at + u64::from(from));
-            match self.find(region, at) {
+            match self.page(region, at) {
                 Some(page) => {
                     cutter.word(&self.pages[page].words[index_in_page(at)], region, at, from, to);
                 }

@@ -47,13 +47,11 @@ pub fn record(launch: &Launch, blocks: &Blocks) -> Result<Recorded, Error> {
         Some(ring) => follow(launch, ring, blocks)?,
         None => read_whole(launch, blocks)?,
     };
-    let mut builder = std::mem::take(&mut translated.trace).into_builder();
     let ended = if translated.deadlock { "deadlock".to_owned() } else { run.ended() };
-    builder.set_meta("ended", &ended);
+    translated.trace.set_meta("ended", &ended);
     let words: Vec<String> =
         launch.command.iter().map(|w| w.to_string_lossy().replace('\n', " ")).collect();
-    builder.set_meta("command", &words.join(" "));
-    translated.trace = builder.build();
+    translated.trace.set_meta("command", &words.join(" "));
     Ok(Recorded { run, translated, notes })
 }
 

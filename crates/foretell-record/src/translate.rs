@@ -21,6 +21,8 @@ mod along;
 mod channels;
 mod counts;
 mod known;
+mod packing;
+mod plain;
 mod vain;
 mod variables;
 
@@ -29,14 +31,15 @@ use foretell_rt_format::{
 };
 use foretell_trace::legality::Repair;
 use foretell_trace::{
-    BarrierId, CondId, EventKind, LockId, SemId, SiteId, ThreadId, Trace, TraceBuilder, Value,
-    ValueId, VarId,
+    BarrierId, CondId, EventId, EventKind, LockId, SemId, SiteId, ThreadId, Trace, TraceBuilder,
+    Value, ValueId, VarId,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::blocks::{Blocks, Depths, Scope};
 use crate::calls::{CallId, Calls};
 use crate::granules::Granule;
+use crate::kept::Kept;
 use crate::legal::legal;
 use crate::names::Namer;
 use crate::regions::{RegionId, Regions};
@@ -47,13 +50,15 @@ use crate::survey::{Survey, touched};
 use crate::symbolic::{Rebuild, Symbolic};
 use crate::symbols::Symbols;
 use known::Known;
+use packing::Packing;
+use plain::Codes;
 use variables::{Action, Content, Variable};
 
 /// The trace of a run, and what was done to get it.
 #[derive(Debug)]
 pub struct Translated {
     /// The trace; legal.
-    pub trace: Trace,
+    pub trace: Kept,
     /// Which step of the program each event was.
     pub steps: Steps,
     /// Accesses in the log.
@@ -101,6 +106,8 @@ fn translate_with<'a>(
 ) -> Translated {
     let survey = Survey::of(source, &mut calls, blocks);
     let mut t = Translation::new(survey, blocks);
+    // What is not certain to be legal, or needs to be filled in, is better kept as it is.
+    t.packing = (symbolic.is_none() && header.mode != PARALLEL).then(Box::default);
     t.symbolic = symbolic;
     t.out.damaged = source.damaged();
     if header.mode == PARALLEL {
@@ -151,7 +158,9 @@ const MOST_EVENTS: usize = u32::MAX as usize / 2;
 struct Translation<'a> {
     survey: Survey,
     blocks: &'a Blocks,
+    /// Names, and the events unless they are packed.
     builder: TraceBuilder,
+    packing: Option<Box<Packing>>,
     regions: Regions,
     symbols: Symbols,
     variable_names: Namer,
@@ -159,6 +168,7 @@ struct Translation<'a> {
     variables: Vec<Variable>,
     variable_of: FxHashMap<Granule, u32>,
     known: Known,
+    codes: Codes,
     locks: FxHashMap<(RegionId, u64), LockId>,
     conditions: FxHashMap<(RegionId, u64), CondId>,
     semaphores: FxHashMap<(RegionId, u64), SemId>,
@@ -194,6 +204,7 @@ impl<'a> Translation<'a> {
             survey,
             blocks,
             builder: TraceBuilder::new(),
+            packing: None,
             regions: Regions::new(),
             symbols: Symbols::default(),
             variable_names: Namer::default(),
@@ -201,6 +212,7 @@ impl<'a> Translation<'a> {
             variables: Vec::new(),
             variable_of: FxHashMap::default(),
             known: Known::default(),
+            codes: Codes::default(),
             locks: FxHashMap::default(),
             conditions: FxHashMap::default(),
             semaphores: FxHashMap::default(),
@@ -218,6 +230,7 @@ impl<'a> Translation<'a> {
         }
     }
 
+    #[inline]
     fn thread(&mut self, index: u32) -> ThreadId {
         let i = index as usize;
         if self.threads.len() <= i {
@@ -228,8 +241,9 @@ impl<'a> Translation<'a> {
     }
 
     /// Whether there is room for more events.
+    #[inline]
     fn has_room(&mut self) -> bool {
-        let full = self.builder.trace().len() >= MOST_EVENTS;
+        let full = self.events() >= MOST_EVENTS;
         self.out.damaged |= full;
         !full
     }
@@ -241,11 +255,11 @@ impl<'a> Translation<'a> {
         match *record {
             Record::Module { bias, start, end, path, .. } => {
                 self.symbols.add(start, end, bias, path);
-                self.sites.forget();
+                self.forget_code();
             }
             Record::ModuleGone { start } => {
                 self.symbols.remove(start);
-                self.sites.forget();
+                self.forget_code();
             }
             Record::ThreadName { thread, name } => {
                 let t = self.thread(thread);
@@ -289,6 +303,12 @@ impl<'a> Translation<'a> {
         }
     }
 
+    /// Code addresses mean something else from here on.
+    fn forget_code(&mut self) {
+        self.sites.forget();
+        self.codes.forget();
+    }
+
     /// The name of the function that is entered or left, if its calls are blocks.
     fn function_block(&mut self, at: &At<'_>) -> Option<String> {
         if self.blocks.functions.is_empty() {
@@ -309,7 +329,7 @@ impl<'a> Translation<'a> {
             }
             None => (None, None),
         };
-        self.builder.push(thread, kind, site);
+        self.add(thread, kind, site);
         let (thread, ordinal) = (at.thread, at.ordinal);
         let step = at.kind.map(|kind| Step { thread, ordinal, kind, place });
         self.out.steps.events.push(step);
@@ -321,12 +341,13 @@ impl<'a> Translation<'a> {
     fn push_marker(&mut self, at: &At<'_>, kind: EventKind, pc: Option<u64>) {
         let t = self.thread(at.thread);
         let site = pc.map(|pc| self.site(at, pc).0);
-        self.builder.push(t, kind, site);
+        self.add(t, kind, site);
         self.out.steps.events.push(None);
         self.observes(at.thread, false);
     }
 
     /// Whether the last event of a thread so far observes something.
+    #[inline]
     fn observes(&mut self, thread: u32, observes: bool) {
         let i = thread as usize;
         if self.observed_last.len() <= i {
@@ -477,8 +498,8 @@ impl<'a> Translation<'a> {
         let Some((addr, len)) = touched(record) else { return };
         self.out.accesses += 1;
         // Which granules an access within a word covers depends on where it is alone.
-        let region = Known::applies(addr, len).then(|| self.regions.of(addr));
-        match region.and_then(|region| self.known.get(region, addr, len)) {
+        let spot = self.spot(addr, len);
+        match spot.and_then(|spot| self.known.get(spot)) {
             Some(None) => {
                 self.out.private += 1;
                 return;
@@ -498,12 +519,12 @@ impl<'a> Translation<'a> {
             let variable = self.variable_of(granule);
             self.part(at, record, variable, part);
         }
-        if let Some(region) = region {
+        if let Some(spot) = spot {
             match found[..] {
-                [] => self.known.set(region, addr, len, None),
+                [] => self.known.set(spot, None),
                 [only] if (only.addr, only.len) == (addr, len) => {
                     let variable = self.variable_of(only);
-                    self.known.set(region, addr, len, Some(variable));
+                    self.known.set(spot, Some(variable));
                 }
                 _ => {}
             }
@@ -584,21 +605,29 @@ impl<'a> Translation<'a> {
         builder.set_meta("quantum", &header.quantum.to_string());
         builder.set_meta("accesses", &out.accesses.to_string());
         builder.set_meta("private accesses", &out.private.to_string());
-        let mut symbolic = self.symbolic.filter(|r| r.program.found);
-        let filled = symbolic.as_mut().map(|r| std::mem::take(&mut r.filled)).unwrap_or_default();
-        let symbolic = symbolic.map(|r| r.counts);
-        let trace = Self::filled(builder.build(), filled);
-        let (trace, repairs) = legal(trace, &mut out.steps.events);
         let mut numbers = FxHashMap::default();
         for (number, id) in (0u32..).zip(&self.threads) {
             numbers.extend(id.map(|id| (id, number)));
         }
-        for event in trace.events() {
-            if let EventKind::Join { thread } = event.kind {
-                let number = numbers.get(&thread).map(|&number| (event.id.0, number));
-                out.steps.joins.extend(number);
+        let number = |(e, thread): (EventId, ThreadId)| Some((e.0, *numbers.get(&thread)?));
+        let mut symbolic = self.symbolic.filter(|r| r.program.found);
+        let filled = symbolic.as_mut().map(|r| std::mem::take(&mut r.filled)).unwrap_or_default();
+        let symbolic = symbolic.map(|r| r.counts);
+        let (trace, repairs) = match self.packing {
+            Some(packing) if packing.watch.is_legal() => {
+                out.steps.joins.extend(packing.joins.into_iter().filter_map(number));
+                (Kept::Packed(packing.events.finish(builder)), Vec::new())
             }
-        }
+            packing => {
+                let trace = match packing {
+                    Some(packing) => packing.events.finish(builder).unpack(),
+                    None => Self::filled(builder.build(), filled),
+                };
+                let (trace, repairs) = legal(trace, &mut out.steps.events);
+                out.steps.joins.extend(joins(&trace).filter_map(number));
+                (Kept::Whole(trace), repairs)
+            }
+        };
         Translated {
             trace,
             steps: out.steps,
@@ -636,31 +665,22 @@ impl Sink<'_> for Translation<'_> {
 
     /// The same of most accesses, by a shorter way.
     fn plain(&mut self, calls: &Calls, access: &Plain) -> bool {
-        let &Plain { thread, ordinal, stack, slot, addr, value } = access;
-        let len = slot.size() as u64;
-        if !Known::applies(addr, len) || self.symbolic.is_some() {
-            return self.seen(calls, &access.seen());
+        if !self.has_room() {
+            return false;
         }
-        let region = self.regions.of(addr);
-        match self.known.get(region, addr, len) {
-            None => return self.seen(calls, &access.seen()),
-            Some(_) if !self.has_room() => return false,
-            Some(None) => self.out.private += 1,
-            Some(Some(variable)) => {
-                let (action, kind) = if slot.writes() {
-                    (Action::Write, Kind::Write)
-                } else {
-                    (Action::Read, Kind::Read)
-                };
-                let value = Part { at: 0, len: len as usize }.of(&value.to_le_bytes());
-                let (pc, kind) = (Some(slot.pc()), Some(kind));
-                let at = At { thread, ordinal, pc, kind, stack, calls };
-                self.variable_event(&at, variable, action, false, value, value);
-            }
+        if self.symbolic.is_none() && self.known_access(calls, access) {
+            return true;
         }
-        self.out.accesses += 1;
-        true
+        self.seen(calls, &access.seen())
     }
+}
+
+/// The joins of a trace, and the threads that they wait for.
+fn joins(trace: &Trace) -> impl Iterator<Item = (EventId, ThreadId)> + '_ {
+    trace.events().filter_map(|event| match event.kind {
+        EventKind::Join { thread } => Some((event.id, thread)),
+        _ => None,
+    })
 }
 
 /// A record where it stands.

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use foretell_trace::Trace;
+use foretell_trace::io::Content;
 
 use crate::failure::Failure;
 use crate::terminal::Terminal;
@@ -35,7 +35,7 @@ impl Destination {
 }
 
 /// Writes a trace in the format that the file's name asks for; `-` is standard output.
-pub(crate) fn save(trace: &Trace, path: &Path) -> Result<(), Failure> {
+pub(crate) fn save<'a>(trace: impl Into<Content<'a>>, path: &Path) -> Result<(), Failure> {
     match foretell_trace::io::save(trace, path) {
         // Nobody reads on: as for everything else that goes to standard output.
         Err(error) if error.source.kind() == io::ErrorKind::BrokenPipe => Ok(()),

@@ -95,9 +95,9 @@ pub(crate) fn summary(recorded: &Recorded) -> String {
     format!(
         "recorded {} events of {} threads; {} of {} accesses were to memory that is not shared; {}",
         grouped(t.trace.len() as u64),
-        t.trace.thread_count(),
+        t.trace.names().thread_count(),
         grouped(t.private),
         grouped(t.accesses),
-        t.trace.meta().get("ended").map_or("", String::as_str),
+        t.trace.names().meta().get("ended").map_or("", String::as_str),
     )
 }

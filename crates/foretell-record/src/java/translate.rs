@@ -15,11 +15,11 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::log::{Entry, Log, Record};
 use super::survey::{ATOMIC, Access, Action, ELEMENT, Key, Survey};
 use super::tables::Tables;
-use crate::Translated;
 use crate::blocks::{Blocks, Depths, Scope};
 use crate::legal::legal;
 use crate::names::Namer;
 use crate::steps::Steps;
+use crate::{Kept, Translated};
 
 /// Identifiers of events have 32 bits; one record can be many events, so stop well before.
 const MOST_EVENTS: usize = u32::MAX as usize / 2;
@@ -503,7 +503,7 @@ impl<'a> Translation<'a> {
             }
         }
         Translated {
-            trace,
+            trace: Kept::Whole(trace),
             steps: self.steps,
             accesses: self.accesses,
             private: self.private,

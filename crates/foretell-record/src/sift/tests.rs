@@ -200,7 +200,7 @@ fn sifted(log: &Log<'_>, blocks: &Blocks) -> (Translated, usize) {
 
 fn text(t: &Translated) -> String {
     let mut out = Vec::new();
-    foretell_trace::text::write(&t.trace, &mut out).unwrap();
+    foretell_trace::text::write(&t.trace.whole(), &mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
 

@@ -1,14 +1,19 @@
 //! The steps of the events, in few bytes each, in memory and in columns.
 
+use std::borrow::Cow;
 use std::fmt;
+use std::sync::OnceLock;
 
 use foretell_rt_format::{Kind, Step};
 use rustc_hash::FxHashMap;
 
 /// Kind and place of a step.
-pub(super) type What = (Kind, Option<(u32, u64)>);
+pub(crate) type What = (Kind, Option<(u32, u64)>);
 
 /// For each event of a trace its step, if it is one.
+///
+/// Kept in the columns of the file, a byte or two an event. Who asks for a single step makes all of them be
+/// taken out of the columns, once.
 #[derive(Clone, Default)]
 pub struct EventSteps {
     /// The kinds of steps that there are.
@@ -16,7 +21,9 @@ pub struct EventSteps {
     index: FxHashMap<What, u32>,
     /// Numbers in `whats`, from 1, that were asked for lately.
     recent: [u32; 32],
-    events: Vec<EventStep>,
+    columns: Columns,
+    /// The steps one by one, if somebody asked for one.
+    steps: OnceLock<Vec<EventStep>>,
 }
 
 #[derive(Clone, Copy)]
@@ -30,17 +37,17 @@ struct EventStep {
 impl EventSteps {
     /// How many events there are.
     pub fn len(&self) -> usize {
-        self.events.len()
+        self.columns.events
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.events.is_empty()
+        self.len() == 0
     }
 
     /// The step of an event; none if the event is none, or there is no such event.
     pub fn get(&self, event: usize) -> Option<Step> {
-        self.step(self.events.get(event)?)
+        self.step(self.steps().get(event)?)
     }
 
     fn step(&self, event: &EventStep) -> Option<Step> {
@@ -48,25 +55,44 @@ impl EventSteps {
         Some(Step { thread: event.thread, ordinal: event.ordinal, kind, place })
     }
 
+    fn steps(&self) -> &[EventStep] {
+        self.steps.get_or_init(|| {
+            let bytes = self.columns.parts().concat();
+            let steps = steps_in(&bytes, self.columns.events, self.whats.len());
+            steps.expect("what was put into columns comes out of them").0
+        })
+    }
+
     /// The steps of all events.
     pub fn iter(&self) -> impl Iterator<Item = Option<Step>> + '_ {
-        self.events.iter().map(|event| self.step(event))
+        self.steps().iter().map(|event| self.step(event))
     }
 
     /// Adds the step of the next event.
     #[inline]
     pub fn push(&mut self, step: Option<Step>) {
-        let event = match step {
+        match step {
             Some(Step { thread, ordinal, kind, place }) => {
-                EventStep { thread, ordinal, what: self.number((kind, place)) }
+                let what = self.number((kind, place));
+                self.push_known(thread, ordinal, what);
             }
-            None => EventStep { thread: 0, ordinal: 0, what: 0 },
-        };
-        self.events.push(event);
+            None => {
+                self.steps.take();
+                self.columns.push_none();
+            }
+        }
     }
 
+    /// The same of a step whose kind and place have this number.
     #[inline]
-    fn number(&mut self, what: What) -> u32 {
+    pub(crate) fn push_known(&mut self, thread: u32, ordinal: u64, what: u32) {
+        self.steps.take();
+        self.columns.push(thread, ordinal, what);
+    }
+
+    /// The number of a step's kind and place.
+    #[inline]
+    pub(crate) fn number(&mut self, what: What) -> u32 {
         let offset = what.1.map_or(0, |(_, offset)| offset);
         let recent = &mut self.recent[(offset ^ (offset >> 5)) as usize % 32];
         if recent.checked_sub(1).is_some_and(|i| self.whats[i as usize] == what) {
@@ -80,64 +106,119 @@ impl EventSteps {
     }
 
     /// The kinds of steps, and the columns: which kind each event is, threads, ordinals.
-    pub(super) fn columns(&self) -> (&[What], [Vec<u8>; 3]) {
-        let [mut kinds, mut threads, mut ordinals] = [const { Vec::new() }; 3];
-        let mut before: FxHashMap<u32, u64> = FxHashMap::default();
-        // The thread that runs, how many steps of it, and its last ordinal.
-        let (mut thread, mut count, mut last) = (0, 0u64, 0u64);
-        for event in &self.events {
-            put(&mut kinds, u64::from(event.what));
-            if event.what == 0 {
-                continue;
-            }
-            if event.thread != thread || count == 0 {
-                end_run(&mut threads, thread, count);
-                before.insert(thread, last);
-                (thread, count) = (event.thread, 0);
-                last = before.get(&thread).copied().unwrap_or(0);
-            }
-            count += 1;
-            let far = event.ordinal.wrapping_sub(last) as i64;
-            put(&mut ordinals, ((far << 1) ^ (far >> 63)) as u64);
-            last = event.ordinal;
-        }
-        end_run(&mut threads, thread, count);
-        (&self.whats, [kinds, threads, ordinals])
+    pub(super) fn columns(&self) -> (&[What], [Cow<'_, [u8]>; 3]) {
+        (&self.whats, self.columns.parts())
     }
 
     /// The steps of so many events; `None` if that is not what the bytes are.
     pub(super) fn of_columns(bytes: &[u8], events: usize, whats: Vec<What>) -> Option<EventSteps> {
-        // Every event takes a byte: no more room is taken than the file may need.
-        bytes.get(..events)?;
-        let mut at = 0;
-        let mut steps = Vec::with_capacity(events);
-        for _ in 0..events {
-            let what = u32::try_from(get(bytes, &mut at)?).ok()?;
-            if what as usize > whats.len() {
-                return None;
-            }
-            steps.push(EventStep { thread: 0, ordinal: 0, what });
-        }
-        let (mut left, mut thread) = (0u64, 0);
-        for step in steps.iter_mut().filter(|step| step.what != 0) {
-            if left == 0 {
-                left = get(bytes, &mut at).filter(|&n| n > 0)?;
-                thread = u32::try_from(get(bytes, &mut at)?).ok()?;
-            }
-            step.thread = thread;
-            left -= 1;
-        }
-        let mut last: FxHashMap<u32, u64> = FxHashMap::default();
-        for step in steps.iter_mut().filter(|step| step.what != 0) {
-            let far = get(bytes, &mut at)?;
-            let last = last.entry(step.thread).or_insert(0);
-            *last = last.wrapping_add((far >> 1) ^ (far & 1).wrapping_neg());
-            step.ordinal = *last;
-        }
+        let (steps, [threads, ordinals]) = steps_in(bytes, events, whats.len())?;
+        let columns = Columns {
+            events,
+            kinds: bytes[..threads].to_vec(),
+            threads: bytes[threads..ordinals].to_vec(),
+            ordinals: bytes[ordinals..].to_vec(),
+            running: None,
+            last: steps.iter().filter(|s| s.what != 0).map(|s| (s.thread, s.ordinal)).collect(),
+        };
         let index = whats.iter().copied().zip(1..).collect();
-        let steps = EventSteps { whats, index, recent: [0; 32], events: steps };
-        (left == 0 && at == bytes.len()).then_some(steps)
+        Some(EventSteps { whats, index, recent: [0; 32], columns, steps: steps.into() })
     }
+}
+
+/// The columns of the file while they are filled.
+#[derive(Clone, Default)]
+struct Columns {
+    events: usize,
+    kinds: Vec<u8>,
+    /// Without the run that goes on.
+    threads: Vec<u8>,
+    ordinals: Vec<u8>,
+    running: Option<Run>,
+    /// The last ordinal of every thread that ran before.
+    last: FxHashMap<u32, u64>,
+}
+
+/// Steps of one thread.
+#[derive(Clone, Copy)]
+struct Run {
+    thread: u32,
+    count: u64,
+    /// The last ordinal.
+    last: u64,
+}
+
+impl Columns {
+    fn push_none(&mut self) {
+        put(&mut self.kinds, 0);
+        self.events += 1;
+    }
+
+    #[inline]
+    fn push(&mut self, thread: u32, ordinal: u64, what: u32) {
+        put(&mut self.kinds, u64::from(what));
+        self.events += 1;
+        let run = match &mut self.running {
+            Some(run) if run.thread == thread => run,
+            _ => self.switch(thread),
+        };
+        run.count += 1;
+        let far = ordinal.wrapping_sub(run.last) as i64;
+        run.last = ordinal;
+        put(&mut self.ordinals, ((far << 1) ^ (far >> 63)) as u64);
+    }
+
+    fn switch(&mut self, thread: u32) -> &mut Run {
+        if let Some(run) = self.running.take() {
+            end_run(&mut self.threads, run);
+            self.last.insert(run.thread, run.last);
+        }
+        let last = self.last.get(&thread).copied().unwrap_or(0);
+        self.running.insert(Run { thread, count: 0, last })
+    }
+
+    /// Kinds, threads, ordinals.
+    fn parts(&self) -> [Cow<'_, [u8]>; 3] {
+        let mut threads = Cow::from(&self.threads);
+        if let Some(run) = self.running {
+            end_run(threads.to_mut(), run);
+        }
+        [Cow::from(&self.kinds), threads, Cow::from(&self.ordinals)]
+    }
+}
+
+/// The steps in three columns, one after the other, and where the second and the third start.
+fn steps_in(bytes: &[u8], events: usize, whats: usize) -> Option<(Vec<EventStep>, [usize; 2])> {
+    // Every event takes a byte: no more room is taken than the file may need.
+    bytes.get(..events)?;
+    let mut at = 0;
+    let mut steps = Vec::with_capacity(events);
+    for _ in 0..events {
+        let what = u32::try_from(get(bytes, &mut at)?).ok()?;
+        if what as usize > whats {
+            return None;
+        }
+        steps.push(EventStep { thread: 0, ordinal: 0, what });
+    }
+    let threads = at;
+    let (mut left, mut thread) = (0u64, 0);
+    for step in steps.iter_mut().filter(|step| step.what != 0) {
+        if left == 0 {
+            left = get(bytes, &mut at).filter(|&n| n > 0)?;
+            thread = u32::try_from(get(bytes, &mut at)?).ok()?;
+        }
+        step.thread = thread;
+        left -= 1;
+    }
+    let ordinals = at;
+    let mut last: FxHashMap<u32, u64> = FxHashMap::default();
+    for step in steps.iter_mut().filter(|step| step.what != 0) {
+        let far = get(bytes, &mut at)?;
+        let last = last.entry(step.thread).or_insert(0);
+        *last = last.wrapping_add((far >> 1) ^ (far & 1).wrapping_neg());
+        step.ordinal = *last;
+    }
+    (left == 0 && at == bytes.len()).then_some((steps, [threads, ordinals]))
 }
 
 impl FromIterator<Option<Step>> for EventSteps {
@@ -162,11 +243,9 @@ impl fmt::Debug for EventSteps {
     }
 }
 
-fn end_run(threads: &mut Vec<u8>, thread: u32, count: u64) {
-    if count > 0 {
-        put(threads, count);
-        put(threads, u64::from(thread));
-    }
+fn end_run(threads: &mut Vec<u8>, run: Run) {
+    put(threads, run.count);
+    put(threads, u64::from(run.thread));
 }
 
 #[inline]
@@ -189,5 +268,35 @@ fn get(bytes: &[u8], at: &mut usize) -> Option<u64> {
             return Some(v);
         }
         shift += 7;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn steps() -> Vec<Option<Step>> {
+        let step = |i: u32| Step {
+            thread: i / 3 % 4,
+            ordinal: u64::from(i) << (i % 50),
+            kind: if i.is_multiple_of(2) { Kind::Read } else { Kind::Write },
+            place: (!i.is_multiple_of(7)).then_some((0, u64::from(i % 200))),
+        };
+        (0..1000).map(|i| (i % 11 != 0).then(|| step(i))).collect()
+    }
+
+    #[test]
+    fn what_was_read_goes_on() {
+        let steps = steps();
+        let first: EventSteps = steps[..500].iter().copied().collect();
+        let (whats, columns) = first.columns();
+        let whats = whats.to_vec();
+        let mut read = EventSteps::of_columns(&columns.concat(), 500, whats).unwrap();
+        assert!(read == first && read.columns().1 == columns);
+        for (i, &step) in steps.iter().enumerate().skip(500) {
+            read.push(step);
+            assert_eq!((read.len(), read.get(i)), (i + 1, step));
+        }
+        assert!(read.iter().eq(steps));
     }
 }

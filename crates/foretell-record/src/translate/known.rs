@@ -1,51 +1,118 @@
 //! What is known of accesses that come again and again: the variable that they are about.
 //!
-//! A direct-mapped cache: most accesses need no more than a look at it.
+//! For every four bytes of memory that events are about, the last access that began there. Accesses that begin elsewhere share a
+//! small direct-mapped cache.
 
+use crate::granules::PAGE;
 use crate::regions::RegionId;
 
-/// Places of the cache.
-const PLACES: usize = 1 << 13;
+/// Places for the accesses that begin at no multiple of four.
+const ODD: usize = 1 << 11;
 
-#[derive(Clone, Copy)]
-struct Entry {
+/// Length and variable: 0 for nothing known.
+type Entry = u32;
+
+/// Bits of an entry below the length.
+const INDEX_BITS: u32 = 28;
+/// Stands for no variable: all of the access is private.
+const PRIVATE: u32 = (1 << INDEX_BITS) - 1;
+
+#[derive(Clone, Copy, Default)]
+struct Odd {
     addr: u64,
     region: RegionId,
-    /// Bytes of the access; 0: the place is free.
-    len: u8,
-    /// The variable that the access is about, or none: all of it is private.
-    variable: Option<u32>,
+    entry: Entry,
 }
 
-/// Accesses within a word, by region, address and length.
-pub(super) struct Known(Box<[Entry; PLACES]>);
+/// Accesses within a word.
+pub(super) struct Known {
+    /// By the page's number in `granules` and the place in the page.
+    pages: Vec<[Entry; PAGE as usize / 4]>,
+    odd: Box<[Odd; ODD]>,
+}
 
 impl Default for Known {
     fn default() -> Self {
-        Known(Box::new([Entry { addr: 0, region: 0, len: 0, variable: None }; PLACES]))
+        Known { pages: Vec::new(), odd: Box::new([Odd::default(); ODD]) }
     }
+}
+
+/// Where an access within a word is.
+#[derive(Clone, Copy)]
+pub(super) struct Spot {
+    pub(super) region: RegionId,
+    /// Its number in `granules`.
+    pub(super) page: usize,
+    pub(super) addr: u64,
+    pub(super) len: u64,
 }
 
 impl Known {
     /// Whether an access is within a word.
+    #[inline]
     pub(super) fn applies(addr: u64, len: u64) -> bool {
         (1..=8).contains(&len) && addr % 8 + len <= 8
     }
 
-    /// The variable of an access, if that is known.
+    /// The variable of an access, if that is known; inside, none if all of the access is private.
     #[inline]
-    pub(super) fn get(&self, region: RegionId, addr: u64, len: u64) -> Option<Option<u32>> {
-        let entry = &self.0[place(addr)];
-        let same = entry.addr == addr && entry.region == region && u64::from(entry.len) == len;
-        same.then_some(entry.variable)
+    pub(super) fn get(&self, spot: Spot) -> Option<Option<u32>> {
+        let entry = if spot.addr.is_multiple_of(4) {
+            self.pages.get(spot.page).map_or(0, |page| page[in_page(spot.addr)])
+        } else {
+            let odd = &self.odd[spot.addr as usize % ODD];
+            if (odd.addr, odd.region) == (spot.addr, spot.region) { odd.entry } else { 0 }
+        };
+        let index = entry & PRIVATE;
+        (u64::from(entry >> INDEX_BITS) == spot.len).then_some((index != PRIVATE).then_some(index))
     }
 
     /// Notes the variable of an access that [`Known::applies`] to.
-    pub(super) fn set(&mut self, region: RegionId, addr: u64, len: u64, variable: Option<u32>) {
-        self.0[place(addr)] = Entry { addr, region, len: len as u8, variable };
+    pub(super) fn set(&mut self, spot: Spot, variable: Option<u32>) {
+        let index = variable.unwrap_or(PRIVATE);
+        if variable.is_some() && index >= PRIVATE {
+            return;
+        }
+        let entry = (spot.len as u32) << INDEX_BITS | index;
+        if spot.addr.is_multiple_of(4) {
+            if self.pages.len() <= spot.page {
+                self.pages.resize(spot.page + 1, [0; PAGE as usize / 4]);
+            }
+            self.pages[spot.page][in_page(spot.addr)] = entry;
+        } else {
+            let Spot { addr, region, .. } = spot;
+            self.odd[addr as usize % ODD] = Odd { addr, region, entry };
+        }
     }
 }
 
-fn place(addr: u64) -> usize {
-    (addr ^ (addr >> 13)) as usize % PLACES
+#[inline]
+fn in_page(addr: u64) -> usize {
+    (addr % PAGE) as usize / 4
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn accesses_are_told_apart() {
+        let mut known = Known::default();
+        let spot = |page, addr, len| Spot { region: page as RegionId, page, addr, len };
+        known.set(spot(3, 1024, 4), Some(0));
+        known.set(spot(3, 1028, 4), None);
+        known.set(spot(3, 1033, 1), Some(7));
+        assert_eq!(known.get(spot(3, 1024, 4)), Some(Some(0)));
+        assert_eq!(known.get(spot(3, 1028, 4)), Some(None));
+        assert_eq!(known.get(spot(3, 1033, 1)), Some(Some(7)));
+        // Another length, page or place.
+        for other in [(3, 1024, 8), (3, 1024, 1), (2, 1024, 4), (4, 1024, 4), (3, 1032, 4)] {
+            assert_eq!(known.get(spot(other.0, other.1, other.2)), None, "{other:?}");
+        }
+        for other in [(3, 1033, 2), (4, 1033, 1), (3, 1033 + ODD as u64, 1)] {
+            assert_eq!(known.get(spot(other.0, other.1, other.2)), None, "{other:?}");
+        }
+        known.set(spot(3, 1024, 8), Some(PRIVATE));
+        assert_eq!(known.get(spot(3, 1024, 8)), None);
+    }
 }

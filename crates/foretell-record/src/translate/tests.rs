@@ -70,7 +70,7 @@ impl Writer {
     fn translated(&self) -> Translated {
         let log = Log::parse(&self.bytes).expect("a log");
         let translated = translate(&log, &Blocks::default());
-        legality::check(&translated.trace).expect("legal");
+        legality::check(&translated.trace.whole()).expect("legal");
         assert_eq!(translated.steps.events.len(), translated.trace.len());
         translated
     }
@@ -78,7 +78,7 @@ impl Writer {
 
 /// The events in words: `T0 w memory+0x40=1`.
 fn events(t: &Translated) -> Vec<String> {
-    let trace = &t.trace;
+    let trace = &*t.trace.whole();
     let value = |v: Option<ValueId>| {
         v.and_then(|v| trace.values().get(v)).map_or(String::new(), |v| format!("={v}"))
     };
@@ -156,7 +156,8 @@ fn a_value_that_nobody_wrote_makes_the_variable_opaque() {
     let mut w = Writer::new();
     w.create(1).write(0, 64, 4, 1).read(1, 64, 4, 1).write(0, 72, 4, 1).read(1, 72, 4, 9);
     let t = w.translated();
-    let opaque = |name: &str| t.trace.is_opaque(t.trace.find_variable(name).expect("a variable"));
+    let names = t.trace.names();
+    let opaque = |name: &str| names.is_opaque(names.find_variable(name).expect("a variable"));
     assert!(!opaque("memory+0x40") && opaque("memory+0x48"));
     assert!(t.repairs.is_empty());
 }
@@ -168,10 +169,11 @@ fn a_thread_that_ends_with_a_read_cannot_be_joined_after_another() {
     w.read(2, 64, 4, 1).write(2, 64, 4, 2).put(2, Record::ThreadEnd);
     w.put(0, Record::Join { thread: 1, pc: 3 }).put(0, Record::Join { thread: 2, pc: 3 });
     let t = w.translated();
-    let ends: Vec<_> = t.trace.ids().filter(|&e| t.trace.op(e) == Op::Post).collect();
+    let trace = t.trace.whole();
+    let ends: Vec<_> = trace.ids().filter(|&e| trace.op(e) == Op::Post).collect();
     assert_eq!(ends.len(), 1);
-    assert_eq!(t.trace.thread_name(t.trace.thread(ends[0])), "T1");
-    assert_eq!(t.trace.semaphore_name(SemId(0)), "exit of T1");
+    assert_eq!(trace.thread_name(trace.thread(ends[0])), "T1");
+    assert_eq!(t.trace.names().semaphore_name(SemId(0)), "exit of T1");
     assert_eq!(t.steps.events.get(ends[0].index()), None);
 }
 
@@ -212,9 +214,9 @@ fn semaphores_and_barriers_start_new_lives() {
     }
     let t = w.translated();
     assert!(t.repairs.is_empty());
-    assert_eq!(t.trace.semaphore_name(SemId(1)), "memory+0x10~2");
-    assert_eq!(t.trace.initial_count(SemId(1)), 1);
-    assert_eq!(t.trace.parties(BarrierId(1)), Some(1));
+    assert_eq!(t.trace.names().semaphore_name(SemId(1)), "memory+0x10~2");
+    assert_eq!(t.trace.names().initial_count(SemId(1)), 1);
+    assert_eq!(t.trace.names().parties(BarrierId(1)), Some(1));
 }
 
 /// Such a try is a read of the count, which others change before they post and after they take.
@@ -226,12 +228,12 @@ fn a_semaphore_that_is_tried_in_vain_has_a_count() {
     w.sync(0, Down, 16, 0).sync(1, DownFailed, 16, 0).sync(0, Post, 16, 0).sync(0, Down, 32, 0);
     let t = w.translated();
     assert!(t.repairs.is_empty());
-    let accesses: Vec<_> = t
-        .trace
+    let trace = t.trace.whole();
+    let accesses: Vec<_> = trace
         .ids()
         .map(|e| {
-            let op = t.trace.op(e);
-            (t.trace.thread_name(t.trace.thread(e)), op.reads(), op.writes(), op)
+            let op = trace.op(e);
+            (trace.thread_name(trace.thread(e)), op.reads(), op.writes(), op)
         })
         .collect();
     let change = |a: &(&str, bool, bool, Op)| a.0 == "T0" && a.1 && a.2;
@@ -239,8 +241,8 @@ fn a_semaphore_that_is_tried_in_vain_has_a_count() {
     assert_eq!((accesses[1].3, accesses[5].3, accesses[6].3), (Op::Down, Op::Post, Op::Down));
     assert!(change(&accesses[2]) && change(&accesses[4]), "{accesses:?}");
     assert_eq!((accesses[3].0, accesses[3].1, accesses[3].2), ("T1", true, false));
-    let count = t.trace.find_variable("count of memory+0x10").expect("the count");
-    assert!(t.trace.is_opaque(count));
+    let count = trace.find_variable("count of memory+0x10").expect("the count");
+    assert!(trace.is_opaque(count));
     let steps: Vec<bool> = t.steps.events.iter().map(|s| s.is_some()).collect();
     assert_eq!(steps, [true, true, false, true, false, true, true]);
 }
@@ -277,8 +279,8 @@ fn messages_are_counted() {
             "T0 aw pipe#1.3=1",
         ]
     );
-    let message = t.trace.find_variable("pipe#1.2").expect("the second message");
-    assert!(t.trace.is_opaque(message));
+    let message = t.trace.names().find_variable("pipe#1.2").expect("the second message");
+    assert!(t.trace.names().is_opaque(message));
 }
 
 /// Several senders keep their order, and several receivers; who receives depends on all that was sent.
@@ -352,8 +354,8 @@ fn updates_that_fail_only_read() {
             "T1 ar memory+0x48=5",
         ]
     );
-    assert_eq!(t.trace.lock_count(), 1);
-    assert_eq!(t.trace.lock_name(LockId(0)), "attempts at memory+0x40");
+    assert_eq!(t.trace.names().lock_count(), 1);
+    assert_eq!(t.trace.names().lock_name(LockId(0)), "attempts at memory+0x40");
     let no_steps = (0..).zip(t.steps.events.iter()).filter(|(_, s)| s.is_none()).map(|(i, _)| i);
     assert_eq!(no_steps.collect::<Vec<u32>>(), [2, 3, 5, 7, 9, 10, 12, 13]);
 }
@@ -384,7 +386,7 @@ fn an_update_that_fails_holds_all_that_it_is_on() {
         EventKind::Acquire { lock } | EventKind::Release { lock } => Some(lock.0),
         _ => None,
     };
-    let locks: Vec<u32> = t.trace.events().filter_map(|e| lock(e.kind)).collect();
+    let locks: Vec<u32> = t.trace.whole().events().filter_map(|e| lock(e.kind)).collect();
     assert_eq!(locks, [0, 1, 1, 0, 1, 1]);
 }
 

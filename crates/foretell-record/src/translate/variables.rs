@@ -1,6 +1,6 @@
 //! The variables of a trace: granules of memory, and what is known of their content.
 
-use foretell_trace::{LockId, VarId};
+use foretell_trace::{LockId, ValueId, VarId};
 
 use super::Translation;
 use crate::granules::Granule;
@@ -20,6 +20,8 @@ pub(super) struct Variable {
     pub(super) place: (u64, u64),
     pub(super) content: Content,
     pub(super) opaque: bool,
+    /// The last value that was asked for, with its identifier.
+    pub(super) value: Option<(i64, ValueId)>,
     /// The lock of its attempts, if somebody tried to exchange it in vain.
     pub(super) attempts: Option<LockId>,
 }
@@ -57,12 +59,14 @@ impl Translation<'_> {
         let attempted = self.survey.attempted.contains(&(region, addr));
         let attempts = attempted.then(|| self.attempts_lock(&name));
         let place = (addr, len);
-        self.variables.push(Variable { id, place, content, opaque: false, attempts });
+        let (opaque, value) = (false, None);
+        self.variables.push(Variable { id, place, content, opaque, value, attempts });
         self.variable_of.insert(granule, variable);
         variable
     }
 
     /// A variable after an access; opaque if that saw what nobody wrote.
+    #[inline]
     pub(super) fn variable(
         &mut self,
         variable: u32,

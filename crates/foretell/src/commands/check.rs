@@ -182,7 +182,7 @@ impl Check {
             complain(&format!("foretell: {note}"));
         }
         writeln!(terminal, "{}\n", summary(&recorded))?;
-        let trace = &recorded.translated.trace;
+        let trace = &*recorded.translated.trace.whole();
         let path = self.output.clone().unwrap_or_else(|| PathBuf::from("foretell.ft"));
         let mut file = self.predict(&path, trace)?;
         let mut shown = self.replay_all(&mut file, launch, &recorded, seen)?;
