@@ -54,6 +54,8 @@ pub struct Launch {
     pub java: Java,
     /// Whether a symbolic trace is wanted.
     pub symbolic: bool,
+    /// Whether all accesses to memory that threads hand over when they are created and joined are wanted.
+    pub keep_handed_over: bool,
 }
 
 /// A run that was made. Its files are gone with it.
@@ -118,6 +120,7 @@ impl Launch {
             limit: None,
             java: Java::default(),
             symbolic: false,
+            keep_handed_over: false,
         }
     }
 

@@ -16,6 +16,7 @@ mod java;
 mod kept;
 mod launch;
 mod legal;
+mod lineage;
 mod names;
 mod owners;
 mod record;

@@ -1,7 +1,7 @@
 //! Which words of memory one thread alone has touched so far.
 //!
-//! For every eight bytes that the run touches: nobody, one thread (and whether it wrote), several threads that
-//! only read, or *shared*. As long as a word is not shared its accesses are not in the trace: they are
+//! For every eight bytes that the run touches: nobody, one thread in one of its phases (and whether it wrote), several threads
+//! that only read, or *shared*. As long as a word is not shared its accesses are not in the trace: they are
 //! let go while the program runs. They may be wanted after all: a word that becomes
 //! shared may have a past, and every access of that past belongs to the trace. So each page
 //! knows in which groups of chunks of the log such accesses to it are; these are then read again.
@@ -9,9 +9,15 @@
 //! A word is shared when a second thread touches it and one of the two wrote, or frees it. Once shared it stays so. It
 //! may be shared and none of its bytes are: `granules` decides that later, by the byte, among what is left.
 //! Memory that is given out again is nobody's.
+//!
+//! If create and join order the two accesses in every run (`lineage`), the word is not shared but *handed over*: it is the second
+//! thread's from then on. Several threads may read what one has written before all of them. No access to such a word can be in a race, read
+//! anything else than it did, or be between two accesses of one block.
 
 use foretell_rt_format::Brief;
 use rustc_hash::FxHashMap;
+
+use crate::lineage::{Lineage, Phase, Phases};
 
 /// Bytes of a page, and words.
 const PAGE: u64 = 4096;
@@ -22,24 +28,53 @@ const CACHED: usize = 8192;
 const TAG_SHIFT: u32 = 23;
 
 /// Nobody has touched the word.
-const FRESH: u8 = 0;
+const FRESH: u16 = 0;
+/// Several threads have read it since it was written.
+const READ_AFTER: u16 = 0xfffc;
 /// Several threads have read it, nobody wrote.
-const READ: u8 = 254;
+const READ: u16 = 0xfffe;
 /// Shared.
-const SHARED: u8 = 255;
-/// More threads than these are not told apart: all they touch is shared.
-const MOST_THREADS: u32 = 120;
+const SHARED: u16 = 0xffff;
 
-/// A thread beyond those.
-const NOT_TOLD_APART: u8 = 253;
-
-/// A thread, as words know it: an odd number, one less where it has only read.
+/// A thread in one of its phases, as words know it: an odd number, one less where it has only read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Owner(u8);
+pub(crate) struct Owner {
+    thread: u32,
+    phase: Phase,
+}
 
 impl Owner {
-    pub(crate) fn of(thread: u32) -> Owner {
-        Owner(if thread < MOST_THREADS { 2 * thread as u8 + 3 } else { NOT_TOLD_APART })
+    pub(crate) fn of(thread: u32, lineage: &mut Lineage) -> Owner {
+        Owner { thread, phase: lineage.phase(thread) }
+    }
+
+    fn state(self, write: bool) -> u16 {
+        self.phase.0 << 1 | u16::from(write)
+    }
+}
+
+/// What else is known of a word.
+#[derive(Clone, Copy, Default)]
+struct Past(u16);
+
+impl Past {
+    /// The phase of the last write, if its thread is not the owner, or others have read since.
+    #[inline(always)]
+    fn written(self) -> Phase {
+        Phase(self.0 >> 1)
+    }
+
+    fn set_written(&mut self, phase: Phase) {
+        self.0 = phase.0 << 1 | self.0 & 1;
+    }
+
+    /// Whether it was ever handed over.
+    fn is_handed(self) -> bool {
+        self.0 & 1 != 0
+    }
+
+    fn hand_over(&mut self) {
+        self.0 |= 1;
     }
 }
 
@@ -80,7 +115,8 @@ impl Found {
 /// The words that the run has touched.
 pub(crate) struct Owners {
     /// The words of all pages, one page after the other.
-    words: Vec<u8>,
+    words: Vec<u16>,
+    pasts: Vec<Past>,
     pages: Vec<Page>,
     index: FxHashMap<u64, u32>,
     /// Pages that are noted for this group of chunks, and pages whether they are or not.
@@ -96,6 +132,7 @@ impl Default for Owners {
     fn default() -> Self {
         Owners {
             words: Vec::new(),
+            pasts: Vec::new(),
             pages: Vec::new(),
             index: FxHashMap::default(),
             noted: Box::new([Found::NONE; CACHED]),
@@ -119,8 +156,14 @@ impl Owners {
     }
 
     /// What tells whether accesses of `owner` can be let go.
-    pub(crate) fn gate(&self, owner: Owner) -> Gate<'_> {
-        Gate { noted: &self.noted, words: &self.words, owner: owner.0 }
+    pub(crate) fn gate<'a>(&'a self, owner: Owner, lineage: &'a Lineage) -> Gate<'a> {
+        Gate {
+            noted: &self.noted,
+            words: &self.words,
+            pasts: &self.pasts,
+            known: lineage.known(owner.thread),
+            owner: owner.state(true),
+        }
     }
 
     /// Whether an access to up to eight bytes is within a word that is known to be shared.
@@ -134,37 +177,15 @@ impl Owners {
 
     /// `owner` accesses any number of bytes. Whether a word of them is shared.
     #[inline(never)]
-    pub(crate) fn touch(&mut self, owner: Owner, addr: u64, len: u64, write: bool) -> bool {
-        self.each_word(addr, len, |state| match *state {
-            SHARED => Past::Shared,
-            _ if owner.0 == NOT_TOLD_APART => turn_shared(state),
-            FRESH => {
-                *state = owner.0 - u8::from(!write);
-                Past::Private
-            }
-            own if own | 1 == owner.0 => {
-                *state |= u8::from(write);
-                Past::Private
-            }
-            READ if !write => Past::Private,
-            other if !write && other & 1 == 0 => {
-                *state = READ;
-                Past::Private
-            }
-            _ => turn_shared(state),
-        })
+    pub(crate) fn touch(&mut self, by: &By<'_>, addr: u64, len: u64, write: bool) -> bool {
+        self.each_word(addr, len, |state, past| by.touches(state, past, write))
     }
 
     /// `owner` frees memory. Whether a word of it is shared.
-    pub(crate) fn free(&mut self, owner: Owner, addr: u64, len: u64) -> bool {
-        self.each_word(addr, len, |state| match *state {
-            SHARED => Past::Shared,
-            FRESH => Past::Private,
-            own if own | 1 == owner.0 => {
-                *state |= 1;
-                Past::Private
-            }
-            _ => turn_shared(state),
+    pub(crate) fn free(&mut self, by: &By<'_>, addr: u64, len: u64) -> bool {
+        self.each_word(addr, len, |state, past| match *state {
+            FRESH => Meets::Private,
+            _ => by.touches(state, past, true),
         })
     }
 
@@ -200,7 +221,12 @@ impl Owners {
         }
     }
 
-    fn each_word(&mut self, addr: u64, len: u64, mut f: impl FnMut(&mut u8) -> Past) -> bool {
+    fn each_word(
+        &mut self,
+        addr: u64,
+        len: u64,
+        mut f: impl FnMut(&mut u16, &mut Past) -> Meets,
+    ) -> bool {
         let end = addr.saturating_add(len);
         let (mut at, mut shared) = (addr & !7, false);
         while at < end {
@@ -211,14 +237,16 @@ impl Owners {
             let number = page;
             let page = &mut self.pages[number];
             let words = &mut self.words[number * WORDS..(number + 1) * WORDS];
+            let pasts = &mut self.pasts[number * WORDS..(number + 1) * WORDS];
             let stop = end.min((at / PAGE + 1).saturating_mul(PAGE));
             let (from, to) = (at % PAGE / 8, (stop - at / PAGE * PAGE).div_ceil(8));
             let (mut private, mut late) = (false, false);
-            for state in &mut words[from as usize..to as usize] {
-                match f(state) {
-                    Past::Private => private = true,
-                    Past::Late => late = true,
-                    Past::Shared => shared = true,
+            let span = from as usize..to as usize;
+            for (state, past) in words[span.clone()].iter_mut().zip(&mut pasts[span]) {
+                match f(state, past) {
+                    Meets::Private => private = true,
+                    Meets::Late => late = true,
+                    Meets::Shared => shared = true,
                 }
             }
             if (private || late) && page.group != self.group {
@@ -253,16 +281,108 @@ impl Owners {
     fn add(&mut self, number: u64) -> usize {
         let page = self.pages.len();
         self.words.resize((page + 1) * WORDS, FRESH);
+        self.pasts.resize((page + 1) * WORDS, Past::default());
         self.pages.push(Page { group: 0, groups: Vec::new(), number });
         self.index.insert(number, page as u32);
         page
     }
 
-    /// What is shared in the end.
-    pub(crate) fn finish(self) -> SharedWords {
-        let pages = self.pages.iter().zip(self.words.as_chunks::<WORDS>().0);
-        let pages = pages.filter(|(_, words)| words.contains(&SHARED));
-        SharedWords::of(pages.map(|(page, words)| (page.number, words)))
+    /// What is shared or handed over in the end, and the groups with accesses to what is handed over.
+    pub(crate) fn finish(self) -> (SharedWords, Vec<u32>) {
+        let (mut shared, mut groups) = (Vec::new(), Vec::new());
+        let words = self.words.as_chunks::<WORDS>().0.iter();
+        let words = words.zip(self.pasts.as_chunks::<WORDS>().0);
+        for (page, (states, pasts)) in self.pages.iter().zip(words) {
+            let mut shares = [Share::Not as u8; WORDS];
+            for (share, (&state, past)) in shares.iter_mut().zip(states.iter().zip(pasts)) {
+                *share = match state {
+                    SHARED => Share::Shared as u8,
+                    _ if past.is_handed() => Share::Handed as u8,
+                    _ => Share::Not as u8,
+                };
+            }
+            if shares.contains(&(Share::Handed as u8)) {
+                groups.extend_from_slice(&page.groups);
+            }
+            if most(&shares) != Share::Not {
+                shared.push((page.number, shares));
+            }
+        }
+        (SharedWords::of(shared), groups)
+    }
+}
+
+/// A thread that accesses memory, and what it knows.
+pub(crate) struct By<'a> {
+    pub(crate) owner: Owner,
+    pub(crate) lineage: &'a Lineage,
+}
+
+impl By<'_> {
+    fn knows(&self, phase: Phase) -> bool {
+        self.lineage.known(self.owner.thread).contains(phase)
+    }
+
+    /// Accesses a word.
+    fn touches(&self, state: &mut u16, past: &mut Past, write: bool) -> Meets {
+        let own = self.owner.state(write);
+        match *state {
+            SHARED => return Meets::Shared,
+            _ if self.owner.phase == Phase::OTHER => {}
+            FRESH => {
+                *state = own;
+                past.set_written(Phase::NONE);
+                return Meets::Private;
+            }
+            READ if !write => return Meets::Private,
+            READ | READ_AFTER if write => {
+                if self.lineage.alone(self.owner.thread) {
+                    *state = own;
+                    past.set_written(Phase::NONE);
+                    past.hand_over();
+                    return Meets::Private;
+                }
+            }
+            READ_AFTER => {
+                if self.knows(past.written()) {
+                    return Meets::Private;
+                }
+            }
+            other => return self.meets(other, state, past, write),
+        }
+        *state = SHARED;
+        Meets::Late
+    }
+
+    /// Accesses a word that a thread has touched last, perhaps this one.
+    fn meets(&self, other: u16, state: &mut u16, past: &mut Past, write: bool) -> Meets {
+        let (phase, wrote) = (Phase(other >> 1), other & 1 != 0);
+        if phase == self.owner.phase {
+            *state |= u16::from(write);
+            return Meets::Private;
+        }
+        let same = self.lineage.thread(phase) == self.owner.thread;
+        // The write that a read sees; what a write has to come after.
+        let (written, before) = if wrote { (phase, phase) } else { (past.written(), phase) };
+        let ordered = if write {
+            same || self.knows(before)
+        } else {
+            written == Phase::NONE || self.knows(written)
+        };
+        if !ordered {
+            *state = SHARED;
+            return Meets::Late;
+        }
+        if !same && (write || written != Phase::NONE) {
+            past.hand_over();
+        }
+        *state = match (write, wrote || same) {
+            (true, _) | (false, true) => self.owner.state(write),
+            (false, false) if written == Phase::NONE => READ,
+            (false, false) => READ_AFTER,
+        };
+        past.set_written(if write { Phase::NONE } else { written });
+        Meets::Private
     }
 }
 
@@ -270,8 +390,10 @@ impl Owners {
 #[derive(Clone, Copy)]
 pub(crate) struct Gate<'a> {
     noted: &'a [Found; CACHED],
-    words: &'a [u8],
-    owner: u8,
+    words: &'a [u16],
+    pasts: &'a [Past],
+    known: &'a Phases,
+    owner: u16,
 }
 
 impl Gate<'_> {
@@ -279,10 +401,17 @@ impl Gate<'_> {
     #[inline(always)]
     pub(crate) fn lets_go(&self, access: Brief) -> bool {
         let noted = self.noted[(access.low / PAGE as u32) as usize % CACHED];
-        let Some(&word) = self.words.get(noted.word(u64::from(access.low))) else { return false };
+        let place = noted.word(u64::from(access.low));
+        let Some(&word) = self.words.get(place) else { return false };
         noted.tag == access.high()
             && access.aligned()
-            && (word | access.reads() == self.owner || (word == READ && access.reads() == 1))
+            && (word | u16::from(access.reads()) == self.owner
+                || (access.reads() == 1 && (word == READ || self.knows(word, place))))
+    }
+
+    /// Whether the word is one that many read, and its last write is over.
+    fn knows(&self, word: u16, place: usize) -> bool {
+        word == READ_AFTER && self.known.contains(self.pasts[place].written())
     }
 }
 
@@ -290,7 +419,7 @@ impl Gate<'_> {
 const _: () = assert!(PAGE * CACHED as u64 >= 1 << TAG_SHIFT);
 
 /// What an access finds.
-enum Past {
+enum Meets {
     /// It is let go.
     Private,
     /// The word has become shared by it: what was let go is wanted.
@@ -299,12 +428,33 @@ enum Past {
     Shared,
 }
 
-fn turn_shared(state: &mut u8) -> Past {
-    *state = SHARED;
-    Past::Late
+/// Whether a word is shared.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Share {
+    Not = 0,
+    /// Handed over from thread to thread.
+    Handed = 1,
+    Shared = 2,
 }
 
-/// The words that are shared, at the end of a run.
+impl Share {
+    /// The most that is in a set of bits.
+    #[inline(always)]
+    fn of(bits: u8) -> Share {
+        match bits {
+            0 => Share::Not,
+            1 => Share::Handed,
+            _ => Share::Shared,
+        }
+    }
+}
+
+/// The most shared of some words. Goes over all of them at once.
+fn most(words: &[u8]) -> Share {
+    Share::of(words.iter().fold(0, |bits, word| bits | word))
+}
+
+/// The words that are shared or handed over, at the end of a run.
 #[derive(Default)]
 pub(crate) struct SharedWords {
     /// Pages by number: a table that is at most half full, a page at the first free place from that of its number on.
@@ -313,8 +463,7 @@ pub(crate) struct SharedWords {
 }
 
 impl SharedWords {
-    fn of<'a>(pages: impl Iterator<Item = (u64, &'a [u8; WORDS])>) -> SharedWords {
-        let pages: Vec<_> = pages.map(|(number, words)| (number, *words)).collect();
+    fn of(pages: Vec<(u64, [u8; WORDS])>) -> SharedWords {
         let mut shared =
             SharedWords { places: vec![None; (2 * pages.len() + 1).next_power_of_two()], pages };
         for (page, &(number, _)) in (0u32..).zip(&shared.pages) {
@@ -333,25 +482,28 @@ impl SharedWords {
         Some(&self.pages[page as usize].1)
     }
 
-    /// Whether an access to up to eight bytes is to a word that is shared.
+    /// What an access to up to eight bytes is to.
     #[inline(always)]
-    pub(crate) fn word(&self, addr: u64, size: usize) -> bool {
+    pub(crate) fn word(&self, addr: u64, size: usize) -> Share {
         if (addr % 8) as usize + size > 8 {
-            return self.any(addr, size as u64);
+            return self.most(addr, size as u64);
         }
-        self.page(addr / PAGE).is_some_and(|words| words[(addr / 8) as usize % WORDS] == SHARED)
+        let word = self.page(addr / PAGE).map_or(0, |words| words[(addr / 8) as usize % WORDS]);
+        Share::of(word)
     }
 
-    /// Whether a word of `len` bytes is shared.
+    /// The same of `len` bytes: the most shared word of them.
     #[inline]
-    pub(crate) fn any(&self, addr: u64, len: u64) -> bool {
+    pub(crate) fn most(&self, addr: u64, len: u64) -> Share {
         let end = addr.saturating_add(len.max(1));
         let (first, last) = (addr / PAGE, (end - 1) / PAGE);
-        if last - first > self.pages.len() as u64 {
-            return self.pages.iter().any(|(number, words)| in_page(*number, words, addr, end));
-        }
-        (first..=last)
-            .any(|number| self.page(number).is_some_and(|words| in_page(number, words, addr, end)))
+        let most = if last - first > self.pages.len() as u64 {
+            self.pages.iter().map(|(number, words)| in_page(*number, words, addr, end)).max()
+        } else {
+            let pages = (first..=last).filter_map(|n| Some((n, self.page(n)?)));
+            pages.map(|(number, words)| in_page(number, words, addr, end)).max()
+        };
+        most.unwrap_or(Share::Not)
     }
 }
 
@@ -365,91 +517,161 @@ fn place_of(places: &[Option<(u64, u32)>], number: u64) -> usize {
     place
 }
 
-fn in_page(number: u64, words: &[u8; WORDS], addr: u64, end: u64) -> bool {
+/// The most shared word of a page between two addresses.
+fn in_page(number: u64, words: &[u8; WORDS], addr: u64, end: u64) -> Share {
     let base = number * PAGE;
-    let from = addr.saturating_sub(base).min(PAGE) / 8;
-    let to = end.saturating_sub(base).min(PAGE).div_ceil(8);
-    from < to && words[from as usize..to as usize].contains(&SHARED)
+    let from = (addr.saturating_sub(base).min(PAGE) / 8) as usize;
+    let to = end.saturating_sub(base).min(PAGE).div_ceil(8) as usize;
+    most(&words[from..to.max(from)])
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use foretell_rt_format::{access_code, slot_key};
+    use foretell_rt_format::{Record, access_code, slot_key};
 
-    fn owners() -> Owners {
-        let mut o = Owners::default();
-        o.begin(0);
-        o
+    /// Memory, and threads of which the first creates the others at once.
+    struct World {
+        owners: Owners,
+        lineage: Lineage,
     }
 
-    impl Owners {
+    fn world(threads: u32) -> World {
+        let mut world = World { owners: Owners::default(), lineage: Lineage::new(true) };
+        world.owners.begin(0);
+        (1..threads).for_each(|thread| world.create(thread));
+        world
+    }
+
+    impl World {
+        fn create(&mut self, thread: u32) {
+            self.lineage.take(0, &Record::Create { thread, nth: 0, pc: 0, routine: 0 });
+        }
+
+        fn join(&mut self, thread: u32) {
+            self.lineage.take(0, &Record::Join { thread, pc: 0 });
+        }
+
         /// As `sift` does it.
-        fn access(&mut self, owner: Owner, addr: u64, size: usize, write: bool) -> bool {
+        fn access(&mut self, thread: u32, addr: u64, size: usize, write: bool) -> bool {
             let code = access_code(size.ilog2(), write);
             let access = Brief::new(slot_key(1, code), addr);
-            !self.gate(owner).lets_go(access) && self.touch(owner, addr, size as u64, write)
+            let owner = Owner::of(thread, &mut self.lineage);
+            !self.owners.gate(owner, &self.lineage).lets_go(access)
+                && self.touch(thread, addr, size as u64, write)
         }
-    }
 
-    fn wanted(o: &mut Owners) -> Vec<u32> {
-        o.wanted().collect()
+        fn touch(&mut self, thread: u32, addr: u64, len: u64, write: bool) -> bool {
+            let owner = Owner::of(thread, &mut self.lineage);
+            self.owners.touch(&By { owner, lineage: &self.lineage }, addr, len, write)
+        }
+
+        fn free(&mut self, thread: u32, addr: u64, len: u64) -> bool {
+            let owner = Owner::of(thread, &mut self.lineage);
+            self.owners.free(&By { owner, lineage: &self.lineage }, addr, len)
+        }
+
+        fn wanted(&mut self) -> Vec<u32> {
+            self.owners.wanted().collect()
+        }
     }
 
     #[test]
     fn the_past_of_a_word_that_becomes_shared_is_wanted() {
-        let (mut o, a, b) = (owners(), Owner::of(0), Owner::of(1));
-        assert!(!o.access(a, 4096, 4, true));
-        o.begin(1);
-        assert!(!o.access(a, 4096, 4, false) && !o.access(a, 8192, 8, true));
-        o.begin(2);
-        assert!(o.access(b, 4100, 4, false));
-        assert_eq!(wanted(&mut o), [0, 1, 2]);
-        o.begin(3);
+        let mut o = world(2);
+        assert!(!o.access(0, 4096, 4, true));
+        o.owners.begin(1);
+        assert!(!o.access(0, 4096, 4, false) && !o.access(0, 8192, 8, true));
+        o.owners.begin(2);
+        assert!(o.access(1, 4100, 4, false));
+        assert_eq!(o.wanted(), [0, 1, 2]);
+        o.owners.begin(3);
         // Once shared nothing is let go.
-        assert!(o.access(a, 4096, 1, true) && o.access(b, 4096, 8, false));
-        assert_eq!(wanted(&mut o), []);
-        let shared = o.finish();
-        assert!(shared.any(4103, 1) && shared.any(0, 1 << 40) && shared.any(4090, 7));
-        assert!(!shared.any(4104, 8192) && !shared.any(4090, 6));
+        assert!(o.access(0, 4096, 1, true) && o.access(1, 4096, 8, false));
+        assert_eq!(o.wanted(), []);
+        let (shared, _) = o.owners.finish();
+        let any = |addr, len| shared.most(addr, len) == Share::Shared;
+        assert!(any(4103, 1) && any(0, 1 << 40) && any(4090, 7));
+        assert!(!any(4104, 8192) && !any(4090, 6));
     }
 
     #[test]
     fn what_is_only_read_is_not_shared_until_it_is_written_or_freed() {
-        let (mut o, a, b, c) = (owners(), Owner::of(0), Owner::of(1), Owner::of(2));
+        let mut o = world(3);
         for addr in [64, 72] {
-            assert!(!o.access(a, addr, 8, false) && !o.access(b, addr, 8, false));
+            assert!(!o.access(0, addr, 8, false) && !o.access(1, addr, 8, false));
         }
-        assert!(o.access(c, 64, 8, true) && o.free(a, 72, 8));
-        assert_eq!(wanted(&mut o), [0, 0]);
+        assert!(o.access(2, 64, 8, true) && o.free(0, 72, 8));
+        assert_eq!(o.wanted(), [0, 0]);
     }
 
     #[test]
     fn memory_that_is_given_out_again_is_nobodys() {
-        let (mut o, a, b) = (owners(), Owner::of(0), Owner::of(1));
-        assert!(!o.touch(a, 64, 64, true) && !o.free(a, 64, 64));
-        o.given(66, 40);
+        let mut o = world(2);
+        assert!(!o.touch(0, 64, 64, true) && !o.free(0, 64, 64));
+        o.owners.given(66, 40);
         // Whole words alone: the first and the last may be somebody else's.
-        assert!(!o.access(b, 72, 8, true) && !o.access(b, 96, 8, true));
-        assert!(o.access(b, 64, 8, true) && o.access(b, 104, 8, true));
-        o.given(0, 1 << 40);
-        assert!(!o.access(a, 72, 8, true) && o.access(a, 64, 8, true));
+        assert!(!o.access(1, 72, 8, true) && !o.access(1, 96, 8, true));
+        assert!(o.access(1, 64, 8, true) && o.access(1, 104, 8, true));
+        o.owners.given(0, 1 << 40);
+        assert!(!o.access(0, 72, 8, true) && o.access(0, 64, 8, true));
     }
 
     #[test]
     fn words_and_pages_that_an_access_reaches_into_count() {
-        let (mut o, a, b) = (owners(), Owner::of(0), Owner::of(1));
-        assert!(!o.access(a, 4092, 8, true));
-        assert!(o.access(b, 4088, 4, false) && o.access(b, 4100, 4, false));
-        assert!(!o.access(b, 4104, 4, true));
+        let mut o = world(2);
+        assert!(!o.access(0, 4092, 8, true));
+        assert!(o.access(1, 4088, 4, false) && o.access(1, 4100, 4, false));
+        assert!(!o.access(1, 4104, 4, true));
     }
 
     #[test]
     fn too_many_threads_share_everything() {
-        let (mut o, a) = (owners(), Owner::of(1000));
-        assert!(o.access(a, 64, 8, true) && o.access(a, 64, 8, false));
-        let (mut o, last) = (owners(), Owner::of(MOST_THREADS - 1));
-        assert!(!o.access(last, 64, 8, false) && !o.access(last, 64, 8, true));
-        assert!(o.access(Owner::of(0), 64, 8, false));
+        let mut o = world(40_000);
+        assert!(o.access(39_999, 64, 8, true) && o.access(39_999, 64, 8, false));
+    }
+
+    #[test]
+    fn what_create_and_join_order_is_handed_over() {
+        let mut o = world(1);
+        // Written before two threads read it, and again after they were joined.
+        assert!(!o.access(0, 64, 8, true) && !o.access(0, 72, 8, true));
+        (1..3).for_each(|thread| o.create(thread));
+        assert!(!o.access(1, 64, 8, false) && !o.access(2, 64, 8, false));
+        // One thread's from its creation to its end.
+        assert!(
+            !o.access(1, 72, 8, false) && !o.access(1, 72, 8, true) && !o.access(1, 72, 8, true)
+        );
+        o.join(1);
+        assert!(!o.access(0, 72, 8, false) && !o.access(0, 64, 8, false));
+        o.join(2);
+        assert!(!o.access(0, 64, 8, true) && o.wanted().is_empty());
+        let (shared, groups) = o.owners.finish();
+        assert_eq!((shared.most(64, 8), shared.word(72, 8)), (Share::Handed, Share::Handed));
+        assert_eq!((shared.word(80, 8), groups), (Share::Not, vec![0]));
+    }
+
+    #[test]
+    fn what_create_and_join_do_not_order_is_shared() {
+        // After the creation, by the creator; by a thread that was created before it was written.
+        let mut o = world(2);
+        assert!(!o.access(0, 64, 8, true) && o.access(1, 64, 8, false));
+        o.create(2);
+        assert!(!o.access(0, 72, 8, true));
+        o.create(3);
+        assert!(!o.access(3, 72, 8, false) && o.access(2, 72, 8, false));
+        // Handed over, and yet used by who had it before; read by many, and written by one of them.
+        assert!(!o.access(0, 80, 8, true) && !o.access(0, 88, 8, true));
+        o.create(4);
+        assert!(!o.access(4, 80, 8, true) && o.access(0, 80, 8, false));
+        o.create(5);
+        assert!(!o.access(4, 88, 8, false) && !o.access(5, 88, 8, false));
+        assert!(o.access(4, 88, 8, true) && !o.access(0, 96, 8, true));
+        // Read by two, and one of them is not over.
+        o.create(6);
+        o.create(7);
+        assert!(!o.access(6, 96, 8, false) && !o.access(7, 96, 8, false));
+        o.join(6);
+        assert!(o.access(0, 96, 8, true));
     }
 }

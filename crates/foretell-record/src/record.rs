@@ -58,7 +58,8 @@ pub fn record(launch: &Launch, blocks: &Blocks) -> Result<Recorded, Error> {
 /// Reads the log while the program runs.
 fn follow(launch: &Launch, ring: &Ring, blocks: &Blocks) -> Result<Recorded, Error> {
     let hold = Hold::new(memory_limit(), &launch.directory);
-    let mut sift = Sift::new(hold, !blocks.functions.is_empty());
+    let functions = !blocks.functions.is_empty();
+    let mut sift = Sift::new(hold, functions, !launch.keep_handed_over);
     let ended = AtomicBool::new(false);
     let run = std::thread::scope(|scope| {
         scope.spawn(|| ring.follow(&ended, |chunk| sift.chunk(chunk)));
@@ -74,7 +75,8 @@ fn follow(launch: &Launch, ring: &Ring, blocks: &Blocks) -> Result<Recorded, Err
         .map_err(|source| Error::Log { path: ring.path(), source })?;
     let (sifted, calls) = sift.finish();
     let translated = translate_from(&&sifted, &header, calls, blocks);
-    let notes = notes(&header, &translated);
+    let mut notes = notes(&header, &translated);
+    notes.extend(sifted.left_out());
     Ok(Recorded { run, translated, notes })
 }
 

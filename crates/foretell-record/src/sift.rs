@@ -8,30 +8,37 @@
 //! one that the whole log gives.
 //!
 //! - A chunk with very many notes is read again as well: the notes would take more room than the records.
+//! - Of memory that threads hand over when they are created and joined (`owners`) only the first accesses come out, see
+//!   [`Sifted`]; nearly all programs have fewer.
 //! - Memory given out or taken back is passed on only where it overlaps a shared word. Of the rest only the number counts, for
 //!   the names of heap objects.
 //! - Function entries and exits move the stack of their thread; they are noted only if functions are blocks.
 
+mod shown;
+
+pub(crate) use shown::Sifted;
+
+use std::cell::Cell;
+
 use foretell_rt_format::{
-    AccessKind, Brief, Chunk, ChunkReader, Compact, Entry, Item, Kind, Range, Record, Slot, Slots,
-    Visitor, record_at,
+    AccessKind, Brief, Chunk, ChunkReader, Compact, Item, Kind, Range, Record, Slot, Slots, Visitor,
 };
 use rustc_hash::FxHashMap;
 
-use crate::calls::{CallId, Calls, OUTSIDE, Stack};
+use crate::calls::{CallId, Calls, Stack};
 use crate::hold::{Held, Hold};
-use crate::owners::{Gate, Owner, Owners, SharedWords};
-use crate::seen::{LastStep, Plain, Seen, Sink, Source};
+use crate::lineage::Lineage;
+use crate::owners::{By, Gate, Owner, Owners};
 use crate::survey::{touched, writes};
 
 /// More notes than these: the chunk is read again instead. The chunks of tests are small.
 const MOST_NOTES: usize = if cfg!(test) { 24 } else { 8192 };
 
+/// So many accesses to memory that is handed over come out.
+const MOST_HANDED: u64 = 1 << 18;
+
 /// So many chunks are one to `owners`: pages are noted once for all of them.
 const GROUP: usize = if cfg!(test) { 2 } else { 16 };
-
-/// The C library may give out so much more than it was asked for. What is freed is that much larger.
-const SLACK: u64 = 4096 + 64;
 
 /// A record that may matter.
 #[derive(Clone, Copy, Debug)]
@@ -107,6 +114,8 @@ struct Noted {
     notes: Box<[Note]>,
     /// The notes are not all: the records are to be read again.
     again: bool,
+    /// There are accesses to memory that is handed over, which no note is about.
+    handed: bool,
     /// See [`Chunk::pending`].
     pending: usize,
 }
@@ -132,6 +141,7 @@ impl Places {
 /// Reads chunk after chunk.
 pub(crate) struct Sift {
     owners: Owners,
+    lineage: Lineage,
     threads: Vec<Thread>,
     /// The chunk, plus one, in which each thread was last noted in the chunk's `starts`.
     started: Vec<u32>,
@@ -151,9 +161,13 @@ pub(crate) struct Sift {
 }
 
 impl Sift {
-    pub(crate) fn new(hold: Hold, functions: bool) -> Sift {
+    /// `functions`: function entries and exits matter, because blocks may begin and end with them. `hands_over`: what create and
+    /// join order is not shared.
+    pub(crate) fn new(hold: Hold, functions: bool, hands_over: bool) -> Sift {
         Sift {
             owners: Owners::default(),
+            // Where functions are blocks, nobody knows here what is in one.
+            lineage: Lineage::new(hands_over && !functions),
             threads: Vec::new(),
             started: Vec::new(),
             thread: 0,
@@ -232,13 +246,14 @@ impl Sift {
 
     /// Reads on until another thread runs, or the chunk is at its end.
     fn run(&mut self, reader: &mut ChunkReader<'_>, slots: &mut Slots) -> Option<u32> {
-        let owner = Owner::of(self.thread);
         let mut thread = self.resume();
         let (mut ordinal, mut access) = (thread.ordinal, thread.access);
         let mut next = None;
         loop {
+            let owner = Owner::of(self.thread, &mut self.lineage);
             let stack = (!self.functions).then_some(&mut thread.stack);
-            let (count, key) = let_go(reader, slots, self.owners.gate(owner), stack);
+            let gate = self.owners.gate(owner, &self.lineage);
+            let (count, key) = let_go(reader, slots, gate, stack);
             access = key.unwrap_or(access);
             ordinal += count;
             self.accesses += count;
@@ -251,8 +266,9 @@ impl Sift {
             let Some(item) = reader.next(slots) else { break };
             match item {
                 Ok(Item::Compact(Compact::Access(slot, addr, value))) => {
+                    let by = By { owner, lineage: &self.lineage };
                     if self.owners.is_shared(addr, slot.size())
-                        || self.owners.touch(owner, addr, slot.size() as u64, slot.writes())
+                        || self.owners.touch(&by, addr, slot.size() as u64, slot.writes())
                     {
                         let compact = Compact::Access(slot, addr, value);
                         self.note_compact(compact, &mut thread, ordinal);
@@ -310,7 +326,8 @@ impl Sift {
         self.accesses += 1;
         let &Range { kind, pc, addr, len } = range;
         let writes = kind == AccessKind::Write;
-        if self.owners.touch(Owner::of(self.thread), addr, len, writes) {
+        let owner = Owner::of(self.thread, &mut self.lineage);
+        if self.owners.touch(&By { owner, lineage: &self.lineage }, addr, len, writes) {
             let (stack, ordinal) = (thread.stack.id(&mut self.calls), thread.ordinal);
             self.note(Note::Record { at: at as u32, thread: self.thread, stack, ordinal });
         }
@@ -323,7 +340,9 @@ impl Sift {
     /// Takes a record that is not compact.
     fn record(&mut self, record: &Record<'_>, at: usize, thread: &mut Thread) {
         let (number, at) = (self.thread, at as u32);
-        let owner = Owner::of(number);
+        self.lineage.take(number, record);
+        let owner = Owner::of(number, &mut self.lineage);
+        let by = By { owner, lineage: &self.lineage };
         if let Record::Alloc { pc, addr, size } = *record {
             self.owners.given(addr, size);
             let site = self.places.of(pc, thread.stack.id(&mut self.calls));
@@ -335,12 +354,12 @@ impl Sift {
                 true
             }
             Record::Free { counted, addr, size, .. } => {
-                counted && self.owners.free(owner, addr, size)
+                counted && self.owners.free(&by, addr, size)
             }
             _ => match touched(record) {
                 Some((addr, len)) => {
                     self.accesses += 1;
-                    self.owners.touch(owner, addr, len, writes(record))
+                    self.owners.touch(&by, addr, len, writes(record))
                 }
                 None => is_event(record),
             },
@@ -361,19 +380,26 @@ impl Sift {
     }
 
     /// The program has ended.
-    pub(crate) fn finish(self) -> (Sifted, Calls) {
+    pub(crate) fn finish(mut self) -> (Sifted, Calls) {
         let (held, damaged) = match self.hold.finish() {
             Ok(held) => (held, self.damaged),
             Err(_) => (Held::default(), true),
         };
+        let (shared, handed) = self.owners.finish();
+        for group in handed {
+            let chunks = self.chunks.iter_mut().skip(group as usize * GROUP).take(GROUP);
+            chunks.for_each(|noted| noted.handed = true);
+        }
         let sifted = Sifted {
-            shared: self.owners.finish(),
+            shared,
             places: self.places.places,
             chunks: self.chunks,
             held,
             accesses: self.accesses,
             damaged,
             functions: self.functions,
+            most_handed: MOST_HANDED,
+            handed_left_out: Cell::new(false),
         };
         (sifted, self.calls)
     }
@@ -389,21 +415,6 @@ fn let_go(
     stack: Option<&mut Stack>,
 ) -> (u64, Option<u64>) {
     let mut passing = Passing { passes: |access| gate.lets_go(access), stack, count: 0, last: 0 };
-    reader.visit(slots, &mut passing);
-    passing.end(slots)
-}
-
-/// The same over accesses to words that are not shared in the end.
-#[inline(never)]
-fn pass_by(
-    reader: &mut ChunkReader<'_>,
-    slots: &Slots,
-    shared: &SharedWords,
-    stack: Option<&mut Stack>,
-) -> (u64, Option<u64>) {
-    let passes =
-        |access: Brief| access.high() != u32::MAX && !shared.word(access.addr(), access.size());
-    let mut passing = Passing { passes, stack, count: 0, last: 0 };
     reader.visit(slots, &mut passing);
     passing.end(slots)
 }
@@ -446,14 +457,6 @@ impl<F: Fn(Brief) -> bool> Visitor for Passing<'_, F> {
     }
 }
 
-/// How far a part of a chunk went.
-enum Run {
-    /// This thread is next.
-    Goes(u32),
-    /// The chunk is at its end; whether it goes on with the next.
-    Ends(bool),
-}
-
 /// Whether a record that accesses no memory matters to the trace.
 fn is_event(record: &Record<'_>) -> bool {
     matches!(
@@ -469,243 +472,6 @@ fn is_event(record: &Record<'_>) -> bool {
             | Record::MarkEnd { .. }
             | Record::Deadlock { .. }
     )
-}
-
-/// What is left of a log.
-pub(crate) struct Sifted {
-    shared: SharedWords,
-    places: Vec<(u64, CallId)>,
-    chunks: Vec<Noted>,
-    held: Held,
-    accesses: u64,
-    damaged: bool,
-    functions: bool,
-}
-
-/// Shows what is left.
-struct Shower<'s, 'a> {
-    sifted: &'a Sifted,
-    calls: &'s mut Calls,
-    sink: &'s mut dyn Sink<'a>,
-    /// Memory given out that nobody was told of yet, by place.
-    untold: Vec<u32>,
-    /// The places that have some.
-    untold_places: Vec<u32>,
-    /// For chunks that are read again; large, so that they are made once.
-    slots: Option<Slots>,
-}
-
-impl<'a> Source<'a> for &'a Sifted {
-    fn for_each(&self, calls: &mut Calls, sink: &mut dyn Sink<'a>) {
-        let (untold, untold_places) = (vec![0; self.places.len()], Vec::new());
-        let mut shower = Shower { sifted: self, calls, sink, untold, untold_places, slots: None };
-        for (number, noted) in self.chunks.iter().enumerate() {
-            let records = self.held.get(number);
-            let goes_on = if noted.again {
-                shower.again(records, noted)
-            } else {
-                noted.notes.iter().all(|note| shower.note(records, note))
-            };
-            if !goes_on {
-                return;
-            }
-        }
-    }
-
-    fn accesses(&self) -> Option<u64> {
-        Some(self.accesses)
-    }
-
-    fn damaged(&self) -> bool {
-        self.damaged
-    }
-}
-
-impl<'a> Shower<'_, 'a> {
-    fn show(&mut self, entry: Entry<'a>, stack: CallId, last: Option<LastStep>) -> bool {
-        // Code addresses mean something else after this.
-        if matches!(entry.record, Record::Module { .. } | Record::ModuleGone { .. }) {
-            self.tell();
-        }
-        self.sink.seen(self.calls, &Seen { entry, stack, last, private: 0 })
-    }
-
-    fn compact(&mut self, compact: Compact, thread: u32, ordinal: u64, stack: CallId) -> bool {
-        match compact {
-            Compact::Access(slot, addr, value) => {
-                self.sink.plain(self.calls, &Plain { thread, ordinal, stack, slot, addr, value })
-            }
-            _ => self.show(Entry { thread, ordinal, record: compact.record() }, stack, None),
-        }
-    }
-
-    fn note(&mut self, records: &'a [u8], note: &Note) -> bool {
-        match *note {
-            Note::Compact { compact, thread, stack, ordinal } => {
-                self.compact(compact, thread, ordinal, stack)
-            }
-            Note::Record { at, thread, stack, ordinal } => {
-                let Some(record) = record_at(records, at as usize) else { return true };
-                self.show(Entry { thread, ordinal, record }, stack, None)
-            }
-            Note::Given { site, at, thread, addr, size } => {
-                if !self.sifted.shared.any(addr, size.saturating_add(SLACK)) {
-                    self.keep_untold(site);
-                    return true;
-                }
-                let Some(record) = record_at(records, at as usize) else { return true };
-                let stack = self.sifted.places.get(site as usize).map_or(OUTSIDE, |p| p.1);
-                self.tell() && self.show(Entry { thread, ordinal: 0, record }, stack, None)
-            }
-            Note::End { thread, stack, ordinal, last } => self.end(thread, stack, ordinal, last),
-        }
-    }
-
-    fn end(
-        &mut self,
-        thread: u32,
-        stack: CallId,
-        ordinal: u64,
-        last: Option<(Kind, Option<u64>)>,
-    ) -> bool {
-        let last = last.map(|(kind, pc)| LastStep { ordinal: ordinal.saturating_sub(1), kind, pc });
-        self.show(Entry { thread, ordinal, record: Record::ThreadEnd }, stack, last)
-    }
-
-    /// Reads a chunk again.
-    fn again(&mut self, records: &'a [u8], noted: &Noted) -> bool {
-        let mut threads: FxHashMap<u32, Thread> = FxHashMap::default();
-        for s in &noted.starts {
-            let stack = Stack::of(s.stack, self.calls);
-            let thread = Thread { ordinal: s.ordinal, stack, access: s.access, step: s.step };
-            threads.insert(s.thread, thread);
-        }
-        let mut number = noted.thread;
-        let mut slots = self.slots.take().unwrap_or_default();
-        let chunk = Chunk { pending: noted.pending, ..Chunk::complete(0, 0, records) };
-        let mut reader = ChunkReader::new(chunk, &mut slots);
-        let goes_on = loop {
-            let thread = threads.entry(number).or_default();
-            match self.run_again(&mut reader, &mut slots, number, thread) {
-                Run::Goes(next) => number = next,
-                Run::Ends(goes_on) => break goes_on,
-            }
-        };
-        self.slots = Some(slots);
-        goes_on
-    }
-
-    /// Reads on until another thread runs, or the chunk is at its end.
-    fn run_again(
-        &mut self,
-        reader: &mut ChunkReader<'a>,
-        slots: &mut Slots,
-        number: u32,
-        thread: &mut Thread,
-    ) -> Run {
-        loop {
-            let stack = (!self.sifted.functions).then_some(&mut thread.stack);
-            let (count, key) = pass_by(reader, slots, &self.sifted.shared, stack);
-            thread.access = key.unwrap_or(thread.access);
-            thread.ordinal += count;
-            let goes_on = match reader.next(slots) {
-                Some(Ok(Item::Record(Record::Switch { thread }))) => return Run::Goes(thread),
-                Some(Ok(Item::Compact(compact))) => self.compact_again(compact, number, thread),
-                Some(Ok(Item::Record(record))) => self.record_again(record, number, thread),
-                _ => return Run::Ends(true),
-            };
-            if !goes_on {
-                return Run::Ends(false);
-            }
-        }
-    }
-
-    fn compact_again(&mut self, compact: Compact, number: u32, thread: &mut Thread) -> bool {
-        let matters = match compact {
-            Compact::Access(slot, addr, _) => {
-                thread.access = slot.key;
-                self.sifted.shared.word(addr, slot.size())
-            }
-            Compact::Entry(slot, call) => {
-                thread.stack.enter(slot.pc(), call);
-                self.sifted.functions
-            }
-            Compact::Exit => self.sifted.functions,
-        };
-        let ordinal = thread.ordinal;
-        let goes_on = !matters || {
-            let stack = thread.stack.id(self.calls);
-            self.compact(compact, number, ordinal, stack)
-        };
-        match compact {
-            Compact::Access(..) => thread.ordinal += 1,
-            Compact::Entry(..) => {}
-            Compact::Exit => thread.stack.exit(),
-        }
-        goes_on
-    }
-
-    fn record_again(&mut self, record: Record<'a>, number: u32, thread: &mut Thread) -> bool {
-        let (kind, pc, ordinal) = (record.kind(), record.pc(), thread.ordinal);
-        let shared = &self.sifted.shared;
-        let goes_on = match record {
-            Record::ThreadEnd => {
-                let stack = thread.stack.id(self.calls);
-                self.end(number, stack, ordinal, thread.last())
-            }
-            Record::Alloc { addr, size, pc } => {
-                let stack = thread.stack.id(self.calls);
-                if shared.any(addr, size.saturating_add(SLACK)) {
-                    self.tell() && self.show(Entry { thread: number, ordinal, record }, stack, None)
-                } else {
-                    self.private_alloc(number, pc, stack, 1)
-                }
-            }
-            _ => {
-                let matters = match record {
-                    Record::Free { counted, addr, size, .. } => counted && shared.any(addr, size),
-                    Record::ThreadBegin { .. } => true,
-                    _ => match touched(&record) {
-                        Some((addr, len)) => shared.any(addr, len),
-                        None => is_event(&record),
-                    },
-                };
-                let stack = if matters { thread.stack.id(self.calls) } else { OUTSIDE };
-                !matters || self.show(Entry { thread: number, ordinal, record }, stack, None)
-            }
-        };
-        if let Some(kind) = kind {
-            thread.ordinal += 1;
-            thread.access = 0;
-            thread.step = Some((kind, pc));
-        }
-        goes_on
-    }
-
-    fn keep_untold(&mut self, site: u32) {
-        let Some(untold) = self.untold.get_mut(site as usize) else { return };
-        if *untold == 0 {
-            self.untold_places.push(site);
-        }
-        *untold += 1;
-    }
-
-    /// Tells of memory that was given out for nothing that matters.
-    fn tell(&mut self) -> bool {
-        let mut goes_on = true;
-        for site in std::mem::take(&mut self.untold_places) {
-            let count = std::mem::take(&mut self.untold[site as usize]);
-            let (pc, stack) = self.sifted.places[site as usize];
-            goes_on &= self.private_alloc(0, pc, stack, count);
-        }
-        goes_on
-    }
-
-    fn private_alloc(&mut self, thread: u32, pc: u64, stack: CallId, count: u32) -> bool {
-        let record = Record::Alloc { pc, addr: 0, size: 0 };
-        let entry = Entry { thread, ordinal: 0, record };
-        self.sink.seen(self.calls, &Seen { entry, stack, last: None, private: count })
-    }
 }
 
 #[cfg(test)]

@@ -8,7 +8,8 @@
 //! - Freeing memory is a write to every shared variable in it: a use after free is a race.
 //! - A read whose value no recorded write explains makes its variable opaque.
 //! - A thread whose last event observes something ends with a `post` of a semaphore of its own:
-//!   without it the thread could be joined after that last read went differently.
+//!   without it the thread could be joined after that last read went differently. So does a thread without events, which could
+//!   be joined before it is created.
 //! - What goes from thread to thread through the kernel (pipes, sockets, signals, files) is read and written as
 //!   variables of its own (see `channels`).
 //! - A compare-and-exchange that failed is a read in a section of a lock (see `vain`).
@@ -181,7 +182,7 @@ struct Translation<'a> {
     depths: Depths,
     /// Threads that are in a lock scope that is a block.
     in_scope: FxHashSet<u32>,
-    /// Whether the last event of each thread so far observes something.
+    /// Whether the last event of each thread so far observes something, or there is none.
     observed_last: Vec<bool>,
     found: Vec<Granule>,
     /// Follows the paths of threads, for a symbolic trace.
@@ -351,7 +352,7 @@ impl<'a> Translation<'a> {
     fn observes(&mut self, thread: u32, observes: bool) {
         let i = thread as usize;
         if self.observed_last.len() <= i {
-            self.observed_last.resize(i + 1, false);
+            self.observed_last.resize(i + 1, true);
         }
         self.observed_last[i] = observes;
     }
@@ -366,7 +367,7 @@ impl<'a> Translation<'a> {
             let place = pc.and_then(|pc| self.symbols.file_offset(pc));
             Step { thread, ordinal, kind, place }
         }));
-        if thread != 0 && self.observed_last.get(thread as usize).is_some_and(|&o| o) {
+        if thread != 0 && self.observed_last.get(thread as usize).is_none_or(|&o| o) {
             let sem = self.builder.semaphore(&format!("exit of T{thread}"));
             self.push_marker(at, EventKind::Post { sem }, None);
         }

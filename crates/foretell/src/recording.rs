@@ -30,6 +30,11 @@ pub(crate) struct RecordOptions {
     #[arg(long)]
     pub(crate) symbolic: bool,
 
+    /// Keep every access to memory that threads hand over when they are created and joined; without this, the
+    /// first 262,144
+    #[arg(long)]
+    keep_handed_over: bool,
+
     /// What counts as an atomic block: markers in the source, outermost lock scopes without a wait,
     /// functions (those of --atomic-functions)
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "markers,locks")]
@@ -84,8 +89,8 @@ impl RecordOptions {
             atomic: self.atomic_functions.iter().map(ToString::to_string).collect(),
             annotations: if markers { self.atomic_annotations.clone() } else { Vec::new() },
         };
-        let Self { seed, quantum, symbolic, .. } = *self;
-        Launch { seed, quantum, symbolic, java, ..Launch::new(command) }
+        let Self { seed, quantum, symbolic, keep_handed_over, .. } = *self;
+        Launch { seed, quantum, symbolic, keep_handed_over, java, ..Launch::new(command) }
     }
 }
 

@@ -85,7 +85,8 @@ struct Translation<'a> {
     depths: Depths,
     in_scope: FxHashSet<u32>,
     last_steps: FxHashMap<u32, Step>,
-    observed_last: FxHashSet<u32>,
+    /// Threads that have events, the last of which observes nothing.
+    settled: FxHashSet<u32>,
     steps: Steps,
     accesses: u64,
     private: u64,
@@ -114,7 +115,7 @@ impl<'a> Translation<'a> {
             depths: Depths::default(),
             in_scope: FxHashSet::default(),
             last_steps: FxHashMap::default(),
-            observed_last: FxHashSet::default(),
+            settled: FxHashSet::default(),
             steps: Steps::default(),
             accesses: 0,
             private: 0,
@@ -246,9 +247,9 @@ impl<'a> Translation<'a> {
         self.steps.events.push(self.last_steps.get(&entry.thread).copied());
         let op = kind.op();
         if op.reads() || op == Op::TryFailed {
-            self.observed_last.insert(entry.thread);
+            self.settled.remove(&entry.thread);
         } else {
-            self.observed_last.remove(&entry.thread);
+            self.settled.insert(entry.thread);
         }
     }
 
@@ -258,7 +259,7 @@ impl<'a> Translation<'a> {
         let site = self.site(thread, site);
         self.builder.push(t, kind, site);
         self.steps.events.push(None);
-        self.observed_last.remove(&thread);
+        self.settled.insert(thread);
     }
 
     fn site(&mut self, thread: u32, site: u32) -> Option<SiteId> {
@@ -306,7 +307,7 @@ impl<'a> Translation<'a> {
 
     fn thread_end(&mut self, thread: u32) {
         self.steps.last.extend(self.last_steps.get(&thread));
-        if thread != 0 && self.observed_last.contains(&thread) {
+        if thread != 0 && !self.settled.contains(&thread) {
             let sem = self.builder.semaphore(&format!("exit of T{thread}"));
             self.push_marker(thread, EventKind::Post { sem }, 0);
         }

@@ -1,10 +1,16 @@
 //! What is sifted gives the trace that the whole log gives: on many random logs, in small chunks.
 
+use std::collections::BTreeSet;
+
 use foretell_rt_format::{
     AccessKind, AtomicKind, CHUNK_HEADER_LEN, CHUNK_LEN, CHUNK_USED, ENTRY_CODE, HEAD_LEN,
     HEADER_LEN, Log, MAGIC, MAX_RECORD_LEN, SLOTS, SyncKind, VERSION, access_code, header,
     put_exit, put_head, put_slot, slot_key, slot_of,
 };
+
+use foretell_predict::analyses::Candidate;
+use foretell_predict::driver::{Options, predict};
+use foretell_trace::{EventId, Model};
 
 use super::*;
 use crate::translate::{Translated, translate, translate_from};
@@ -111,13 +117,16 @@ impl Writer {
 fn random_log(seed: u64) -> Vec<u8> {
     let (mut r, mut w) = (Random(seed), Writer::new());
     let (mut threads, mut blocks) = (1, Vec::new());
-    let mut depths = [0u32; 8];
+    let (mut depths, mut ended) = ([0u32; 8], Vec::new());
     let length = 100 + r.below(500);
     for _ in 0..length {
         if r.below(40) == 0 {
             w.chunk();
         }
         let thread = r.below(u64::from(threads)) as u32;
+        if ended.contains(&thread) {
+            continue;
+        }
         w.switch(thread);
         let pc = 0x40_0000 + 16 * r.below(12);
         // Globals; what is nearly always one thread's own; blocks of the heap, also after their end.
@@ -179,7 +188,12 @@ fn random_log(seed: u64) -> Vec<u8> {
                 let value = (r.below(2) > 0).then_some([r.below(3), 1]);
                 w.put(&Record::Wide { kind, size: 16, pc, addr, value });
             }
-            11 if r.below(10) == 0 && thread > 0 => w.put(&Record::ThreadEnd),
+            11 if thread > 0 && !ended.contains(&thread) => {
+                w.put(&Record::ThreadEnd);
+                ended.push(thread);
+                w.switch(0);
+                w.put(&Record::Join { thread, pc });
+            }
             _ => {
                 let code = access_code(size.trailing_zeros(), kind == AccessKind::Write);
                 w.compact(pc, code, addr, r.below(3));
@@ -190,10 +204,16 @@ fn random_log(seed: u64) -> Vec<u8> {
 }
 
 fn sifted(log: &Log<'_>, blocks: &Blocks) -> (Translated, usize) {
+    sifted_with(log, blocks, u64::MAX)
+}
+
+/// With at most so many accesses to memory that is handed over.
+fn sifted_with(log: &Log<'_>, blocks: &Blocks, most_handed: u64) -> (Translated, usize) {
     let dir = tempfile::tempdir().unwrap();
-    let mut sift = Sift::new(Hold::new(1 << 30, dir.path()), !blocks.functions.is_empty());
+    let mut sift = Sift::new(Hold::new(1 << 30, dir.path()), !blocks.functions.is_empty(), true);
     log.chunks().into_iter().for_each(|chunk| sift.chunk(chunk));
-    let (sifted, calls) = sift.finish();
+    let (mut sifted, calls) = sift.finish();
+    sifted.most_handed = most_handed;
     let again = sifted.chunks.iter().filter(|c| c.again).count();
     (translate_from(&&sifted, &log.header, calls, blocks), again)
 }
@@ -249,4 +269,127 @@ fn damage_ends_the_trace_there() {
     let whole = translate(&log, &Blocks::default());
     assert!(sifted.damaged && whole.damaged);
     assert_eq!(text(&sifted), text(&whole));
+}
+
+/// A random run in which threads are created and joined, in lock scopes and outside, and use a few words in turn, or together.
+fn handing_log(seed: u64) -> Vec<u8> {
+    let (mut r, mut w) = (Random(seed ^ 0x5eed), Writer::new());
+    let (mut living, mut created, mut depths) = (vec![0], 1, [0u32; 8]);
+    let words = 2 + r.below(8);
+    for _ in 0..20 + r.below(30) {
+        let thread = living[r.below(living.len() as u64) as usize];
+        let pc = 0x40_0000 + 16 * r.below(12);
+        w.switch(thread);
+        let depth = &mut depths[thread as usize];
+        match r.below(16) {
+            0 | 1 if created < 4 => {
+                w.put(&Record::Create { thread: created, nth: created - 1, pc, routine: 1 });
+                living.push(created);
+                created += 1;
+            }
+            2 | 3 if living.len() > 1 => {
+                let ended = living[1 + r.below(living.len() as u64 - 1) as usize];
+                let joins = living[r.below(living.len() as u64) as usize];
+                living.retain(|&t| t != ended);
+                w.switch(ended);
+                for _ in 0..std::mem::take(&mut depths[ended as usize]) {
+                    let kind = SyncKind::Unlock;
+                    w.put(&Record::Sync { kind, pc, object: 0x5000 + u64::from(ended), other: 0 });
+                }
+                w.put(&Record::ThreadEnd);
+                if joins != ended {
+                    w.switch(joins);
+                    w.put(&Record::Join { thread: ended, pc });
+                }
+            }
+            // Every thread has a lock of its own: scopes that are blocks, and order nothing.
+            4 if *depth == 0 => {
+                *depth = 1;
+                let object = 0x5000 + u64::from(thread);
+                w.put(&Record::Sync { kind: SyncKind::Lock, pc, object, other: 0 });
+            }
+            5 if *depth == 1 => {
+                *depth = 0;
+                let object = 0x5000 + u64::from(thread);
+                w.put(&Record::Sync { kind: SyncKind::Unlock, pc, object, other: 0 });
+            }
+            _ => {
+                let code = access_code(3, r.below(2) > 0);
+                w.compact(pc, code, 0x1000 + 8 * r.below(words), 0);
+            }
+        }
+    }
+    w.bytes
+}
+
+/// The findings of a trace, by the steps of the program: those about single accesses, and those about blocks.
+fn findings(t: &Translated, model: Model) -> [BTreeSet<String>; 2] {
+    let prediction =
+        predict(&t.trace.whole(), model, &Options { all: true, jobs: 1, ..Options::default() });
+    let step = |event: EventId| {
+        t.steps.events.get(event.index()).map(|s| format!("T{}.{}", s.thread, s.ordinal))
+    };
+    let mut found = [BTreeSet::new(), BTreeSet::new()];
+    for finding in prediction.expect("no witness is refused").findings {
+        let analysis = finding.candidate.analysis();
+        let events = match finding.candidate {
+            Candidate::Race(a, b) => vec![a, b],
+            Candidate::Atomicity(a, b, c) => vec![a, b, c],
+            Candidate::NondeterministicRead(e) | Candidate::FinalValue(e) => vec![e],
+            Candidate::Deadlock(events) => events,
+            // The blocks are the same ones.
+            Candidate::Serializability(b) | Candidate::Transactions(b) => {
+                found[1].insert(format!("{analysis:?} {b:?}"));
+                continue;
+            }
+        };
+        let events: Vec<_> = events.into_iter().filter_map(step).collect();
+        found[0].insert(format!("{analysis:?} {}", events.join(" ")));
+    }
+    found
+}
+
+/// Nothing that is found in a part of what is handed over is wrong, and only chains of accesses through it are missed.
+#[test]
+fn what_is_left_out_makes_no_finding_wrong() {
+    let (mut dropped, mut found, mut missed) = (0, 0, 0);
+    for seed in 0..2000 {
+        let bytes = handing_log(seed);
+        let log = Log::parse(&bytes).unwrap();
+        let whole = translate(&log, &Blocks::default());
+        let part = sifted_with(&log, &Blocks::default(), seed % 4).0;
+        dropped += whole.trace.len() - part.trace.len();
+        for model in [Model::View, Model::Value] {
+            let ([w, blocks], [p, part]) = (findings(&whole, model), findings(&part, model));
+            assert_eq!(p, w, "seed {seed} {model:?}");
+            assert!(part.is_subset(&blocks), "seed {seed} {model:?}: {part:?} of {blocks:?}");
+            found += w.len() + part.len();
+            missed += blocks.len() - part.len();
+        }
+    }
+    assert!(dropped > 4_000 && found > 4_000 && missed * 50 < found, "{dropped} {found} {missed}");
+}
+
+/// Between two accesses of one block, in every run: create and join order them, and yet this is a finding.
+#[test]
+fn a_block_that_creates_and_joins_a_thread_keeps_its_accesses() {
+    let mut w = Writer::new();
+    let write = |w: &mut Writer| w.compact(0x40_0000, access_code(3, true), 0x1000, 1);
+    let sync = |w: &mut Writer, kind| {
+        w.put(&Record::Sync { kind, pc: 0x40_0010, object: 0x5000, other: 0 });
+    };
+    sync(&mut w, SyncKind::Lock);
+    write(&mut w);
+    w.put(&Record::Create { thread: 1, nth: 0, pc: 0x40_0020, routine: 1 });
+    w.switch(1);
+    write(&mut w);
+    w.put(&Record::ThreadEnd);
+    w.switch(0);
+    w.put(&Record::Join { thread: 1, pc: 0x40_0030 });
+    write(&mut w);
+    sync(&mut w, SyncKind::Unlock);
+    let log = Log::parse(&w.bytes).unwrap();
+    let (part, _) = sifted_with(&log, &Blocks::default(), 0);
+    let [accesses, _] = findings(&part, Model::View);
+    assert_eq!(accesses.into_iter().collect::<Vec<_>>(), ["Atomicity T0.1 T1.0 T0.4"]);
 }

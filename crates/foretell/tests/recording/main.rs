@@ -4,6 +4,7 @@ mod attempts;
 mod channels;
 mod command;
 mod ends;
+mod handed_over;
 mod projects;
 mod volatile;
 mod workshop;

@@ -1,0 +1,335 @@
+//! What is left of a log, shown to those who make the trace.
+
+use std::cell::Cell;
+
+use foretell_rt_format::{
+    Brief, Chunk, ChunkReader, Compact, Entry, Item, Kind, Record, Slots, record_at,
+};
+use rustc_hash::FxHashMap;
+
+use super::{Note, Noted, Passing, Thread, is_event};
+use crate::calls::{CallId, Calls, OUTSIDE, Stack};
+use crate::hold::Held;
+use crate::owners::{Share, SharedWords};
+use crate::seen::{LastStep, Plain, Seen, Sink, Source};
+use crate::survey::touched;
+
+/// The C library may give out so much more than it was asked for. What is freed is that much larger.
+const SLACK: u64 = 4096 + 64;
+/// An access that begins so much before a block, in something that is shared, may go over into the block.
+const REACH: u64 = 8192;
+
+/// Whether anything that comes out may be about a block.
+fn concerns(shared: &SharedWords, addr: u64, size: u64) -> bool {
+    let start = addr.saturating_sub(REACH);
+    let len = (addr - start).saturating_add(size).saturating_add(SLACK);
+    shared.most(start, len) != Share::Not
+}
+
+/// How far a part of a chunk went.
+enum Run {
+    /// This thread is next.
+    Goes(u32),
+    /// The chunk is at its end; whether it goes on with the next.
+    Ends(bool),
+}
+
+/// Reads on over accesses to words that are less shared than `wanted` in the end: how many accesses, and the key of the last
+/// one's slot.
+#[inline(never)]
+fn pass_by(
+    reader: &mut ChunkReader<'_>,
+    slots: &Slots,
+    (shared, wanted): (&SharedWords, Share),
+    stack: Option<&mut Stack>,
+) -> (u64, Option<u64>) {
+    let passes = |access: Brief| {
+        access.high() != u32::MAX && shared.word(access.addr(), access.size()) < wanted
+    };
+    let mut passing = Passing { passes, stack, count: 0, last: 0 };
+    reader.visit(slots, &mut passing);
+    passing.end(slots)
+}
+
+/// What is left of a log.
+///
+/// Every access to a shared word, and the first ones to words that are handed over. Which of the latter are there makes no finding
+/// wrong, and none is about them: they can only be a link of a chain of accesses from which a violation is inferred.
+pub(crate) struct Sifted {
+    pub(super) shared: SharedWords,
+    pub(super) places: Vec<(u64, CallId)>,
+    pub(super) chunks: Vec<Noted>,
+    pub(super) held: Held,
+    pub(super) accesses: u64,
+    pub(super) damaged: bool,
+    pub(super) functions: bool,
+    /// So many accesses to words that are handed over are shown.
+    pub(super) most_handed: u64,
+    /// Whether there were more; known after a pass.
+    pub(super) handed_left_out: Cell<bool>,
+}
+
+impl Sifted {
+    /// What the user should know of accesses that were left out.
+    pub(crate) fn left_out(&self) -> Option<String> {
+        self.handed_left_out.get().then(|| {
+            format!(
+                "more than {} accesses are to memory that threads hand over when they are created and joined: \
+                 the later ones are left out (--keep-handed-over keeps them)",
+                self.most_handed
+            )
+        })
+    }
+}
+
+/// Shows what is left.
+struct Shower<'s, 'a> {
+    sifted: &'a Sifted,
+    calls: &'s mut Calls,
+    sink: &'s mut dyn Sink<'a>,
+    /// Memory given out that nobody was told of yet, by place.
+    untold: Vec<u32>,
+    /// The places that have some.
+    untold_places: Vec<u32>,
+    /// How many more accesses to words that are handed over are shown.
+    handed_left: u64,
+    /// For chunks that are read again; large, so that they are made once.
+    slots: Option<Slots>,
+}
+
+impl<'a> Source<'a> for &'a Sifted {
+    fn for_each(&self, calls: &mut Calls, sink: &mut dyn Sink<'a>) {
+        let (untold, untold_places) = (vec![0; self.places.len()], Vec::new());
+        let mut shower = Shower {
+            sifted: self,
+            calls,
+            sink,
+            untold,
+            untold_places,
+            handed_left: self.most_handed,
+            slots: None,
+        };
+        for (number, noted) in self.chunks.iter().enumerate() {
+            let records = self.held.get(number);
+            let goes_on = if noted.again || (noted.handed && shower.handed_left > 0) {
+                shower.again(records, noted)
+            } else {
+                noted.notes.iter().all(|note| shower.note(records, note))
+            };
+            if !goes_on {
+                return;
+            }
+        }
+        self.handed_left_out.set(shower.handed_left == 0);
+    }
+
+    fn accesses(&self) -> Option<u64> {
+        Some(self.accesses)
+    }
+
+    fn damaged(&self) -> bool {
+        self.damaged
+    }
+}
+
+impl<'a> Shower<'_, 'a> {
+    /// How shared a word has to be to matter.
+    fn wanted(&self) -> Share {
+        if self.handed_left > 0 { Share::Handed } else { Share::Shared }
+    }
+
+    /// Whether an access to such a word matters.
+    fn matters(&mut self, share: Share) -> bool {
+        let matters = share >= self.wanted();
+        self.handed_left -= u64::from(matters && share == Share::Handed);
+        matters
+    }
+
+    fn show(&mut self, entry: Entry<'a>, stack: CallId, last: Option<LastStep>) -> bool {
+        // Code addresses mean something else after this.
+        if matches!(entry.record, Record::Module { .. } | Record::ModuleGone { .. }) {
+            self.tell();
+        }
+        self.sink.seen(self.calls, &Seen { entry, stack, last, private: 0 })
+    }
+
+    fn compact(&mut self, compact: Compact, thread: u32, ordinal: u64, stack: CallId) -> bool {
+        match compact {
+            Compact::Access(slot, addr, value) => {
+                self.sink.plain(self.calls, &Plain { thread, ordinal, stack, slot, addr, value })
+            }
+            _ => self.show(Entry { thread, ordinal, record: compact.record() }, stack, None),
+        }
+    }
+
+    fn note(&mut self, records: &'a [u8], note: &Note) -> bool {
+        match *note {
+            Note::Compact { compact, thread, stack, ordinal } => {
+                self.compact(compact, thread, ordinal, stack)
+            }
+            Note::Record { at, thread, stack, ordinal } => {
+                let Some(record) = record_at(records, at as usize) else { return true };
+                self.show(Entry { thread, ordinal, record }, stack, None)
+            }
+            Note::Given { site, at, thread, addr, size } => {
+                if !concerns(&self.sifted.shared, addr, size) {
+                    self.keep_untold(site);
+                    return true;
+                }
+                let Some(record) = record_at(records, at as usize) else { return true };
+                let stack = self.sifted.places.get(site as usize).map_or(OUTSIDE, |p| p.1);
+                self.tell() && self.show(Entry { thread, ordinal: 0, record }, stack, None)
+            }
+            Note::End { thread, stack, ordinal, last } => self.end(thread, stack, ordinal, last),
+        }
+    }
+
+    fn end(
+        &mut self,
+        thread: u32,
+        stack: CallId,
+        ordinal: u64,
+        last: Option<(Kind, Option<u64>)>,
+    ) -> bool {
+        let last = last.map(|(kind, pc)| LastStep { ordinal: ordinal.saturating_sub(1), kind, pc });
+        self.show(Entry { thread, ordinal, record: Record::ThreadEnd }, stack, last)
+    }
+
+    /// Reads a chunk again.
+    fn again(&mut self, records: &'a [u8], noted: &Noted) -> bool {
+        let mut threads: FxHashMap<u32, Thread> = FxHashMap::default();
+        for s in &noted.starts {
+            let stack = Stack::of(s.stack, self.calls);
+            let thread = Thread { ordinal: s.ordinal, stack, access: s.access, step: s.step };
+            threads.insert(s.thread, thread);
+        }
+        let mut number = noted.thread;
+        let mut slots = self.slots.take().unwrap_or_default();
+        let chunk = Chunk { pending: noted.pending, ..Chunk::complete(0, 0, records) };
+        let mut reader = ChunkReader::new(chunk, &mut slots);
+        let goes_on = loop {
+            let thread = threads.entry(number).or_default();
+            match self.run_again(&mut reader, &mut slots, number, thread) {
+                Run::Goes(next) => number = next,
+                Run::Ends(goes_on) => break goes_on,
+            }
+        };
+        self.slots = Some(slots);
+        goes_on
+    }
+
+    /// Reads on until another thread runs, or the chunk is at its end.
+    fn run_again(
+        &mut self,
+        reader: &mut ChunkReader<'a>,
+        slots: &mut Slots,
+        number: u32,
+        thread: &mut Thread,
+    ) -> Run {
+        loop {
+            let stack = (!self.sifted.functions).then_some(&mut thread.stack);
+            let wanted = (&self.sifted.shared, self.wanted());
+            let (count, key) = pass_by(reader, slots, wanted, stack);
+            thread.access = key.unwrap_or(thread.access);
+            thread.ordinal += count;
+            let goes_on = match reader.next(slots) {
+                Some(Ok(Item::Record(Record::Switch { thread }))) => return Run::Goes(thread),
+                Some(Ok(Item::Compact(compact))) => self.compact_again(compact, number, thread),
+                Some(Ok(Item::Record(record))) => self.record_again(record, number, thread),
+                _ => return Run::Ends(true),
+            };
+            if !goes_on {
+                return Run::Ends(false);
+            }
+        }
+    }
+
+    fn compact_again(&mut self, compact: Compact, number: u32, thread: &mut Thread) -> bool {
+        let matters = match compact {
+            Compact::Access(slot, addr, _) => {
+                thread.access = slot.key;
+                self.matters(self.sifted.shared.word(addr, slot.size()))
+            }
+            Compact::Entry(slot, call) => {
+                thread.stack.enter(slot.pc(), call);
+                self.sifted.functions
+            }
+            Compact::Exit => self.sifted.functions,
+        };
+        let ordinal = thread.ordinal;
+        let goes_on = !matters || {
+            let stack = thread.stack.id(self.calls);
+            self.compact(compact, number, ordinal, stack)
+        };
+        match compact {
+            Compact::Access(..) => thread.ordinal += 1,
+            Compact::Entry(..) => {}
+            Compact::Exit => thread.stack.exit(),
+        }
+        goes_on
+    }
+
+    fn record_again(&mut self, record: Record<'a>, number: u32, thread: &mut Thread) -> bool {
+        let (kind, pc, ordinal) = (record.kind(), record.pc(), thread.ordinal);
+        let shared = &self.sifted.shared;
+        let goes_on = match record {
+            Record::ThreadEnd => {
+                let stack = thread.stack.id(self.calls);
+                self.end(number, stack, ordinal, thread.last())
+            }
+            Record::Alloc { addr, size, pc } => {
+                let stack = thread.stack.id(self.calls);
+                if concerns(shared, addr, size) {
+                    self.tell() && self.show(Entry { thread: number, ordinal, record }, stack, None)
+                } else {
+                    self.private_alloc(number, pc, stack, 1)
+                }
+            }
+            _ => {
+                let matters = match record {
+                    Record::Free { counted, addr, size, .. } => {
+                        counted && self.matters(shared.most(addr, size))
+                    }
+                    Record::ThreadBegin { .. } => true,
+                    _ => match touched(&record) {
+                        Some((addr, len)) => self.matters(shared.most(addr, len)),
+                        None => is_event(&record),
+                    },
+                };
+                let stack = if matters { thread.stack.id(self.calls) } else { OUTSIDE };
+                !matters || self.show(Entry { thread: number, ordinal, record }, stack, None)
+            }
+        };
+        if let Some(kind) = kind {
+            thread.ordinal += 1;
+            thread.access = 0;
+            thread.step = Some((kind, pc));
+        }
+        goes_on
+    }
+
+    fn keep_untold(&mut self, site: u32) {
+        let Some(untold) = self.untold.get_mut(site as usize) else { return };
+        if *untold == 0 {
+            self.untold_places.push(site);
+        }
+        *untold += 1;
+    }
+
+    /// Tells of memory that was given out for nothing that matters.
+    fn tell(&mut self) -> bool {
+        let mut goes_on = true;
+        for site in std::mem::take(&mut self.untold_places) {
+            let count = std::mem::take(&mut self.untold[site as usize]);
+            let (pc, stack) = self.sifted.places[site as usize];
+            goes_on &= self.private_alloc(0, pc, stack, count);
+        }
+        goes_on
+    }
+
+    fn private_alloc(&mut self, thread: u32, pc: u64, stack: CallId, count: u32) -> bool {
+        let record = Record::Alloc { pc, addr: 0, size: 0 };
+        let entry = Entry { thread, ordinal: 0, record };
+        self.sink.seen(self.calls, &Seen { entry, stack, last: None, private: count })
+    }
+}
