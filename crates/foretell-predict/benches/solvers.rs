@@ -8,7 +8,9 @@
 //! one process that learns the whole trace and answers one query after the other; *fresh* is a
 //! process for each query that gets the query's cone only. Whoever answers must answer the same.
 
-use std::time::{Duration, Instant};
+mod support;
+
+use std::time::Duration;
 
 use foretell_generate::{Family, Params, generate};
 use foretell_model::Structure;
@@ -18,8 +20,8 @@ use foretell_predict::engine::Engine;
 use foretell_predict::engines::order::OrderEngine;
 use foretell_predict::engines::smt::{SmtEngine, SmtOptions, SmtSolver};
 use foretell_predict::filters::Filters;
-use foretell_predict::query::{Limit, Verdict};
 use foretell_trace::{EventKind, Model, Trace, TraceBuilder, VarId};
+use support::run;
 
 /// A kind of trace. A to C: threads that take and free locks, at most three at a time, and access
 /// shared variables in between, all at random. D and E: runs of programs of the generator's family
@@ -183,46 +185,6 @@ fn candidates(structure: &Structure<'_>, wanted: usize) -> Vec<Candidate> {
         }
     }
     found
-}
-
-/// Processor time that this process and those it has started and seen end have taken, in seconds.
-fn processor_time() -> f64 {
-    let of = |who| {
-        // SAFETY: zeros are a valid `rusage`, and the call writes nothing else.
-        let usage = unsafe {
-            let mut usage = std::mem::zeroed::<libc::rusage>();
-            libc::getrusage(who, &raw mut usage);
-            usage
-        };
-        let seconds = |t: libc::timeval| t.tv_sec as f64 + t.tv_usec as f64 / 1e6;
-        seconds(usage.ru_utime) + seconds(usage.ru_stime)
-    };
-    of(libc::RUSAGE_SELF) + of(libc::RUSAGE_CHILDREN)
-}
-
-/// The answers and the processor time they took, with that of making and ending the engine.
-fn run<'s>(
-    engine: impl FnOnce() -> Box<dyn Engine + 's>,
-    queries: &[Candidate],
-    patience: Duration,
-) -> (Vec<Option<bool>>, f64) {
-    let before = processor_time();
-    let mut engine = engine();
-    let limit = Limit { deadline: Some(Instant::now() + patience), stop: None };
-    let answers = queries.iter().map(|candidate| match engine.decide(&candidate.query(), &limit) {
-        Verdict::Witness(_) => Some(true),
-        Verdict::Impossible => Some(false),
-        Verdict::Undecided(reason) => {
-            if reason != "time limit" {
-                eprintln!("{}: {reason}", engine.name());
-            }
-            None
-        }
-    });
-    let answers = answers.collect();
-    // A solver's time counts once its process has ended.
-    drop(engine);
-    (answers, processor_time() - before)
 }
 
 /// One row of the table. `given_up` are the columns that are not tried any more.

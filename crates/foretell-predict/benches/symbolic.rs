@@ -10,7 +10,9 @@
 //! everything that making the engine takes. A solver that runs into the time limit is
 //! not tried on longer traces; where it left queries open, the ratio counts the time that it had.
 
-use std::time::{Duration, Instant};
+mod support;
+
+use std::time::Duration;
 
 use foretell_generate::{Family, Params, generate};
 use foretell_model::Structure;
@@ -20,8 +22,8 @@ use foretell_predict::engine::Engine;
 use foretell_predict::engines::order::OrderEngine;
 use foretell_predict::engines::smt::{SmtEngine, SmtOptions, SmtSolver};
 use foretell_predict::filters::Filters;
-use foretell_predict::query::{Limit, Verdict};
 use foretell_trace::{Model, Trace};
+use support::run;
 
 struct Arguments {
     sizes: Vec<usize>,
@@ -84,46 +86,6 @@ fn queries(structure: &Structure<'_>, wanted: usize) -> Vec<Candidate> {
         all.extend(open.into_iter().step_by(step));
     }
     all
-}
-
-/// Processor time that this process and those it has started and seen end have taken, in seconds.
-fn processor_time() -> f64 {
-    let of = |who| {
-        // SAFETY: zeros are a valid `rusage`, and the call writes nothing else.
-        let usage = unsafe {
-            let mut usage = std::mem::zeroed::<libc::rusage>();
-            libc::getrusage(who, &raw mut usage);
-            usage
-        };
-        let seconds = |t: libc::timeval| t.tv_sec as f64 + t.tv_usec as f64 / 1e6;
-        seconds(usage.ru_utime) + seconds(usage.ru_stime)
-    };
-    of(libc::RUSAGE_SELF) + of(libc::RUSAGE_CHILDREN)
-}
-
-/// The answers and the processor time they took.
-fn run<'s>(
-    engine: impl FnOnce() -> Box<dyn Engine + 's>,
-    queries: &[Candidate],
-    patience: Duration,
-) -> (Vec<Option<bool>>, f64) {
-    let before = processor_time();
-    let mut engine = engine();
-    let limit = Limit { deadline: Some(Instant::now() + patience), stop: None };
-    let answers = queries.iter().map(|candidate| match engine.decide(&candidate.query(), &limit) {
-        Verdict::Witness(_) => Some(true),
-        Verdict::Impossible => Some(false),
-        Verdict::Undecided(reason) => {
-            if reason != "time limit" {
-                eprintln!("{}: {reason}", engine.name());
-            }
-            None
-        }
-    });
-    let answers = answers.collect();
-    // A solver's time counts once its process has ended.
-    drop(engine);
-    (answers, processor_time() - before)
 }
 
 fn open(answers: &[Option<bool>]) -> usize {
