@@ -173,6 +173,11 @@ fn handles_and_references_are_the_field_and_the_method() {
         "|au(Handles.st=0>1)|",
         "|au(int[]@Handles.java:14#1[1]=0>5)|",
         "|au(Handles@Handles.java:14#1.up=0>1)|",
+        "|au(Handles@Handles.java:14#1.y=2>5)|",
+        "|au(Handles@Handles.java:14#1.y=5>4)|",
+        "|ar(Handles@Handles.java:14#1.y=4)|",
+        "|au(Handles@Handles.java:14#1.y=4>-7)|",
+        "|aw(Handles@Handles.java:14#1.y=0)|",
         "|au(AtomicInteger@Handles.java:14#1=0>1)|",
         "|acq(ReentrantLock@Handles.java:14#1)|",
     ] {

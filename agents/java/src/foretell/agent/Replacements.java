@@ -2,7 +2,6 @@ package foretell.agent;
 
 import foretell.rt.Atomics;
 import foretell.rt.Concurrent;
-import foretell.rt.Handles;
 import foretell.rt.Juc;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -36,7 +35,6 @@ final class Replacements {
         add(METHODS, Juc.METHODS, "foretell/rt/Juc");
         add(METHODS, Atomics.METHODS, "foretell/rt/Atomics");
         add(METHODS, Concurrent.METHODS, "foretell/rt/Concurrent");
-        add(METHODS, Handles.METHODS, "foretell/rt/Handles");
         add(STATIC_METHODS, Juc.STATIC_METHODS, "foretell/rt/Juc");
     }
 

@@ -15,8 +15,8 @@ import org.objectweb.asm.tree.VarInsnNode;
 
 /**
  * Methods that a rewritten class gets beside its own: for calls whose types only the class itself can know (those of a
- * VarHandle, and those that make one), and for references to methods that the runtime calls instead. They are private,
- * static, synthetic, and have no branches.
+ * VarHandle, and those that make one), for calls of field updaters, which are like them, and for references to methods
+ * that the runtime calls instead. They are private, static, synthetic, and have no branches.
  */
 final class Wrappers implements Opcodes {
     private static final String VAR_HANDLE = "java/lang/invoke/VarHandle";
@@ -47,18 +47,36 @@ final class Wrappers implements Opcodes {
 
     // Handles.
 
-    /** Whether a call uses a handle, or makes one or an updater. */
+    /** Whether a call uses a handle or an updater, or makes one. */
     static boolean handles(MethodInsnNode call) {
-        if (call.owner.equals(VAR_HANDLE)) {
-            return values(call.name) >= 0 && coordinates(call) != null;
+        if (makes(call)) {
+            return true;
         }
-        boolean finds = call.name.equals("findVarHandle") || call.name.equals("findStaticVarHandle");
-        return call.owner.equals(LOOKUP) && finds || call.name.equals("newUpdater")
-            && call.owner.startsWith("java/util/concurrent/atomic/") && call.owner.endsWith("FieldUpdater");
+        return (call.owner.equals(VAR_HANDLE) || updater(call.owner)) && values(call) >= 0 && coordinates(call) != null;
     }
 
-    /** How many values an access of a handle takes after its coordinates; -1: it is no access. */
-    private static int values(String name) {
+    private static boolean makes(MethodInsnNode call) {
+        boolean finds = call.name.equals("findVarHandle") || call.name.equals("findStaticVarHandle");
+        return call.owner.equals(LOOKUP) && finds || call.name.equals("newUpdater") && updater(call.owner);
+    }
+
+    private static boolean updater(String owner) {
+        return owner.startsWith("java/util/concurrent/atomic/") && owner.endsWith("FieldUpdater");
+    }
+
+    /** How many values an access takes after its coordinates; -1: it is no access. */
+    private static int values(MethodInsnNode call) {
+        String name = call.name;
+        if (updater(call.owner)) {
+            switch (name) {
+                case "get": case "getAndIncrement": case "getAndDecrement": case "incrementAndGet":
+                case "decrementAndGet": return 0;
+                case "set": case "lazySet": case "getAndSet": case "getAndAdd": case "addAndGet": return 1;
+                case "compareAndSet": case "weakCompareAndSet": return 2;
+                // Those that call a function of the program, which may let other threads run.
+                default: return -1;
+            }
+        }
         if (name.startsWith("compareAnd") || name.startsWith("weakCompareAnd")) {
             return 2;
         }
@@ -71,10 +89,14 @@ final class Wrappers implements Opcodes {
         return gets ? 0 : -1;
     }
 
+    private static boolean updates(MethodInsnNode call) {
+        return values(call) == 2 || call.name.startsWith("getAnd") || call.name.endsWith("AndGet");
+    }
+
     /** The types of the coordinates: none, an object, or an array and an index; null if they are something else. */
     private static Type[] coordinates(MethodInsnNode call) {
         Type[] all = Type.getArgumentTypes(call.desc);
-        int n = all.length - values(call.name);
+        int n = all.length - values(call);
         if (n < 0 || n > 2 || n >= 1 && all[0].getSort() < Type.ARRAY || n == 2 && all[1] != Type.INT_TYPE) {
             return null;
         }
@@ -84,10 +106,10 @@ final class Wrappers implements Opcodes {
     void handle(MethodInsnNode call, int place) {
         String receiver = call.getOpcode() == INVOKESTATIC ? "" : "L" + call.owner + ";";
         MethodNode m = add("(" + receiver + call.desc.substring(1));
-        if (call.owner.equals(VAR_HANDLE)) {
-            access(m, call, place);
-        } else {
+        if (makes(call)) {
             making(m, call);
+        } else {
+            access(m, call, place);
         }
         call.setOpcode(INVOKESTATIC);
         call.owner = owner.name;
@@ -133,7 +155,7 @@ final class Wrappers implements Opcodes {
         Type[] all = Type.getArgumentTypes(m.desc);
         Type[] coordinates = coordinates(call);
         Type result = Type.getReturnType(call.desc);
-        int values = values(call.name);
+        int values = values(call);
         Type value = values == 0 ? result : all[all.length - 1];
         int free = 0;
         for (Type t : all) {
@@ -143,13 +165,15 @@ final class Wrappers implements Opcodes {
         int old = free;
         int returned = old + 2;
         InsnList code = m.instructions;
-        boolean updates = values == 2 || call.name.startsWith("getAnd");
+        boolean updates = updates(call);
         if (updates) {
-            current(code, coordinates, value);
+            current(code, call.owner, coordinates, value);
             code.add(new VarInsnNode(LSTORE, old));
         }
         load(code, all, 0);
-        code.add(new MethodInsnNode(INVOKEVIRTUAL, VAR_HANDLE, call.name, call.desc, false));
+        // A weak one may fail for no reason, which no replay could repeat.
+        String name = call.name.startsWith("weakCompareAndSet") ? "compareAndSet" : call.name;
+        code.add(new MethodInsnNode(INVOKEVIRTUAL, call.owner, name, call.desc, false));
         if (result != Type.VOID_TYPE) {
             code.add(new VarInsnNode(result.getOpcode(ISTORE), returned));
         }
@@ -157,7 +181,7 @@ final class Wrappers implements Opcodes {
         base(code, coordinates);
         if (updates) {
             code.add(new VarInsnNode(LLOAD, old));
-            current(code, coordinates, value);
+            current(code, call.owner, coordinates, value);
         } else {
             code.add(new VarInsnNode(value.getOpcode(ILOAD), values == 0 ? returned : lastValue));
             asLong(code, value);
@@ -173,11 +197,11 @@ final class Wrappers implements Opcodes {
     }
 
     /** The value now, as a number. */
-    private static void current(InsnList code, Type[] coordinates, Type value) {
+    private static void current(InsnList code, String owner, Type[] coordinates, Type value) {
         code.add(new VarInsnNode(ALOAD, 0));
         load(code, coordinates, 1);
-        code.add(new MethodInsnNode(INVOKEVIRTUAL, VAR_HANDLE, "getVolatile",
-            Type.getMethodDescriptor(value, coordinates), false));
+        String get = owner.equals(VAR_HANDLE) ? "getVolatile" : "get";
+        code.add(new MethodInsnNode(INVOKEVIRTUAL, owner, get, Type.getMethodDescriptor(value, coordinates), false));
         asLong(code, value);
     }
 
@@ -207,6 +231,15 @@ final class Wrappers implements Opcodes {
         boolean isStatic = h.getTag() == H_INVOKESTATIC;
         if (!isStatic && h.getTag() != H_INVOKEVIRTUAL && h.getTag() != H_INVOKEINTERFACE) {
             return null;
+        }
+        if (updater(h.getOwner())) {
+            int opcode = isStatic ? INVOKESTATIC : INVOKEVIRTUAL;
+            MethodInsnNode call = new MethodInsnNode(opcode, h.getOwner(), h.getName(), h.getDesc(), false);
+            if (!handles(call)) {
+                return null;
+            }
+            handle(call, rewriter.place());
+            return new Handle(H_INVOKESTATIC, call.owner, call.name, call.desc, call.itf);
         }
         Replacements.Target target = Replacements.find(h.getOwner(), h.getName(), h.getDesc(), isStatic, types);
         if (target == null) {
