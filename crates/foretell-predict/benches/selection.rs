@@ -3,28 +3,28 @@
 //! `measure` asks the order engine, the explicit engine and choice graphs the same queries, those that the filters leave,
 //! and prints a line for each: its kind, its features, and the processor time of each engine in microseconds (of the explicit engine
 //! and of choice graphs together with the order engine's where they left the query to it).
-//! `compare` predicts everything in other traces of the same kinds with the choice and then with each fixed engine. A query that is
-//! open after the time limit counts with the time that it took, and so does a fixed engine that is given up on a trace
-//! because it has already taken far more than the choice did: its total is then a lower bound, and marked as one.
+//! `compare` asks the choice, and then each fixed engine, all queries about other traces of the same kinds that the filters leave. A
+//! query that is open after the time limit counts with the time that it took, and so does a fixed engine that is given up on a
+//! trace because it has already taken far more than the choice did: its total is then a lower bound, and marked as one.
 
 use std::ops::Range;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use foretell_generate::programs::{self, Benchmark, Shape};
 use foretell_generate::{Family, Params, generate};
 use foretell_model::Structure;
-use foretell_predict::analyses::{Analysis, candidates};
-use foretell_predict::driver::{Options, predict};
+use foretell_predict::analyses::{Analysis, Candidate, candidates};
 use foretell_predict::engine::Engine;
-use foretell_predict::engines::EngineKind;
 use foretell_predict::engines::auto::features::{Feature, Kind, Survey};
 use foretell_predict::engines::auto::rule::DPOR_NODES;
 use foretell_predict::engines::dpor::{DporEngine, DporOptions};
 use foretell_predict::engines::graph::GraphEngine;
 use foretell_predict::engines::order::OrderEngine;
+use foretell_predict::engines::{EngineKind, EngineOptions};
 use foretell_predict::filters::Filters;
-use foretell_predict::query::{Limit, Verdict};
+use foretell_predict::query::{Limit, Query, Verdict};
 use foretell_trace::{Model, Trace};
 
 /// The first part of the benchmark set that is not for fitting.
@@ -132,15 +132,23 @@ fn measure(parts: Range<u64>) {
     }
 }
 
-/// What one engine took for one trace, or for all.
+/// What one engine took for one trace, or for several.
 #[derive(Clone, Copy, Default)]
 struct Cost {
-    /// Processor time, in a trace that was given up up to there.
+    /// Processor time, in a trace that was given up until then.
     time: Duration,
-    /// Queries that were open after the time limit, in traces that were not given up.
+    /// Queries that the engine left open, in traces that were not given up.
     open: usize,
     /// Traces that were given up: the time is a lower bound of what the engine would have taken.
     given_up: usize,
+}
+
+impl Cost {
+    fn add(&mut self, other: &Cost) {
+        self.time += other.time;
+        self.open += other.open;
+        self.given_up += other.given_up;
+    }
 }
 
 impl std::fmt::Display for Cost {
@@ -151,81 +159,148 @@ impl std::fmt::Display for Cost {
     }
 }
 
-/// Predicts everything in a trace, and gives up after so much processor time.
-fn cost(trace: &Trace, engine: EngineKind, patience: Option<Duration>) -> Cost {
-    let stop = AtomicBool::new(false);
-    let options = Options {
-        engine,
-        analyses: Analysis::ALL.into(),
-        all: true,
-        jobs: 1,
-        timeout: Some(TIME_LIMIT),
-        stop: Some(&stop),
-        ..Options::default()
-    };
-    let (prediction, time) = match patience {
-        Some(patience) => watched(patience, &stop, || predict(trace, Model::Value, &options)),
-        None => timed(|| predict(trace, Model::Value, &options)),
-    };
-    let prediction = prediction.expect("no witness is refused");
-    match patience {
-        // What it took to notice does not count.
-        Some(patience) if stop.into_inner() => {
-            Cost { time: time.min(patience), open: 0, given_up: 1 }
+/// Sets a flag when a thread has taken some processor time. (A limit of real time would give an engine less where
+/// the machine has other things to do.)
+struct Watch {
+    clock: libc::clockid_t,
+    /// Where the thread's clock may be.
+    until: Mutex<Duration>,
+    stop: AtomicBool,
+    done: AtomicBool,
+}
+
+impl Watch {
+    /// A watch on the calling thread.
+    fn new() -> Watch {
+        let mut clock = 0;
+        // SAFETY: the thread is this one, and the pointer is to a clock id of ours.
+        let refused = unsafe { libc::pthread_getcpuclockid(libc::pthread_self(), &raw mut clock) };
+        assert_eq!(refused, 0, "threads have clocks here");
+        let until = Mutex::new(Duration::MAX);
+        Watch { clock, until, stop: AtomicBool::new(false), done: AtomicBool::new(false) }
+    }
+
+    fn set(&self, to: Duration) {
+        let mut until = self.until.lock().expect("nobody panics with it");
+        *until = to;
+        self.stop.store(false, Ordering::Relaxed);
+    }
+
+    fn look(&self) {
+        while !self.done.load(Ordering::Relaxed) {
+            std::thread::sleep(Duration::from_millis(2));
+            let until = self.until.lock().expect("nobody panics with it");
+            self.stop.store(read(self.clock) > *until, Ordering::Relaxed);
         }
-        _ => Cost { time, open: prediction.undecided.len(), given_up: 0 },
     }
 }
 
-/// Does work on this thread, and sets `stop` when it has taken so much processor time.
-fn watched<T>(patience: Duration, stop: &AtomicBool, work: impl FnOnce() -> T) -> (T, Duration) {
-    let mut clock = 0;
-    // SAFETY: the thread is this one, and the pointer is to a clock id of ours.
-    let refused = unsafe { libc::pthread_getcpuclockid(libc::pthread_self(), &raw mut clock) };
-    assert_eq!(refused, 0, "threads have clocks here");
-    let (start, done) = (read(clock), AtomicBool::new(false));
+/// Ends a watch, also when something panics.
+struct Done<'w>(&'w AtomicBool);
+
+impl Drop for Done<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// The queries about a trace that the filters leave, in chunks as a run has them, each with an engine of its own.
+fn chunks(structure: &Structure<'_>) -> Vec<Vec<Query>> {
+    let filters = Filters::default();
+    let all = Analysis::ALL.into_iter().flat_map(|a| candidates(structure, a));
+    let all: Vec<Candidate> = all.collect();
+    let size = all.len().div_ceil(64).clamp(1, 256);
+    let left = |chunk: &[Candidate]| -> Vec<Query> {
+        let left = chunk.iter().filter(|c| filters.drop(structure, c).is_none());
+        left.map(Candidate::query).collect()
+    };
+    all.chunks(size).map(left).collect()
+}
+
+/// Answers all queries about a trace, and gives up after so much processor time. `answers` has those of an engine before, and
+/// gets the missing ones: all have to agree.
+fn cost(
+    structure: &Structure<'_>,
+    chunks: &[Vec<Query>],
+    kind: EngineKind,
+    patience: Duration,
+    answers: &mut [Option<bool>],
+) -> Cost {
+    let watch = Watch::new();
+    let start = cpu();
+    let mut open = 0;
+    let mut answers = answers.iter_mut();
     std::thread::scope(|scope| {
-        scope.spawn(|| {
-            while !done.load(Ordering::Relaxed) && !stop.load(Ordering::Relaxed) {
-                std::thread::sleep(Duration::from_millis(2));
-                if read(clock) - start > patience {
-                    stop.store(true, Ordering::Relaxed);
+        scope.spawn(|| watch.look());
+        let _done = Done(&watch.done);
+        'trace: for chunk in chunks {
+            let mut engine = kind.engine(structure, &EngineOptions::default());
+            for (query, known) in chunk.iter().zip(&mut answers) {
+                let used = cpu() - start;
+                if used > patience {
+                    break 'trace;
                 }
+                watch.set(start + used + TIME_LIMIT.min(patience - used));
+                let limit = Limit { deadline: None, stop: Some(&watch.stop) };
+                let answer = match engine.decide(query, &limit) {
+                    Verdict::Witness(_) => true,
+                    Verdict::Impossible => false,
+                    Verdict::Undecided(_) => {
+                        open += 1;
+                        continue;
+                    }
+                };
+                let known = *known.get_or_insert(answer);
+                assert_eq!(known, answer, "{kind:?} has another answer: {query:?}");
             }
-        });
-        let result = timed(work);
-        done.store(true, Ordering::Relaxed);
-        result
-    })
+        }
+    });
+    match cpu() - start {
+        time if time > patience => Cost { time: patience, open: 0, given_up: 1 },
+        time => Cost { time, open, given_up: 0 },
+    }
 }
 
 fn compare(part: u64) {
     let fixed = [EngineKind::Order, EngineKind::Dpor, EngineKind::Graph];
-    let mut totals = [Cost::default(); 4];
+    let (mut totals, mut settled) = ([Cost::default(); 4], [Cost::default(); 4]);
     let row = |name: &str, costs: &[Cost]| {
         let cells: Vec<String> = costs.iter().map(Cost::to_string).collect();
         println!("| {name} | {} |", cells.join(" | "));
     };
-    println!("| trace | auto (s) | order (s) | dpor (s) | graph (s) |");
-    println!("|---|---:|---:|---:|---:|");
+    println!("| trace | queries | auto (s) | order (s) | dpor (s) | graph (s) |");
+    println!("|---|---:|---:|---:|---:|---:|");
+    let (mut queries, mut settled_queries) = (0, 0);
     for (name, trace) in traces(part) {
-        let auto = cost(&trace, EngineKind::Auto, None);
+        let structure = Structure::new(&trace, Model::Value);
+        let chunks = chunks(&structure);
+        let count = chunks.iter().map(Vec::len).sum();
+        let mut answers = vec![None; count];
+        let mut cost = |kind, patience| cost(&structure, &chunks, kind, patience, &mut answers);
+        let auto = cost(EngineKind::Auto, Duration::MAX);
         let patience = PATIENCE * auto.time + MORE_PATIENCE;
-        let mut costs = vec![auto];
-        costs.extend(fixed.map(|engine| cost(&trace, engine, Some(patience))));
-        row(&name, &costs);
-        for (total, cost) in totals.iter_mut().zip(&costs) {
-            total.time += cost.time;
-            total.open += cost.open;
-            total.given_up += cost.given_up;
+        let [order, dpor, graph] = fixed.map(|kind| cost(kind, patience));
+        let costs = [auto, order, dpor, graph];
+        row(&format!("{name} | {count}"), &costs);
+        queries += count;
+        totals.iter_mut().zip(&costs).for_each(|(total, cost)| total.add(cost));
+        if [auto, order, graph].iter().all(|c| c.open + c.given_up == 0) {
+            settled_queries += count;
+            settled.iter_mut().zip(&costs).for_each(|(total, cost)| total.add(cost));
         }
     }
-    row("**total**", &totals);
-    println!("| traces given up | {} |", totals.map(|t| t.given_up.to_string()).join(" | "));
+    row(&format!("**total** | {queries}"), &totals);
+    let given_up = totals.map(|t| t.given_up.to_string());
+    println!("| traces given up | | {} |", given_up.join(" | "));
+    row(
+        &format!("total where auto, order and graph leave nothing open | {settled_queries}"),
+        &settled,
+    );
     println!(
-        "\n`> t`: the engine was stopped there, at {PATIENCE} times what auto took for the trace and {} s more, and \
-         was not done. The time counts as far as it went: the engine's total is a lower bound of what it takes. *open*: \
-         undecided after {} s, in traces that were not given up. Auto is never stopped.",
+        "\n`> t`: the engine was stopped there, at {PATIENCE} times what auto took for the trace and {} s more, and was \
+         not done. Its time counts up to there, so a total with `>` is less than what the engine takes. *open*: \
+         undecided after {} s of processor time, which counts as well, or after the explicit engine's budget of states; traces \
+         that were given up are not in it. Auto is never stopped.",
         MORE_PATIENCE.as_secs(),
         TIME_LIMIT.as_secs(),
     );
