@@ -69,10 +69,7 @@ impl Hold {
             return None;
         }
         if self.pieces.last().is_none_or(|piece| piece.len() - self.taken < len) {
-            let piece = MmapMut::map_anon(PIECE.max(len)).ok()?;
-            // Large pages, if the system has them: it gives them out at a fraction of the cost.
-            let _ = piece.advise(Advice::HugePage);
-            self.pieces.push(piece);
+            self.pieces.push(MmapMut::map_anon(PIECE.max(len)).ok()?);
             self.taken = 0;
         }
         let (start, number) = (self.taken, self.pieces.len() - 1);

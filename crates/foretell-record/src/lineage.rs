@@ -9,8 +9,6 @@
 //! half after it, and such a block is worth a finding. So what happens inside a lock scope or between markers counts only
 //! when that is over: if one of two accesses knows of the other here, their whole blocks are ordered.
 
-use std::collections::BTreeMap;
-
 use foretell_rt_format::{Record, SyncKind};
 
 /// A phase; 0 is none.
@@ -77,7 +75,8 @@ struct Line {
 
 /// The threads of a run.
 pub(crate) struct Lineage {
-    lines: BTreeMap<u32, Line>,
+    /// By thread; one that is not known yet is in no phase.
+    lines: Vec<Line>,
     /// The thread of each phase.
     threads: Vec<u32>,
     /// If not, no thread knows of another.
@@ -87,17 +86,21 @@ pub(crate) struct Lineage {
 impl Lineage {
     /// `follows`: create and join count.
     pub(crate) fn new(follows: bool) -> Lineage {
-        Lineage { lines: BTreeMap::new(), threads: vec![u32::MAX], follows }
+        Lineage { lines: Vec::new(), threads: vec![u32::MAX], follows }
     }
 
     fn line(&mut self, thread: u32) -> &mut Line {
-        if !self.lines.contains_key(&thread) {
+        let at = thread as usize;
+        if self.lines.len() <= at {
+            self.lines.resize_with(at + 1, Line::default);
+        }
+        if self.lines[at].phase == Phase::NONE {
             let phase = self.next_phase(thread);
-            let line = self.lines.entry(thread).or_default();
+            let line = &mut self.lines[at];
             line.phase = phase;
             line.known.insert(phase);
         }
-        self.lines.entry(thread).or_default()
+        &mut self.lines[at]
     }
 
     fn next_phase(&mut self, thread: u32) -> Phase {
@@ -118,7 +121,7 @@ impl Lineage {
     /// The phases that are over for a thread, or its own.
     pub(crate) fn known(&self, thread: u32) -> &Phases {
         static NONE: Phases = Phases(Vec::new());
-        self.lines.get(&thread).map_or(&NONE, |line| &line.known)
+        self.lines.get(thread as usize).map_or(&NONE, |line| &line.known)
     }
 
     /// Whose phase that is.

@@ -247,10 +247,10 @@ impl Sift {
     /// Reads on until another thread runs, or the chunk is at its end.
     fn run(&mut self, reader: &mut ChunkReader<'_>, slots: &mut Slots) -> Option<u32> {
         let mut thread = self.resume();
+        let mut owner = Owner::of(self.thread, &mut self.lineage);
         let (mut ordinal, mut access) = (thread.ordinal, thread.access);
         let mut next = None;
         loop {
-            let owner = Owner::of(self.thread, &mut self.lineage);
             let stack = (!self.functions).then_some(&mut thread.stack);
             let gate = self.owners.gate(owner, &self.lineage);
             let (count, key) = let_go(reader, slots, gate, stack);
@@ -259,7 +259,7 @@ impl Sift {
             self.accesses += count;
             if let Some(range) = reader.range() {
                 (thread.ordinal, thread.access) = (ordinal, access);
-                self.range(&range, reader.began(), &mut thread);
+                self.range(&range, reader.began(), owner, &mut thread);
                 (ordinal, access) = (thread.ordinal, thread.access);
                 continue;
             }
@@ -296,6 +296,7 @@ impl Sift {
                 Ok(Item::Record(record)) => {
                     (thread.ordinal, thread.access) = (ordinal, access);
                     self.record(&record, reader.began(), &mut thread);
+                    owner = Owner::of(self.thread, &mut self.lineage);
                     (ordinal, access) = (thread.ordinal, thread.access);
                 }
                 Err(_) => {
@@ -322,11 +323,10 @@ impl Sift {
     }
 
     /// Takes an access to a range: the same as [`Sift::record`], for the many of them.
-    fn range(&mut self, range: &Range, at: usize, thread: &mut Thread) {
+    fn range(&mut self, range: &Range, at: usize, owner: Owner, thread: &mut Thread) {
         self.accesses += 1;
         let &Range { kind, pc, addr, len } = range;
         let writes = kind == AccessKind::Write;
-        let owner = Owner::of(self.thread, &mut self.lineage);
         if self.owners.touch(&By { owner, lineage: &self.lineage }, addr, len, writes) {
             let (stack, ordinal) = (thread.stack.id(&mut self.calls), thread.ordinal);
             self.note(Note::Record { at: at as u32, thread: self.thread, stack, ordinal });
