@@ -5,7 +5,6 @@
 //! wait, as in the papers, and calls of functions whose name matches a pattern.
 
 use foretell_rt_format::{Entry, Record, SyncKind};
-use rustc_hash::FxHashMap;
 
 /// What makes an atomic block.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -79,9 +78,18 @@ impl Glob {
     }
 }
 
+/// What there is of a thread.
+fn of_thread<T: Clone + Default>(all: &mut Vec<T>, thread: u32) -> &mut T {
+    let i = thread as usize;
+    if all.len() <= i {
+        all.resize(i + 1, T::default());
+    }
+    &mut all[i]
+}
+
 /// How deep each thread is in locks.
 #[derive(Default)]
-pub(crate) struct Depths(FxHashMap<u32, u32>);
+pub(crate) struct Depths(Vec<u32>);
 
 /// What an operation on a lock means for the outermost scope of its thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -93,7 +101,7 @@ pub(crate) enum Scope {
 
 impl Depths {
     pub(crate) fn step(&mut self, thread: u32, kind: SyncKind) -> Scope {
-        let depth = self.0.entry(thread).or_insert(0);
+        let depth = of_thread(&mut self.0, thread);
         match kind {
             SyncKind::Lock | SyncKind::ReadLock => {
                 *depth += 1;
@@ -111,12 +119,12 @@ impl Depths {
 /// The lock scopes that are blocks: for each thread the ordinals of the acquires that open them, rising, and how
 /// many of these are behind.
 #[derive(Default, Debug)]
-pub(crate) struct Scopes(FxHashMap<u32, (Vec<u64>, usize)>);
+pub(crate) struct Scopes(Vec<(Vec<u64>, usize)>);
 
 impl Scopes {
     /// Whether the acquire of a thread with this ordinal opens one. To be asked for rising ordinals of each thread.
     pub(crate) fn opens(&mut self, thread: u32, ordinal: u64) -> bool {
-        let Some((opening, behind)) = self.0.get_mut(&thread) else { return false };
+        let Some((opening, behind)) = self.0.get_mut(thread as usize) else { return false };
         while opening.get(*behind).is_some_and(|&o| o < ordinal) {
             *behind += 1;
         }
@@ -128,7 +136,8 @@ impl Scopes {
 #[derive(Default)]
 pub(crate) struct ScopeFinder {
     depths: Depths,
-    open: FxHashMap<u32, (u64, bool)>,
+    /// For each thread the ordinal of the acquire that opened the scope it is in, and whether it waits there.
+    open: Vec<Option<(u64, bool)>>,
     scopes: Scopes,
 }
 
@@ -136,13 +145,13 @@ impl ScopeFinder {
     pub(crate) fn take(&mut self, entry: &Entry<'_>) {
         let Record::Sync { kind, .. } = entry.record else { return };
         if kind == SyncKind::Wait
-            && let Some((_, waits)) = self.open.get_mut(&entry.thread)
+            && let Some((_, waits)) = of_thread(&mut self.open, entry.thread)
         {
             *waits = true;
         }
         match self.depths.step(entry.thread, kind) {
             Scope::Opens => {
-                self.open.insert(entry.thread, (entry.ordinal, false));
+                *of_thread(&mut self.open, entry.thread) = Some((entry.ordinal, false));
             }
             Scope::Closes => self.close(entry.thread),
             Scope::Same => {}
@@ -150,15 +159,14 @@ impl ScopeFinder {
     }
 
     fn close(&mut self, thread: u32) {
-        if let Some((ordinal, false)) = self.open.remove(&thread) {
-            self.scopes.0.entry(thread).or_default().0.push(ordinal);
+        if let Some((ordinal, false)) = of_thread(&mut self.open, thread).take() {
+            of_thread(&mut self.scopes.0, thread).0.push(ordinal);
         }
     }
 
     /// The scopes; one that the end of the run cuts off is one too.
     pub(crate) fn finish(mut self) -> Scopes {
-        let open: Vec<u32> = self.open.keys().copied().collect();
-        open.into_iter().for_each(|thread| self.close(thread));
+        (0..self.open.len() as u32).for_each(|thread| self.close(thread));
         self.scopes
     }
 }

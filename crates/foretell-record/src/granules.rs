@@ -7,24 +7,12 @@
 //! ever wrote conflicts with nothing: their accesses do not reach the trace. Freeing memory
 //! touches and writes whatever somebody touched in it.
 
+mod word;
+
 use rustc_hash::FxHashMap;
 
 use crate::regions::{RegionId, Regions};
-
-/// Eight bytes of memory.
-#[derive(Clone, Copy, Default, Debug)]
-struct Word {
-    /// Who touched each byte, plus one; 0 for nobody.
-    owner: [u16; 8],
-    /// Bytes that more than one thread touched.
-    shared: u8,
-    /// Bytes that were written.
-    written: u8,
-    /// Bytes at which an access began, or before which one ended.
-    cuts: u8,
-    /// Whether an access ended with the last byte.
-    ends: bool,
-}
+use word::{Mixed, Word, mask};
 
 /// A variable: `len` bytes at `addr`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -56,6 +44,7 @@ pub(crate) struct Granules {
     cache: Box<[Found; CACHED]>,
     /// The pages of each region.
     of_region: FxHashMap<RegionId, Vec<u32>>,
+    mixed: Mixed,
 }
 
 /// Where a page is.
@@ -75,6 +64,7 @@ impl Default for Granules {
             index: FxHashMap::default(),
             cache: Box::new([nothing; CACHED]),
             of_region: FxHashMap::default(),
+            mixed: Mixed::default(),
         }
     }
 }
@@ -89,13 +79,22 @@ impl Granules {
         len: u64,
         write: bool,
     ) {
+        let me = owner(thread);
         if len <= 8
             && addr % 8 + len <= 8
-            && self.is_noted(regions.of(addr), addr, len as u8, write)
+            && let Some(page) = self.page(regions.of(addr), addr)
         {
-            return;
+            let (from, word) = ((addr % 8) as u8, &self.pages[page].words[index_in_page(addr)]);
+            if word.has(me, from, from + len as u8, write) {
+                return;
+            }
         }
-        let (me, end) = (owner(thread), addr.saturating_add(len));
+        self.note(regions, me, addr, len, write);
+    }
+
+    #[inline(never)]
+    fn note(&mut self, regions: &mut Regions, me: u16, addr: u64, len: u64, write: bool) {
+        let end = addr.saturating_add(len);
         // Region, page and address of the word before.
         let mut before: Option<(RegionId, usize, u64)> = None;
         for (at, from, to) in words(addr, len) {
@@ -122,40 +121,17 @@ impl Granules {
             if write {
                 word.written |= mask(from, to);
             }
-            for byte in from..to {
-                let owner = &mut word.owner[usize::from(byte)];
-                if *owner == 0 {
-                    *owner = me;
-                } else if *owner != me || me == u16::MAX {
-                    word.shared |= 1 << byte;
-                }
-            }
+            word.touch(me, mask(from, to), || self.mixed.of(page, index_in_page(at)));
         }
-    }
-
-    /// Whether an access within a word, of whatever thread, changes nothing: so it is of most.
-    #[inline]
-    fn is_noted(&mut self, region: RegionId, addr: u64, len: u8, write: bool) -> bool {
-        let Some(page) = self.page(region, addr) else { return false };
-        let word = &self.pages[page].words[index_in_page(addr)];
-        let (from, to) = ((addr % 8) as u8, (addr % 8) as u8 + len);
-        let bytes = mask(from, to);
-        let (cut, end) = (1 << from | (1u16 << to) as u8, to < 8 || word.ends);
-        let writes = !write || bytes & !word.written == 0;
-        bytes & !word.shared == 0 && cut & !word.cuts == 0 && end && writes
     }
 
     /// `thread` frees a region.
     pub(crate) fn free(&mut self, region: RegionId, thread: u32) {
         let me = owner(thread);
         for &page in self.of_region.get(&region).map_or(&[][..], Vec::as_slice) {
-            for word in &mut self.pages[page as usize].words {
-                for (byte, &owner) in word.owner.iter().enumerate().filter(|(_, o)| **o != 0) {
-                    word.written |= 1 << byte;
-                    if owner != me {
-                        word.shared |= 1 << byte;
-                    }
-                }
+            let words = &mut self.pages[page as usize].words;
+            for (i, word) in words.iter_mut().enumerate().filter(|(_, word)| word.is_touched()) {
+                word.free(me, || self.mixed.of(page as usize, i));
             }
         }
     }
@@ -290,11 +266,6 @@ fn owner(thread: u32) -> u16 {
 
 fn index_in_page(at: u64) -> usize {
     (at / 8) as usize % PAGE_WORDS
-}
-
-/// The bits of bytes `from..to`.
-fn mask(from: u8, to: u8) -> u8 {
-    (((1u16 << to) - 1) & !((1u16 << from) - 1)) as u8
 }
 
 /// The words that `len` bytes at `addr` touch: address of the word, first byte, end.

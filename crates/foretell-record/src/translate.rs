@@ -233,12 +233,21 @@ impl<'a> Translation<'a> {
 
     #[inline]
     fn thread(&mut self, index: u32) -> ThreadId {
+        match self.threads.get(index as usize) {
+            Some(&Some(id)) => id,
+            _ => self.new_thread(index),
+        }
+    }
+
+    #[cold]
+    fn new_thread(&mut self, index: u32) -> ThreadId {
         let i = index as usize;
         if self.threads.len() <= i {
             self.threads.resize(i + 1, None);
         }
-        let builder = &mut self.builder;
-        *self.threads[i].get_or_insert_with(|| builder.thread(&format!("T{index}")))
+        let id = self.builder.thread(&format!("T{index}"));
+        self.threads[i] = Some(id);
+        id
     }
 
     /// Whether there is room for more events.
@@ -718,9 +727,15 @@ impl Part {
         let bytes = bytes.get(self.at..self.at + self.len)?;
         let mut value = [0u8; 8];
         value[..self.len].copy_from_slice(bytes);
-        let unused = 64 - 8 * self.len as u32;
-        Some(i64::from_le_bytes(value) << unused >> unused)
+        Some(signed(u64::from_le_bytes(value), self.len))
     }
+}
+
+/// The lowest `len` bytes, at most eight, as a signed number.
+#[inline]
+fn signed(bytes: u64, len: usize) -> i64 {
+    let unused = 64 - 8 * len as u32;
+    (bytes as i64) << unused >> unused
 }
 
 fn wide(halves: [u64; 2]) -> [u8; 16] {

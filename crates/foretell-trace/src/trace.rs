@@ -442,6 +442,7 @@ impl TraceBuilder {
     }
 
     /// The value table, to intern values in.
+    #[inline]
     pub fn values(&mut self) -> &mut Values {
         &mut self.trace.tables.values
     }
@@ -577,6 +578,7 @@ impl TraceBuilder {
     }
 
     /// What has been built so far.
+    #[inline]
     pub fn trace(&self) -> &Trace {
         &self.trace
     }

@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use rustc_hash::FxHashMap;
-
 use crate::ValueId;
 
 /// A value that a program read or wrote.
@@ -42,7 +40,9 @@ impl fmt::Display for Value {
 #[derive(Clone, Default, Debug)]
 pub struct Values {
     table: Vec<Value>,
-    index: FxHashMap<Value, u32>,
+    /// Where each value is in the table, plus one: open addressing, a power of two of places, at most half full. Small, since
+    /// looking a value up mostly means waiting for its place.
+    places: Vec<u32>,
 }
 
 /// Identifiers below this are small integers, offset by [`SMALL_ZERO`]; the rest index the table.
@@ -66,7 +66,11 @@ impl Values {
 
     /// The identifier of `value`, if it is small or was interned before.
     pub fn find(&self, value: Value) -> Option<ValueId> {
-        Self::small(value).or_else(|| self.index.get(&value).map(|&i| ValueId(TABLE_START + i)))
+        let large = || {
+            let place = self.place_of(value)?;
+            self.places[place].checked_sub(1).map(|i| ValueId(TABLE_START + i))
+        };
+        Self::small(value).or_else(large)
     }
 
     /// The value behind an identifier of this table; `None` for an identifier of another one.
@@ -98,15 +102,54 @@ impl Values {
     }
 
     fn intern_large(&mut self, value: Value) -> ValueId {
-        let next = self.table.len();
-        let index = *self.index.entry(value).or_insert_with(|| {
+        if self.table.len() * 2 >= self.places.len() {
+            self.grow();
+        }
+        // After it has grown there is a free place.
+        let Some(place) = self.place_of(value) else { return ValueId(TABLE_START) };
+        if self.places[place] == 0 {
             // One identifier is kept free: an event column uses it for "no value".
+            let next = self.table.len();
             assert!(next < (TABLE_START - 1) as usize, "more than 2^31 distinct values");
             self.table.push(value);
-            next as u32
-        });
-        ValueId(TABLE_START + index)
+            self.places[place] = next as u32 + 1;
+        }
+        ValueId(TABLE_START + self.places[place] - 1)
     }
+
+    /// The place of a value, or the free one where it would be; none if there are no places at all.
+    #[inline]
+    fn place_of(&self, value: Value) -> Option<usize> {
+        let last = self.places.len().checked_sub(1)?;
+        let mut place = hash(value) as usize & last;
+        while let Some(i) = self.places[place].checked_sub(1)
+            && self.table[i as usize] != value
+        {
+            place = (place + 1) & last;
+        }
+        Some(place)
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        self.places = vec![0; (self.places.len() * 2).max(64)];
+        for (i, &value) in (1..).zip(&self.table) {
+            if let Some(place) = self.place_of(value) {
+                self.places[place] = i;
+            }
+        }
+    }
+}
+
+/// Well mixed in the low bits.
+#[inline]
+fn hash(value: Value) -> u64 {
+    let (bits, width) = match value {
+        Value::Int(i) => (i as u64, 0),
+        Value::Bits { width, bits } => (bits, width),
+    };
+    let mixed = bits.rotate_left(u32::from(width)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    mixed ^ mixed >> 32
 }
 
 #[cfg(test)]
@@ -136,6 +179,23 @@ mod tests {
             assert!(ids.iter().enumerate().all(|(j, &id)| (id == ids[i]) == (i == j)));
         }
         assert_eq!(values.find(Value::Int(1 << 40)), None);
+    }
+
+    #[test]
+    fn many_values_are_told_apart() {
+        let mut values = Values::new();
+        let value = |i: i64| match i % 3 {
+            0 => Value::Int(i << 33),
+            1 => Value::Int(-i << 40),
+            _ => Value::Bits { width: 32 + (i % 7) as u8, bits: (i / 7) as u64 },
+        };
+        let ids: Vec<_> = (1..5000).map(|i| values.intern(value(i))).collect();
+        for (i, id) in (1..).zip(ids) {
+            let value = value(i);
+            assert_eq!((values.intern(value), values.get(id)), (id, Some(value)));
+            assert_eq!(values.find(value), Some(id));
+        }
+        assert_eq!(values.find(Value::Int(i64::MAX)), None);
     }
 
     #[test]

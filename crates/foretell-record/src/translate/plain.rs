@@ -5,7 +5,7 @@ use foretell_trace::{EventKind, SiteId, ValueId};
 
 use super::known::{Known, Spot};
 use super::variables::Action;
-use super::{At, Part, Translation};
+use super::{At, Translation, signed};
 use crate::calls::{CallId, Calls};
 use crate::seen::Plain;
 
@@ -72,9 +72,9 @@ impl Translation<'_> {
         let (site, what) = self.code(slot, stack, calls);
         let writes = slot.writes();
         let action = if writes { Action::Write } else { Action::Read };
-        let value = Part { at: 0, len: slot.size() }.of(&value.to_le_bytes());
-        let var = self.variable(variable, action, value, value);
-        let value = value.map(|v| self.value_in(variable, v));
+        let value = signed(value, slot.size());
+        let var = self.variable(variable, action, Some(value), Some(value));
+        let value = Some(self.value_in(variable, value));
         let kind = if writes {
             EventKind::Write { var, atomic: false, value, expr: None }
         } else {

@@ -114,10 +114,15 @@ impl<'t> State<'t> {
 
     /// Makes room for what was named since, but for variables.
     pub(super) fn grow(&mut self, names: &Trace) {
+        fn more<T: Clone + Default>(of: &mut Vec<T>, count: usize) {
+            if of.len() < count {
+                of.resize(count, T::default());
+            }
+        }
         let State { threads, locks, conditions, semaphores, barriers, .. } = self;
-        threads.resize(names.thread_count(), Thread::default());
-        locks.resize(names.lock_count(), Lock::default());
-        conditions.resize(names.condition_count(), Condition::default());
+        more(threads, names.thread_count());
+        more(locks, names.lock_count());
+        more(conditions, names.condition_count());
         for i in semaphores.len()..names.semaphore_count() {
             semaphores.push(names.initial_count(SemId::from_index(i)));
         }

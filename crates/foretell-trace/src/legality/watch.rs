@@ -51,7 +51,9 @@ impl Watch {
 
     fn step(&mut self, names: &Trace, event: &Event) {
         self.state.grow(names);
-        self.threads.resize(names.thread_count(), Thread::default());
+        if self.threads.len() < names.thread_count() {
+            self.threads.resize(names.thread_count(), Thread::default());
+        }
         let t = event.thread;
         self.legal = !self.threads[t.index()].joined && self.is_enabled(event);
         let joined = self.threads[t.index()].joined;
