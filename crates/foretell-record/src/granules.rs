@@ -140,12 +140,18 @@ impl Granules {
     #[inline]
     pub(crate) fn page(&mut self, region: RegionId, at: u64) -> Option<usize> {
         let addr = at & !(PAGE - 1);
-        let found = &mut self.cache[(addr / PAGE) as usize % CACHED];
-        if (found.addr, found.region) != (addr, region) {
-            let &page = self.index.get(&(region, addr))?;
-            *found = Found { addr, region, page };
+        let found = &self.cache[(addr / PAGE) as usize % CACHED];
+        if (found.addr, found.region) == (addr, region) {
+            return Some(found.page as usize);
         }
-        Some(found.page as usize)
+        self.find(region, addr)
+    }
+
+    #[inline(never)]
+    fn find(&mut self, region: RegionId, addr: u64) -> Option<usize> {
+        let &page = self.index.get(&(region, addr))?;
+        self.cache[(addr / PAGE) as usize % CACHED] = Found { addr, region, page };
+        Some(page as usize)
     }
 
     fn add(&mut self, region: RegionId, at: u64) -> usize {

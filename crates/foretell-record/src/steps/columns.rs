@@ -86,7 +86,9 @@ impl EventSteps {
     /// The same of a step whose kind and place have this number.
     #[inline]
     pub(crate) fn push_known(&mut self, thread: u32, ordinal: u64, what: u32) {
-        self.steps.take();
+        if self.steps.get().is_some() {
+            self.steps.take();
+        }
         self.columns.push(thread, ordinal, what);
     }
 
@@ -249,7 +251,15 @@ fn end_run(threads: &mut Vec<u8>, run: Run) {
 }
 
 #[inline]
-fn put(out: &mut Vec<u8>, mut v: u64) {
+fn put(out: &mut Vec<u8>, v: u64) {
+    if v < 0x80 {
+        out.push(v as u8);
+    } else {
+        put_long(out, v);
+    }
+}
+
+fn put_long(out: &mut Vec<u8>, mut v: u64) {
     while v >= 0x80 {
         out.push(v as u8 | 0x80);
         v >>= 7;

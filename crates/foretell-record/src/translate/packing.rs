@@ -6,7 +6,7 @@
 
 use foretell_trace::binary::PackedEvents;
 use foretell_trace::legality::Watch;
-use foretell_trace::{EventId, EventKind, SiteId, ThreadId, Trace};
+use foretell_trace::{EventId, EventKind, SiteId, ThreadId, Trace, ValueId, VarId};
 
 use super::Translation;
 
@@ -45,6 +45,31 @@ impl Translation<'_> {
             Some(packing) => packing.push(self.builder.trace(), thread, kind, site),
             None => {
                 self.builder.push(thread, kind, site);
+            }
+        }
+    }
+
+    /// Adds a plain access.
+    #[inline]
+    pub(super) fn add_plain(
+        &mut self,
+        thread: ThreadId,
+        (var, writes): (VarId, bool),
+        value: ValueId,
+        site: SiteId,
+    ) {
+        match &mut self.packing {
+            Some(packing) if packing.watch.lets_run(thread) => {
+                packing.events.push_plain(self.builder.trace(), thread, (var, writes), value, site);
+            }
+            _ => {
+                let (value, atomic) = (Some(value), false);
+                let kind = if writes {
+                    EventKind::Write { var, atomic, value, expr: None }
+                } else {
+                    EventKind::Read { var, atomic, value, register: None }
+                };
+                self.add(thread, kind, Some(site));
             }
         }
     }

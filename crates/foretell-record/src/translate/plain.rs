@@ -1,7 +1,7 @@
 //! Plain accesses to known variables: nearly every event is one, so they have a way of their own that looks nothing up twice.
 
 use foretell_rt_format::{Kind, Slot};
-use foretell_trace::{EventKind, SiteId, ValueId};
+use foretell_trace::{SiteId, ValueId};
 
 use super::known::{Known, Spot};
 use super::variables::Action;
@@ -70,23 +70,24 @@ impl Translation<'_> {
             return true;
         };
         let (site, what) = self.code(slot, stack, calls);
-        let writes = slot.writes();
-        let action = if writes { Action::Write } else { Action::Read };
-        let value = signed(value, slot.size());
-        let var = self.variable(variable, action, Some(value), Some(value));
-        let value = Some(self.value_in(variable, value));
-        let kind = if writes {
-            EventKind::Write { var, atomic: false, value, expr: None }
-        } else {
-            EventKind::Read { var, atomic: false, value, register: None }
+        let (writes, value) = (slot.writes(), signed(value, slot.size()));
+        let Some(found) = self.variables.get_mut(variable as usize) else { return false };
+        let (var, attempted, known) = (found.id, found.attempts.is_some(), found.value);
+        if !found.plain(writes, value) {
+            self.builder.set_opaque(var);
+        }
+        let value = match known {
+            Some((known, id)) if known == value => id,
+            _ => self.new_value(variable, value),
         };
         let id = self.thread(thread);
-        self.add(id, kind, Some(site));
+        self.add_plain(id, (var, writes), value, site);
         self.out.steps.events.push_known(thread, ordinal, what);
         self.observes(thread, !writes);
-        if self.variables.get(variable as usize).is_some_and(|v| v.attempts.is_some()) {
+        if attempted {
             let kind = Some(if writes { Kind::Write } else { Kind::Read });
             let at = At { thread, ordinal, pc: Some(slot.pc()), kind, stack, calls };
+            let action = if writes { Action::Write } else { Action::Read };
             self.pass_attempts(&at, variable, action);
         }
         true
@@ -112,18 +113,13 @@ impl Translation<'_> {
         (site, what)
     }
 
-    /// A value that a variable has.
+    /// A value that a variable did not have before.
     #[inline]
-    fn value_in(&mut self, variable: u32, value: i64) -> ValueId {
-        match self.variables.get(variable as usize).and_then(|v| v.value) {
-            Some((known, id)) if known == value => id,
-            _ => {
-                let id = self.value(value);
-                if let Some(variable) = self.variables.get_mut(variable as usize) {
-                    variable.value = Some((value, id));
-                }
-                id
-            }
+    fn new_value(&mut self, variable: u32, value: i64) -> ValueId {
+        let id = self.value(value);
+        if let Some(variable) = self.variables.get_mut(variable as usize) {
+            variable.value = Some((value, id));
         }
+        id
     }
 }

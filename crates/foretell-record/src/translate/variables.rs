@@ -26,6 +26,34 @@ pub(super) struct Variable {
     pub(super) attempts: Option<LockId>,
 }
 
+impl Variable {
+    /// Somebody saw this value. False if it makes the variable opaque: nobody wrote it.
+    #[inline]
+    fn explains(&mut self, seen: i64) -> bool {
+        let explained = match self.content {
+            Content::Initial(first) => {
+                self.content = Content::Initial(Some(first.unwrap_or(seen)));
+                first.is_none_or(|first| first == seen)
+            }
+            Content::Known(value) => value == seen,
+            Content::Unknown => true,
+        };
+        let opaque_before = self.opaque;
+        self.opaque |= !explained;
+        explained || opaque_before
+    }
+
+    /// A plain access. False if it makes the variable opaque.
+    #[inline]
+    pub(super) fn plain(&mut self, writes: bool, value: i64) -> bool {
+        if writes {
+            self.content = Content::Known(value);
+            return true;
+        }
+        self.explains(value)
+    }
+}
+
 /// What an access does to a variable.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Action {
@@ -75,19 +103,10 @@ impl Translation<'_> {
         new: Option<i64>,
     ) -> VarId {
         let Some(variable) = self.variables.get_mut(variable as usize) else { return VarId(0) };
-        if let Some(seen) = old.filter(|_| action.reads()) {
-            let explained = match variable.content {
-                Content::Initial(first) => {
-                    variable.content = Content::Initial(Some(first.unwrap_or(seen)));
-                    first.is_none_or(|first| first == seen)
-                }
-                Content::Known(value) => value == seen,
-                Content::Unknown => true,
-            };
-            if !explained && !variable.opaque {
-                variable.opaque = true;
-                self.builder.set_opaque(variable.id);
-            }
+        if let Some(seen) = old.filter(|_| action.reads())
+            && !variable.explains(seen)
+        {
+            self.builder.set_opaque(variable.id);
         }
         if action.writes() {
             variable.content = new.map_or(Content::Unknown, Content::Known);

@@ -134,12 +134,20 @@ impl Batch {
         self.extend_run(state, thread);
         let flags = if value == NONE { 0 } else { flag::VALUE };
         let (template, template_code) = self.put_template(state, thread, Shape { op, flags, site });
-        let slot = slot_of(template, thread);
-        let object_code = self.put_object(state, thread, slot, VARIABLES, variable);
-        let value_code = match value {
-            NONE => 0,
-            value => self.put_value(state, thread, slot, variable, value),
-        };
+        let me = &mut state.threads[thread as usize];
+        let slot = &mut state.slots[slot_of(template, thread)];
+        let fresh = &mut state.fresh[VARIABLES];
+        let object_code =
+            put_object(&mut self.operands, slot, &mut me.objects[VARIABLES], fresh, variable);
+        let mut value_code = 0;
+        if value != NONE {
+            let values = Values {
+                current: &mut state.current[variable as usize],
+                in_thread: &mut me.value,
+                fresh: &mut state.fresh_value,
+            };
+            value_code = put_value(&mut self.operands, slot, values, value);
+        }
         self.heads.push(template_code | object_code << 2 | value_code << 5);
         self.events += 1;
     }
@@ -150,7 +158,11 @@ impl Batch {
         let (template, template_code) = self.put_template(state, thread, shape);
         let slot = slot_of(template, thread);
         let object_code = match (shape.object_table(), parts.object) {
-            (Some(table), Some(object)) => self.put_object(state, thread, slot, table, object),
+            (Some(table), Some(object)) => {
+                let before = &mut state.threads[thread as usize].objects[table];
+                let (slot, fresh) = (&mut state.slots[slot], &mut state.fresh[table]);
+                put_object(&mut self.operands, slot, before, fresh, object)
+            }
             _ => 0,
         };
         let value_code = self.put_values(state, thread, slot, shape, parts);
@@ -227,37 +239,6 @@ impl Batch {
         (new, template_code::NEW)
     }
 
-    #[inline]
-    fn put_object(
-        &mut self,
-        state: &mut State,
-        thread: u32,
-        slot: usize,
-        table: usize,
-        object: u32,
-    ) -> u8 {
-        let before = state.threads[thread as usize].objects[table];
-        let Slot { object: last, stride, relative, .. } = state.slots[slot];
-        let code = if object == last {
-            object_code::SAME
-        } else if object == last.wrapping_add(stride) {
-            object_code::STRIDE
-        } else if object == before.wrapping_add(relative) {
-            object_code::RELATIVE
-        } else if object == state.fresh[table] {
-            object_code::FRESH
-        } else {
-            let distances = [object.wrapping_sub(last), object.wrapping_sub(before)];
-            let shorter = shortest(&distances);
-            put_delta(&mut self.operands, distances[shorter]);
-            [object_code::FROM_SLOT, object_code::FROM_THREAD][shorter]
-        };
-        state.slots[slot].saw_object(object, before);
-        state.threads[thread as usize].objects[table] = object;
-        state.fresh[table] = state.fresh[table].max(object.wrapping_add(1));
-        code
-    }
-
     /// The old and the new value of an access.
     fn put_values(
         &mut self,
@@ -276,41 +257,12 @@ impl Batch {
             state.saw_value(variable as usize, old);
         }
         let Some(value) = parts.value else { return 0 };
-        self.put_value(state, thread, slot, variable, value)
-    }
-
-    #[inline]
-    fn put_value(
-        &mut self,
-        state: &mut State,
-        thread: u32,
-        slot: usize,
-        variable: u32,
-        value: u32,
-    ) -> u8 {
-        let current = state.current[variable as usize];
-        let Slot { value: last, step, .. } = state.slots[slot];
-        let in_thread = state.threads[thread as usize].value;
-        let code = if value == current {
-            value_code::CURRENT
-        } else if value == current.wrapping_add(step) {
-            value_code::STEP
-        } else if value == last {
-            value_code::SAME
-        } else if value == in_thread {
-            value_code::THREAD
-        } else if value == state.fresh_value {
-            value_code::FRESH
-        } else {
-            let distances = [current, last, in_thread].map(|guess| value.wrapping_sub(guess));
-            let shorter = shortest(&distances);
-            put_delta(&mut self.operands, distances[shorter]);
-            [value_code::FROM_CURRENT, value_code::FROM_SLOT, value_code::FROM_THREAD][shorter]
+        let values = Values {
+            current: &mut state.current[variable as usize],
+            in_thread: &mut state.threads[thread as usize].value,
+            fresh: &mut state.fresh_value,
         };
-        state.slots[slot].saw_value(value, current);
-        state.threads[thread as usize].value = value;
-        state.saw_value(variable as usize, value);
-        code
+        put_value(&mut self.operands, &mut state.slots[slot], values, value)
     }
 
     /// The payload of the chunk, which starts at event `first`; the batch is empty after it.
@@ -326,6 +278,71 @@ impl Batch {
         self.events = 0;
         payload
     }
+}
+
+/// Gives the object of an event; `before` is the thread's object before it, `fresh` one more than the largest so far.
+#[inline]
+fn put_object(
+    operands: &mut Vec<u8>,
+    slot: &mut Slot,
+    before: &mut u32,
+    fresh: &mut u32,
+    object: u32,
+) -> u8 {
+    let Slot { object: last, stride, relative, .. } = *slot;
+    let code = if object == last {
+        object_code::SAME
+    } else if object == last.wrapping_add(stride) {
+        object_code::STRIDE
+    } else if object == before.wrapping_add(relative) {
+        object_code::RELATIVE
+    } else if object == *fresh {
+        object_code::FRESH
+    } else {
+        let distances = [object.wrapping_sub(last), object.wrapping_sub(*before)];
+        let shorter = shortest(&distances);
+        put_delta(operands, distances[shorter]);
+        [object_code::FROM_SLOT, object_code::FROM_THREAD][shorter]
+    };
+    slot.saw_object(object, *before);
+    *before = object;
+    *fresh = (*fresh).max(object.wrapping_add(1));
+    code
+}
+
+/// What a value is guessed from.
+struct Values<'a> {
+    current: &'a mut u32,
+    in_thread: &'a mut u32,
+    fresh: &'a mut u32,
+}
+
+/// Gives the value of an access.
+#[inline]
+fn put_value(operands: &mut Vec<u8>, slot: &mut Slot, values: Values<'_>, value: u32) -> u8 {
+    let Values { current, in_thread, fresh } = values;
+    let Slot { value: last, step, .. } = *slot;
+    let code = if value == *current {
+        value_code::CURRENT
+    } else if value == current.wrapping_add(step) {
+        value_code::STEP
+    } else if value == last {
+        value_code::SAME
+    } else if value == *in_thread {
+        value_code::THREAD
+    } else if value == *fresh {
+        value_code::FRESH
+    } else {
+        let distances = [*current, last, *in_thread].map(|guess| value.wrapping_sub(guess));
+        let shorter = shortest(&distances);
+        put_delta(operands, distances[shorter]);
+        [value_code::FROM_CURRENT, value_code::FROM_SLOT, value_code::FROM_THREAD][shorter]
+    };
+    slot.saw_value(value, *current);
+    *current = value;
+    *in_thread = value;
+    *fresh = (*fresh).max(value.wrapping_add(1));
+    code
 }
 
 fn shape_of(state: &State, op: Op, parts: &Parts, site: u32) -> Shape {

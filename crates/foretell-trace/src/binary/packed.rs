@@ -14,7 +14,7 @@ use super::reader::read;
 use super::tables::{Declarations, Written};
 use super::writer::{is_defined, write_end};
 use crate::trace::NONE;
-use crate::{EventKind, SiteId, ThreadId, Trace, TraceBuilder, pages};
+use crate::{EventKind, Op, SiteId, ThreadId, Trace, TraceBuilder, ValueId, VarId, pages};
 
 /// Events that are packed as they come. Their names are the caller's.
 pub struct PackedEvents {
@@ -61,6 +61,24 @@ impl PackedEvents {
             }
             _ => self.push_other(names, thread, kind, site),
         }
+    }
+
+    /// Adds a read or a write, without the way over an [`EventKind`].
+    ///
+    /// # Panics
+    /// As [`PackedEvents::push`].
+    #[inline]
+    pub fn push_plain(
+        &mut self,
+        names: &Trace,
+        thread: ThreadId,
+        (var, writes): (VarId, bool),
+        value: ValueId,
+        site: SiteId,
+    ) {
+        let op = if writes { Op::Write } else { Op::Read };
+        let (thread, variable) = (thread.0, var.0);
+        self.push_access(names, &Access { thread, op, variable, value: value.0, site: site.0 });
     }
 
     fn push_access(&mut self, names: &Trace, access: &Access) {
@@ -200,7 +218,12 @@ mod tests {
                 kinds.push((thread, kind, site));
             }
             whole.push(kinds[0].0, kinds[0].1, kinds[0].2);
-            events.push(names.trace(), kinds[1].0, kinds[1].1, kinds[1].2);
+            match kinds[1] {
+                (thread, EventKind::Write { var, value: Some(value), .. }, Some(site)) => {
+                    events.push_plain(names.trace(), thread, (var, true), value, site);
+                }
+                (thread, kind, site) => events.push(names.trace(), thread, kind, site),
+            }
         }
         for b in [&mut whole, &mut names] {
             let var = b.variable("x0");

@@ -40,11 +40,16 @@ impl Watch {
         self.legal
     }
 
+    /// Whether whatever a thread accesses next changes nothing here: there is no need to show it.
+    #[inline]
+    pub fn lets_run(&self, thread: ThreadId) -> bool {
+        self.threads.get(thread.index()).is_some_and(|t| t.runs)
+    }
+
     /// Takes the next event. Everything it names must be in `names`.
     #[inline]
     pub fn push(&mut self, names: &Trace, id: EventId, thread: ThreadId, kind: EventKind) {
-        let runs = self.threads.get(thread.index()).is_some_and(|t| t.runs);
-        if !(runs && kind.op().is_access()) && self.legal {
+        if !(self.lets_run(thread) && kind.op().is_access()) && self.legal {
             self.step(names, &Event { id, thread, kind, site: None });
         }
     }
