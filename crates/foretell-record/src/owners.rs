@@ -12,7 +12,8 @@
 //!
 //! If create and join order the two accesses in every run (`lineage`), the word is not shared but *handed over*: it is the second
 //! thread's from then on. Several threads may read what one has written before all of them. No access to such a word can be in a race, read
-//! anything else than it did, or be between two accesses of one block.
+//! anything else than it did, or be between two accesses of one block. As long as there are few, these accesses are not let go
+//! either ([`Owners::stop_showing`]).
 
 use foretell_rt_format::Brief;
 use rustc_hash::FxHashMap;
@@ -117,6 +118,11 @@ pub(crate) struct Owners {
     /// The words of all pages, one page after the other.
     words: Vec<u16>,
     pasts: Vec<Past>,
+    /// What the gate sees of them: as `words`, but those that were handed over and are shown seem shared.
+    seen: Vec<u16>,
+    /// Whether accesses to words that are handed over are shown, and how many were.
+    showing: bool,
+    shown: u64,
     pages: Vec<Page>,
     index: FxHashMap<u64, u32>,
     /// Pages that are noted for this group of chunks, and pages whether they are or not.
@@ -133,6 +139,9 @@ impl Default for Owners {
         Owners {
             words: Vec::new(),
             pasts: Vec::new(),
+            seen: Vec::new(),
+            showing: true,
+            shown: 0,
             pages: Vec::new(),
             index: FxHashMap::default(),
             noted: Box::new([Found::NONE; CACHED]),
@@ -150,7 +159,18 @@ impl Owners {
         self.noted.fill(Found::NONE);
     }
 
-    /// The groups that turned out to hold accesses to shared words, since the last call.
+    /// Accesses so far to words that are handed over, by which they are noted.
+    pub(crate) fn shown(&self) -> u64 {
+        self.shown
+    }
+
+    /// From now on accesses to words that are handed over are let go.
+    pub(crate) fn stop_showing(&mut self) {
+        self.showing = false;
+        self.seen.copy_from_slice(&self.words);
+    }
+
+    /// The groups that turned out to hold accesses to words that matter, since the last call.
     pub(crate) fn wanted(&mut self) -> std::vec::Drain<'_, u32> {
         self.wanted.drain(..)
     }
@@ -159,7 +179,7 @@ impl Owners {
     pub(crate) fn gate<'a>(&'a self, owner: Owner, lineage: &'a Lineage) -> Gate<'a> {
         Gate {
             noted: &self.noted,
-            words: &self.words,
+            seen: &self.seen,
             pasts: &self.pasts,
             known: lineage.known(owner.thread),
             owner: owner.state(true),
@@ -175,13 +195,13 @@ impl Owners {
         found.tag == tag && word == Some(&SHARED) && (addr % 8) as usize + size <= 8
     }
 
-    /// `owner` accesses any number of bytes. Whether a word of them is shared.
+    /// An access to any number of bytes. Whether it has to be noted: a word of them is shared, or handed over and shown.
     #[inline(never)]
     pub(crate) fn touch(&mut self, by: &By<'_>, addr: u64, len: u64, write: bool) -> bool {
         self.each_word(addr, len, |state, past| by.touches(state, past, write))
     }
 
-    /// `owner` frees memory. Whether a word of it is shared.
+    /// Memory is freed. Whether that has to be noted.
     pub(crate) fn free(&mut self, by: &By<'_>, addr: u64, len: u64) -> bool {
         self.each_word(addr, len, |state, past| match *state {
             FRESH => Meets::Private,
@@ -213,10 +233,11 @@ impl Owners {
         let base = self.pages[page].number * PAGE;
         let from = start.saturating_sub(base).min(PAGE) / 8;
         let to = end.saturating_sub(base).min(PAGE) / 8;
-        let words = &mut self.words[page * WORDS..(page + 1) * WORDS];
-        for state in &mut words[from as usize..to.max(from) as usize] {
+        let span = page * WORDS + from as usize..page * WORDS + to.max(from) as usize;
+        for (state, seen) in self.words[span.clone()].iter_mut().zip(&mut self.seen[span]) {
             if *state != SHARED {
                 *state = FRESH;
+                *seen = FRESH;
             }
         }
     }
@@ -228,7 +249,7 @@ impl Owners {
         mut f: impl FnMut(&mut u16, &mut Past) -> Meets,
     ) -> bool {
         let end = addr.saturating_add(len);
-        let (mut at, mut shared) = (addr & !7, false);
+        let (mut at, mut shared, mut handed) = (addr & !7, false, false);
         while at < end {
             let page = match self.find(at / PAGE) {
                 Some(page) => page,
@@ -236,18 +257,26 @@ impl Owners {
             };
             let number = page;
             let page = &mut self.pages[number];
-            let words = &mut self.words[number * WORDS..(number + 1) * WORDS];
-            let pasts = &mut self.pasts[number * WORDS..(number + 1) * WORDS];
             let stop = end.min((at / PAGE + 1).saturating_mul(PAGE));
             let (from, to) = (at % PAGE / 8, (stop - at / PAGE * PAGE).div_ceil(8));
             let (mut private, mut late) = (false, false);
-            let span = from as usize..to as usize;
-            for (state, past) in words[span.clone()].iter_mut().zip(&mut pasts[span]) {
-                match f(state, past) {
-                    Meets::Private => private = true,
-                    Meets::Late => late = true,
+            for word in number * WORDS + from as usize..number * WORDS + to as usize {
+                let (state, seen) = (&mut self.words[word], &mut self.seen[word]);
+                let was_shown = state != seen;
+                match f(state, &mut self.pasts[word]) {
                     Meets::Shared => shared = true,
+                    Meets::Late => late = true,
+                    Meets::HandedOver if self.showing && !was_shown => {
+                        (late, handed) = (true, true)
+                    }
+                    _ if was_shown => handed = true,
+                    _ => {
+                        private = true;
+                        *seen = *state;
+                        continue;
+                    }
                 }
+                *seen = SHARED;
             }
             if (private || late) && page.group != self.group {
                 page.group = self.group;
@@ -266,7 +295,8 @@ impl Owners {
             }
             at = stop;
         }
-        shared
+        self.shown += u64::from(handed);
+        shared || handed
     }
 
     fn find(&self, number: u64) -> Option<usize> {
@@ -282,14 +312,15 @@ impl Owners {
         let page = self.pages.len();
         self.words.resize((page + 1) * WORDS, FRESH);
         self.pasts.resize((page + 1) * WORDS, Past::default());
+        self.seen.resize((page + 1) * WORDS, FRESH);
         self.pages.push(Page { group: 0, groups: Vec::new(), number });
         self.index.insert(number, page as u32);
         page
     }
 
-    /// What is shared or handed over in the end, and the groups with accesses to what is handed over.
-    pub(crate) fn finish(self) -> (SharedWords, Vec<u32>) {
-        let (mut shared, mut groups) = (Vec::new(), Vec::new());
+    /// What is shared or was handed over in the end.
+    pub(crate) fn finish(self) -> SharedWords {
+        let mut shared = Vec::new();
         let words = self.words.as_chunks::<WORDS>().0.iter();
         let words = words.zip(self.pasts.as_chunks::<WORDS>().0);
         for (page, (states, pasts)) in self.pages.iter().zip(words) {
@@ -301,14 +332,11 @@ impl Owners {
                     _ => Share::Not as u8,
                 };
             }
-            if shares.contains(&(Share::Handed as u8)) {
-                groups.extend_from_slice(&page.groups);
-            }
             if most(&shares) != Share::Not {
                 shared.push((page.number, shares));
             }
         }
-        (SharedWords::of(shared), groups)
+        SharedWords::of(shared)
     }
 }
 
@@ -340,7 +368,7 @@ impl By<'_> {
                     *state = own;
                     past.set_written(Phase::NONE);
                     past.hand_over();
-                    return Meets::Private;
+                    return Meets::HandedOver;
                 }
             }
             READ_AFTER => {
@@ -373,7 +401,8 @@ impl By<'_> {
             *state = SHARED;
             return Meets::Late;
         }
-        if !same && (write || written != Phase::NONE) {
+        let hands_over = !same && (write || written != Phase::NONE);
+        if hands_over {
             past.hand_over();
         }
         *state = match (write, wrote || same) {
@@ -382,7 +411,7 @@ impl By<'_> {
             (false, false) => READ_AFTER,
         };
         past.set_written(if write { Phase::NONE } else { written });
-        Meets::Private
+        if hands_over { Meets::HandedOver } else { Meets::Private }
     }
 }
 
@@ -390,7 +419,7 @@ impl By<'_> {
 #[derive(Clone, Copy)]
 pub(crate) struct Gate<'a> {
     noted: &'a [Found; CACHED],
-    words: &'a [u16],
+    seen: &'a [u16],
     pasts: &'a [Past],
     known: &'a Phases,
     owner: u16,
@@ -402,7 +431,7 @@ impl Gate<'_> {
     pub(crate) fn lets_go(&self, access: Brief) -> bool {
         let noted = self.noted[(access.low / PAGE as u32) as usize % CACHED];
         let place = noted.word(u64::from(access.low));
-        let Some(&word) = self.words.get(place) else { return false };
+        let Some(&word) = self.seen.get(place) else { return false };
         noted.tag == access.high()
             && access.aligned()
             && (word | u16::from(access.reads()) == self.owner
@@ -422,6 +451,8 @@ const _: () = assert!(PAGE * CACHED as u64 >= 1 << TAG_SHIFT);
 enum Meets {
     /// It is let go.
     Private,
+    /// The word has been handed over by it.
+    HandedOver,
     /// The word has become shared by it: what was let go is wanted.
     Late,
     /// The word is shared.
@@ -589,7 +620,7 @@ mod tests {
         // Once shared nothing is let go.
         assert!(o.access(0, 4096, 1, true) && o.access(1, 4096, 8, false));
         assert_eq!(o.wanted(), []);
-        let (shared, _) = o.owners.finish();
+        let shared = o.owners.finish();
         let any = |addr, len| shared.most(addr, len) == Share::Shared;
         assert!(any(4103, 1) && any(0, 1 << 40) && any(4090, 7));
         assert!(!any(4104, 8192) && !any(4090, 6));
@@ -633,28 +664,38 @@ mod tests {
 
     #[test]
     fn what_create_and_join_order_is_handed_over() {
-        let mut o = world(1);
-        // Written before two threads read it, and again after they were joined.
-        assert!(!o.access(0, 64, 8, true) && !o.access(0, 72, 8, true));
-        (1..3).for_each(|thread| o.create(thread));
-        assert!(!o.access(1, 64, 8, false) && !o.access(2, 64, 8, false));
-        // One thread's from its creation to its end.
-        assert!(
-            !o.access(1, 72, 8, false) && !o.access(1, 72, 8, true) && !o.access(1, 72, 8, true)
-        );
-        o.join(1);
-        assert!(!o.access(0, 72, 8, false) && !o.access(0, 64, 8, false));
-        o.join(2);
-        assert!(!o.access(0, 64, 8, true) && o.wanted().is_empty());
-        let (shared, groups) = o.owners.finish();
-        assert_eq!((shared.most(64, 8), shared.word(72, 8)), (Share::Handed, Share::Handed));
-        assert_eq!((shared.word(80, 8), groups), (Share::Not, vec![0]));
+        for showing in [true, false] {
+            let mut o = world(1);
+            if !showing {
+                o.owners.stop_showing();
+            }
+            // Written before two threads read it, and again after they were joined.
+            assert!(!o.access(0, 64, 8, true) && !o.access(0, 72, 8, true));
+            (1..3).for_each(|thread| o.create(thread));
+            o.owners.begin(1);
+            let shown = o.access(1, 64, 8, false) as u8 + o.access(2, 64, 8, false) as u8;
+            // One thread's from its creation to its end.
+            let shown = shown + o.access(1, 72, 8, false) as u8 + o.access(1, 72, 8, true) as u8;
+            o.join(1);
+            let shown = shown + o.access(0, 72, 8, false) as u8 + o.access(0, 64, 8, false) as u8;
+            o.join(2);
+            let shown = shown + o.access(0, 64, 8, true) as u8;
+            let (all, wanted) = if showing { (7, vec![0, 1, 1]) } else { (0, vec![]) };
+            assert_eq!((shown, o.owners.shown(), o.wanted()), (all, u64::from(all), wanted));
+            // Given out again it is as new.
+            o.owners.given(64, 8);
+            assert!(!o.access(0, 64, 8, true) && !o.access(0, 64, 8, true));
+            let shared = o.owners.finish();
+            assert_eq!((shared.most(64, 8), shared.word(72, 8)), (Share::Handed, Share::Handed));
+            assert_eq!(shared.word(80, 8), Share::Not);
+        }
     }
 
     #[test]
     fn what_create_and_join_do_not_order_is_shared() {
         // After the creation, by the creator; by a thread that was created before it was written.
         let mut o = world(2);
+        o.owners.stop_showing();
         assert!(!o.access(0, 64, 8, true) && o.access(1, 64, 8, false));
         o.create(2);
         assert!(!o.access(0, 72, 8, true));

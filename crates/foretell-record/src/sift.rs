@@ -9,7 +9,7 @@
 //!
 //! - A chunk with very many notes is read again as well: the notes would take more room than the records.
 //! - Of memory that threads hand over when they are created and joined (`owners`) only the first accesses come out, see
-//!   [`Sifted`]; nearly all programs have fewer.
+//!   [`Sifted`]; most programs have no more.
 //! - Memory given out or taken back is passed on only where it overlaps a shared word. Of the rest only the number counts, for
 //!   the names of heap objects.
 //! - Function entries and exits move the stack of their thread; they are noted only if functions are blocks.
@@ -17,8 +17,6 @@
 mod shown;
 
 pub(crate) use shown::Sifted;
-
-use std::cell::Cell;
 
 use foretell_rt_format::{
     AccessKind, Brief, Chunk, ChunkReader, Compact, Item, Kind, Range, Record, Slot, Slots, Visitor,
@@ -114,8 +112,6 @@ struct Noted {
     notes: Box<[Note]>,
     /// The notes are not all: the records are to be read again.
     again: bool,
-    /// There are accesses to memory that is handed over, which no note is about.
-    handed: bool,
     /// See [`Chunk::pending`].
     pending: usize,
 }
@@ -156,6 +152,9 @@ pub(crate) struct Sift {
     hold: Hold,
     accesses: u64,
     damaged: bool,
+    /// So many accesses to memory that is handed over are noted, up to the end of a chunk, and the chunk after that.
+    most_handed: u64,
+    handed_until: Option<usize>,
     /// Whether function entries and exits matter.
     functions: bool,
 }
@@ -179,6 +178,8 @@ impl Sift {
             hold,
             accesses: 0,
             damaged: false,
+            most_handed: MOST_HANDED,
+            handed_until: None,
             functions,
         }
     }
@@ -193,6 +194,10 @@ impl Sift {
             return;
         }
         let number = self.chunks.len();
+        if self.handed_until.is_none() && self.owners.shown() >= self.most_handed {
+            self.owners.stop_showing();
+            self.handed_until = Some(number);
+        }
         if number.is_multiple_of(GROUP) {
             self.owners.begin((number / GROUP) as u32);
         }
@@ -380,26 +385,20 @@ impl Sift {
     }
 
     /// The program has ended.
-    pub(crate) fn finish(mut self) -> (Sifted, Calls) {
+    pub(crate) fn finish(self) -> (Sifted, Calls) {
         let (held, damaged) = match self.hold.finish() {
             Ok(held) => (held, self.damaged),
             Err(_) => (Held::default(), true),
         };
-        let (shared, handed) = self.owners.finish();
-        for group in handed {
-            let chunks = self.chunks.iter_mut().skip(group as usize * GROUP).take(GROUP);
-            chunks.for_each(|noted| noted.handed = true);
-        }
         let sifted = Sifted {
-            shared,
+            shared: self.owners.finish(),
             places: self.places.places,
             chunks: self.chunks,
             held,
             accesses: self.accesses,
             damaged,
             functions: self.functions,
-            most_handed: MOST_HANDED,
-            handed_left_out: Cell::new(false),
+            handed_until: self.handed_until,
         };
         (sifted, self.calls)
     }

@@ -1,7 +1,5 @@
 //! What is left of a log, shown to those who make the trace.
 
-use std::cell::Cell;
-
 use foretell_rt_format::{
     Brief, Chunk, ChunkReader, Compact, Entry, Item, Kind, Record, Slots, record_at,
 };
@@ -63,22 +61,24 @@ pub(crate) struct Sifted {
     pub(super) accesses: u64,
     pub(super) damaged: bool,
     pub(super) functions: bool,
-    /// So many accesses to words that are handed over are shown.
-    pub(super) most_handed: u64,
-    /// Whether there were more; known after a pass.
-    pub(super) handed_left_out: Cell<bool>,
+    /// Accesses to words that are handed over are shown up to this chunk; all, if there is none.
+    pub(super) handed_until: Option<usize>,
 }
 
 impl Sifted {
     /// What the user should know of accesses that were left out.
     pub(crate) fn left_out(&self) -> Option<String> {
-        self.handed_left_out.get().then(|| {
-            format!(
-                "more than {} accesses are to memory that threads hand over when they are created and joined: \
-                 the later ones are left out (--keep-handed-over keeps them)",
-                self.most_handed
-            )
+        self.handed_until.map(|_| {
+            "very many accesses are to memory that threads hand over when they are created and joined: the later ones are \
+             left out (--keep-handed-over keeps them)"
+                .to_owned()
         })
+    }
+
+    /// How shared a word has to be to be shown in a chunk.
+    fn wanted(&self, chunk: usize) -> Share {
+        let shown = self.handed_until.is_none_or(|until| chunk < until);
+        if shown { Share::Handed } else { Share::Shared }
     }
 }
 
@@ -91,8 +91,8 @@ struct Shower<'s, 'a> {
     untold: Vec<u32>,
     /// The places that have some.
     untold_places: Vec<u32>,
-    /// How many more accesses to words that are handed over are shown.
-    handed_left: u64,
+    /// How shared a word has to be to matter in this chunk.
+    wanted: Share,
     /// For chunks that are read again; large, so that they are made once.
     slots: Option<Slots>,
 }
@@ -106,12 +106,13 @@ impl<'a> Source<'a> for &'a Sifted {
             sink,
             untold,
             untold_places,
-            handed_left: self.most_handed,
+            wanted: Share::Handed,
             slots: None,
         };
         for (number, noted) in self.chunks.iter().enumerate() {
             let records = self.held.get(number);
-            let goes_on = if noted.again || (noted.handed && shower.handed_left > 0) {
+            shower.wanted = self.wanted(number);
+            let goes_on = if noted.again {
                 shower.again(records, noted)
             } else {
                 noted.notes.iter().all(|note| shower.note(records, note))
@@ -120,7 +121,6 @@ impl<'a> Source<'a> for &'a Sifted {
                 return;
             }
         }
-        self.handed_left_out.set(shower.handed_left == 0);
     }
 
     fn accesses(&self) -> Option<u64> {
@@ -133,18 +133,6 @@ impl<'a> Source<'a> for &'a Sifted {
 }
 
 impl<'a> Shower<'_, 'a> {
-    /// How shared a word has to be to matter.
-    fn wanted(&self) -> Share {
-        if self.handed_left > 0 { Share::Handed } else { Share::Shared }
-    }
-
-    /// Whether an access to such a word matters.
-    fn matters(&mut self, share: Share) -> bool {
-        let matters = share >= self.wanted();
-        self.handed_left -= u64::from(matters && share == Share::Handed);
-        matters
-    }
-
     fn show(&mut self, entry: Entry<'a>, stack: CallId, last: Option<LastStep>) -> bool {
         // Code addresses mean something else after this.
         if matches!(entry.record, Record::Module { .. } | Record::ModuleGone { .. }) {
@@ -228,7 +216,7 @@ impl<'a> Shower<'_, 'a> {
     ) -> Run {
         loop {
             let stack = (!self.sifted.functions).then_some(&mut thread.stack);
-            let wanted = (&self.sifted.shared, self.wanted());
+            let wanted = (&self.sifted.shared, self.wanted);
             let (count, key) = pass_by(reader, slots, wanted, stack);
             thread.access = key.unwrap_or(thread.access);
             thread.ordinal += count;
@@ -248,7 +236,7 @@ impl<'a> Shower<'_, 'a> {
         let matters = match compact {
             Compact::Access(slot, addr, _) => {
                 thread.access = slot.key;
-                self.matters(self.sifted.shared.word(addr, slot.size()))
+                self.sifted.shared.word(addr, slot.size()) >= self.wanted
             }
             Compact::Entry(slot, call) => {
                 thread.stack.enter(slot.pc(), call);
@@ -288,11 +276,11 @@ impl<'a> Shower<'_, 'a> {
             _ => {
                 let matters = match record {
                     Record::Free { counted, addr, size, .. } => {
-                        counted && self.matters(shared.most(addr, size))
+                        counted && shared.most(addr, size) >= self.wanted
                     }
                     Record::ThreadBegin { .. } => true,
                     _ => match touched(&record) {
-                        Some((addr, len)) => self.matters(shared.most(addr, len)),
+                        Some((addr, len)) => shared.most(addr, len) >= self.wanted,
                         None => is_event(&record),
                     },
                 };

@@ -211,9 +211,9 @@ fn sifted(log: &Log<'_>, blocks: &Blocks) -> (Translated, usize) {
 fn sifted_with(log: &Log<'_>, blocks: &Blocks, most_handed: u64) -> (Translated, usize) {
     let dir = tempfile::tempdir().unwrap();
     let mut sift = Sift::new(Hold::new(1 << 30, dir.path()), !blocks.functions.is_empty(), true);
+    sift.most_handed = most_handed;
     log.chunks().into_iter().for_each(|chunk| sift.chunk(chunk));
-    let (mut sifted, calls) = sift.finish();
-    sifted.most_handed = most_handed;
+    let (sifted, calls) = sift.finish();
     let again = sifted.chunks.iter().filter(|c| c.again).count();
     (translate_from(&&sifted, &log.header, calls, blocks), again)
 }
@@ -279,6 +279,9 @@ fn handing_log(seed: u64) -> Vec<u8> {
     for _ in 0..20 + r.below(30) {
         let thread = living[r.below(living.len() as u64) as usize];
         let pc = 0x40_0000 + 16 * r.below(12);
+        if r.below(12) == 0 {
+            w.chunk();
+        }
         w.switch(thread);
         let depth = &mut depths[thread as usize];
         match r.below(16) {
@@ -357,7 +360,7 @@ fn what_is_left_out_makes_no_finding_wrong() {
         let bytes = handing_log(seed);
         let log = Log::parse(&bytes).unwrap();
         let whole = translate(&log, &Blocks::default());
-        let part = sifted_with(&log, &Blocks::default(), seed % 4).0;
+        let part = sifted_with(&log, &Blocks::default(), [0, 1, 0, 5][seed as usize % 4]).0;
         dropped += whole.trace.len() - part.trace.len();
         for model in [Model::View, Model::Value] {
             let ([w, blocks], [p, part]) = (findings(&whole, model), findings(&part, model));
@@ -367,7 +370,7 @@ fn what_is_left_out_makes_no_finding_wrong() {
             missed += blocks.len() - part.len();
         }
     }
-    assert!(dropped > 4_000 && found > 4_000 && missed * 50 < found, "{dropped} {found} {missed}");
+    assert!(dropped > 2_000 && found > 4_000 && missed * 50 < found, "{dropped} {found} {missed}");
 }
 
 /// Between two accesses of one block, in every run: create and join order them, and yet this is a finding.
