@@ -1,7 +1,8 @@
 //! Names for what the program works on: globals by their symbol, heap objects by the place that
 //! allocated them, the rest by where it is.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use foretell_trace::Names;
+use rustc_hash::FxHashMap;
 
 use crate::regions::{RegionId, RegionKind, Regions};
 use crate::symbols::Symbols;
@@ -9,7 +10,9 @@ use crate::symbols::Symbols;
 /// Gives every object a name of its own.
 #[derive(Default)]
 pub(crate) struct Namer {
-    taken: FxHashSet<String>,
+    taken: Names,
+    /// The last number of names that were asked for again, by their index.
+    numbers: FxHashMap<u32, u32>,
     heap: FxHashMap<RegionId, String>,
 }
 
@@ -28,16 +31,38 @@ impl Namer {
 
     /// `base`, or `base~2`, … if that is taken.
     pub(crate) fn unique(&mut self, base: String) -> String {
-        let mut name = base.clone();
-        let mut n = 1;
-        while !self.taken.insert(name.clone()) {
-            n += 1;
-            name = format!("{base}~{n}");
-        }
+        let mut taken = std::mem::take(&mut self.taken);
+        let (_, name) = self.free(base, |name| {
+            let before = taken.len();
+            (taken.intern(name), taken.len() > before)
+        });
+        self.taken = taken;
         name
     }
 
-    fn base(
+    /// The same for names that somebody else keeps: `take` says which one a name is, and whether it is new.
+    pub(crate) fn free(
+        &mut self,
+        base: String,
+        mut take: impl FnMut(&str) -> (u32, bool),
+    ) -> (u32, String) {
+        let (index, new) = take(&base);
+        if new {
+            return (index, base);
+        }
+        // What was taken stays taken.
+        let last = self.numbers.entry(index).or_insert(1);
+        loop {
+            *last += 1;
+            let name = format!("{base}~{last}");
+            if let (index, true) = take(&name) {
+                return (index, name);
+            }
+        }
+    }
+
+    /// What a thing would be called if it were the only one.
+    pub(crate) fn base(
         &mut self,
         regions: &Regions,
         symbols: &mut Symbols,
@@ -67,5 +92,18 @@ impl Namer {
             }
             RegionKind::Elsewhere => format!("memory+{addr:#x}"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_are_taken_get_numbers() {
+        let mut namer = Namer::default();
+        let names = ["x", "y", "x", "x~3", "x", "y", "x~3", "x"];
+        let given = names.map(|name| namer.unique(name.to_owned()));
+        assert_eq!(given, ["x", "y", "x~2", "x~3", "x~4", "y~2", "x~3~2", "x~5"]);
     }
 }

@@ -524,20 +524,17 @@ impl<'a> Translation<'a> {
         if found.is_empty() {
             self.out.private += 1;
         }
+        let mut only = None;
         for &granule in &found {
             let part = Part { at: (granule.addr - addr) as usize, len: granule.len as usize };
             let variable = self.variable_of(granule);
+            only = ((granule.addr, granule.len) == (addr, len)).then_some(variable);
             self.part(at, record, variable, part);
         }
-        if let Some(spot) = spot {
-            match found[..] {
-                [] => self.known.set(spot, None),
-                [only] if (only.addr, only.len) == (addr, len) => {
-                    let variable = self.variable_of(only);
-                    self.known.set(spot, Some(variable));
-                }
-                _ => {}
-            }
+        if let Some(spot) = spot
+            && (found.is_empty() || only.is_some())
+        {
+            self.known.set(spot, only);
         }
         self.found = found;
     }

@@ -81,8 +81,13 @@ impl Translation<'_> {
             return variable;
         }
         let Granule { region, addr, len } = granule;
-        let name = self.variable_names.name(&self.regions, &mut self.symbols, region, addr);
-        let (id, content) = (self.builder.variable(&name), Content::Initial(None));
+        let Translation { variable_names: names, regions, symbols, builder, .. } = self;
+        let base = names.base(regions, symbols, region, addr);
+        let (id, name) = names.free(base, |name| {
+            let before = builder.trace().variable_count();
+            (builder.variable(name).0, builder.trace().variable_count() > before)
+        });
+        let (id, content) = (VarId(id), Content::Initial(None));
         let variable = self.variables.len() as u32;
         let attempted = self.survey.attempted.contains(&(region, addr));
         let attempts = attempted.then(|| self.attempts_lock(&name));
