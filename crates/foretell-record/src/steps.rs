@@ -71,15 +71,23 @@ impl Steps {
         Schedule { modules: self.modules.clone(), threads: self.threads.clone(), steps }
     }
 
+    /// The steps behind the first so many events.
+    pub(crate) fn first(&self, events: usize) -> Steps {
+        let mut steps = Steps { events: EventSteps::default(), ..self.clone() };
+        self.events.iter().take(events).for_each(|step| steps.events.push(step));
+        steps.joins.retain(|&(event, _)| (event as usize) < events);
+        steps
+    }
+
     /// Writes the file.
     pub fn save(&self, path: &Path) -> Result<(), Error> {
         let (whats, columns) = self.events.columns();
         let write = || -> std::io::Result<()> {
             let file = std::fs::File::create(path)?;
-            let mut out = zstd::Encoder::new(std::io::BufWriter::new(file), 1)?.auto_finish();
+            let mut out = zstd::Encoder::new(std::io::BufWriter::new(file), 1)?;
             out.write_all(self.text(whats).as_bytes())?;
             columns.iter().try_for_each(|column| out.write_all(column))?;
-            out.flush()
+            out.finish()?.flush()
         };
         write().map_err(Error::file(path))
     }

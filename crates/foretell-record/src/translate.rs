@@ -76,6 +76,18 @@ pub struct Translated {
     pub symbolic: Option<Symbolic>,
 }
 
+impl Translated {
+    /// The trace up to an event, which is legal too, and the steps behind it.
+    pub fn first(&self, events: usize) -> (Trace, Steps) {
+        let whole = self.trace.whole();
+        let mut builder = whole.builder_with_names();
+        for event in whole.events().take(events) {
+            builder.push(event.thread, event.kind, event.site);
+        }
+        (builder.build(), self.steps.first(events))
+    }
+}
+
 /// Translates a log.
 pub fn translate(log: &Log<'_>, blocks: &Blocks) -> Translated {
     translate_from(&Whole::new(log), &log.header, Calls::default(), blocks)

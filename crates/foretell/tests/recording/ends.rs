@@ -1,6 +1,6 @@
 //! However the program ends, its status is its own, and the trace up to there is readable and says how.
 
-use crate::workshop::{Workshop, stderr, stdout};
+use crate::workshop::{FORETELL, Workshop, stderr, stdout};
 
 /// A thread writes, then the program ends in the way that its argument names.
 const ENDS: &str = "#include <pthread.h>\n#include <signal.h>\n#include <stdlib.h>\n#include <unistd.h>\nint x;\n\
@@ -69,4 +69,34 @@ fn a_stack_that_is_used_again_is_another() {
     let trace = w.trace("a.std");
     // One address, two variables.
     assert!(trace.contains("T2|w(stack of T1+") && trace.contains("T4|w(stack of T3+"), "{trace}");
+}
+
+/// Two threads count together, often enough that the trace needs more room than there is.
+const COUNTS: &str = "#include <pthread.h>\nstatic int x[64];\n\
+    static void *f(void *a) { for (int i = 0; i < 60000; i++) x[i % 61] += i; return a; }\n\
+    int main(void) { pthread_t t; pthread_create(&t, 0, f, 0); f(0); pthread_join(t, 0); return 3; }\n";
+
+#[test]
+fn as_much_of_a_trace_is_saved_as_there_is_room_for() {
+    let w = Workshop::new();
+    w.write("a.c", COUNTS);
+    w.expect(0, &["cc", "a.c", "-o", "a"]);
+    // A file system of its own, in a mount namespace of its own.
+    let script = format!(
+        "mkdir -p small && mount -t tmpfs -o size=200k none small || exit 99\n\
+         {FORETELL} record -o small/a.ft -- ./a; echo \"status $?\"\n\
+         ls -A small; cp small/a.ft small/a.ft.steps ."
+    );
+    // As root, or in a user name space.
+    let mut output = w.run("unshare", &["-m", "bash", "-c", &script]);
+    if !output.status.success() {
+        output = w.run("unshare", &["-rm", "bash", "-c", &script]);
+    }
+    let (told, warned) = (stdout(&output), stderr(&output));
+    assert_eq!(told, "status 3\na.ft\na.ft.steps\n", "{warned}");
+    let kept = "foretell: small/a.ft: no space was left: the trace there has the first ";
+    assert!(warned.contains(kept), "{warned}");
+    w.expect(0, &["convert", "a.ft", "a.std"]);
+    let trace = w.trace("a.std");
+    assert!(trace.contains("ended=exit 3") && trace.lines().count() > 50_000);
 }
