@@ -5,6 +5,7 @@
 //! the program ([`Launch`]), making a trace of the log ([`record`], [`translate`]), and replaying a
 //! witness with a look at what came of it ([`Replay`], [`Verdict`]).
 
+mod attempts;
 mod blocks;
 mod calls;
 mod driver;

@@ -37,6 +37,7 @@ use foretell_trace::{
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::attempts::Action;
 use crate::blocks::{Blocks, Depths, Scope};
 use crate::calls::{CallId, Calls};
 use crate::granules::Granule;
@@ -53,7 +54,7 @@ use crate::symbols::Symbols;
 use known::Known;
 use packing::Packing;
 use plain::Codes;
-use variables::{Action, Content, Variable};
+use variables::{Content, Variable};
 
 /// The trace of a run, and what was done to get it.
 #[derive(Debug)]
@@ -755,4 +756,4 @@ fn wide(halves: [u64; 2]) -> [u8; 16] {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -186,6 +186,51 @@ fn handles_and_references_are_the_field_and_the_method() {
     assert!(!trace.contains("opaque"), "{trace}");
 }
 
+/// How many violations there are if these attempts fail (see the program), and the trace.
+fn after_attempts(w: &Workshop, cell: &str, what_follows: &str, analysis: &str) -> (usize, String) {
+    let options = ["--quantum", "100000", "--blocks", "markers"];
+    let trace = w.trace(&options, &["java", "Attempts", cell, what_follows]);
+    assert!(trace.contains("|acq(attempts at "), "the attempt fails: {trace}");
+    let predict = ["predict", "--all", "--analyses", analysis, "run.std"];
+    let said = stdout(&w.run(FORETELL, &predict, ""));
+    let count = said.lines().filter(|l| l.starts_with(analysis) && l.contains(": ")).count();
+    (count, format!("{cell} {what_follows}\n{trace}\n{said}"))
+}
+
+#[test]
+fn nobody_goes_on_from_what_a_failed_attempt_might_have_changed() {
+    let w = Workshop::new();
+    w.compile_file("Attempts.java");
+    let exchanges = ["Int", "Ref", "Array", "Updater", "Handle", "Element"];
+    let maps = ["PutIfAbsent", "ComputeIfAbsent", "Remove", "Replace"];
+    let queues = ["Poll", "RemoveFirst", "Offer", "Add"];
+    for cell in [&exchanges[..], &maps, &queues].concat() {
+        let (count, said) = after_attempts(&w, cell, "change", "serializability");
+        assert_eq!(count, 0, "{said}");
+        assert!(said.contains("|aw(AtomicInteger@Attempts.java:"), "{said}");
+    }
+}
+
+#[test]
+fn who_does_not_look_at_what_was_attempted_goes_on() {
+    let w = Workshop::new();
+    w.compile_file("Attempts.java");
+    for cell in ["Int", "Ref", "Array", "Updater", "Handle", "Element", "PutIfAbsent"] {
+        let (count, said) = after_attempts(&w, cell, "set", "serializability");
+        assert_eq!(count, 1, "{said}");
+    }
+}
+
+#[test]
+fn an_attempt_between_two_changes_of_a_block_is_predicted() {
+    let w = Workshop::new();
+    w.compile_file("Attempts.java");
+    for cell in ["Int", "PutIfAbsent"] {
+        let (count, said) = after_attempts(&w, cell, "between", "atomicity");
+        assert_eq!(count, 1, "{said}");
+    }
+}
+
 #[test]
 fn blocks_and_classes_are_chosen() {
     let w = Workshop::new();

@@ -1,14 +1,29 @@
 //! Reading the log of the Java agent, complete or cut off.
 //!
-//! Eight bytes `FTJAVA1\n`, seed and quantum, then records: a tag and varints (LEB128, signed values zigzag). The file grows by
+//! Eight bytes `FTJAVA2\n`, seed and quantum, then records: a tag and varints (LEB128, signed values zigzag). The file grows by
 //! chunks that are zero at first: tag 0 is the end, tag 255 leads to the next chunk. Which tags there are, and what they
 //! hold, is in `Log.java`.
 
+use std::cmp::Ordering;
+
 use foretell_rt_format::{FormatError, Kind, SyncKind};
 
-const MAGIC: &[u8] = b"FTJAVA1\n";
+const MAGIC: &[u8] = b"FTJAVA2\n";
 const CHUNK: usize = 8 << 20;
 const SKIP: u8 = 255;
+/// Atomic accesses: of atomic objects, by way of handles, of elements; of each a read, a write, an update, an attempt.
+const FIRST_ATOMIC: u8 = 48;
+const LAST_ATOMIC: u8 = FIRST_ATOMIC + 11;
+
+/// What an atomic access did, with what it saw and what it wrote.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Effect {
+    Read(i64),
+    Write(i64),
+    Update(i64, i64),
+    /// It would have updated what it read, had that been something else.
+    Attempt(i64),
+}
 
 /// A record.
 #[derive(Clone, PartialEq, Debug)]
@@ -54,29 +69,26 @@ pub(crate) enum Record<'a> {
         site: u32,
         object: u32,
         index: u32,
-        old: Option<i64>,
-        new: Option<i64>,
+        effect: Effect,
     },
     /// The same for a field that a handle or an updater stands for.
     Handled {
         site: u32,
         object: u32,
         handle: u32,
-        old: Option<i64>,
-        new: Option<i64>,
+        effect: Effect,
     },
     Handle {
         number: u32,
         class: &'a str,
         field: &'a str,
     },
-    /// An operation on a collection: a down and a post of semaphores (0: none) and its version before and after.
+    /// An operation on a collection: a down and a post of semaphores (0: none), and what it did to the collection's version.
     Operation {
         site: u32,
         down: u32,
         object: u32,
-        old: i64,
-        new: i64,
+        effect: Effect,
         post: u32,
     },
     /// All counts of a latch are taken and given back.
@@ -96,8 +108,7 @@ pub(crate) enum Record<'a> {
         site: u32,
         array: u32,
         index: u32,
-        old: Option<i64>,
-        new: Option<i64>,
+        effect: Effect,
     },
     /// `other` is the lock of a wait, the count of a semaphore's operation.
     Sync {
@@ -332,11 +343,37 @@ impl<'a> Reader<'a> {
         Some(Record::Order { post, down, site: self.id()?, semaphore: self.id()? })
     }
 
-    fn atomic(&mut self, old: bool, new: bool) -> Option<Record<'a>> {
+    /// An atomic access; its tag says on what, and what it did there.
+    fn atomic(&mut self, tag: u8) -> Option<Record<'a>> {
         let (site, object, index) = (self.id()?, self.id()?, self.id()?);
-        let old = if old { Some(self.signed()?) } else { None };
-        let new = if new { Some(self.signed()?) } else { None };
-        Some(Record::Atomic { site, object, index, old, new })
+        let effect = match (tag - FIRST_ATOMIC) % 4 {
+            0 => Effect::Read(self.signed()?),
+            1 => Effect::Write(self.signed()?),
+            2 => Effect::Update(self.signed()?, self.signed()?),
+            _ => Effect::Attempt(self.signed()?),
+        };
+        Some(match (tag - FIRST_ATOMIC) / 4 {
+            0 => Record::Atomic { site, object, index, effect },
+            1 => Record::Handled { site, object, handle: index, effect },
+            _ => Record::AtomicElement { site, array: object, index, effect },
+        })
+    }
+
+    fn operation(&mut self, attempt: bool) -> Option<Record<'a>> {
+        let (site, down, object) = (self.id()?, self.id()?, self.id()?);
+        let (old, new) = (self.version()?, self.version()?);
+        let effect = match old.cmp(&new) {
+            Ordering::Less => Effect::Update(old, new),
+            Ordering::Equal if attempt => Effect::Attempt(old),
+            Ordering::Equal => Effect::Read(old),
+            // The version before was not looked at.
+            Ordering::Greater => Effect::Write(new),
+        };
+        Some(Record::Operation { site, down, object, effect, post: self.id()? })
+    }
+
+    fn version(&mut self) -> Option<i64> {
+        i64::try_from(self.varint()?).ok()
     }
 
     fn record(&mut self, tag: u8) -> Option<Record<'a>> {
@@ -387,9 +424,6 @@ impl<'a> Reader<'a> {
             29 => self.sync(SyncKind::Arrive, false)?,
             30 => self.sync(SyncKind::Leave, false)?,
             31 => Record::Barrier { object: self.id()?, parties: self.varint()? },
-            32 => self.atomic(true, false)?,
-            33 => self.atomic(false, true)?,
-            34 => self.atomic(true, true)?,
             35 => Record::Begin { method: self.id()? },
             36 => Record::EndBlock,
             37 => self.uncaught()?,
@@ -408,26 +442,8 @@ impl<'a> Reader<'a> {
             43 => Record::Latch { site: self.id()?, semaphore: self.id()?, count: self.varint()? },
             44 => Record::Permit { site: self.id()?, down: self.id()?, post: self.id()? },
             45 => Record::Handle { number: self.id()?, class: self.text()?, field: self.text()? },
-            46..=48 => match self.atomic(tag != 47, tag != 46)? {
-                Record::Atomic { site, object, index, old, new } => {
-                    Record::Handled { site, object, handle: index, old, new }
-                }
-                _ => return None,
-            },
-            49 => Record::Operation {
-                site: self.id()?,
-                down: self.id()?,
-                object: self.id()?,
-                old: i64::try_from(self.varint()?).ok()?,
-                new: i64::try_from(self.varint()?).ok()?,
-                post: self.id()?,
-            },
-            50..=52 => match self.atomic(tag != 51, tag != 50)? {
-                Record::Atomic { site, object, index, old, new } => {
-                    Record::AtomicElement { site, array: object, index, old, new }
-                }
-                _ => return None,
-            },
+            46 | 47 => self.operation(tag == 47)?,
+            FIRST_ATOMIC..=LAST_ATOMIC => self.atomic(tag)?,
             _ => return None,
         })
     }

@@ -3,9 +3,10 @@
 use foretell_rt_format::{Entry as RawEntry, Record as RawRecord};
 use rustc_hash::FxHashMap;
 
-use super::log::{Log, Record};
+use super::log::{Effect, Log, Record};
 use super::names::Objects;
 use super::tables::Tables;
+use crate::attempts::Action;
 use crate::blocks::{Blocks, ScopeFinder, Scopes};
 
 /// A variable: an object (0 for a static field), a field, an index.
@@ -68,6 +69,8 @@ pub(crate) struct Touched {
     thread: u32,
     shared: bool,
     written: bool,
+    /// Somebody attempted to change it in vain.
+    attempted: bool,
 }
 
 /// What has to be known of a whole log before its first event is written.
@@ -112,22 +115,20 @@ impl Survey {
     }
 
     fn touch(&mut self, thread: u32, access: &Access) {
-        let new = Touched { thread, shared: false, written: false };
+        let new = Touched { thread, shared: false, written: false, attempted: false };
         let touched = self.variables.entry(access.key).or_insert(new);
         touched.shared |= touched.thread != thread;
-        touched.written |= access.action != Action::Read;
+        touched.written |= access.action.writes();
+        touched.attempted |= access.action == Action::Attempt;
     }
 
     pub(crate) fn is_shared(&self, key: &Key) -> bool {
         self.variables.get(key).is_some_and(|t| t.shared && t.written)
     }
-}
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Action {
-    Read,
-    Write,
-    Update,
+    pub(crate) fn is_attempted(&self, key: &Key) -> bool {
+        self.variables.get(key).is_some_and(|t| t.attempted)
+    }
 }
 
 /// An access to a variable.
@@ -140,13 +141,14 @@ pub(crate) struct Access {
 }
 
 impl Access {
-    fn atomic(old: Option<i64>, new: Option<i64>) -> Access {
-        let action = match (old, new) {
-            (Some(_), Some(_)) => Action::Update,
-            (None, Some(_)) => Action::Write,
-            _ => Action::Read,
+    fn atomic(key: Key, effect: Effect) -> Access {
+        let (action, old, new) = match effect {
+            Effect::Read(old) => (Action::Read, Some(old), None),
+            Effect::Write(new) => (Action::Write, None, Some(new)),
+            Effect::Update(old, new) => (Action::Update, Some(old), Some(new)),
+            Effect::Attempt(old) => (Action::Attempt, Some(old), None),
         };
-        Access { key: (0, ATOMIC, 0), action, atomic: true, old, new }
+        Access { key, action, atomic: true, old, new }
     }
 
     pub(crate) fn of(record: &Record<'_>, fields: &mut Fields, tables: &Tables) -> Option<Access> {
@@ -163,22 +165,16 @@ impl Access {
                 let key = (array, ELEMENT, index);
                 Access { key, action: plain(write), atomic: false, old: value, new: value }
             }
-            Record::Atomic { object, index, old, new, .. } => {
-                Access { key: (object, ATOMIC, index), ..Access::atomic(old, new) }
+            Record::Atomic { object, index, effect, .. } => {
+                Access::atomic((object, ATOMIC, index), effect)
             }
-            Record::AtomicElement { array, index, old, new, .. } => {
-                Access { key: (array, ELEMENT, index), ..Access::atomic(old, new) }
+            Record::AtomicElement { array, index, effect, .. } => {
+                Access::atomic((array, ELEMENT, index), effect)
             }
-            Record::Handled { object, handle, old, new, .. } => {
-                let field = *fields.by_handle.get(&handle)?;
-                Access { key: (object, field, 0), ..Access::atomic(old, new) }
+            Record::Handled { object, handle, effect, .. } => {
+                Access::atomic((object, *fields.by_handle.get(&handle)?, 0), effect)
             }
-            Record::Operation { object, old, new, .. } => {
-                // A version before that is the greater one: it was not looked at.
-                let seen = (old <= new).then_some(old);
-                let new = (new != old).then_some(new);
-                Access { key: (object, ATOMIC, 0), ..Access::atomic(seen, new) }
-            }
+            Record::Operation { object, effect, .. } => Access::atomic((object, ATOMIC, 0), effect),
             _ => return None,
         })
     }

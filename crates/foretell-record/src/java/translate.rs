@@ -3,7 +3,11 @@
 //! As for native programs (`translate.rs`), in two passes: the first finds out what is shared and which lock scopes are blocks,
 //! the second writes the events. A variable is a field of an object, a static field, an element of an array, or
 //! the value of an atomic object. Fields that are volatile are accessed atomically. What a class initialiser writes is not
-//! in the log: reads find it as initial values.
+//! in the log: reads find it as initial values. What was attempted in vain is a read in a section of a lock (see `vain`).
+
+#[cfg(test)]
+mod tests;
+mod vain;
 
 use foretell_rt_format::{Step, SyncKind, ThreadOrigin};
 use foretell_trace::{
@@ -13,8 +17,9 @@ use foretell_trace::{
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::log::{Entry, Log, Record};
-use super::survey::{ATOMIC, Access, Action, ELEMENT, Key, Survey};
+use super::survey::{ATOMIC, Access, ELEMENT, Key, Survey};
 use super::tables::Tables;
+use crate::attempts::{self, Action};
 use crate::blocks::{Blocks, Depths, Scope};
 use crate::legal::legal;
 use crate::names::Namer;
@@ -54,6 +59,8 @@ struct Variable {
     id: VarId,
     content: Content,
     opaque: bool,
+    /// The lock of the attempts at it, if there are any.
+    attempts: Option<LockId>,
 }
 
 /// A node of the tree of calls.
@@ -202,16 +209,12 @@ impl<'a> Translation<'a> {
                 self.semaphore_event(entry, down, true);
                 self.semaphore_event(entry, post, false);
             }
-            Record::Operation { down, post, .. } => {
-                self.semaphore_event(entry, down, true);
-                self.access(entry);
-                self.semaphore_event(entry, post, false);
-            }
+            Record::Operation { down, post, .. } => self.operation(entry, down, post),
             Record::Access { .. }
             | Record::Element { .. }
             | Record::Atomic { .. }
             | Record::AtomicElement { .. }
-            | Record::Handled { .. } => self.access(entry),
+            | Record::Handled { .. } => self.operation(entry, 0, 0),
             _ => {}
         }
     }
@@ -410,23 +413,27 @@ impl<'a> Translation<'a> {
         })
     }
 
-    fn access(&mut self, entry: &Entry<'_>) {
+    /// The access that a record is, if others access the same.
+    fn access(&mut self, entry: &Entry<'_>) -> Option<Access> {
         self.accesses += 1;
         let access = Access::of(&entry.record, &mut self.survey.fields, self.tables);
-        let Some(access) = access.filter(|a| self.survey.is_shared(&a.key)) else {
-            self.private += 1;
-            return;
-        };
-        let var = self.variable(&access);
+        let access = access.filter(|a| self.survey.is_shared(&a.key));
+        self.private += u64::from(access.is_none());
+        access
+    }
+
+    fn access_event(&mut self, access: &Access) -> EventKind {
+        let var = self.variable(access);
         let old = access.old.map(|v| self.value(v));
         let new = access.new.map(|v| self.value(v));
         let atomic = access.atomic;
-        let kind = match access.action {
-            Action::Read => EventKind::Read { var, atomic, value: old, register: None },
+        match access.action {
+            Action::Read | Action::Attempt => {
+                EventKind::Read { var, atomic, value: old, register: None }
+            }
             Action::Write => EventKind::Write { var, atomic, value: new, expr: None },
             Action::Update => EventKind::Update { var, old, new, register: None, expr: None },
-        };
-        self.push(entry, kind);
+        }
     }
 
     fn value(&mut self, value: i64) -> ValueId {
@@ -461,11 +468,13 @@ impl<'a> Translation<'a> {
         if !self.variables.contains_key(&access.key) {
             let name = self.variable_name(access.key);
             let id = self.builder.variable(&name);
+            let attempted = self.survey.is_attempted(&access.key);
+            let attempts = attempted.then(|| attempts::lock(&mut self.builder, &name));
             let content = Content::Initial(None);
-            self.variables.insert(access.key, Variable { id, content, opaque: false });
+            self.variables.insert(access.key, Variable { id, content, opaque: false, attempts });
         }
         let Some(variable) = self.variables.get_mut(&access.key) else { return VarId(0) };
-        if let (Action::Read | Action::Update, Some(seen)) = (access.action, access.old) {
+        if let Some(seen) = access.old.filter(|_| access.action.reads()) {
             let explained = match variable.content {
                 Content::Initial(first) => {
                     variable.content = Content::Initial(Some(first.unwrap_or(seen)));
@@ -478,7 +487,7 @@ impl<'a> Translation<'a> {
                 self.builder.set_opaque(variable.id);
             }
         }
-        if let (Action::Write | Action::Update, Some(new)) = (access.action, access.new) {
+        if let Some(new) = access.new.filter(|_| access.action.writes()) {
             variable.content = Content::Known(new);
         }
         variable.id

@@ -5,7 +5,8 @@ use foretell_trace::expr::{Expr, ExprOp};
 use foretell_trace::{EventId, EventKind, ExprId, Trace, Value, ValueId, VarId};
 use rustc_hash::FxHashMap;
 
-use super::{Action, At, Content, Translation, Variable};
+use super::{At, Content, Translation, Variable};
+use crate::attempts::Action;
 
 impl Translation<'_> {
     /// Follows the path that a record is on.

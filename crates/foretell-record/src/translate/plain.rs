@@ -4,8 +4,8 @@ use foretell_rt_format::{Kind, Slot};
 use foretell_trace::{SiteId, ValueId};
 
 use super::known::{Known, Spot};
-use super::variables::Action;
 use super::{At, Translation, signed};
+use crate::attempts::Action;
 use crate::calls::{CallId, Calls};
 use crate::seen::Plain;
 

@@ -77,7 +77,7 @@ impl Writer {
 }
 
 /// The events in words: `T0 w memory+0x40=1`.
-fn events(t: &Translated) -> Vec<String> {
+pub(crate) fn events(t: &Translated) -> Vec<String> {
     let trace = &*t.trace.whole();
     let value = |v: Option<ValueId>| {
         v.and_then(|v| trace.values().get(v)).map_or(String::new(), |v| format!("={v}"))

@@ -3,6 +3,7 @@
 use foretell_trace::{LockId, ValueId, VarId};
 
 use super::Translation;
+use crate::attempts::{self, Action};
 use crate::granules::Granule;
 
 /// What is known of a variable's content.
@@ -54,26 +55,6 @@ impl Variable {
     }
 }
 
-/// What an access does to a variable.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Action {
-    Read,
-    /// A read that would have been an update if it had seen something else.
-    Attempt,
-    Write,
-    Update,
-}
-
-impl Action {
-    pub(super) fn reads(self) -> bool {
-        self != Action::Write
-    }
-
-    pub(super) fn writes(self) -> bool {
-        matches!(self, Action::Write | Action::Update)
-    }
-}
-
 impl Translation<'_> {
     /// The variable of a granule, by its index.
     pub(super) fn variable_of(&mut self, granule: Granule) -> u32 {
@@ -90,7 +71,7 @@ impl Translation<'_> {
         let (id, content) = (VarId(id), Content::Initial(None));
         let variable = self.variables.len() as u32;
         let attempted = self.survey.attempted.contains(&(region, addr));
-        let attempts = attempted.then(|| self.attempts_lock(&name));
+        let attempts = attempted.then(|| attempts::lock(&mut self.builder, &name));
         let place = (addr, len);
         let (opaque, value) = (false, None);
         self.variables.push(Variable { id, place, content, opaque, value, attempts });

@@ -187,7 +187,7 @@ final class Wrappers implements Opcodes {
             asLong(code, value);
         }
         code.add(MethodRewriter.number(place));
-        String hook = updates ? "updated" : values == 0 ? "read" : "wrote";
+        String hook = values == 2 ? "exchanged" : updates ? "updated" : values == 0 ? "read" : "wrote";
         code.add(new MethodInsnNode(INVOKESTATIC, HANDLES, hook,
             "(Ljava/lang/Object;Ljava/lang/Object;I" + (updates ? "JJ" : "J") + "I)V", false));
         if (result != Type.VOID_TYPE) {

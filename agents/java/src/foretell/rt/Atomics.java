@@ -17,7 +17,7 @@ import java.util.function.UnaryOperator;
 /**
  * The classes of java.util.concurrent.atomic, called in the place of the real methods: with the receiver first and the place
  * last. An operation is one step with the value before and the value after; one that changes nothing because it
- * failed is a read. A function of the program is called outside the step, as the real methods do.
+ * failed is an attempt. A function of the program is called outside the step, as the real methods do.
  */
 public final class Atomics {
     /** What the rewriter goes by, see {@link Juc#METHODS}. */
@@ -74,7 +74,7 @@ public final class Atomics {
     private Atomics() {
     }
 
-    private static void event(int tag, Object o, int index, long old, long now, int site) {
+    private static void event(int effect, Object o, int index, long old, long now, int site) {
         ThreadState t = Juc.recording();
         if (t == null) {
             return;
@@ -82,31 +82,27 @@ public final class Atomics {
         if (Log.on) {
             int id = Ids.of(o);
             if (id > 0) {
-                Log.atomic(t, tag, site, id, index, old, now);
+                Log.atomic(t, Log.ATOMIC, effect, site, id, index, old, now);
             }
         }
         Hooks.step(t, Kind.ATOMIC, site);
     }
 
     private static void read(Object o, int index, long value, int site) {
-        event(Log.ATOMIC_READ, o, index, value, 0, site);
+        event(Effect.READ, o, index, value, 0, site);
     }
 
     private static void wrote(Object o, int index, long value, int site) {
-        event(Log.ATOMIC_WRITE, o, index, 0, value, site);
+        event(Effect.WRITE, o, index, 0, value, site);
     }
 
     private static void updated(Object o, int index, long old, long now, int site) {
-        event(Log.ATOMIC_UPDATE, o, index, old, now, site);
+        event(Effect.UPDATE, o, index, old, now, site);
     }
 
-    /** An update that took place, or a read. */
+    /** An update that took place, or one that was attempted in vain. */
     private static void tried(boolean done, Object o, int index, long old, long now, int site) {
-        if (done) {
-            updated(o, index, old, now, site);
-        } else {
-            read(o, index, old, site);
-        }
+        event(done ? Effect.UPDATE : Effect.ATTEMPT, o, index, old, now, site);
     }
 
     // AtomicInteger.

@@ -1,6 +1,7 @@
 package foretell.rt;
 
 import java.util.Map;
+import java.util.NoSuchElementException;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
@@ -10,7 +11,8 @@ import java.util.function.Function;
 
 /**
  * Concurrent maps and blocking queues as objects whose operations are atomic: an operation that changes something is
- * an update of the collection's version, one that looks is a read of it. So all operations on one collection keep their
+ * an update of the collection's version, one that looks is a read of it, one that would have changed something if it had
+ * found something else is an attempt. So all operations on one collection keep their
  * order, and what an operation saw is what it would see again. A take of a queue comes after a put that it
  * waited for, a put into a bounded one after the take that made room.
  */
@@ -39,12 +41,8 @@ public final class Concurrent {
     private Concurrent() {
     }
 
-    private static void operation(Object o, int down, boolean changes, int post, int site) {
-        operation(o, down, changes, post, false, site);
-    }
-
-    /** `blind`: it changes the collection and does not look at it. */
-    private static void operation(Object o, int down, boolean changes, int post, boolean blind, int site) {
+    /** With the semaphores that are taken and given, 0 for none. A write changes the collection and does not look at it. */
+    private static void operation(Object o, int down, int effect, int post, int site) {
         ThreadState t = Juc.recording();
         if (t == null) {
             return;
@@ -52,17 +50,24 @@ public final class Concurrent {
         Monitor m = Ids.monitor(o);
         int id = Ids.of(o);
         long old = m.version;
-        if (changes) {
+        if (effect == Effect.WRITE || effect == Effect.UPDATE) {
             m.version++;
         }
         if (Log.on && id > 0) {
-            Log.operation(t, site, down, id, blind ? m.version + 1 : old, m.version, post);
+            int tag = effect == Effect.ATTEMPT ? Log.OPERATION_ATTEMPT : Log.OPERATION;
+            Log.operation(t, tag, site, down, id, effect == Effect.WRITE ? m.version + 1 : old, m.version, post);
         }
         Hooks.step(t, Kind.ATOMIC, site);
     }
 
     private static <T> T looked(Object o, T result, int site) {
-        operation(o, 0, false, 0, site);
+        operation(o, 0, Effect.READ, 0, site);
+        return result;
+    }
+
+    /** It would have changed something, had it found something else. */
+    private static <T> T attempted(Object o, T result, int site) {
+        operation(o, 0, Effect.ATTEMPT, 0, site);
         return result;
     }
 
@@ -82,7 +87,7 @@ public final class Concurrent {
 
     private static <T> T changed(Object map, T result, int site) {
         int mutex = mutex(map);
-        operation(map, mutex, true, mutex, site);
+        operation(map, mutex, Effect.UPDATE, mutex, site);
         return result;
     }
 
@@ -97,7 +102,7 @@ public final class Concurrent {
     }
 
     private static <T> T end(Object map, int mutex, T result, int site) {
-        operation(map, 0, true, mutex, site);
+        operation(map, 0, Effect.UPDATE, mutex, site);
         return result;
     }
 
@@ -142,33 +147,33 @@ public final class Concurrent {
     public static <K, V> V putBlindly(ConcurrentMap<K, V> m, K key, V value, int site) {
         V old = m.put(key, value);
         int mutex = mutex(m);
-        operation(m, mutex, true, mutex, true, site);
+        operation(m, mutex, Effect.WRITE, mutex, site);
         return old;
     }
 
     public static <K, V> V putIfAbsent(ConcurrentMap<K, V> m, K key, V value, int site) {
         V old = m.putIfAbsent(key, value);
-        return old == null ? changed(m, old, site) : looked(m, old, site);
+        return old == null ? changed(m, old, site) : attempted(m, old, site);
     }
 
     public static <K, V> V remove(ConcurrentMap<K, V> m, Object key, int site) {
         V old = m.remove(key);
-        return old != null ? changed(m, old, site) : looked(m, old, site);
+        return old != null ? changed(m, old, site) : attempted(m, old, site);
     }
 
     public static <K, V> boolean remove(ConcurrentMap<K, V> m, Object key, Object value, int site) {
         boolean done = m.remove(key, value);
-        return done ? changed(m, done, site) : looked(m, done, site);
+        return done ? changed(m, done, site) : attempted(m, done, site);
     }
 
     public static <K, V> V replace(ConcurrentMap<K, V> m, K key, V value, int site) {
         V old = m.replace(key, value);
-        return old != null ? changed(m, old, site) : looked(m, old, site);
+        return old != null ? changed(m, old, site) : attempted(m, old, site);
     }
 
     public static <K, V> boolean replace(ConcurrentMap<K, V> m, K key, V old, V value, int site) {
         boolean done = m.replace(key, old, value);
-        return done ? changed(m, done, site) : looked(m, done, site);
+        return done ? changed(m, done, site) : attempted(m, done, site);
     }
 
     public static <K, V> void putAll(ConcurrentMap<K, V> m, Map<? extends K, ? extends V> from, int site) {
@@ -179,7 +184,7 @@ public final class Concurrent {
     public static <K, V> V computeIfAbsent(ConcurrentMap<K, V> m, K key, Function<? super K, ? extends V> f,
                                            int site) {
         if (m.containsKey(key)) {
-            return looked(m, m.computeIfAbsent(key, f), site);
+            return attempted(m, m.computeIfAbsent(key, f), site);
         }
         int mutex = begin(m, site);
         boolean done = false;
@@ -259,13 +264,13 @@ public final class Concurrent {
 
     private static void putIn(BlockingQueue<?> q, Monitor m, int site) {
         if (m != null) {
-            operation(q, Math.max(0, m.spaceSemaphore), true, m.itemSemaphore, site);
+            operation(q, Math.max(0, m.spaceSemaphore), Effect.UPDATE, m.itemSemaphore, site);
         }
     }
 
     private static void taken(BlockingQueue<?> q, Monitor m, int site) {
         if (m != null) {
-            operation(q, m.itemSemaphore, true, Math.max(0, m.spaceSemaphore), site);
+            operation(q, m.itemSemaphore, Effect.UPDATE, Math.max(0, m.spaceSemaphore), site);
         }
     }
 
@@ -281,9 +286,12 @@ public final class Concurrent {
 
     public static <E> boolean add(BlockingQueue<E> q, E e, int site) {
         Monitor m = queue(q);
-        boolean done = q.add(e);
-        putIn(q, m, site);
-        return done;
+        try {
+            return offered(q, m, q.add(e), site);
+        } catch (IllegalStateException full) {
+            attempted(q, null, site);
+            throw Hooks.clean(full);
+        }
     }
 
     public static <E> boolean offer(BlockingQueue<E> q, E e, int site) {
@@ -307,7 +315,7 @@ public final class Concurrent {
         if (done) {
             putIn(q, m, site);
         } else {
-            operation(q, 0, false, 0, site);
+            attempted(q, null, site);
         }
         return done;
     }
@@ -344,16 +352,19 @@ public final class Concurrent {
         if (e != null) {
             taken(q, m, site);
         } else {
-            operation(q, 0, false, 0, site);
+            attempted(q, null, site);
         }
         return e;
     }
 
     public static <E> E remove(BlockingQueue<E> q, int site) {
         Monitor m = queue(q);
-        E e = q.remove();
-        taken(q, m, site);
-        return e;
+        try {
+            return polled(q, m, q.remove(), site);
+        } catch (NoSuchElementException empty) {
+            attempted(q, null, site);
+            throw Hooks.clean(empty);
+        }
     }
 
     public static <E> E peek(BlockingQueue<E> q, int site) {

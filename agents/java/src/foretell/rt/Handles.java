@@ -23,63 +23,51 @@ public final class Handles {
         }
     }
 
-    private static void event(int tag, Object handle, Object o, long old, long now, int site) {
+    /** `base`: the object, the array, or null; `index`: of an element, or -1. */
+    private static void event(int effect, Object handle, Object base, int index, long old, long now, int site) {
         ThreadState t = Juc.recording();
         if (t == null) {
             return;
         }
         if (Log.on) {
-            int number = Ids.monitor(handle).semaphore;
-            int id = Ids.of(o);
-            if (number > 0 && id >= 0) {
-                Log.atomic(t, tag, site, id, number, old, now);
+            int id = Ids.of(base);
+            if (index >= 0) {
+                // Plain accesses to the element are of the same variable.
+                if (id > 0) {
+                    Log.atomic(t, Log.ELEMENT, effect, site, id, index, old, now);
+                }
             } else {
-                // A handle that nobody has seen made: an access to something of its own.
-                Log.atomic(t, tag - Log.HANDLE_READ + Log.ATOMIC_READ, site, Ids.of(handle), Math.max(id, 0), old, now);
+                field(t, effect, handle, id, old, now, site);
             }
         }
         Hooks.step(t, Kind.ATOMIC, site);
     }
 
-    /** An element of an array; plain accesses to it are of the same variable. */
-    private static void element(int tag, Object array, int index, long old, long now, int site) {
-        ThreadState t = Juc.recording();
-        if (t == null) {
-            return;
+    private static void field(ThreadState t, int effect, Object handle, int id, long old, long now, int site) {
+        int number = Ids.monitor(handle).semaphore;
+        if (number > 0 && id >= 0) {
+            Log.atomic(t, Log.HANDLED, effect, site, id, number, old, now);
+        } else {
+            // A handle that nobody has seen made: an access to something of its own.
+            Log.atomic(t, Log.ATOMIC, effect, site, Ids.of(handle), Math.max(id, 0), old, now);
         }
-        int id = Log.on ? Ids.of(array) : -1;
-        if (id > 0) {
-            Log.elementAtomic(t, tag, site, id, index, old, now);
-        }
-        Hooks.step(t, Kind.ATOMIC, site);
     }
 
-    /** `base`: the object, the array, or null; `index`: of an element, or -1. */
     public static void read(Object handle, Object base, int index, long value, int site) {
-        if (index >= 0) {
-            element(Log.HANDLE_READ, base, index, value, 0, site);
-        } else {
-            event(Log.HANDLE_READ, handle, base, value, 0, site);
-        }
+        event(Effect.READ, handle, base, index, value, 0, site);
     }
 
     public static void wrote(Object handle, Object base, int index, long value, int site) {
-        if (index >= 0) {
-            element(Log.HANDLE_WRITE, base, index, 0, value, site);
-        } else {
-            event(Log.HANDLE_WRITE, handle, base, 0, value, site);
-        }
+        event(Effect.WRITE, handle, base, index, 0, value, site);
     }
 
-    /** An update; one that changes nothing is a read. */
     public static void updated(Object handle, Object base, int index, long old, long now, int site) {
-        if (old == now) {
-            read(handle, base, index, old, site);
-        } else if (index >= 0) {
-            element(Log.HANDLE_UPDATE, base, index, old, now, site);
-        } else {
-            event(Log.HANDLE_UPDATE, handle, base, old, now, site);
-        }
+        event(Effect.UPDATE, handle, base, index, old, now, site);
+    }
+
+    /** Compared and exchanged; what has not changed was attempted in vain, or exchanged for the same. */
+    public static void exchanged(Object handle, Object base, int index, long old, long now, int site) {
+        event(old == now ? Effect.ATTEMPT : Effect.UPDATE, handle, base, index, old, now, site);
     }
 
     public static long value(Object o) {

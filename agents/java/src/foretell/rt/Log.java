@@ -51,9 +51,6 @@ final class Log {
     static final int ARRIVE = 29;
     static final int LEAVE = 30;
     static final int BARRIER = 31;
-    static final int ATOMIC_READ = 32;
-    static final int ATOMIC_WRITE = 33;
-    static final int ATOMIC_UPDATE = 34;
     static final int BLOCK_BEGIN = 35;
     static final int BLOCK_END = 36;
     static final int UNCAUGHT = 37;
@@ -69,13 +66,13 @@ final class Log {
     static final int PERMIT = 44;
     /** A field, by way of a handle. */
     static final int HANDLE = 45;
-    static final int HANDLE_READ = 46;
-    static final int HANDLE_WRITE = 47;
-    static final int HANDLE_UPDATE = 48;
-    /** An operation on a collection. */
-    static final int OPERATION = 49;
-    /** Elements of arrays, atomically: read, write, update. */
-    static final int ELEMENT_READ = 50;
+    /** An operation on a collection; one that would have changed it. */
+    static final int OPERATION = 46;
+    static final int OPERATION_ATTEMPT = 47;
+    /** Atomic accesses of atomic objects, of fields by way of handles, of elements of arrays; the {@link Effect} is added. */
+    static final int ATOMIC = 48;
+    static final int HANDLED = 52;
+    static final int ELEMENT = 56;
     static final int SKIP = 255;
 
     /** Whether events are recorded; what ends a run is written in any case. */
@@ -103,7 +100,7 @@ final class Log {
         RandomAccessFile file = new RandomAccessFile(options.log, "rw");
         channel = file.getChannel();
         nextChunk();
-        byte[] magic = "FTJAVA1\n".getBytes("US-ASCII");
+        byte[] magic = "FTJAVA2\n".getBytes("US-ASCII");
         for (byte b : magic) {
             buffer.put(at++, b);
         }
@@ -264,34 +261,21 @@ final class Log {
         }
     }
 
-    /** `index`: of an element, plus 1, or the number of a handle; `old` or `now` counts as the tag says. */
-    static void atomic(ThreadState t, int tag, int site, int id, int index, long old, long now) {
+    /**
+     * `of`: {@link #ATOMIC} and `index` of an element, plus 1; {@link #HANDLED} and the number of a handle; or {@link
+     * #ELEMENT} and its index. `old` or `now` counts as the effect says.
+     */
+    static void atomic(ThreadState t, int of, int effect, int site, int id, int index, long old, long now) {
         if (room()) {
             writerIs(t);
             int p = put(put(put(at + 1, site), id), index);
-            if (tag != ATOMIC_WRITE && tag != HANDLE_WRITE) {
+            if (effect != Effect.WRITE) {
                 p = put(p, zigzag(old));
             }
-            if (tag != ATOMIC_READ && tag != HANDLE_READ) {
+            if (effect == Effect.WRITE || effect == Effect.UPDATE) {
                 p = put(p, zigzag(now));
             }
-            buffer.put(at, (byte) tag);
-            at = p;
-        }
-    }
-
-    /** The same for an element of an array. */
-    static void elementAtomic(ThreadState t, int handleTag, int site, int id, int index, long old, long now) {
-        if (room()) {
-            writerIs(t);
-            int p = put(put(put(at + 1, site), id), index);
-            if (handleTag != HANDLE_WRITE) {
-                p = put(p, zigzag(old));
-            }
-            if (handleTag != HANDLE_READ) {
-                p = put(p, zigzag(now));
-            }
-            buffer.put(at, (byte) (handleTag - HANDLE_READ + ELEMENT_READ));
+            buffer.put(at, (byte) (of + effect));
             at = p;
         }
     }
@@ -305,12 +289,12 @@ final class Log {
     }
 
     /** Down of a semaphore (if not 0), the change of a version (a write alone if `old` is greater), post of another semaphore. */
-    static void operation(ThreadState t, int site, int down, int id, long old, long now, int post) {
+    static void operation(ThreadState t, int tag, int site, int down, int id, long old, long now, int post) {
         if (room()) {
             writerIs(t);
             int p = put(put(put(at + 1, site), down), id);
             p = put(put(put(p, old), now), post);
-            buffer.put(at, (byte) OPERATION);
+            buffer.put(at, (byte) tag);
             at = p;
         }
     }

@@ -1,0 +1,103 @@
+//! Hand-made logs. All numbers are small: a byte each, and twice as much where they are signed.
+
+use super::*;
+use crate::translate::tests::events;
+
+const READ: u8 = 48;
+const WRITE: u8 = 49;
+const UPDATE: u8 = 50;
+const ATTEMPT: u8 = 51;
+const OPERATION: u8 = 46;
+const OPERATION_ATTEMPT: u8 = 47;
+
+/// The trace of a run of two threads, with what one does, then the other, and so on.
+fn translated(turns: &[&[&[u8]]]) -> Translated {
+    let mut bytes = b"FTJAVA2\n\0\0".to_vec();
+    bytes.extend(*b"\x03\x01\x01A\x02\x07\x01\x02\x08\x01\x1b\x01\x01\x01s\x1b\x02\x01\x01t");
+    bytes.extend([1, 0, 21, 0, 1, 0]);
+    for (turn, records) in (0u8..).zip(turns) {
+        bytes.extend([1, turn % 2]);
+        bytes.extend(records.iter().copied().flatten());
+    }
+    bytes.push(0);
+    let log = Log::parse(&bytes).unwrap();
+    let translated = translate(&log, &Tables::default(), &Blocks::default());
+    assert!(!translated.damaged && translated.repairs.is_empty());
+    translated
+}
+
+/// Held around the exchange that fails; who reads passes after it, who only writes does not.
+#[test]
+fn exchanges_that_fail_only_read() {
+    let t = translated(&[
+        &[&[UPDATE, 0, 7, 0, 0, 2]],
+        &[&[WRITE, 0, 7, 0, 8], &[ATTEMPT, 0, 7, 0, 8]],
+        &[&[READ, 0, 7, 0, 8], &[WRITE, 0, 8, 0, 2]],
+        &[&[READ, 0, 8, 0, 2]],
+    ]);
+    assert_eq!(
+        events(&t),
+        [
+            "T0 fork",
+            "T0 au A#1=0=1",
+            "T0 acq",
+            "T0 rel",
+            "T1 aw A#1=4",
+            "T1 acq",
+            "T1 ar A#1=4",
+            "T1 rel",
+            "T0 ar A#1=4",
+            "T0 acq",
+            "T0 rel",
+            "T0 aw A#2=1",
+            "T1 ar A#2=1",
+        ]
+    );
+    let trace = t.trace.whole();
+    assert_eq!((trace.lock_count(), trace.lock_name(LockId(0))), (1, "attempts at A#1"));
+    let no_steps = (0u32..).zip(t.steps.events.iter()).filter(|(_, s)| s.is_none());
+    assert_eq!(no_steps.map(|(i, _)| i).collect::<Vec<u32>>(), [2, 3, 5, 7, 9, 10]);
+}
+
+/// Who takes something holds the lock meanwhile; who gives something passes before that; a semaphore that is taken and
+/// given back is left alone.
+#[test]
+fn operations_of_collections_pass_with_their_semaphores() {
+    let t = translated(&[
+        &[&[OPERATION, 0, 0, 7, 0, 1, 1], &[OPERATION, 0, 2, 8, 0, 1, 2]],
+        &[&[OPERATION, 0, 1, 7, 1, 2, 0], &[OPERATION_ATTEMPT, 0, 0, 7, 2, 2, 0]],
+        &[&[OPERATION, 0, 0, 7, 2, 2, 0], &[OPERATION_ATTEMPT, 0, 0, 8, 1, 1, 0]],
+        &[&[OPERATION, 0, 2, 8, 9, 2, 2]],
+    ]);
+    assert_eq!(
+        events(&t),
+        [
+            "T0 fork",
+            "T0 au A#1=0=1",
+            "T0 acq",
+            "T0 rel",
+            "T0 post",
+            "T0 down",
+            "T0 au A#2=0=1",
+            "T0 acq",
+            "T0 rel",
+            "T0 post",
+            "T1 acq",
+            "T1 down",
+            "T1 au A#1=1=2",
+            "T1 rel",
+            "T1 acq",
+            "T1 ar A#1=2",
+            "T1 rel",
+            "T0 ar A#1=2",
+            "T0 acq",
+            "T0 rel",
+            "T0 acq",
+            "T0 ar A#2=1",
+            "T0 rel",
+            "T1 down",
+            "T1 aw A#2=2",
+            "T1 post",
+        ]
+    );
+}
