@@ -141,6 +141,7 @@ unsafe fn load_schedule(c: &Config) -> bool {
                 let s = unsafe { sched::sched() };
                 s.replay.schedule = schedule;
                 s.replay.active = true;
+                crate::replay::ON.store(true, Relaxed);
                 s.replay.stop = c.stop;
                 return true;
             }

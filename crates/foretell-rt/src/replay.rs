@@ -5,12 +5,18 @@
 //! through the step, and gives it away at its next hook, or where it blocks or ends, or goes into a call of
 //! the system that may block. The first difference ends the program loudly. After the last step the seeded
 //! scheduler takes over.
+//!
+//! A thread that is in a call of the system when its step is due may wait for somebody outside, who waits for what another
+//! thread does between two of its own steps: for a server's answer to the request before. So if it does not come back soon, others
+//! run ahead, each up to its own next step: the schedule says nothing about what comes before that, and nobody else has
+//! to do with it. A thread that has no step left stays where it is.
 
 use crate::log;
-use crate::sched::{Sched, situation};
+use crate::sched::{NONE, Sched, situation};
 use crate::sys::{self, say};
 use crate::thread::{State, Thread, Wake};
 use foretell_rt_format::{DEPARTURE_STATUS, Kind, Record, Schedule, Step, WaitingFor};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// The schedule and how far it has come.
 pub(crate) struct Replay {
@@ -20,12 +26,22 @@ pub(crate) struct Replay {
     pub(crate) at: usize,
     /// Raise SIGTRAP before the last step.
     pub(crate) stop: bool,
+    /// Since when nobody runs because the thread of the step is in a call of the system, on the monotonic clock.
+    idle_since: u64,
+    /// The thread that runs ahead, and the ordinal of the step that it may not run.
+    ahead: Option<(u32, u64)>,
 }
+
+/// Whether a schedule is being followed.
+pub(crate) static ON: AtomicBool = AtomicBool::new(false);
+
+/// How long a thread may be in a call of the system before others run ahead.
+pub(crate) const IDLE_NS: u64 = 50_000_000;
 
 impl Replay {
     pub(crate) const fn new() -> Replay {
         let schedule = Schedule { modules: Vec::new(), threads: Vec::new(), steps: Vec::new() };
-        Replay { active: false, schedule, at: 0, stop: false }
+        Replay { active: false, schedule, at: 0, stop: false, idle_since: 0, ahead: None }
     }
 
     /// The index of the `nth` thread that `parent` creates, if the schedule knows it.
@@ -66,7 +82,9 @@ pub(crate) unsafe fn turn(
             return Turn::Over;
         };
         if step.thread != index {
-            return Turn::Other;
+            let goes_on = |(who, until)| who == index && ordinal < until;
+            let ahead = s.replay.ahead.is_some_and(goes_on) && due_is_outside(s);
+            return if ahead { Turn::Run { budget: 0 } } else { Turn::Other };
         }
         if ordinal < step.ordinal {
             return Turn::Run { budget: step.ordinal - ordinal - 1 };
@@ -118,6 +136,7 @@ pub(crate) fn at_end(s: &Sched) -> bool {
 /// The schedule is over: everybody may run.
 pub(crate) unsafe fn over(s: &mut Sched) {
     s.replay.active = false;
+    ON.store(false, Relaxed);
     // SAFETY: the calling thread holds the baton; there is one stream.
     unsafe {
         if let Some(t) = s.living().next() {
@@ -126,12 +145,13 @@ pub(crate) unsafe fn over(s: &mut Sched) {
     }
 }
 
-/// The calling thread blocks. Between two steps that is in order; in the middle of one the
-/// schedule said it would not.
+/// The calling thread blocks. Between two steps that is in order, and where the schedule has no say; in the middle of
+/// one of its steps the schedule said that it would not.
 pub(crate) unsafe fn blocks(s: &mut Sched, t: *mut Thread, between: bool) {
     // SAFETY: the scheduler's lock is held; `t` is the calling thread.
     unsafe {
-        if between || at_end(s) {
+        let ahead = s.replay.ahead.is_some_and(|(who, _)| who == (*t).index);
+        if between || ahead || at_end(s) {
             return;
         }
         // The step it is in has been compared already if the schedule names it: blame that one.
@@ -183,7 +203,38 @@ pub(crate) unsafe fn next(s: &mut Sched) -> Option<*mut Thread> {
             let got = format!("thread {} has ended", step.thread);
             depart(s, me, &got);
         }
-        ((*t).state != State::Outside).then_some(t)
+        s.replay.ahead = None;
+        if (*t).state == State::Outside {
+            s.replay.idle_since = sys::now_ns(libc::CLOCK_MONOTONIC);
+            return None;
+        }
+        Some(t)
+    }
+}
+
+/// Whether the thread of the step that is due is in a call of the system.
+unsafe fn due_is_outside(s: &Sched) -> bool {
+    let due = s.replay.schedule.steps.get(s.replay.at).map(|step| s.get(step.thread));
+    // SAFETY: the scheduler's lock is held; threads live as long as the process.
+    due.is_some_and(|t| !t.is_null() && unsafe { (*t).state } == State::Outside)
+}
+
+/// Whether a thread that waits for the baton, and has waited for a while, takes it to run ahead.
+pub(crate) unsafe fn runs_ahead(s: &mut Sched, t: *mut Thread) -> bool {
+    // SAFETY: the scheduler's lock is held; `t` is the calling thread.
+    unsafe {
+        let idle = sys::now_ns(libc::CLOCK_MONOTONIC).saturating_sub(s.replay.idle_since);
+        let waits = s.replay.active && s.current == NONE && (*t).state == State::Runnable;
+        if !waits || idle < IDLE_NS || !due_is_outside(s) {
+            return false;
+        }
+        let index = (*t).index;
+        // A thread that has asked for its turn has no budget left, and is about to run the step that it asked for.
+        let ordinal = ((*t).limit as i64 - (*t).budget.max(0)) as u64;
+        let steps = &s.replay.schedule.steps[s.replay.at..];
+        let mine = steps.iter().find(|step| step.thread == index).map(|step| (index, step.ordinal));
+        s.replay.ahead = mine.filter(|&(_, until)| ordinal < until);
+        s.replay.ahead.is_some()
     }
 }
 

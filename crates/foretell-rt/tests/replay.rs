@@ -102,6 +102,39 @@ fn the_schedule_chooses_who_is_woken_and_who_times_out() {
     assert_eq!(replayed.count(timed_out), 1);
 }
 
+/// The waiting thread's step is due while it waits for the child, and the child waits for what the other thread does between
+/// two of its steps.
+#[test]
+fn others_run_ahead_of_a_thread_that_waits_for_somebody_outside() {
+    let program = Program::build("elsewhere.c");
+    let recorded = program.record(&CALM, &[]);
+    assert_eq!(recorded.output.status.code(), Some(0));
+    let main = of_thread(&recorded, 0);
+    let creations = main.iter().rposition(|e| e.record.kind() == Some(Kind::Create));
+    let mut steps = main[..=creations.expect("threads")].to_vec();
+    let is_access = |e: &&Entry<'_>| matches!(e.record, Record::Access { .. });
+    let accesses = |thread| -> Vec<Entry<'_>> {
+        of_thread(&recorded, thread).iter().filter(is_access).cloned().collect()
+    };
+    let (first, waiting) = (accesses(1), accesses(2));
+    steps.push(first[0].clone());
+    steps.push(waiting.last().expect("an access").clone());
+    steps.push(first.last().expect("an access").clone());
+    let replayed = replay(&program, &schedule(&recorded, &steps), &[]);
+    assert_eq!(replayed.output.status.code(), Some(0), "{}", replayed.stderr());
+    assert_eq!(replayed.count(|r| *r == Record::StepsDone), 1);
+    // The steps ran in the order of the schedule.
+    let place = |thread: u32, ordinal: u64| {
+        let entries = replayed.entries();
+        entries
+            .iter()
+            .position(|e| e.thread == thread && e.ordinal == ordinal && e.record.counted())
+    };
+    let last = &steps[steps.len() - 3..];
+    let places: Vec<_> = last.iter().map(|e| place(e.thread, e.ordinal)).collect();
+    assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{places:?}");
+}
+
 #[test]
 fn departures_are_loud() {
     let program = Program::build("check_then_use.c");

@@ -17,6 +17,7 @@ pub(crate) unsafe fn wait_turn(t: *mut Thread) {
     unsafe {
         while (*t).go.swap(0, Acquire) == 0 {
             let timeout = match (*t).real_deadline {
+                u64::MAX if replay::ON.load(Relaxed) => Some(replay::IDLE_NS),
                 u64::MAX => None,
                 at => Some(at.saturating_sub(now_ns(libc::CLOCK_MONOTONIC)).max(POLL_NS / 10)),
             };
@@ -30,7 +31,7 @@ pub(crate) unsafe fn wait_turn(t: *mut Thread) {
     }
 }
 
-/// The real deadline of a blocked thread has passed.
+/// The real deadline of a blocked thread has passed, or one has waited for a while in a replay.
 unsafe fn time_over(t: *mut Thread) {
     // SAFETY: the lock is taken.
     unsafe {
@@ -54,6 +55,9 @@ unsafe fn time_over(t: *mut Thread) {
                 futex_wait(&(*t).go, 0, Some(POLL_NS));
                 return;
             }
+        } else if replay::runs_ahead(s, t) {
+            s.take((*t).index);
+            handed = Some(s.hand(t));
         }
         LOCK.unlock();
         if let Some(h) = handed {
