@@ -8,12 +8,15 @@
 //!
 //! *Tidying* reorders events that do not depend on each other, so that a thread goes on as long as it
 //! can. Two events of one object that could tell their order apart keep it.
+//!
+//! A program that talks to somebody outside may not be able to follow what was made for reading. For it there is the way
+//! back: the recorded order where events do not depend on each other ([`as_recorded`]), and what was dropped ([`filled`]).
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 
 use foretell_model::Structure;
-use foretell_trace::{EventId, EventKind, ObjectKind, Op};
+use foretell_trace::{EventId, EventKind, ObjectKind, Op, ThreadId, Trace};
 use rustc_hash::FxHashMap;
 
 /// A schedule that still shows the pattern, without the rest: `keep` are events of it that run,
@@ -305,7 +308,7 @@ fn condition_of(kind: EventKind) -> u32 {
 /// event comes first in the schedule.
 fn tidy(structure: &Structure<'_>, schedule: &[EventId]) -> Vec<EventId> {
     let trace = structure.trace;
-    let mut dependencies = Dependencies::new(structure, schedule);
+    let mut dependencies = Dependencies::new(trace, schedule);
     // The places of each thread's events in the schedule, and how many have run.
     let mut queues: Vec<(Vec<u32>, usize)> = vec![Default::default(); trace.thread_count()];
     for (i, &e) in schedule.iter().enumerate() {
@@ -338,6 +341,74 @@ fn tidy(structure: &Structure<'_>, schedule: &[EventId]) -> Vec<EventId> {
         }
     }
     tidied
+}
+
+/// The same schedule but for the order of independent events, which is the recorded one as far as possible; the `last` events
+/// stay at the end.
+///
+/// For a program that talks to somebody outside: the trace does not say what those wait for before they go on, and the
+/// recorded order is one that they can keep to.
+pub fn as_recorded(trace: &Trace, schedule: &[EventId], last: usize) -> Vec<EventId> {
+    let (schedule, end) = schedule.split_at(schedule.len().saturating_sub(last));
+    let mut dependencies = Dependencies::new(trace, schedule);
+    // Each event also waits for the one before it in its thread.
+    let mut previous: Vec<Option<usize>> = vec![None; trace.thread_count()];
+    let mut next = vec![None; schedule.len()];
+    for (i, &e) in schedule.iter().enumerate() {
+        if let Some(before) = previous[trace.thread(e).index()].replace(i) {
+            next[before] = Some(i as u32);
+            dependencies.waiting_for[i] += 1;
+        }
+    }
+    let key = |i: u32| Reverse((schedule[i as usize], i));
+    let places = 0..schedule.len() as u32;
+    let free = places.filter(|&i| dependencies.waiting_for[i as usize] == 0);
+    let mut ready: BinaryHeap<_> = free.map(key).collect();
+    let mut ordered = Vec::with_capacity(schedule.len() + end.len());
+    while let Some(Reverse((e, i))) = ready.pop() {
+        ordered.push(e);
+        for &f in dependencies.followers.of(i).iter().chain(&next[i as usize]) {
+            let open = &mut dependencies.waiting_for[f as usize];
+            *open -= 1;
+            if *open == 0 {
+                ready.push(key(f));
+            }
+        }
+    }
+    ordered.extend(end);
+    ordered
+}
+
+/// A schedule with what some threads did besides, until the last of what it has was recorded. Each event is put where all
+/// of the schedule that was recorded before it has run, but before the `last` events. Nothing says that the result is
+/// feasible, or shows what the schedule showed: that is for the checker to say.
+pub fn filled(
+    trace: &Trace,
+    schedule: &[EventId],
+    last: usize,
+    threads: &BTreeSet<ThreadId>,
+) -> Vec<EventId> {
+    let (schedule, end) = schedule.split_at(schedule.len().saturating_sub(last));
+    let mut there = vec![false; trace.len()];
+    schedule.iter().chain(end).for_each(|e| there[e.index()] = true);
+    let until = schedule.iter().max().map_or(0, |e| e.index());
+    let missing = (0..until).filter(|&i| !there[i]).map(EventId::from_index);
+    let mut missing = missing.filter(|&e| threads.contains(&trace.thread(e))).peekable();
+    // For each place, what of the schedule is left there and was recorded first.
+    let mut first_left: Vec<EventId> = schedule.to_vec();
+    for i in (1..first_left.len()).rev() {
+        first_left[i - 1] = first_left[i - 1].min(first_left[i]);
+    }
+    let mut filled = Vec::new();
+    for (&e, &first) in schedule.iter().zip(&first_left) {
+        while let Some(other) = missing.next_if(|&other| other < first) {
+            filled.push(other);
+        }
+        filled.push(e);
+    }
+    filled.extend(missing);
+    filled.extend(end);
+    filled
 }
 
 /// For each place of a schedule, on how many places of other threads it waits, and which wait for it.
@@ -378,8 +449,7 @@ impl Followers {
 }
 
 impl Dependencies {
-    fn new(structure: &Structure<'_>, schedule: &[EventId]) -> Self {
-        let trace = structure.trace;
+    fn new(trace: &Trace, schedule: &[EventId]) -> Self {
         let threads = trace.thread_count();
         let mut waiting_for = vec![0; schedule.len()];
         let mut edges: Vec<(u32, u32)> = Vec::new();

@@ -16,6 +16,7 @@ use foretell_predict::engine::Engine;
 use foretell_predict::engines::order::OrderEngine;
 use foretell_predict::finding::Finding;
 use foretell_predict::query::{Limit, Verdict};
+use foretell_predict::witness::{as_recorded, shorten};
 use foretell_trace::{EventId, Model, Op, ThreadId, Trace};
 use foretell_verify::{Checker, Pattern};
 
@@ -273,6 +274,38 @@ fn a_witness_is_never_longer_nor_more_restless_than_what_the_engine_proposed() {
                     "{place}\n{}",
                     common::show(&trace)
                 );
+            }
+        }
+    }
+}
+
+/// How many pairs of events stand the other way round than in the trace.
+fn inversions(schedule: &[EventId]) -> usize {
+    let before = |i: usize| schedule[..i].iter().filter(|&&e| e > schedule[i]).count();
+    (0..schedule.len()).map(before).sum()
+}
+
+#[test]
+fn a_witness_in_the_recorded_order_shows_the_same() {
+    for family in families() {
+        let small = (0..100).map(|seed| generate(family, &Params::small(family, seed)));
+        for trace in small.chain((0..3).map(|seed| medium(family, seed))) {
+            let model = model(&trace);
+            let structure = Structure::new(&trace, model);
+            let recorded: Vec<EventId> = trace.ids().collect();
+            let tidied = shorten(&structure, &recorded, &recorded, &[], &[]);
+            assert_eq!(as_recorded(&trace, &tidied, 0), recorded, "{}", common::show(&trace));
+
+            let checker = Checker::new(&trace, model);
+            for finding in run(&trace, &Options { all: true, ..Options::default() }).findings {
+                let last = if matches!(finding.pattern, Pattern::Race { .. }) { 2 } else { 1 };
+                let ordered = as_recorded(&trace, &finding.schedule, last);
+                let place = format!("{finding:?} became {ordered:?}\n{}", common::show(&trace));
+                let end = |schedule: &[EventId]| schedule[schedule.len() - last..].to_vec();
+                assert_eq!(end(&ordered), end(&finding.schedule), "{place}");
+                assert!(inversions(&ordered) <= inversions(&finding.schedule), "{place}");
+                let checked = checker.verify(&finding.pattern, &ordered);
+                assert!(checked.is_ok(), "{checked:?}: {place}");
             }
         }
     }

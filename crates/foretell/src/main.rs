@@ -14,6 +14,7 @@ mod progress;
 mod recording;
 mod reporting;
 mod terminal;
+mod witnesses;
 
 use std::process::ExitCode;
 

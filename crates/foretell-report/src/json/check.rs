@@ -3,7 +3,13 @@
 use foretell_trace::{EventId, Model, Trace};
 use foretell_verify::{Checker, Pattern, Refusal};
 
-use super::{Findings, FindingsError, pattern};
+use super::{Finding, Findings, FindingsError, pattern};
+
+/// Whether the checker accepts a schedule as a witness of a finding, instead of the one that it has.
+pub fn accepts(finding: &Finding, trace: &Trace, model: Model, schedule: &[EventId]) -> bool {
+    let claim = pattern(finding, trace);
+    claim.is_ok_and(|claim| Checker::new(trace, model).verify(&claim, schedule).is_ok())
+}
 
 /// What the checker says of each finding's witness, in the order of the file; what is wrong with the
 /// file, if one of its findings is about no pattern of this trace.

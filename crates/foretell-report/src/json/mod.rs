@@ -35,7 +35,7 @@ use std::io::{self, Write};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-pub use check::check;
+pub use check::{accepts, check};
 pub use finding::{Block, Finding, Form, Kind, Source, StepValues, Undecided, Witness};
 pub use merge::{MergeError, merge};
 pub use pattern::{finding, pattern};

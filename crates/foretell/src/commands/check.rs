@@ -9,7 +9,7 @@ use std::time::Duration;
 use foretell_predict::analyses::Analysis;
 use foretell_predict::driver::{self, Options};
 use foretell_record::{
-    Language, Launch, Recorded, Reference, Replay, Steps, Verdict, compile, orders, record,
+    Language, Launch, Recorded, Reference, Replay, Steps, Verdict, compile, record,
 };
 use foretell_report::json::{Finding, Findings, Kind};
 use foretell_report::text::{self, Shower};
@@ -24,6 +24,7 @@ use crate::progress;
 use crate::recording::{RecordOptions, summary};
 use crate::reporting::{Format, ReportOptions, Reporting};
 use crate::terminal::{Terminal, complain};
+use crate::witnesses::Witnesses;
 
 /// The header with the markers, for programs that include it.
 const HEADER: &str = include_str!("../../../../include/foretell.h");
@@ -185,7 +186,7 @@ impl Check {
         let trace = &*recorded.translated.trace.whole();
         let path = self.output.clone().unwrap_or_else(|| PathBuf::from("foretell.ft"));
         let mut file = self.predict(&path, trace)?;
-        let mut shown = self.replay_all(&mut file, launch, &recorded, seen)?;
+        let mut shown = self.replay_all(&mut file, trace, launch, &recorded, seen)?;
         report.mark(&mut file, Some(trace));
         // What is not worth showing is no alert in code scanning either; the findings file has it.
         let mut worth = file.clone();
@@ -243,6 +244,7 @@ impl Check {
     fn replay_all(
         &self,
         file: &mut Findings,
+        trace: &Trace,
         launch: &Launch,
         recorded: &Recorded,
         seen: &mut BTreeSet<(Kind, Vec<Option<String>>)>,
@@ -257,6 +259,7 @@ impl Check {
         let replay = Replay { launch, steps, reference: &reference, limit };
         let mut shown = Vec::new();
         let mut left = self.replays;
+        let model = file.trace.model;
         for (i, finding) in file.findings.iter_mut().enumerate() {
             if !seen.insert((finding.kind, finding.locations.clone())) {
                 continue;
@@ -264,8 +267,8 @@ impl Check {
             let mut verdict = None;
             if left > 0 {
                 left -= 1;
-                let is_race = finding.kind == Kind::Race;
-                let worst = replay.run(&orders(&finding.witness.schedule, is_race))?;
+                let witnesses = Witnesses { trace, model, finding };
+                let worst = replay.run(&witnesses.found(), || witnesses.nearest())?;
                 finding.replay = Some(replay_value(&worst, 1, 1));
                 verdict = Some(worst);
             }

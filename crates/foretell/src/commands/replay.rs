@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use foretell_predict::driver::{self, Options};
-use foretell_record::{Launch, Reference, Replay as Driver, Steps, Verdict, orders};
-use foretell_report::json::{Findings, Kind};
+use foretell_record::{Launch, Reference, Replay as Driver, Steps, Verdict};
+use foretell_report::json::Findings;
 use foretell_report::text::printable;
 use foretell_trace::{Model, Trace};
 use serde_json::{Value, json};
@@ -18,6 +18,7 @@ use crate::failure::{Failure, Status};
 use crate::input::{self, TraceOptions};
 use crate::output::Destination;
 use crate::terminal::{Terminal, complain};
+use crate::witnesses::Witnesses;
 
 /// Drive the real program along a finding's witness and say what happens
 ///
@@ -76,8 +77,9 @@ impl Replay {
         let Some(index) = file.findings.iter().position(|f| f.id == self.finding) else {
             return Err(self.unknown(&file));
         };
-        let finding = &mut file.findings[index];
-        let orders = orders(&finding.witness.schedule, finding.kind == Kind::Race);
+        let finding = &file.findings[index];
+        let witnesses = Witnesses { trace: &trace, model: file.trace.model, finding };
+        let orders = witnesses.found();
         let launch = self.launch(&trace);
         let limit = Duration::from_secs(self.limit);
         if self.gdb {
@@ -90,7 +92,7 @@ impl Replay {
         let driver = Driver { launch: &launch, steps: &steps, reference: &reference, limit };
         let mut verdicts: BTreeMap<Verdict, u64> = BTreeMap::new();
         for _ in 0..self.times {
-            *verdicts.entry(driver.run(&orders)?).or_default() += 1;
+            *verdicts.entry(driver.run(&orders, || witnesses.nearest())?).or_default() += 1;
         }
         for (verdict, times) in verdicts.iter().rev() {
             let count = if self.times > 1 {
@@ -104,7 +106,7 @@ impl Replay {
         // Departures come first in the order of verdicts: one is enough to be told by the status.
         let departed = matches!(verdicts.first_key_value(), Some((Verdict::Departed { .. }, _)));
         let Some((worst, times)) = verdicts.pop_last() else { return Ok(Status::Clean) };
-        finding.replay = Some(replay_value(&worst, times, self.times));
+        file.findings[index].replay = Some(replay_value(&worst, times, self.times));
         if let Some(path) = path {
             Destination::new(Some(path)).write(terminal, |mut out| file.write(&mut out))?;
         }

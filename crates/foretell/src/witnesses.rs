@@ -1,0 +1,73 @@
+//! The orders of events in which a finding is replayed.
+//!
+//! First the witness as it is in the findings file: nothing in it that the finding does not need, in an order with few
+//! context switches. A program that talks to somebody outside may leave that schedule: a client that waits for an answer before
+//! it sends the next request is not in the trace. Then another witness of the same finding is tried, which differs from the
+//! recorded run in as little as the finding allows: what is independent is in the recorded order, and the
+//! threads that the finding is not about do what they did in the recorded run, as long as the checker accepts that.
+
+use std::collections::BTreeSet;
+
+use foretell_predict::witness::{as_recorded, filled};
+use foretell_record::orders;
+use foretell_report::json::{Finding, Kind, accepts};
+use foretell_trace::{EventId, Model, ThreadId, Trace};
+
+/// With more threads than this, none is tried by itself.
+const MOST_THREADS: usize = 16;
+
+/// The witnesses of a finding.
+pub(crate) struct Witnesses<'a> {
+    pub(crate) trace: &'a Trace,
+    pub(crate) model: Model,
+    pub(crate) finding: &'a Finding,
+}
+
+impl Witnesses<'_> {
+    fn is_race(&self) -> bool {
+        self.finding.kind == Kind::Race
+    }
+
+    /// The orders of the witness in the findings file.
+    pub(crate) fn found(&self) -> Vec<Vec<u32>> {
+        orders(&self.finding.witness.schedule, self.is_race())
+    }
+
+    /// Those of the witness that is nearest to the recorded run.
+    pub(crate) fn nearest(&self) -> Vec<Vec<u32>> {
+        let known = |e: u32| ((e as usize) < self.trace.len()).then_some(EventId(e));
+        let schedule: Option<Vec<EventId>> =
+            self.finding.witness.schedule.iter().map(|&e| known(e)).collect();
+        let own: Option<BTreeSet<ThreadId>> =
+            self.finding.events.iter().map(|&e| Some(self.trace.thread(known(e)?))).collect();
+        let (Some(schedule), Some(own)) = (schedule, own) else { return Vec::new() };
+        let nearest = self.nearest_to(&schedule, &own);
+        orders(&nearest.iter().map(|e| e.0).collect::<Vec<_>>(), self.is_race())
+    }
+
+    fn nearest_to(&self, schedule: &[EventId], own: &BTreeSet<ThreadId>) -> Vec<EventId> {
+        let last = if self.is_race() { 2 } else { 1 };
+        let ordered = as_recorded(self.trace, schedule, last);
+        let accepted = |threads: &BTreeSet<ThreadId>| {
+            let filled = filled(self.trace, &ordered, last, threads);
+            accepts(self.finding, self.trace, self.model, &filled).then_some(filled)
+        };
+        let threads = (0..self.trace.thread_count()).map(ThreadId::from_index);
+        let others: BTreeSet<ThreadId> = threads.filter(|t| !own.contains(t)).collect();
+        if let Some(nearest) = accepted(&others) {
+            return nearest;
+        }
+        let mut nearest = ordered.clone();
+        let mut with = BTreeSet::new();
+        for &thread in others.iter().take(MOST_THREADS) {
+            with.insert(thread);
+            match accepted(&with) {
+                Some(more) => nearest = more,
+                None => {
+                    with.remove(&thread);
+                }
+            }
+        }
+        nearest
+    }
+}
