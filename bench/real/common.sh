@@ -32,8 +32,8 @@ job() {
     "$foretell" record -o run.ft -- "$@" >recorded.out
     cmp plain.out recorded.out
     echo "output: byte-identical"
-    local status=0
-    "$foretell" predict run.ft --json run.json >predicted.txt || status=$?
+    local status=0 TIMEFORMAT="prediction: %U s of processor time"
+    time "$foretell" predict run.ft --json run.json >predicted.txt || status=$?
     [ $status -le 1 ]
     tail -n 7 predicted.txt
     "$foretell" verify run.ft run.json
