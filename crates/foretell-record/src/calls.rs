@@ -108,7 +108,16 @@ impl Stack {
     }
 
     /// Its number now.
+    #[inline]
     pub(crate) fn id(&mut self, calls: &mut Calls) -> CallId {
+        match self.0.last() {
+            None => OUTSIDE,
+            Some(&Frame { id: Some(id), .. }) => id,
+            Some(_) => self.number(calls),
+        }
+    }
+
+    fn number(&mut self, calls: &mut Calls) -> CallId {
         let known = self.0.iter().rposition(|f| f.id.is_some());
         let mut id = known.and_then(|i| self.0[i].id).unwrap_or(OUTSIDE);
         for frame in &mut self.0[known.map_or(0, |i| i + 1)..] {

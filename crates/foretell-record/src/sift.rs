@@ -413,14 +413,14 @@ fn let_go(
     gate: Gate<'_>,
     stack: Option<&mut Stack>,
 ) -> (u64, Option<u64>) {
-    let mut passing = Passing { passes: |access| gate.lets_go(access), stack, count: 0, last: 0 };
+    let mut passing = Passing { gate, stack, count: 0, last: 0 };
     reader.visit(slots, &mut passing);
-    passing.end(slots)
+    (passing.count, (passing.count > 0).then(|| slots.get(passing.last).key))
 }
 
-/// Goes over accesses that pass, and function entries and exits.
-struct Passing<'a, F> {
-    passes: F,
+/// Goes over accesses that are let go, and function entries and exits.
+struct Passing<'a> {
+    gate: Gate<'a>,
     /// The thread's stack; none if function entries and exits matter.
     stack: Option<&'a mut Stack>,
     /// Accesses so far, and the last one's slot.
@@ -428,16 +428,10 @@ struct Passing<'a, F> {
     last: u16,
 }
 
-impl<F> Passing<'_, F> {
-    fn end(self, slots: &Slots) -> (u64, Option<u64>) {
-        (self.count, (self.count > 0).then(|| slots.get(self.last).key))
-    }
-}
-
-impl<F: Fn(Brief) -> bool> Visitor for Passing<'_, F> {
+impl Visitor for Passing<'_> {
     #[inline(always)]
-    fn access(&mut self, access: Brief) -> bool {
-        let passes = (self.passes)(access);
+    fn access(&mut self, access: Brief, _: u64) -> bool {
+        let passes = self.gate.lets_go(access);
         if passes {
             self.count += 1;
             self.last = access.slot;

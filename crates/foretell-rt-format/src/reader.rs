@@ -2,8 +2,8 @@
 
 use crate::record::{AccessKind, Record, StopReason};
 use crate::wire::{
-    Brief, CHUNK_HEADER_LEN, CHUNK_USED, Compact, ENTRY_CLASS, Get, HEADER_LEN, LIVE, Live, MAGIC,
-    Slot, Slots, VERSION, class_of, compact_len, header, is_exit, tag,
+    Brief, CHUNK_HEADER_LEN, CHUNK_USED, Compact, ENTRY_CLASS, Get, HEAD_LEN, HEADER_LEN, LIVE,
+    Live, MAGIC, Slot, Slots, VERSION, class_of, compact_len, header, is_exit, tag,
 };
 use std::fmt;
 
@@ -218,8 +218,9 @@ pub struct Range {
 
 /// Takes compact records, or does not (false): then [`ChunkReader::next`] gives them.
 pub trait Visitor {
-    /// A plain access; perhaps one whose address is not known, which is not to be taken.
-    fn access(&mut self, access: Brief) -> bool;
+    /// A plain access; perhaps one whose address is not known, which is not to be taken. Of the value as many bytes
+    /// count as the access has.
+    fn access(&mut self, access: Brief, value: u64) -> bool;
     /// A function entry: slot and address of the call.
     fn entry(&mut self, slot: Slot, call: u64) -> bool;
     /// A function exit.
@@ -252,21 +253,22 @@ impl<'a> ChunkReader<'a> {
         self.other(slots)
     }
 
-    /// Reads compact records for as long as the visitor takes them. For those who do not want the values. The last
-    /// few records may be left to [`ChunkReader::next`].
+    /// Reads compact records for as long as the visitor takes them. The last few records may be left to
+    /// [`ChunkReader::next`].
     #[inline(always)]
     pub fn visit(&mut self, slots: &Slots, visitor: &mut impl Visitor) {
         let records = &self.chunk.records[..self.chunk.pending.min(self.chunk.records.len())];
         let mut at = self.at;
         // Every compact record is shorter than 16 bytes.
         while let Some(ahead) = records.get(at..).and_then(<[u8]>::first_chunk::<16>) {
-            let ahead = u128::from_le_bytes(*ahead) as u64;
+            let whole = u128::from_le_bytes(*ahead);
+            let ahead = whole as u64;
             let head = ahead as u16;
             let class = class_of(usize::from(head >> 1));
             let taken = if head & 1 == 0 {
                 false
             } else if class < ENTRY_CLASS {
-                visitor.access(slots.brief(ahead))
+                visitor.access(slots.brief(ahead), (whole >> (8 * HEAD_LEN)) as u64)
             } else if class == ENTRY_CLASS {
                 let (slot, addr) = slots.head(ahead);
                 slot.key != 0 && visitor.entry(slot, addr)

@@ -1,11 +1,11 @@
 //! What is left of a log, shown to those who make the trace.
 
 use foretell_rt_format::{
-    Brief, Chunk, ChunkReader, Compact, Entry, Item, Kind, Record, Slots, record_at,
+    Brief, Chunk, ChunkReader, Compact, Entry, Item, Kind, Record, Slot, Slots, Visitor, record_at,
 };
 use rustc_hash::FxHashMap;
 
-use super::{Note, Noted, Passing, Thread, is_event};
+use super::{Note, Noted, Thread, is_event};
 use crate::calls::{CallId, Calls, OUTSIDE, Stack};
 use crate::hold::Held;
 use crate::owners::{Share, SharedWords};
@@ -32,21 +32,57 @@ enum Run {
     Ends(bool),
 }
 
-/// Reads on over accesses to words that are less shared than `wanted` in the end: how many accesses, and the key of the last
-/// one's slot.
-#[inline(never)]
-fn pass_by(
-    reader: &mut ChunkReader<'_>,
-    slots: &Slots,
-    (shared, wanted): (&SharedWords, Share),
-    stack: Option<&mut Stack>,
-) -> (u64, Option<u64>) {
-    let passes = |access: Brief| {
-        access.high() != u32::MAX && shared.word(access.addr(), access.size()) < wanted
-    };
-    let mut passing = Passing { passes, stack, count: 0, last: 0 };
-    reader.visit(slots, &mut passing);
-    passing.end(slots)
+/// Goes over the compact records of one thread, and shows what matters of them.
+struct Showing<'s, 'c, 'a> {
+    shared: &'s SharedWords,
+    wanted: Share,
+    slots: &'s Slots,
+    calls: &'c mut Calls,
+    sink: &'c mut dyn Sink<'a>,
+    number: u32,
+    thread: &'c mut Thread,
+    /// Whether function entries and exits matter: then they are left to others.
+    functions: bool,
+    /// The last access, by its slot, if there was one.
+    last: Option<u16>,
+    goes_on: bool,
+}
+
+impl Visitor for Showing<'_, '_, '_> {
+    #[inline(always)]
+    fn access(&mut self, access: Brief, value: u64) -> bool {
+        if access.high() == u32::MAX {
+            return false;
+        }
+        let (addr, size) = (access.addr(), access.size());
+        if self.shared.word(addr, size) >= self.wanted {
+            let slot = self.slots.get(access.slot);
+            let stack = self.thread.stack.id(self.calls);
+            let value = value & (u64::MAX >> (64 - 8 * size));
+            let (thread, ordinal) = (self.number, self.thread.ordinal);
+            let plain = Plain { thread, ordinal, stack, slot, addr, value };
+            self.goes_on = self.sink.plain(self.calls, &plain);
+        }
+        self.thread.ordinal += 1;
+        self.last = Some(access.slot);
+        self.goes_on
+    }
+
+    #[inline(always)]
+    fn entry(&mut self, slot: Slot, call: u64) -> bool {
+        if !self.functions {
+            self.thread.stack.enter(slot.pc(), call);
+        }
+        !self.functions
+    }
+
+    #[inline(always)]
+    fn exit(&mut self) -> bool {
+        if !self.functions {
+            self.thread.stack.exit();
+        }
+        !self.functions
+    }
 }
 
 /// What is left of a log.
@@ -215,11 +251,24 @@ impl<'a> Shower<'_, 'a> {
         thread: &mut Thread,
     ) -> Run {
         loop {
-            let stack = (!self.sifted.functions).then_some(&mut thread.stack);
-            let wanted = (&self.sifted.shared, self.wanted);
-            let (count, key) = pass_by(reader, slots, wanted, stack);
-            thread.access = key.unwrap_or(thread.access);
-            thread.ordinal += count;
+            let mut showing = Showing {
+                shared: &self.sifted.shared,
+                wanted: self.wanted,
+                slots,
+                calls: self.calls,
+                sink: self.sink,
+                number,
+                thread,
+                functions: self.sifted.functions,
+                last: None,
+                goes_on: true,
+            };
+            reader.visit(slots, &mut showing);
+            let (last, goes_on) = (showing.last, showing.goes_on);
+            thread.access = last.map_or(thread.access, |slot| slots.get(slot).key);
+            if !goes_on {
+                return Run::Ends(false);
+            }
             let goes_on = match reader.next(slots) {
                 Some(Ok(Item::Record(Record::Switch { thread }))) => return Run::Goes(thread),
                 Some(Ok(Item::Compact(compact))) => self.compact_again(compact, number, thread),
