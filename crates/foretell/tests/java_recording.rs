@@ -232,6 +232,22 @@ fn an_attempt_between_two_changes_of_a_block_is_predicted() {
 }
 
 #[test]
+fn a_put_that_nobody_looks_at_does_not_make_the_whole_map() {
+    let w = Workshop::new();
+    w.compile_file("Puts.java");
+    // What hangs on a put before is not predicted without it; that another comes between a look and a put is.
+    for (what, analysis, expected) in [("look", "race", 0), ("act", "atomicity", 1)] {
+        let options = ["--quantum", "100000", "--blocks", "markers"];
+        let trace = w.trace(&options, &["java", "Puts", what]);
+        assert!(trace.contains("|aw(ConcurrentHashMap@Puts.java:"), "{trace}");
+        let predict = ["predict", "--all", "--analyses", analysis, "run.std"];
+        let said = stdout(&w.run(FORETELL, &predict, ""));
+        let count = said.lines().filter(|l| l.starts_with(analysis) && l.contains(": ")).count();
+        assert_eq!(count, expected, "{what}: {trace}\n{said}");
+    }
+}
+
+#[test]
 fn blocks_and_classes_are_chosen() {
     let w = Workshop::new();
     w.compile(

@@ -1,7 +1,7 @@
 //! The first pass over a log: which variables are shared, and which lock scopes are blocks.
 
 use foretell_rt_format::{Entry as RawEntry, Record as RawRecord};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::log::{Effect, Log, Record};
 use super::names::Objects;
@@ -78,6 +78,8 @@ pub(crate) struct Survey {
     pub(crate) fields: Fields,
     pub(crate) objects: Objects,
     variables: FxHashMap<Key, Touched>,
+    /// Maps that somebody put something into without a look at what was there.
+    pub(crate) blindly: FxHashSet<u32>,
     pub(crate) scopes: Scopes,
 }
 
@@ -87,6 +89,7 @@ impl Survey {
             fields: Fields::default(),
             objects: Objects::default(),
             variables: FxHashMap::default(),
+            blindly: FxHashSet::default(),
             scopes: Scopes::default(),
         };
         let mut scopes = ScopeFinder::default();
@@ -104,6 +107,10 @@ impl Survey {
                     scopes.take(&RawEntry { thread, ordinal, record });
                 }
                 _ => {
+                    if let Record::Operation { object, effect: Effect::Write(_), .. } = entry.record
+                    {
+                        survey.blindly.insert(object);
+                    }
                     if let Some(access) = Access::of(&entry.record, &mut survey.fields, tables) {
                         survey.touch(entry.thread, &access);
                     }

@@ -5,6 +5,7 @@
 //! the value of an atomic object. Fields that are volatile are accessed atomically. What a class initialiser writes is not
 //! in the log: reads find it as initial values. What was attempted in vain is a read in a section of a lock (see `vain`).
 
+mod blindly;
 #[cfg(test)]
 mod tests;
 mod vain;
@@ -82,6 +83,8 @@ struct Translation<'a> {
     locks: FxHashMap<u32, LockId>,
     conditions: FxHashMap<u32, CondId>,
     semaphores: FxHashMap<u32, SemId>,
+    /// See `blindly`.
+    orders: FxHashMap<u32, VarId>,
     barriers: FxHashMap<u32, BarrierId>,
     threads: Vec<Option<ThreadId>>,
     nodes: Vec<Node>,
@@ -113,6 +116,7 @@ impl<'a> Translation<'a> {
             locks: FxHashMap::default(),
             conditions: FxHashMap::default(),
             semaphores: FxHashMap::default(),
+            orders: FxHashMap::default(),
             barriers: FxHashMap::default(),
             threads: Vec::new(),
             nodes: Vec::new(),

@@ -82,6 +82,7 @@ fn operations_of_collections_pass_with_their_semaphores() {
             "T0 acq",
             "T0 rel",
             "T0 post",
+            "T0 au order of A#2",
             "T1 acq",
             "T1 down",
             "T1 au A#1=1=2",
@@ -95,9 +96,11 @@ fn operations_of_collections_pass_with_their_semaphores() {
             "T0 acq",
             "T0 ar A#2=1",
             "T0 rel",
+            "T0 ar order of A#2",
             "T1 down",
             "T1 aw A#2=2",
             "T1 post",
+            "T1 au order of A#2",
         ]
     );
 }

@@ -9,7 +9,7 @@
 //! go near the queue: missed, not false.) A map's semaphore only keeps others out while its owner changes the map: it is given
 //! back at once, and nothing comes of who had it.
 
-use super::{Entry, Translation};
+use super::{Entry, Record, Translation};
 use crate::attempts::{self, Action};
 
 impl Translation<'_> {
@@ -39,5 +39,8 @@ impl Translation<'_> {
             self.push_marker(thread, event, site);
         }
         self.semaphore_event(entry, post, false);
+        if let Record::Operation { object, .. } = entry.record {
+            self.in_order(entry, object, action);
+        }
     }
 }
