@@ -529,3 +529,38 @@ fn objects(kind: EventKind) -> [Option<(ObjectKind, u32)>; 2] {
         _ => [None; 2],
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn events(numbers: &[u32]) -> Vec<EventId> {
+        numbers.iter().copied().map(EventId).collect()
+    }
+
+    fn trace(text: &str) -> Trace {
+        foretell_trace::text::parse(text.as_bytes()).expect("a trace").trace
+    }
+
+    #[test]
+    fn what_is_independent_is_put_back_into_the_recorded_order() {
+        let trace = trace("A|w(a)\nB|w(b)\nA|w(x)\nC|w(c)\nB|r(x)\nC|w(x)\n");
+        // C's write comes before B's read here, and that is the end; all else does not matter.
+        let tidied = events(&[3, 1, 0, 2, 5, 4]);
+        assert_eq!(as_recorded(&trace, &tidied, 2), events(&[0, 1, 2, 3, 5, 4]));
+        // What depends on each other stays, also against the recorded order.
+        let swapped = events(&[3, 5, 1, 0, 2]);
+        assert_eq!(as_recorded(&trace, &swapped, 0), events(&[0, 1, 3, 5, 2]));
+    }
+
+    #[test]
+    fn threads_that_were_dropped_do_what_they_did() {
+        let trace = trace("A|w(a)\nC|w(c)\nB|w(b)\nC|w(d)\nA|w(x)\nB|r(x)\nC|w(e)\n");
+        let schedule = events(&[2, 0, 5, 4]);
+        let c = trace.find_thread("C").expect("a thread");
+        let filled =
+            |threads: &[ThreadId]| filled(&trace, &schedule, 2, &threads.iter().copied().collect());
+        assert_eq!(filled(&[]), schedule);
+        assert_eq!(filled(&[c]), events(&[2, 0, 1, 5, 4]));
+    }
+}

@@ -48,6 +48,9 @@ impl Witnesses<'_> {
     fn nearest_to(&self, schedule: &[EventId], own: &BTreeSet<ThreadId>) -> Vec<EventId> {
         let last = if self.is_race() { 2 } else { 1 };
         let ordered = as_recorded(self.trace, schedule, last);
+        if !accepts(self.finding, self.trace, self.model, &ordered) {
+            return schedule.to_vec();
+        }
         let accepted = |threads: &BTreeSet<ThreadId>| {
             let filled = filled(self.trace, &ordered, last, threads);
             accepts(self.finding, self.trace, self.model, &filled).then_some(filled)
