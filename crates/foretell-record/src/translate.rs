@@ -24,13 +24,15 @@ mod counts;
 mod known;
 mod packing;
 mod plain;
+mod translated;
 mod vain;
 mod variables;
+
+pub use translated::Translated;
 
 use foretell_rt_format::{
     AccessKind, AtomicKind, Entry, Header, Kind, Log, Record, Step, SyncKind, ThreadOrigin,
 };
-use foretell_trace::legality::Repair;
 use foretell_trace::{
     BarrierId, CondId, EventId, EventKind, LockId, SemId, SiteId, ThreadId, Trace, TraceBuilder,
     Value, ValueId, VarId,
@@ -49,45 +51,12 @@ use crate::seen::{LastStep, Plain, Seen, Sink, Source, Whole};
 use crate::stacks::{Place, Sites};
 use crate::steps::Steps;
 use crate::survey::{Survey, touched};
-use crate::symbolic::{Rebuild, Symbolic};
+use crate::symbolic::Rebuild;
 use crate::symbols::Symbols;
 use known::Known;
 use packing::Packing;
 use plain::Codes;
 use variables::{Content, Variable};
-
-/// The trace of a run, and what was done to get it.
-#[derive(Debug)]
-pub struct Translated {
-    /// The trace; legal.
-    pub trace: Kept,
-    /// Which step of the program each event was.
-    pub steps: Steps,
-    /// Accesses in the log.
-    pub accesses: u64,
-    /// Accesses that were left out: to memory of one thread alone, or that nobody wrote.
-    pub private: u64,
-    /// What was dropped to make the trace legal.
-    pub repairs: Vec<Repair>,
-    /// Whether the end of the log is damaged: what comes before it was taken.
-    pub damaged: bool,
-    /// Threads that were stuck when the program was ended for it.
-    pub deadlock: bool,
-    /// What came of a symbolic recording.
-    pub symbolic: Option<Symbolic>,
-}
-
-impl Translated {
-    /// The trace up to an event, which is legal too, and the steps behind it.
-    pub fn first(&self, events: usize) -> (Trace, Steps) {
-        let whole = self.trace.whole();
-        let mut builder = whole.builder_with_names();
-        for event in whole.events().take(events) {
-            builder.push(event.thread, event.kind, event.site);
-        }
-        (builder.build(), self.steps.first(events))
-    }
-}
 
 /// Translates a log.
 pub fn translate(log: &Log<'_>, blocks: &Blocks) -> Translated {
