@@ -54,8 +54,9 @@ pub struct Launch {
     pub java: Java,
     /// Whether a symbolic trace is wanted.
     pub symbolic: bool,
-    /// Whether all accesses to memory that threads hand over when they are created and joined are wanted.
-    pub keep_handed_over: bool,
+    /// Whether all accesses are wanted: those to memory that threads hand over when they are created and joined, and those to
+    /// memory that one thread uses alone, which may turn out to be shared.
+    pub keep_all: bool,
 }
 
 /// A run that was made. Its files are gone with it.
@@ -120,7 +121,7 @@ impl Launch {
             limit: None,
             java: Java::default(),
             symbolic: false,
-            keep_handed_over: false,
+            keep_all: false,
         }
     }
 
@@ -157,7 +158,8 @@ impl Launch {
             .args(arguments)
             .env(env::LOG, absolute(log.unwrap_or(&directory.path().join("log"))))
             .env(env::SEED, self.seed.to_string())
-            .env(env::QUANTUM, self.quantum.to_string());
+            .env(env::QUANTUM, self.quantum.to_string())
+            .env(env::KEEP, if self.keep_all || self.symbolic { "1" } else { "0" });
         match &self.mode {
             Mode::Record => command.env(env::MODE, "record"),
             Mode::Parallel => command.env(env::MODE, "parallel"),

@@ -205,6 +205,15 @@ impl Owners {
         self.each_word(addr, len, |state, past| by.touches(state, past, write))
     }
 
+    /// The words of these bytes are shared from now on, whoever used them. That has to be noted.
+    pub(crate) fn share(&mut self, addr: u64, len: u64) -> bool {
+        self.each_word(addr, len, |state, _| {
+            let meets = if *state == SHARED { Meets::Shared } else { Meets::Late };
+            *state = SHARED;
+            meets
+        })
+    }
+
     /// Memory is freed. Whether that has to be noted.
     pub(crate) fn free(&mut self, by: &By<'_>, addr: u64, len: u64) -> bool {
         self.each_word(addr, len, |state, past| match *state {

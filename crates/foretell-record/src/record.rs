@@ -38,6 +38,9 @@ pub fn record(launch: &Launch, blocks: &Blocks) -> Result<Recorded, Error> {
             "--symbolic is for C programs; Java is recorded without it".to_owned(),
         ));
     }
+    // Calls of functions may be blocks: nobody knows while the program runs what is in one.
+    let keep_all = launch.keep_all || !blocks.functions.is_empty();
+    let launch = &Launch { keep_all, ..launch.clone() };
     let sifts = launch.mode == Mode::Record
         && !launch.symbolic
         && !launch.is_java()
@@ -59,7 +62,7 @@ pub fn record(launch: &Launch, blocks: &Blocks) -> Result<Recorded, Error> {
 fn follow(launch: &Launch, ring: &Ring, blocks: &Blocks) -> Result<Recorded, Error> {
     let hold = Hold::new(memory_limit(), &launch.directory);
     let functions = !blocks.functions.is_empty();
-    let mut sift = Sift::new(hold, functions, !launch.keep_handed_over);
+    let mut sift = Sift::new(hold, functions, !launch.keep_all);
     let ended = AtomicBool::new(false);
     let run = std::thread::scope(|scope| {
         scope.spawn(|| ring.follow(&ended, |chunk| sift.chunk(chunk)));

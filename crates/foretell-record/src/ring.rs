@@ -18,6 +18,8 @@ use memmap2::MmapRaw;
 const CHUNKS: usize = 16;
 /// How long the reader sleeps when there is nothing to read.
 const PAUSE: Duration = Duration::from_micros(200);
+/// The longest pause, when nothing comes: the ring takes what a program writes meanwhile.
+const LONGEST_PAUSE: Duration = Duration::from_millis(2);
 
 /// The ring.
 pub(crate) struct Ring {
@@ -69,7 +71,7 @@ impl Ring {
     /// Reads every chunk that is complete, until the program has ended.
     pub(crate) fn follow(&self, ended: &AtomicBool, mut f: impl FnMut(Chunk<'_>)) {
         let (produced, consumed) = (self.counter(header::PRODUCED), self.counter(header::CONSUMED));
-        let mut next = 0;
+        let (mut next, mut pause) = (0, PAUSE);
         loop {
             let last = ended.load(Acquire);
             let there = produced.load(Acquire);
@@ -77,7 +79,10 @@ impl Ring {
                 if last {
                     return;
                 }
-                std::thread::sleep(PAUSE);
+                std::thread::sleep(pause);
+                pause = (2 * pause).min(LONGEST_PAUSE);
+            } else {
+                pause = PAUSE;
             }
             while next < there {
                 f(self.chunk(next as usize % CHUNKS));

@@ -13,7 +13,7 @@ pub(crate) struct Seen<'a> {
     pub(crate) entry: Entry<'a>,
     /// The thread's call stack; of a function entry, with that function, of an exit, too.
     pub(crate) stack: CallId,
-    /// The end of a thread: its last step.
+    /// The end of a thread, or what it has left behind: its last step.
     pub(crate) last: Option<LastStep>,
     /// Not 0: so many times memory was given out that no event is about.
     pub(crate) private: u32,
@@ -108,8 +108,15 @@ impl<'a> Source<'a> for Whole<'a, '_> {
                 thread.last = Some(LastStep { ordinal, kind, pc });
             }
             let stack = thread.stack.id(calls);
+            if let Record::Passed { count, key } = entry.record {
+                let slot = Slot { key, high: 0 };
+                let kind = slot.step();
+                let (ordinal, pc) = (entry.ordinal + count.saturating_sub(1), Some(slot.pc()));
+                thread.last = Some(LastStep { ordinal, kind, pc });
+            }
             let exits = matches!(entry.record, Record::FuncExit);
-            let last = thread.last.filter(|_| matches!(entry.record, Record::ThreadEnd));
+            let ends = matches!(entry.record, Record::ThreadEnd | Record::Behind);
+            let last = thread.last.filter(|_| ends);
             if !sink.seen(calls, &Seen { entry, stack, last, private: 0 }) {
                 return;
             }

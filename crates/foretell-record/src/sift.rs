@@ -62,8 +62,9 @@ enum Note {
         addr: u64,
         size: u64,
     },
-    /// The end of a thread.
-    End {
+    /// The end of a thread, or what it has left behind.
+    Last {
+        ends: bool,
         thread: u32,
         stack: CallId,
         ordinal: u64,
@@ -88,8 +89,7 @@ impl Thread {
             return self.step;
         }
         let slot = Slot { key: self.access, high: 0 };
-        let kind = if slot.writes() { Kind::Write } else { Kind::Read };
-        Some((kind, Some(slot.pc())))
+        Some((slot.step(), Some(slot.pc())))
     }
 }
 
@@ -151,6 +151,8 @@ pub(crate) struct Sift {
     notes: Vec<Note>,
     hold: Hold,
     accesses: u64,
+    /// Words that became shared after accesses without records.
+    forgotten: u64,
     damaged: bool,
     /// So many accesses to memory that is handed over are noted, up to the end of a chunk, and the chunk after that.
     most_handed: u64,
@@ -177,6 +179,7 @@ impl Sift {
             notes: Vec::new(),
             hold,
             accesses: 0,
+            forgotten: 0,
             damaged: false,
             most_handed: MOST_HANDED,
             handed_until: None,
@@ -298,6 +301,11 @@ impl Sift {
                     next = Some(thread);
                     break;
                 }
+                Ok(Item::Record(Record::Passed { count, key })) => {
+                    self.accesses += count;
+                    ordinal += count;
+                    access = key;
+                }
                 Ok(Item::Record(record)) => {
                     (thread.ordinal, thread.access) = (ordinal, access);
                     self.record(&record, reader.began(), &mut thread);
@@ -361,6 +369,13 @@ impl Sift {
             Record::Free { counted, addr, size, .. } => {
                 counted && self.owners.free(&by, addr, size)
             }
+            Record::Forgotten { ordered: true, writes, addr, .. } => {
+                self.owners.touch(&by, addr, 8, writes)
+            }
+            Record::Forgotten { addr, .. } => {
+                self.forgotten += 1;
+                self.owners.share(addr, 8)
+            }
             _ => match touched(record) {
                 Some((addr, len)) => {
                     self.accesses += 1;
@@ -371,8 +386,9 @@ impl Sift {
         };
         if matters {
             let (stack, ordinal) = (thread.stack.id(&mut self.calls), thread.ordinal);
-            self.note(if matches!(record, Record::ThreadEnd) {
-                Note::End { thread: number, stack, ordinal, last: thread.last() }
+            self.note(if matches!(record, Record::ThreadEnd | Record::Behind) {
+                let (ends, last) = (matches!(record, Record::ThreadEnd), thread.last());
+                Note::Last { ends, thread: number, stack, ordinal, last }
             } else {
                 Note::Record { at, thread: number, stack, ordinal }
             });
@@ -396,6 +412,7 @@ impl Sift {
             chunks: self.chunks,
             held,
             accesses: self.accesses,
+            forgotten: self.forgotten,
             damaged,
             functions: self.functions,
             handed_until: self.handed_until,
@@ -459,6 +476,8 @@ fn is_event(record: &Record<'_>) -> bool {
             | Record::Create { .. }
             | Record::ThreadName { .. }
             | Record::ThreadEnd
+            | Record::Behind
+            | Record::After { .. }
             | Record::Join { .. }
             | Record::Sync { .. }
             | Record::MarkBegin { .. }

@@ -1,7 +1,7 @@
 //! The first pass over the records of a run: which memory is shared, and which lock scopes are blocks.
 
 use foretell_rt_format::channel::Channel;
-use foretell_rt_format::{AccessKind, AtomicKind, Record, SyncKind};
+use foretell_rt_format::{AccessKind, AtomicKind, Entry, Record, SyncKind};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::blocks::{Blocks, ScopeFinder, Scopes};
@@ -21,6 +21,8 @@ pub(crate) struct Survey {
     pub(crate) attempted: FxHashSet<(RegionId, u64)>,
     /// How channels are used.
     pub(crate) channels: FxHashMap<u64, ChannelUse>,
+    /// What threads leave behind and others come after: by thread, and how often it has left something behind before.
+    pub(crate) left_behind: FxHashSet<(u32, u64)>,
 }
 
 /// How a channel is used in a run.
@@ -88,11 +90,14 @@ impl Survey {
             tried: FxHashSet::default(),
             attempted: FxHashSet::default(),
             channels: FxHashMap::default(),
+            left_behind: FxHashSet::default(),
+            leaves: FxHashMap::default(),
+            threads: 0,
         };
         source.for_each(calls, &mut surveyor);
-        let Surveyor { granules, scopes, tried, attempted, channels, .. } = surveyor;
+        let Surveyor { granules, scopes, tried, attempted, channels, left_behind, .. } = surveyor;
         let scopes = scopes.map(ScopeFinder::finish).unwrap_or_default();
-        Survey { granules, scopes, tried, attempted, channels }
+        Survey { granules, scopes, tried, attempted, channels, left_behind }
     }
 }
 
@@ -105,6 +110,33 @@ struct Surveyor {
     tried: FxHashSet<(RegionId, u64)>,
     attempted: FxHashSet<(RegionId, u64)>,
     channels: FxHashMap<u64, ChannelUse>,
+    left_behind: FxHashSet<(u32, u64)>,
+    /// How often each thread has left something behind.
+    leaves: FxHashMap<u32, u64>,
+    /// Threads so far.
+    threads: u32,
+}
+
+impl Surveyor {
+    /// What has to do with accesses that have no records.
+    fn gap(&mut self, entry: &Entry<'_>) {
+        match entry.record {
+            Record::Create { thread, .. } => self.threads = self.threads.max(thread + 1),
+            Record::Behind => *self.leaves.entry(entry.thread).or_default() += 1,
+            Record::After { thread } => {
+                let leaves = self.leaves.get(&thread).and_then(|leaves| leaves.checked_sub(1));
+                self.left_behind.extend(leaves.map(|leaves| (thread, leaves)));
+            }
+            // Which bytes these accesses were to, nobody knows.
+            Record::Forgotten { holder, wrote, addr, .. } => {
+                let holders = holder.map_or(0..self.threads.max(1), |h| h..h + 1);
+                for holder in holders {
+                    self.granules.touch(&mut self.regions, holder, addr, 8, wrote);
+                }
+            }
+            _ => {}
+        }
+    }
 }
 
 impl Sink<'_> for Surveyor {
@@ -114,6 +146,7 @@ impl Sink<'_> for Surveyor {
             return true;
         }
         self.regions.apply(entry.thread, &entry.record);
+        self.gap(entry);
         if let Some((addr, len)) = touched(&entry.record) {
             let writes = writes(&entry.record);
             self.granules.touch(&mut self.regions, entry.thread, addr, len, writes);

@@ -13,6 +13,7 @@
 //! - What goes from thread to thread through the kernel (pipes, sockets, signals, files) is read and written as
 //!   variables of its own (see `channels`).
 //! - A compare-and-exchange that failed is a read in a section of a lock (see `vain`).
+//! - What was done to a variable without records comes before everything that is done to it with records (see `gaps`).
 //! - A try to take a semaphore that failed is a read of a variable of its own, the semaphore's count (see `counts`).
 //!
 //! The result is always legal: what is not (a log made in parallel mode may be out of order) is
@@ -21,6 +22,7 @@
 mod along;
 mod channels;
 mod counts;
+mod gaps;
 mod known;
 mod packing;
 mod plain;
@@ -159,6 +161,7 @@ struct Translation<'a> {
     counts: FxHashMap<SemId, VarId>,
     barriers: FxHashMap<(RegionId, u64), BarrierId>,
     channels: channels::Channels,
+    gaps: gaps::Gaps,
     threads: Vec<Option<ThreadId>>,
     sites: Sites,
     depths: Depths,
@@ -202,6 +205,7 @@ impl<'a> Translation<'a> {
             counts: FxHashMap::default(),
             barriers: FxHashMap::default(),
             channels: channels::Channels::default(),
+            gaps: gaps::Gaps::default(),
             threads: Vec::new(),
             sites: Sites::default(),
             depths: Depths::default(),
@@ -290,6 +294,15 @@ impl<'a> Translation<'a> {
             Record::Sync { kind, object, other, .. } => self.sync(at, kind, object, other),
             Record::Free { counted: true, addr, .. } => self.free(at, addr),
             Record::Deadlock { .. } => self.out.deadlock = true,
+            Record::Passed { count, .. } => {
+                self.out.accesses += count;
+                self.out.private += count;
+            }
+            Record::Behind => self.leave_behind(at, last),
+            Record::After { thread } => self.gather(at, thread),
+            Record::Forgotten { ordered, renews, addr, value, .. } => {
+                self.forget(at, ordered, renews, addr, value);
+            }
             Record::Atomic { kind: AtomicKind::FailedUpdate, .. } => self.attempt(at, record),
             _ => self.access(at, record),
         }
@@ -566,6 +579,7 @@ impl<'a> Translation<'a> {
         if self.symbolic.is_some() {
             return self.symbolic_event(at, variable, action, atomic, old, new);
         }
+        self.come_after(at, variable);
         let var = self.variable(variable, action, old, new);
         let old = old.map(|v| self.value(v));
         let new = new.map(|v| self.value(v));

@@ -20,6 +20,7 @@
 //! | [`env::MODE`] | `record`, `parallel`, `replay` | `record` |
 //! | [`env::SEED`] | seed of the scheduler, decimal | 0 |
 //! | [`env::QUANTUM`] | average number of hooks between two decisions; it grows slowly in long runs | 1000 |
+//! | [`env::KEEP`] | when `1`, no access is passed over ([`claim`]) | |
 //! | [`env::SCHEDULE`] | path of the schedule, for `replay` | |
 //! | [`env::WATCHDOG_SECS`] | say who is stuck when nothing moved for so long; 0: never | 10 |
 //! | [`env::STALL_SECS`] | replay: give up when a scheduled thread made no step for so long | 10 |
@@ -28,6 +29,7 @@
 //! Linux, x86-64, little endian.
 
 pub mod channel;
+pub mod claim;
 mod reader;
 mod record;
 mod schedule;
@@ -53,6 +55,8 @@ pub mod env {
     pub const SEED: &str = "FORETELL_SEED";
     /// Average number of hooks between two scheduling decisions.
     pub const QUANTUM: &str = "FORETELL_QUANTUM";
+    /// `1`: every access has a record, however long the run is.
+    pub const KEEP: &str = "FORETELL_KEEP";
     /// Path of the schedule to replay.
     pub const SCHEDULE: &str = "FORETELL_SCHEDULE";
     /// Seconds without progress after which the watchdog speaks; 0 for never.

@@ -384,7 +384,7 @@ impl<'a> Iterator for Events<'a> {
             self.ordinals.resize(index + 1, 0);
         }
         let ordinal = self.ordinals[index];
-        self.ordinals[index] += u64::from(record.counted());
+        self.ordinals[index] += record.steps();
         Some(Ok(Entry { thread, ordinal, record }))
     }
 }

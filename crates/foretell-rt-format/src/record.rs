@@ -548,6 +548,38 @@ pub enum Record<'a> {
         /// See [`TrailKind`].
         b: u64,
     },
+    /// So many accesses of this thread have no record, see [`crate::claim`]; each was a step.
+    Passed {
+        /// How many; less than 2³².
+        count: u64,
+        /// Code address and code of the last one, see [`crate::slot_key`].
+        key: u64,
+    },
+    /// What this thread has passed over so far is behind it: other threads may come after this.
+    Behind,
+    /// What follows in this thread comes after what `thread` has left behind, the last time.
+    After {
+        /// The other thread.
+        thread: u32,
+    },
+    /// Accesses to a word were passed over, by `holder`; from now on that matters.
+    Forgotten {
+        /// Whose accesses these were; none: those of any thread.
+        holder: Option<u32>,
+        /// Create and join, or the thread itself, order them before what follows. Else what follows is after them because of the
+        /// [`Record::After`] that came last in this thread.
+        ordered: bool,
+        /// Whether there may have been writes among them.
+        wrote: bool,
+        /// Whether nobody knows which of them was the last write: the content is new.
+        renews: bool,
+        /// Whether the access that follows writes.
+        writes: bool,
+        /// The address of the word.
+        addr: u64,
+        /// What is in it, if that could be read.
+        value: Option<u64>,
+    },
     /// A signal handler of the program starts (`true`) or returns.
     Signal {
         /// The signal.
@@ -572,6 +604,14 @@ impl Record<'_> {
             Record::Free { counted, .. } => *counted,
             Record::Sync { kind, .. } => kind.counted(),
             _ => false,
+        }
+    }
+
+    /// How many steps of its thread it stands for.
+    pub fn steps(&self) -> u64 {
+        match self {
+            Record::Passed { count, .. } => *count,
+            _ => u64::from(self.counted()),
         }
     }
 
@@ -646,6 +686,10 @@ impl Record<'_> {
                 self.encode_memory(&mut p)
             }
             Record::Access { .. } | Record::FuncEntry { .. } | Record::FuncExit => return None,
+            Record::Passed { .. }
+            | Record::Behind
+            | Record::After { .. }
+            | Record::Forgotten { .. } => self.encode_gap(&mut p),
             Record::Sync { kind, pc, object, other } => {
                 p.u8(*kind as u8);
                 p.var(*pc);
@@ -700,6 +744,30 @@ impl Record<'_> {
                 tag::MODULE_GONE
             }
             _ => tag::END,
+        }
+    }
+
+    fn encode_gap(&self, p: &mut Put<'_>) -> u8 {
+        match self {
+            Record::Passed { count, key } => {
+                (*count as u32).to_le_bytes().into_iter().for_each(|b| p.u8(b));
+                key.to_le_bytes().into_iter().for_each(|b| p.u8(b));
+                tag::PASSED
+            }
+            Record::After { thread } => {
+                p.var(u64::from(*thread));
+                tag::AFTER
+            }
+            Record::Forgotten { holder, ordered, wrote, renews, writes, addr, value } => {
+                let flags = [*ordered, *wrote, *writes, value.is_some(), *renews];
+                let flags = flags.into_iter().zip(0..);
+                p.u8(flags.map(|(flag, bit)| u8::from(flag) << bit).sum());
+                p.var(holder.map_or(0, |holder| u64::from(holder) + 1));
+                p.var(*addr);
+                p.var(value.unwrap_or(0));
+                tag::FORGOTTEN
+            }
+            _ => tag::BEHIND,
         }
     }
 
@@ -894,6 +962,24 @@ impl Record<'_> {
                 a: g.var()?,
                 b: g.var()?,
             },
+            tag::PASSED => Record::Passed { count: g.fixed(4)?, key: g.fixed(8)? },
+            tag::BEHIND => Record::Behind,
+            tag::AFTER => Record::After { thread: u32_of(g.var()?)? },
+            tag::FORGOTTEN => {
+                let (flags, holder) = (g.u8()?, g.var()?);
+                Record::Forgotten {
+                    holder: holder
+                        .checked_sub(1)
+                        .map(u32_of)
+                        .map_or(Some(None), |h| h.map(Some))?,
+                    ordered: flags & 1 != 0,
+                    wrote: flags & 2 != 0,
+                    writes: flags & 4 != 0,
+                    renews: flags & 16 != 0,
+                    addr: g.var()?,
+                    value: Some(g.var()?).filter(|_| flags & 8 != 0),
+                }
+            }
             tag::SIGNAL => Record::Signal { signal: u32_of(g.var()?)?, starts: g.u8()? != 0 },
             _ => return None,
         })

@@ -33,7 +33,7 @@
 /// First bytes of a log.
 pub const MAGIC: [u8; 8] = *b"FTLRAW\x00\x01";
 /// Version of the layout.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 /// Length of the header page.
 pub const HEADER_LEN: usize = 4096;
 /// Length of a chunk.
@@ -130,6 +130,10 @@ pub mod tag {
     pub const STEPS_DONE: u8 = 58;
     pub const SIGNAL: u8 = 60;
     pub const TRAIL: u8 = 62;
+    pub const PASSED: u8 = 64;
+    pub const BEHIND: u8 = 66;
+    pub const AFTER: u8 = 68;
+    pub const FORGOTTEN: u8 = 70;
 }
 
 /// The head of a function exit.
@@ -189,6 +193,9 @@ pub const fn access_code(log2: u32, write: bool) -> u32 {
     16 | log2 | (write as u32) << 3
 }
 
+/// Added to that for a range, in [`crate::Record::Passed`].
+pub const RANGE: u32 = 32;
+
 /// The same for a function entry.
 pub const ENTRY_CODE: u32 = 64;
 
@@ -225,6 +232,16 @@ impl Slot {
     #[inline(always)]
     pub fn writes(self) -> bool {
         self.code() & 8 != 0
+    }
+
+    /// The step that an access is, perhaps to a range.
+    pub fn step(self) -> crate::Kind {
+        match (self.code() & RANGE != 0, self.writes()) {
+            (false, false) => crate::Kind::Read,
+            (false, true) => crate::Kind::Write,
+            (true, false) => crate::Kind::ReadRange,
+            (true, true) => crate::Kind::WriteRange,
+        }
     }
 }
 
@@ -291,6 +308,21 @@ pub unsafe fn put_exit(at: *mut u8) -> *mut u8 {
     unsafe {
         at.cast::<u16>().write_unaligned(EXIT);
         at.add(2)
+    }
+}
+
+/// Writes that `count` accesses were passed over, see [`crate::Record::Passed`]. Returns the new end.
+///
+/// # Safety
+/// `at` is writable for 13 bytes.
+#[inline(always)]
+pub unsafe fn put_passed(at: *mut u8, count: u64, key: u64) -> *mut u8 {
+    // SAFETY: promised by the caller.
+    unsafe {
+        at.write(tag::PASSED);
+        at.add(1).cast::<u32>().write_unaligned(count as u32);
+        at.add(5).cast::<u64>().write_unaligned(key);
+        at.add(13)
     }
 }
 

@@ -125,7 +125,25 @@ fn one_of_each() -> Vec<Record<'static>> {
         Record::Departure { step: 3, message: b"expected" },
         Record::StepsDone,
         Record::Signal { signal: 10, starts: true },
+        Record::Passed {
+            count: u64::from(u32::MAX),
+            key: slot_key(0x40_0000, access_code(3, true)),
+        },
+        Record::Behind,
+        Record::After { thread: 3 },
     ];
+    for bits in 0..16 {
+        let flag = |bit: u32| bits >> bit & 1 != 0;
+        all.push(Record::Forgotten {
+            holder: flag(0).then_some(bits),
+            ordered: flag(1),
+            wrote: flag(2),
+            renews: flag(3),
+            writes: flag(0),
+            addr: 1 << 46,
+            value: flag(1).then_some(u64::MAX - 1),
+        });
+    }
     for n in 0.. {
         let Some(kind) = SyncKind::from_u8(n) else { break };
         all.push(Record::Sync { kind, pc: 1 << 40, object: 2, other: 3 });

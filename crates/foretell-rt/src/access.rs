@@ -1,22 +1,111 @@
 //! Hooks of plain accesses and of function entry and exit: the fast path of everything.
 
+use crate::claims;
 use crate::entry::{enter, entries, leave, plain_entries};
 use crate::log;
 use crate::sched::step;
-use crate::thread::{self, MAX_DEPTH, Pending, Thread, VOLATILE, flush};
+use crate::thread::{self, Frame, MAX_DEPTH, Pending, Thread, VOLATILE, flush};
+use foretell_rt_format::claim::{self, Claim};
 use foretell_rt_format::{
-    AccessKind, ENTRY_CODE, HEAD_LEN, Kind, MAX_RANGE_DATA, Record, access_code, put_exit,
-    put_head, slot_key, slot_of,
+    AccessKind, ENTRY_CODE, HEAD_LEN, Kind, MAX_RANGE_DATA, Record, access_code, put_head,
+    put_passed, slot_key, slot_of,
 };
+use std::mem::offset_of;
 use std::ptr::write_volatile;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// The hook before an access, see [`access_code`]. The fast path makes no call and decides
-/// before it changes anything: all that is rare is the slow path's. It does not say that it is inside
-/// the runtime either, its code is in a section of its own for that (see `signal`).
+/// `hooks! { size: code => name …; }`: the hooks before accesses, see [`access_code`]. Most of a long run need no record (see
+/// `claims`), and all that is to be done is to count them: so few instructions that they are by hand, and need no register
+/// but those that a call may change. All others are left to [`recorded`], with the code address. Neither makes a call, and both
+/// decide before they change anything: what is rare is the slow path's. They do not say that they are inside the runtime
+/// either, their code is in a section of its own for that (see `signal`).
+macro_rules! hooks {
+    ($($log2:literal: $write:literal => $($name:ident)*;)*) => {$($(
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        #[unsafe(link_section = "foretell_hot")]
+        unsafe extern "C" fn $name() {
+            std::arch::naked_asm!(
+                // Recorded at all?
+                "mov rax, qword ptr [rip + __foretell_tls@GOTTPOFF]",
+                "mov rax, qword ptr fs:[rax]",
+                "test rax, rax",
+                "jz 3f",
+                // No program has such an address, or it may be in two words.
+                "movabs rcx, {odd}",
+                "test rdi, rcx",
+                "jnz 3f",
+                // Something is to be done first, or nothing is passed over.
+                "cmp qword ptr [rax + {busy}], 0",
+                "jne 3f",
+                // The claim: the thread's own, or that of all who read.
+                "mov rcx, qword ptr [rax + {claims}]",
+                "mov rdx, rdi",
+                "shr rdx, 3",
+                "mov ecx, dword ptr [rcx + 4 * rdx]",
+                "mov edx, ecx",
+                "shr edx, {shift}",
+                "cmp edx, dword ptr [rax + {own}]",
+                "jne 2f",
+                "1:",
+                "mov rcx, qword ptr [rax + {budget}]",
+                "sub rcx, 1",
+                "js 3f",
+                "mov rsi, qword ptr [rsp]",
+                "mov qword ptr [rax + {pc}], rsi",
+                "mov byte ptr [rax + {passed_code}], {code}",
+                "mov qword ptr [rax + {budget}], rcx",
+                "ret",
+                "2:",
+                "cmp edx, {all}",
+                "jne 3f",
+                "mov rdx, qword ptr [rax + {known}]",
+                "and ecx, {phase}",
+                "cmp byte ptr [rdx + rcx], 0",
+                "jne 1b",
+                "3:",
+                "mov rsi, qword ptr [rsp]",
+                "jmp {recorded}",
+                odd = const (!0u64 << 47 | ((1 << $log2) - 1)) as i64,
+                busy = const offset_of!(Thread, busy),
+                claims = const offset_of!(Thread, claims),
+                shift = const claim::shift($write),
+                own = const if $write { offset_of!(Thread, own_written) } else { offset_of!(Thread, own) },
+                budget = const offset_of!(Thread, budget),
+                pc = const offset_of!(Thread, passed_pc),
+                passed_code = const offset_of!(Thread, passed_code),
+                code = const access_code($log2, $write),
+                // Writes have no such claim.
+                all = const if $write { u32::MAX as i32 } else { claim::ALL as i32 },
+                known = const offset_of!(Thread, known),
+                phase = const claim::PHASES - 1,
+                recorded = sym recorded::<{ access_code($log2, $write) }>,
+            )
+        }
+    )*)*};
+}
+
+hooks! {
+    0: false => __tsan_read1;
+    1: false => __tsan_read2 __tsan_unaligned_read2;
+    2: false => __tsan_read4 __tsan_unaligned_read4;
+    3: false => __tsan_read8 __tsan_unaligned_read8;
+    0: true => __tsan_write1;
+    1: true => __tsan_write2 __tsan_unaligned_write2;
+    2: true => __tsan_write4 __tsan_unaligned_write4;
+    3: true => __tsan_write8 __tsan_unaligned_write8;
+}
+
+/// Whether all bytes of an access are in one word that a program can have.
 #[inline(always)]
-unsafe fn access<const CODE: u32>(addr: usize, pc: usize) {
-    const { assert!(CODE == ENTRY_CODE || CODE & !31 == 0) };
+fn within_word<const CODE: u32>(addr: usize) -> bool {
+    addr >> 47 == 0 && (addr & 7) + (1 << (CODE & 7)) <= 8
+}
+
+/// The hook of an access that has a record, or is the first without one.
+#[inline(never)]
+#[unsafe(link_section = "foretell_hot")]
+unsafe extern "C" fn recorded<const CODE: u32>(addr: usize, pc: usize) {
     let t = crate::tls::get();
     // SAFETY: `t` is the calling thread; the pending address was accessed by the program.
     unsafe {
@@ -25,17 +114,48 @@ unsafe fn access<const CODE: u32>(addr: usize, pc: usize) {
             return access_slow(addr, pc, CODE);
         }
         let stream = (*t).stream;
+        let cell = (*t).claims.wrapping_add(addr >> 3);
+        let mut claim = Claim::SHARED;
+        if !(*t).claims.is_null() {
+            if !within_word::<CODE>(addr) {
+                return access_slow(addr, pc, CODE);
+            }
+            claim = *cell;
+            if claim.passes((*t).own, CODE & 8 != 0, (*t).known) {
+                // As below.
+                if (&raw const (*t).busy).cast::<u32>().read() != 0
+                    || (*t).budget <= 0
+                    || (*t).watches != 0
+                {
+                    return access_slow(addr, pc, CODE);
+                }
+                complete(stream, (*stream).cur);
+                log::Stream::settle(stream);
+                (*t).open = false;
+                (*t).passed_pc = pc;
+                (*t).passed_code = CODE as u8;
+                write_volatile(&raw mut (*t).budget, (*t).budget - 1);
+                return;
+            }
+            if claim != Claim::SHARED {
+                claim = match claim.again((*t).phase, CODE & 8 != 0) {
+                    Some(next) => next,
+                    None => return access_slow(addr, pc, CODE),
+                };
+            }
+        }
         let cur = (*stream).cur;
         let high = addr >> 32;
         let index = slot_of(pc as u64, CODE, high as u64);
         let slot = (*stream).slots.add(index);
-        // Busy, signalled, parallel, or something unusual is under way; the scheduler's turn; no room;
-        // a new code address, or a new high half of the address; four bytes that are read as eight, which may
+        // Busy, signalled, parallel, or something unusual is under way; the scheduler's turn; no room; functions that the log
+        // does not know; a new code address, or a new high half of the address; four bytes that are read as eight, which may
         // reach into the next page.
         if CODE & 7 > 3
             || (&raw const (*t).busy).cast::<u32>().read() != 0
             || (*t).budget <= 0
             || cur > (*stream).limit
+            || !Thread::frames_known(t)
             || (*slot).key != slot_key(pc as u64, CODE)
             || (*slot).high != high as u64
             || (CODE & 7 == 2 && addr & 0xfff > 0xff8)
@@ -43,8 +163,21 @@ unsafe fn access<const CODE: u32>(addr: usize, pc: usize) {
             return access_slow(addr, pc, CODE);
         }
         complete(stream, cur);
-        (*t).budget -= 1;
+        if claim != Claim::SHARED {
+            *cell = claim;
+        }
+        let (budget, mark) = ((*t).budget, (*t).mark);
+        let cur = if budget == mark {
+            cur
+        } else {
+            (*t).passed_steps += (mark - budget) as u64;
+            put_passed(cur, (mark - budget) as u64, (*t).passed())
+        };
+        (*t).budget = budget - 1;
+        (*t).mark = budget - 1;
         put_head(cur, index, addr as u64);
+        (*t).open = true;
+        (*t).watches = (*t).watches.saturating_sub(1);
         (*stream).pending_addr = addr;
         write_volatile(&raw mut (*stream).pending_value, cur.add(HEAD_LEN));
         write_volatile(&raw mut (*stream).cur, cur.add(HEAD_LEN + (1 << (CODE & 3))));
@@ -91,7 +224,11 @@ unsafe extern "C" fn access_slow(addr: usize, pc: usize, code: u32) {
         }
         write_volatile(&raw mut (*t).busy, 1);
         flush(t);
-        step(t, if code & 8 != 0 { Kind::Write } else { Kind::Read }, pc);
+        let writes = code & 8 != 0;
+        step(t, if writes { Kind::Write } else { Kind::Read }, pc);
+        if claims::passes(t, addr, pc, code) {
+            return leave(t);
+        }
         let seq = if (*t).parallel { log::SEQ.fetch_add(1, Relaxed) } else { 0 };
         thread::begin(t, Pending { addr, pc, code, seq });
         leave(t);
@@ -112,24 +249,6 @@ unsafe fn prepare() -> *mut Thread {
     }
 }
 
-macro_rules! access_hooks {
-    ($($log2:literal: $read:ident $write:ident;)*) => {$(
-        #[unsafe(link_section = "foretell_hot")]
-        unsafe extern "C" fn $read(addr: usize, pc: usize) {
-            // SAFETY: called by the program before the access.
-            unsafe { access::<{ access_code($log2, false) }>(addr, pc) }
-        }
-        #[unsafe(link_section = "foretell_hot")]
-        unsafe extern "C" fn $write(addr: usize, pc: usize) {
-            // SAFETY: as above.
-            unsafe { access::<{ access_code($log2, true) }>(addr, pc) }
-        }
-    )*};
-}
-access_hooks! {
-    0: read1 write1; 1: read2 write2; 2: read4 write4; 3: read8 write8; 4: read16 write16;
-}
-
 /// A load and a store in one (compound instrumentation): two steps.
 macro_rules! compound_hooks {
     ($($log2:literal: $both:ident;)*) => {$(
@@ -137,8 +256,8 @@ macro_rules! compound_hooks {
         unsafe extern "C" fn $both(addr: usize, pc: usize) {
             // SAFETY: called by the program before the accesses.
             unsafe {
-                access::<{ access_code($log2, false) }>(addr, pc);
-                access::<{ access_code($log2, true) }>(addr, pc);
+                recorded::<{ access_code($log2, false) }>(addr, pc);
+                recorded::<{ access_code($log2, true) }>(addr, pc);
             }
         }
     )*};
@@ -156,6 +275,10 @@ unsafe fn volatile(addr: usize, pc: usize, log2: u32, write: bool) {
             return;
         }
         step(t, Kind::Atomic, pc);
+        if write {
+            claims::watch(t);
+        }
+        claims::share(t, addr, 1 << log2);
         let seq = if (*t).parallel { log::SEQ.fetch_add(1, Relaxed) } else { 0 };
         thread::begin(t, Pending { addr, pc, code: access_code(log2, write) | VOLATILE, seq });
         leave(t);
@@ -196,6 +319,9 @@ pub(crate) unsafe fn range(
     unsafe {
         let step_kind = if kind == AccessKind::Read { Kind::ReadRange } else { Kind::WriteRange };
         step(t, step_kind, pc);
+        if claims::passes_range(t, kind, addr, len, pc) {
+            return;
+        }
         let known = if len <= MAX_RANGE_DATA { len } else { 0 };
         let data = std::slice::from_raw_parts(content.unwrap_or(addr) as *const u8, known);
         let (pc, addr, len) = (pc as u64, addr as u64, len as u64);
@@ -221,9 +347,11 @@ unsafe extern "C" fn write_range(addr: usize, len: usize, pc: usize) {
         let t = enter();
         if !t.is_null() {
             step(t, Kind::WriteRange, pc);
-            let (pc, addr, len) = (pc as u64, addr as u64, len as u64);
             let kind = AccessKind::Write;
-            thread::put(t, &Record::Range { kind, pc, addr, len, data: &[] });
+            if !claims::passes_range(t, kind, addr, len, pc) {
+                let (pc, addr, len) = (pc as u64, addr as u64, len as u64);
+                thread::put(t, &Record::Range { kind, pc, addr, len, data: &[] });
+            }
             leave(t);
         }
     }
@@ -232,37 +360,33 @@ unsafe extern "C" fn write_range(addr: usize, len: usize, pc: usize) {
 #[unsafe(link_section = "foretell_hot")]
 unsafe extern "C" fn vptr_update(addr: usize, _new: usize, pc: usize) {
     // SAFETY: called by the program before the access.
-    unsafe { access::<{ access_code(3, true) }>(addr, pc) }
+    unsafe { recorded::<{ access_code(3, true) }>(addr, pc) }
 }
 
-/// `call` is where the function will return to; `sp` tells frames left by `longjmp`.
+/// `call` is where the function will return to; `sp` tells frames left by `longjmp`. Has no record until something
+/// else needs one: most calls are over before.
 #[unsafe(link_section = "foretell_hot")]
 unsafe extern "C" fn func_entry(call: usize, pc: usize, sp: usize) {
     let t = crate::tls::get();
-    // SAFETY: `t` is the calling thread; a stream always has room.
+    // SAFETY: `t` is the calling thread.
     unsafe {
         if t.is_null() {
             return func_entry_slow(call, pc, sp);
         }
-        let stream = (*t).stream;
-        let (cur, depth) = ((*stream).cur, (*t).depth);
-        let index = slot_of(pc as u64, ENTRY_CODE, call as u64 >> 32);
-        let slot = (*stream).slots.add(index);
+        let (stream, depth) = ((*t).stream, (*t).depth);
         if (&raw const (*t).busy).cast::<u32>().read() != 0
-            || cur > (*stream).limit
+            || (*t).claims.is_null()
             || depth.wrapping_sub(1) >= MAX_DEPTH - 1
-            || *(*t).frames.add(depth - 1) <= sp
-            || (*slot).key != slot_key(pc as u64, ENTRY_CODE)
-            || (*slot).high != call as u64 >> 32
+            || (*(*t).frames.add(depth - 1)).sp <= sp
         {
             return func_entry_slow(call, pc, sp);
         }
-        complete(stream, cur);
-        log::Stream::settle(stream);
-        *(*t).frames.add(depth) = sp;
-        (*t).depth = depth + 1;
-        put_head(cur, index, call as u64);
-        write_volatile(&raw mut (*stream).cur, cur.add(HEAD_LEN));
+        if (*stream).pending_addr != log::scratch_word() as usize {
+            complete(stream, (*stream).cur);
+            log::Stream::settle(stream);
+        }
+        *(*t).frames.add(depth) = Frame { sp, call, pc };
+        write_volatile(&raw mut (*t).depth, depth + 1);
     }
 }
 
@@ -279,24 +403,25 @@ unsafe extern "C" fn func_entry_slow(call: usize, pc: usize, sp: usize) {
             }
         }
         write_volatile(&raw mut (*t).busy, 1);
-        flush(t);
-        let stream = (*t).stream;
+        // A caller's frame is above this one; what is below was abandoned.
         while (*t).depth > 0 && (*t).depth <= MAX_DEPTH {
-            // A caller's frame is above this one; what is below was abandoned.
-            if *(*t).frames.add((*t).depth - 1) > sp {
+            if (*(*t).frames.add((*t).depth - 1)).sp > sp {
                 break;
             }
             (*t).depth -= 1;
-            if (*stream).cur > (*stream).limit {
-                log::grow(stream);
-            }
-            (*stream).cur = put_exit((*stream).cur);
+            (*t).low = (*t).low.min((*t).depth);
         }
-        if (*t).depth < MAX_DEPTH {
-            *(*t).frames.add((*t).depth) = sp;
+        flush(t);
+        let depth = (*t).depth;
+        if depth < MAX_DEPTH {
+            *(*t).frames.add(depth) = Frame { sp, call, pc };
         }
-        (*t).depth += 1;
-        (*stream).cur = thread::put_compact(t, call, pc, ENTRY_CODE);
+        (*t).depth = depth + 1;
+        // Where all of them are wanted, and those that nothing else is known of.
+        if (*t).claims.is_null() || depth >= MAX_DEPTH {
+            (*(*t).stream).cur = thread::put_compact(t, call, pc, ENTRY_CODE);
+            ((*t).low, (*t).logged) = (depth + 1, depth + 1);
+        }
         leave(t);
     }
 }
@@ -309,18 +434,19 @@ unsafe extern "C" fn func_exit() {
         if t.is_null() {
             return func_exit_slow();
         }
-        let stream = (*t).stream;
-        let cur = (*stream).cur;
+        let (stream, depth) = ((*t).stream, (*t).depth);
         if (&raw const (*t).busy).cast::<u32>().read() != 0
-            || (*t).depth == 0
-            || cur > (*stream).limit
+            || (*t).claims.is_null()
+            || depth.wrapping_sub(1) >= MAX_DEPTH
         {
             return func_exit_slow();
         }
-        complete(stream, cur);
-        log::Stream::settle(stream);
-        (*t).depth -= 1;
-        write_volatile(&raw mut (*stream).cur, put_exit(cur));
+        if (*stream).pending_addr != log::scratch_word() as usize {
+            complete(stream, (*stream).cur);
+            log::Stream::settle(stream);
+        }
+        (*t).depth = depth - 1;
+        (*t).low = (*t).low.min(depth - 1);
     }
 }
 
@@ -340,11 +466,8 @@ unsafe extern "C" fn func_exit_slow() {
         flush(t);
         if (*t).depth > 0 {
             (*t).depth -= 1;
-            let stream = (*t).stream;
-            if (*stream).cur > (*stream).limit {
-                log::grow(stream);
-            }
-            (*stream).cur = put_exit((*stream).cur);
+            (*t).low = (*t).depth;
+            thread::flush_frames(t);
         }
         leave(t);
     }
@@ -363,24 +486,10 @@ unsafe extern "C" fn __tsan_func_entry() {
 }
 
 entries! {
-    __tsan_read1 => read1, "rsi";
-    __tsan_read2 => read2, "rsi";
-    __tsan_read4 => read4, "rsi";
-    __tsan_read8 => read8, "rsi";
-    __tsan_read16 => read16, "rsi";
-    __tsan_write1 => write1, "rsi";
-    __tsan_write2 => write2, "rsi";
-    __tsan_write4 => write4, "rsi";
-    __tsan_write8 => write8, "rsi";
-    __tsan_write16 => write16, "rsi";
-    __tsan_unaligned_read2 => read2, "rsi";
-    __tsan_unaligned_read4 => read4, "rsi";
-    __tsan_unaligned_read8 => read8, "rsi";
-    __tsan_unaligned_read16 => read16, "rsi";
-    __tsan_unaligned_write2 => write2, "rsi";
-    __tsan_unaligned_write4 => write4, "rsi";
-    __tsan_unaligned_write8 => write8, "rsi";
-    __tsan_unaligned_write16 => write16, "rsi";
+    __tsan_read16 => recorded::<{ access_code(4, false) }>, "rsi";
+    __tsan_write16 => recorded::<{ access_code(4, true) }>, "rsi";
+    __tsan_unaligned_read16 => recorded::<{ access_code(4, false) }>, "rsi";
+    __tsan_unaligned_write16 => recorded::<{ access_code(4, true) }>, "rsi";
     __tsan_read_write1 => both1, "rsi";
     __tsan_read_write2 => both2, "rsi";
     __tsan_read_write4 => both4, "rsi";
@@ -410,7 +519,7 @@ entries! {
     __tsan_unaligned_volatile_write16 => vwrite16, "rsi";
     __tsan_read_range => read_range, "rdx";
     __tsan_write_range => write_range, "rdx";
-    __tsan_vptr_read => read8, "rsi";
+    __tsan_vptr_read => recorded::<{ access_code(3, false) }>, "rsi";
     __tsan_vptr_update => vptr_update, "rdx";
 }
 

@@ -44,6 +44,7 @@ struct Config {
     quantum: u64,
     schedule: Option<Vec<u8>>,
     stop: bool,
+    keep: bool,
 }
 
 /// The configuration, when there is one.
@@ -81,6 +82,7 @@ fn config() -> Option<Config> {
         quantum: number(env::QUANTUM, 1000),
         schedule: find(env::SCHEDULE).map(<[u8]>::to_vec),
         stop: find(env::STOP) == Some(b"1"),
+        keep: find(env::KEEP) == Some(b"1"),
     })
 }
 
@@ -113,6 +115,9 @@ fn start(c: &Config) -> bool {
         let t = Thread::new(0, 0, Stream::new(0));
         (*t).parallel = c.mode == 1;
         crate::tls::set(t);
+        if c.mode == 0 && !c.keep {
+            crate::claims::start(t);
+        }
         sched::start(t, c.seed, c.quantum);
         crate::modules::scan(t);
         let mut key = 0;
@@ -283,6 +288,7 @@ pub(crate) unsafe fn ends(t: *mut Thread, how: EndHow, status: c_int) {
             }
             sched::LOCK.unlock();
         }
+        crate::claims::settle(t);
         thread::put(t, &Record::EndOfProgram { how, status });
     }
 }

@@ -21,6 +21,7 @@ mod atomics;
 mod calls;
 mod cancel;
 mod channels;
+mod claims;
 mod entry;
 mod futex;
 mod init;

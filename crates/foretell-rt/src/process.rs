@@ -235,6 +235,19 @@ unsafe extern "C-unwind" fn munmap_fn(addr: usize, len: usize, pc: usize) -> c_i
     }
 }
 
+/// Locks nothing while the program is recorded: it would be all the room that there is for claims.
+unsafe extern "C-unwind" fn mlockall_fn(flags: c_int, _: usize) -> c_int {
+    // SAFETY: as the program's own call.
+    unsafe {
+        let t = enter();
+        if t.is_null() {
+            return real!(mlockall(flags: c_int) -> c_int);
+        }
+        leave(t);
+        0
+    }
+}
+
 /// New memory by hand; whatever was there is gone.
 unsafe fn mapped(at: usize, len: usize, pc: usize, f: &dyn Fn() -> usize) -> usize {
     // SAFETY: as the program's own call.
@@ -304,6 +317,7 @@ unsafe extern "C-unwind" fn mprotect_fn(addr: usize, len: usize, prot: c_int) ->
 
 entries! {
     munmap => munmap_fn, "rdx";
+    mlockall => mlockall_fn, "rsi";
     mremap => mremap_fn, "r9";
 }
 

@@ -43,7 +43,7 @@ unsafe fn prepare(t: *mut Thread, routine: usize, argument: usize, c11: bool) ->
         (*child).routine = routine;
         (*child).argument = argument;
         (*child).c11 = c11;
-        (*child).depth = 0;
+        Thread::forget_frames(child);
         child
     }
 }

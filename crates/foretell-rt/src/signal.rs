@@ -10,7 +10,7 @@ use crate::entry::{enter, entries, leave, plain_entries};
 use crate::real::real;
 use crate::sched;
 use crate::sys;
-use crate::thread::{self, KeptSignal, SIGNALS, State, Thread};
+use crate::thread::{self, Frame, KeptSignal, SIGNALS, State, Thread};
 use crate::transfer;
 use foretell_rt_format::Record;
 use foretell_rt_format::channel::Channel;
@@ -216,20 +216,21 @@ unsafe fn handle(
         (*t).busy = 1;
         // The access under way comes after the handler.
         let pending = thread::retract(t);
+        thread::flush(t);
         thread::put(t, &Record::Signal { signal: n as u32, starts: true });
         transfer::signal_received(t, n);
         // The handler may run on another stack: frames are compared anew.
         let frames = (*t).frames;
         if depth < thread::MAX_DEPTH {
-            *frames.add(depth) = usize::MAX;
-            (*t).depth = depth + 1;
+            *frames.add(depth) = Frame { sp: usize::MAX, call: 0, pc: 0 };
+            ((*t).depth, (*t).low, (*t).logged) = (depth + 1, depth + 1, depth + 1);
         }
         (*t).busy = 0;
         call_handler(action, n, info, context);
         (*t).busy = 1;
         thread::flush(t);
         thread::put(t, &Record::Signal { signal: n as u32, starts: false });
-        (*t).depth = depth;
+        ((*t).depth, (*t).low, (*t).logged) = (depth, depth, depth);
         if pending.code != 0 {
             thread::begin(t, pending);
         }

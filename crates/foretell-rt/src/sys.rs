@@ -53,6 +53,14 @@ pub(crate) fn futex_wake(word: &AtomicU32) {
     unsafe { call(libc::SYS_futex, [std::ptr::from_ref(word) as usize, op, 1, 0, 0, 0]) };
 }
 
+/// Whether eight bytes can be read.
+pub(crate) fn readable(at: *const u8) -> bool {
+    // The system takes the bytes for signals, and only then sees that what to do with them makes no sense.
+    let a = [usize::MAX, at as usize, 0, 8, 0, 0];
+    // SAFETY: changes nothing.
+    unsafe { call(libc::SYS_rt_sigprocmask, a) == -(libc::EINVAL as isize) }
+}
+
 /// Writes all bytes to a file descriptor, or as many as it takes.
 pub(crate) fn write_all(fd: i32, mut bytes: &[u8]) {
     while !bytes.is_empty() {

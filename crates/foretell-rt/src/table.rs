@@ -571,6 +571,7 @@ pub const SYMBOLS: &[(Class, &[&str])] = &[
         Class::Process,
         &[
             "munmap",
+            "mlockall",
             "mremap",
             "mmap",
             "mmap64",

@@ -1,7 +1,11 @@
 //! What the runtime knows of one thread.
 
 use crate::log::{self, Stream};
-use foretell_rt_format::{AccessKind, AtomicKind, HEAD_LEN, Record, WaitingFor, put_head, slot_at};
+use foretell_rt_format::claim::{Claim, PHASES};
+use foretell_rt_format::{
+    AccessKind, AtomicKind, ENTRY_CODE, HEAD_LEN, Record, WaitingFor, put_exit, put_head,
+    put_passed, slot_at, slot_key,
+};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicU32, Ordering::*};
 
@@ -51,7 +55,7 @@ pub(crate) enum Wake {
     Interrupt,
 }
 
-/// Deepest call stack that is watched for frames left by `longjmp`.
+/// Deepest call stack that is known frame by frame.
 pub(crate) const MAX_DEPTH: usize = 1 << 14;
 /// Largest signal number.
 pub(crate) const SIGNALS: usize = 65;
@@ -70,10 +74,40 @@ pub(crate) struct Thread {
     pub(crate) parallel: bool,
     /// `pending` holds an access. With the three before it one word that is zero in the fast path.
     pub(crate) late: bool,
+    /// The stream may have an access whose value is to be filled in. With those before and after it one long word that is
+    /// zero where an access needs no record.
+    pub(crate) open: bool,
+    /// Every access has a record.
+    pub(crate) keeps: bool,
+    /// So many accesses that need none have a record all the same.
+    pub(crate) watches: u8,
+    pub(crate) unused: u8,
     pub(crate) pending: Pending,
-    /// Stack pointers of the functions entered, for `longjmp`.
+    /// See [`crate::claims`]; null: every access has a record.
+    pub(crate) claims: *mut Claim,
+    /// The phases that are over for this thread, and its own.
+    pub(crate) known: *const [u8; PHASES],
+    pub(crate) phase: u32,
+    /// See [`Claim::own`], and [`Claim::own_written`].
+    pub(crate) own: u32,
+    pub(crate) own_written: u32,
+    /// The budget after the last step that has a record: if it is less now, some have none.
+    pub(crate) mark: i64,
+    /// Code address and code of the last access without a record.
+    pub(crate) passed_pc: usize,
+    pub(crate) passed_code: u8,
+    /// How many were without a record, as far as the log says; that, and the ordinal, when its turn was over last.
+    pub(crate) passed_steps: u64,
+    pub(crate) asked: (u64, u64),
+    /// Accesses with a record among those without; how many of all these are left behind.
+    pub(crate) between: u64,
+    pub(crate) left: u64,
+    /// The functions entered. Their records may be missing: those of the frames from `low` on that are below `logged` have
+    /// to be taken back, those up to `depth` to be written, before anything else is.
     pub(crate) depth: usize,
-    pub(crate) frames: *mut usize,
+    pub(crate) low: usize,
+    pub(crate) logged: usize,
+    pub(crate) frames: *mut Frame,
 
     /// 1: the baton is this thread's.
     pub(crate) go: AtomicU32,
@@ -116,6 +150,15 @@ pub(crate) struct Thread {
     pub(crate) kept: [KeptSignal; SIGNALS],
 }
 
+/// A function that was entered.
+#[derive(Clone, Copy)]
+pub(crate) struct Frame {
+    /// The stack pointer there, to tell frames left by `longjmp`.
+    pub(crate) sp: usize,
+    pub(crate) call: usize,
+    pub(crate) pc: usize,
+}
+
 /// A signal kept for later.
 #[derive(Clone, Copy)]
 pub(crate) struct KeptSignal {
@@ -126,7 +169,7 @@ pub(crate) struct KeptSignal {
 impl Thread {
     /// A thread that can run.
     pub(crate) fn new(index: u32, parent: u32, stream: *mut Stream) -> *mut Thread {
-        let frames = crate::arena::map(MAX_DEPTH * size_of::<usize>()).cast();
+        let frames = crate::arena::map(MAX_DEPTH * size_of::<Frame>()).cast();
         Box::into_raw(Box::new(Thread {
             budget: 0,
             limit: 0,
@@ -135,8 +178,26 @@ impl Thread {
             signalled: 0,
             parallel: false,
             late: false,
+            open: false,
+            keeps: true,
+            watches: 0,
+            unused: 0,
             pending: Pending::NONE,
+            claims: null_mut(),
+            known: std::ptr::null(),
+            phase: 0,
+            own: 0,
+            own_written: 0,
+            mark: 0,
+            passed_pc: 0,
+            passed_code: 0,
+            passed_steps: 0,
+            asked: (0, 0),
+            between: 0,
+            left: 0,
             depth: 0,
+            low: 0,
+            logged: 0,
             frames,
             go: AtomicU32::new(0),
             index,
@@ -169,14 +230,33 @@ impl Thread {
         }))
     }
 
+    /// No function is entered.
+    pub(crate) unsafe fn forget_frames(t: *mut Thread) {
+        // SAFETY: the thread does not run.
+        unsafe { ((*t).depth, (*t).low, (*t).logged) = (0, 0, 0) };
+    }
+
+    /// Whether the log knows which functions are entered.
+    #[inline(always)]
+    pub(crate) unsafe fn frames_known(t: *mut Thread) -> bool {
+        // SAFETY: `t` is the calling thread.
+        unsafe { ((*t).logged ^ (*t).low) | ((*t).logged ^ (*t).depth) == 0 }
+    }
+
+    /// See [`slot_key`]: of the last access without a record.
+    #[inline(always)]
+    pub(crate) fn passed(&self) -> u64 {
+        slot_key(self.passed_pc as u64, u32::from(self.passed_code))
+    }
+
     /// Gives back what an ended thread needs no more.
     pub(crate) unsafe fn release(t: *mut Thread) {
         // SAFETY: the thread has ended; its frames are its own.
         unsafe {
             if !(*t).frames.is_null() {
-                crate::arena::unmap((*t).frames.cast(), MAX_DEPTH * size_of::<usize>());
+                crate::arena::unmap((*t).frames.cast(), MAX_DEPTH * size_of::<Frame>());
                 (*t).frames = null_mut();
-                (*t).depth = 0;
+                Thread::forget_frames(t);
             }
         }
     }
@@ -195,6 +275,7 @@ pub(crate) unsafe fn begin(t: *mut Thread, access: Pending) {
         }
         let at = put_compact(t, addr, pc, code);
         let stream = (*t).stream;
+        (*t).open = true;
         (*stream).pending_addr = addr;
         std::ptr::write_volatile(&raw mut (*stream).pending_value, at);
         std::ptr::write_volatile(&raw mut (*stream).cur, at.add(1 << (code & 3)));
@@ -215,13 +296,13 @@ pub(crate) unsafe fn put_compact(t: *mut Thread, addr: usize, pc: usize, code: u
     }
 }
 
-/// Completes the access that is under way.
+/// Completes the access that is under way, and says how many had no record.
 #[inline]
 pub(crate) unsafe fn flush(t: *mut Thread) {
     // SAFETY: `t` is the calling thread; the address was accessed by the program.
     unsafe {
         if (*t).late {
-            return flush_late(t);
+            flush_late(t);
         }
         let stream = (*t).stream;
         let addr = (*stream).pending_addr;
@@ -231,6 +312,49 @@ pub(crate) unsafe fn flush(t: *mut Thread) {
                 value.add(i).write((addr as *const u8).add(i).read_volatile());
             }
             Stream::settle(stream);
+        }
+        flush_passed(t);
+        if !Thread::frames_known(t) {
+            flush_frames(t);
+        }
+    }
+}
+
+/// Writes which functions were left and entered.
+pub(crate) unsafe fn flush_frames(t: *mut Thread) {
+    // SAFETY: `t` is the calling thread; a stream always has room.
+    unsafe {
+        let stream = (*t).stream;
+        while (*t).logged > (*t).low {
+            if (*stream).cur > (*stream).limit {
+                log::grow(stream);
+            }
+            (*stream).cur = put_exit((*stream).cur);
+            (*t).logged -= 1;
+        }
+        while (*t).logged < (*t).depth {
+            let Frame { call, pc, .. } = *(*t).frames.add((*t).logged);
+            (*stream).cur = put_compact(t, call, pc, ENTRY_CODE);
+            (*t).logged += 1;
+        }
+        (*t).low = (*t).depth;
+    }
+}
+
+/// Says how many accesses of a thread had no record.
+#[inline]
+pub(crate) unsafe fn flush_passed(t: *mut Thread) {
+    // SAFETY: `t` is the calling thread, or one that does not run; the stream's last thread is `t`.
+    unsafe {
+        let count = (*t).mark - (*t).budget;
+        if count > 0 {
+            (*t).mark = (*t).budget;
+            (*t).passed_steps += count as u64;
+            let stream = (*t).stream;
+            (*stream).cur = put_passed((*stream).cur, count as u64, (*t).passed());
+            if (*stream).cur > (*stream).limit {
+                log::grow(stream);
+            }
         }
     }
 }
@@ -313,6 +437,8 @@ pub(crate) unsafe fn flush_faulted(t: *mut Thread) {
     // SAFETY: `t` is the calling thread.
     unsafe {
         let Pending { addr, pc, code, seq } = retract(t);
+        flush_passed(t);
+        flush_frames(t);
         if code != 0 {
             put_wide(t, addr, pc, code, seq, None);
         }
@@ -355,6 +481,9 @@ pub(crate) unsafe fn put(t: *mut Thread, record: &Record<'_>) {
     unsafe {
         if (*t).parallel && record.counted() {
             put_seq(t, log::SEQ.fetch_add(1, Relaxed));
+        }
+        if !(*t).claims.is_null() {
+            crate::claims::take(t, record);
         }
         log::put((*t).stream, record);
     }

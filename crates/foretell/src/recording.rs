@@ -30,10 +30,10 @@ pub(crate) struct RecordOptions {
     #[arg(long)]
     pub(crate) symbolic: bool,
 
-    /// Keep every access to memory that threads hand over when they are created and joined; without this, the
-    /// first 262,144
+    /// Keep every access, however many there are: to memory that threads hand over when they are created and joined (without
+    /// this, the first 262,144), and to memory that one thread uses alone for long and others after that
     #[arg(long)]
-    keep_handed_over: bool,
+    keep_all: bool,
 
     /// What counts as an atomic block: markers in the source, outermost lock scopes without a wait,
     /// functions (those of --atomic-functions)
@@ -89,8 +89,8 @@ impl RecordOptions {
             atomic: self.atomic_functions.iter().map(ToString::to_string).collect(),
             annotations: if markers { self.atomic_annotations.clone() } else { Vec::new() },
         };
-        let Self { seed, quantum, symbolic, keep_handed_over, .. } = *self;
-        Launch { seed, quantum, symbolic, keep_handed_over, java, ..Launch::new(command) }
+        let Self { seed, quantum, symbolic, keep_all, .. } = *self;
+        Launch { seed, quantum, symbolic, keep_all, java, ..Launch::new(command) }
     }
 }
 

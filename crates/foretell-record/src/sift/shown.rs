@@ -95,6 +95,7 @@ pub(crate) struct Sifted {
     pub(super) chunks: Vec<Noted>,
     pub(super) held: Held,
     pub(super) accesses: u64,
+    pub(super) forgotten: u64,
     pub(super) damaged: bool,
     pub(super) functions: bool,
     /// Accesses to words that are handed over are shown up to this chunk; all, if there is none.
@@ -103,12 +104,26 @@ pub(crate) struct Sifted {
 
 impl Sifted {
     /// What the user should know of accesses that were left out.
-    pub(crate) fn left_out(&self) -> Option<String> {
-        self.handed_until.map(|_| {
-            "very many accesses are to memory that threads hand over when they are created and joined: the later ones are \
-             left out (--keep-handed-over keeps them)"
-                .to_owned()
-        })
+    pub(crate) fn left_out(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.handed_until.is_some() {
+            notes.push(
+                "very many accesses are to memory that threads hand over when they are created and joined: the later \
+                 ones are left out (--keep-all keeps them)"
+                    .to_owned(),
+            );
+        }
+        if self.forgotten > 0 {
+            let (words, them) = match self.forgotten {
+                1 => ("1 word of memory was".to_owned(), "it"),
+                n => (format!("{n} words of memory were"), "them"),
+            };
+            notes.push(format!(
+                "{words} used by one thread alone for long before others used {them}: not all of that is in the trace \
+                 (--keep-all keeps it)"
+            ));
+        }
+        notes
     }
 
     /// How shared a word has to be to be shown in a chunk.
@@ -204,19 +219,24 @@ impl<'a> Shower<'_, 'a> {
                 let stack = self.sifted.places.get(site as usize).map_or(OUTSIDE, |p| p.1);
                 self.tell() && self.show(Entry { thread, ordinal: 0, record }, stack, None)
             }
-            Note::End { thread, stack, ordinal, last } => self.end(thread, stack, ordinal, last),
+            Note::Last { ends, thread, stack, ordinal, last } => {
+                self.last(ends, thread, stack, ordinal, last)
+            }
         }
     }
 
-    fn end(
+    /// The end of a thread, or what it has left behind.
+    fn last(
         &mut self,
+        ends: bool,
         thread: u32,
         stack: CallId,
         ordinal: u64,
         last: Option<(Kind, Option<u64>)>,
     ) -> bool {
         let last = last.map(|(kind, pc)| LastStep { ordinal: ordinal.saturating_sub(1), kind, pc });
-        self.show(Entry { thread, ordinal, record: Record::ThreadEnd }, stack, last)
+        let record = if ends { Record::ThreadEnd } else { Record::Behind };
+        self.show(Entry { thread, ordinal, record }, stack, last)
     }
 
     /// Reads a chunk again.
@@ -310,9 +330,14 @@ impl<'a> Shower<'_, 'a> {
         let (kind, pc, ordinal) = (record.kind(), record.pc(), thread.ordinal);
         let shared = &self.sifted.shared;
         let goes_on = match record {
-            Record::ThreadEnd => {
-                let stack = thread.stack.id(self.calls);
-                self.end(number, stack, ordinal, thread.last())
+            Record::Passed { count, key } => {
+                thread.ordinal += count;
+                thread.access = key;
+                true
+            }
+            Record::ThreadEnd | Record::Behind => {
+                let (ends, stack) = (record == Record::ThreadEnd, thread.stack.id(self.calls));
+                self.last(ends, number, stack, ordinal, thread.last())
             }
             Record::Alloc { addr, size, pc } => {
                 let stack = thread.stack.id(self.calls);
@@ -328,6 +353,7 @@ impl<'a> Shower<'_, 'a> {
                         counted && shared.most(addr, size) >= self.wanted
                     }
                     Record::ThreadBegin { .. } => true,
+                    Record::Forgotten { addr, .. } => shared.most(addr, 8) >= self.wanted,
                     _ => match touched(&record) {
                         Some((addr, len)) => shared.most(addr, len) >= self.wanted,
                         None => is_event(&record),

@@ -1,5 +1,7 @@
 //! What is sifted gives the trace that the whole log gives: on many random logs, in small chunks.
 
+mod passing;
+
 use std::collections::BTreeSet;
 
 use foretell_rt_format::{

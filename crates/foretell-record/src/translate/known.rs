@@ -67,6 +67,22 @@ impl Known {
         (u64::from(entry >> INDEX_BITS) == spot.len).then_some((index != PRIVATE).then_some(index))
     }
 
+    /// Nothing is known of accesses to the word at this spot any more.
+    pub(super) fn forget(&mut self, word: Spot) {
+        for addr in word.addr..word.addr + 8 {
+            if addr.is_multiple_of(4) {
+                if let Some(page) = self.pages.get_mut(word.page) {
+                    page[in_page(addr)] = 0;
+                }
+            } else {
+                let odd = &mut self.odd[addr as usize % ODD];
+                if (odd.addr, odd.region) == (addr, word.region) {
+                    odd.entry = 0;
+                }
+            }
+        }
+    }
+
     /// Notes the variable of an access that [`Known::applies`] to.
     pub(super) fn set(&mut self, spot: Spot, variable: Option<u32>) {
         let index = variable.unwrap_or(PRIVATE);
@@ -112,6 +128,13 @@ mod tests {
         for other in [(3, 1033, 2), (4, 1033, 1), (3, 1033 + ODD as u64, 1)] {
             assert_eq!(known.get(spot(other.0, other.1, other.2)), None, "{other:?}");
         }
+        // Forgotten, and what is beside it is not.
+        known.set(spot(3, 1027, 1), Some(8));
+        known.forget(spot(3, 1024, 8));
+        for (addr, len) in [(1024, 4), (1028, 4), (1027, 1)] {
+            assert_eq!(known.get(spot(3, addr, len)), None);
+        }
+        assert_eq!(known.get(spot(3, 1033, 1)), Some(Some(7)));
         known.set(spot(3, 1024, 8), Some(PRIVATE));
         assert_eq!(known.get(spot(3, 1024, 8)), None);
     }

@@ -72,6 +72,11 @@ impl Translation<'_> {
         let (site, what) = self.code(slot, stack, calls);
         let (writes, value) = (slot.writes(), signed(value, slot.size()));
         let Some(found) = self.variables.get_mut(variable as usize) else { return false };
+        if found.gap.is_some_and(|gap| !self.gaps.is_after(thread, gap)) {
+            // The longer way.
+            self.out.accesses -= 1;
+            return false;
+        }
         let (var, attempted, known) = (found.id, found.attempts.is_some(), found.value);
         if !found.plain(writes, value) {
             self.builder.set_opaque(var);

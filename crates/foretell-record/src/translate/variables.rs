@@ -2,7 +2,7 @@
 
 use foretell_trace::{LockId, ValueId, VarId};
 
-use super::Translation;
+use super::{Part, Translation};
 use crate::attempts::{self, Action};
 use crate::granules::Granule;
 
@@ -23,6 +23,8 @@ pub(super) struct Variable {
     pub(super) opaque: bool,
     /// The last value that was asked for, with its identifier.
     pub(super) value: Option<(i64, ValueId)>,
+    /// What comes before all accesses to it, see [`super::gaps`].
+    pub(super) gap: Option<u32>,
     /// The lock of its attempts, if somebody tried to exchange it in vain.
     pub(super) attempts: Option<LockId>,
 }
@@ -68,13 +70,22 @@ impl Translation<'_> {
             let before = builder.trace().variable_count();
             (builder.variable(name).0, builder.trace().variable_count() > before)
         });
-        let (id, content) = (VarId(id), Content::Initial(None));
+        let id = VarId(id);
+        let first = self.gaps.of(region, addr);
+        let part = Part { at: (addr % 8) as usize, len: len as usize };
+        let initial = first.and_then(|first| part.of(&first.value?.to_le_bytes()));
+        if let Some(value) = initial {
+            let value = self.value(value);
+            self.builder.set_initial_value(id, value);
+        }
+        let content = Content::Initial(initial);
         let variable = self.variables.len() as u32;
         let attempted = self.survey.attempted.contains(&(region, addr));
         let attempts = attempted.then(|| attempts::lock(&mut self.builder, &name));
         let place = (addr, len);
         let (opaque, value) = (false, None);
-        self.variables.push(Variable { id, place, content, opaque, value, attempts });
+        let gap = first.and_then(|first| first.gap);
+        self.variables.push(Variable { id, place, content, opaque, value, gap, attempts });
         self.variable_of.insert(granule, variable);
         variable
     }

@@ -36,6 +36,8 @@ const HOOK_NS: u64 = 50;
 /// After so many decisions the quantum grows by its first value, up to this many times.
 const GROWTH_STEP: u64 = 256;
 const MAX_GROWTH: u64 = 32;
+/// So many times longer goes a thread on whose steps leave no records.
+const CALM_GROWTH: u64 = 8;
 /// Nobody holds the baton.
 pub(crate) const NONE: u32 = u32::MAX;
 
@@ -50,8 +52,9 @@ pub(crate) struct Sched {
     pub(crate) outside: u32,
     random: u64,
     quantum: u64,
-    /// Budgets given out.
+    /// Budgets given out, and their sum.
     decisions: u64,
+    granted: u64,
     now: u64,
     tickets: u64,
     pub(crate) replay: Replay,
@@ -67,6 +70,7 @@ static mut SCHED: Sched = Sched {
     random: 0,
     quantum: 1000,
     decisions: 0,
+    granted: 0,
     now: 0,
     tickets: 0,
     replay: Replay::new(),
@@ -99,11 +103,16 @@ impl Sched {
 
     /// A budget of hooks, the quantum on average. It grows slowly with the number of decisions:
     /// a short program is cut finely, a long computation does not pay for every thousand hooks.
-    fn quantum(&mut self) -> u64 {
+    /// Where nearly all steps are on a thread's own memory it may go on for longer.
+    fn quantum(&mut self, calm: bool) -> u64 {
         self.decisions += 1;
         let growth = (1 + self.decisions / GROWTH_STEP).min(MAX_GROWTH);
+        let growth = if calm { growth * CALM_GROWTH } else { growth };
         let span = self.quantum.saturating_mul(2 * growth).saturating_sub(1).max(1);
-        1 + self.random() % span
+        let budget = 1 + self.random() % span;
+        self.granted = self.granted.saturating_add(budget);
+        crate::claims::granted(self.granted);
+        budget
     }
 
     pub(crate) fn get(&self, index: u32) -> *mut Thread {
@@ -257,9 +266,10 @@ pub(crate) unsafe fn start(t: *mut Thread, seed: u64, quantum: u64) {
 unsafe fn grant(s: &mut Sched, t: *mut Thread) {
     // SAFETY: `t` is the caller's.
     unsafe {
-        let budget = if s.replay.active { 0 } else { s.quantum() };
+        let budget = if s.replay.active { 0 } else { s.quantum(false) };
         (*t).limit = ((*t).limit as i64 - (*t).budget) as u64 + budget;
         (*t).budget = budget as i64;
+        (*t).mark = (*t).budget;
     }
 }
 
@@ -268,10 +278,13 @@ unsafe fn grant(s: &mut Sched, t: *mut Thread) {
 pub(crate) unsafe fn step(t: *mut Thread, kind: Kind, pc: usize) {
     // SAFETY: `t` is the calling thread and holds the baton.
     unsafe {
+        // Several steps may be one call.
+        thread::flush_passed(t);
         (*t).budget -= 1;
         if (*t).budget < 0 {
             turn(t, kind, pc);
         }
+        (*t).mark = (*t).budget;
     }
 }
 
@@ -319,10 +332,12 @@ unsafe fn turn(t: *mut Thread, kind: Kind, pc: usize) {
                     }
                 }
             }
-            let budget = s.quantum();
+            let budget = s.quantum(crate::claims::calm(t, ordinal));
             s.now += budget * HOOK_NS;
             (*t).limit = ordinal + 1 + budget;
             (*t).budget = budget as i64;
+            // Others may look while this one waits.
+            (*t).mark = (*t).budget;
             s.expire();
             let n = s.runnable.len() as u64;
             if n > 0 && s.random() % (n + 1) < n {

@@ -31,6 +31,7 @@ static void mapped(void) {
     p = mremap(p, 8192, 1 << 20, MREMAP_MAYMOVE);
     CHECK(p != MAP_FAILED && p[8191] == 1 && munmap(q, 4096) == 0);
     CHECK(mprotect(p, 4096, PROT_READ) == 0 && munmap(p, 1 << 20) == 0);
+    CHECK(mlockall(MCL_CURRENT | MCL_FUTURE) == 0);
 }
 
 int main(void) {

@@ -203,7 +203,7 @@ fn what_is_sifted_out_while_the_program_runs_is_in_no_trace() {
     let w = Workshop::new();
     w.write("a.c", PRIVATE_AND_SHARED);
     w.expect(0, &["cc", "a.c", "-pthread", "-o", "a"]);
-    let sifted = ["record", "--keep-handed-over", "-o", "sifted.ft", "--", "./a"];
+    let sifted = ["record", "--keep-all", "-o", "sifted.ft", "--", "./a"];
     let sifted = w.expect(0, &sifted);
     let mut whole = w.command(FORETELL);
     whole.env("FORETELL_SIFT", "off");

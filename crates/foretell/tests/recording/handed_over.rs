@@ -45,13 +45,13 @@ fn record(w: &Workshop, rounds: u32, options: &[&str]) -> (usize, bool, String) 
     let found = w.trace("found.json");
     let objects = found.split("\"objects\":[\"").skip(1).filter_map(|rest| rest.split('"').next());
     let races = objects.collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>();
-    (events, said.contains("--keep-handed-over keeps them"), races.join(" "))
+    (events, said.contains("--keep-all keeps them"), races.join(" "))
 }
 
 #[test]
 fn few_accesses_are_all_in_the_trace() {
     let w = Workshop::new();
-    let (all, said, races) = record(&w, 3, &["--keep-handed-over"]);
+    let (all, said, races) = record(&w, 3, &["--keep-all"]);
     assert!(!said && races == "total", "{races}");
     assert_eq!(record(&w, 3, &[]), (all, said, races));
 }
@@ -61,6 +61,6 @@ fn of_many_accesses_the_first_are() {
     let w = Workshop::new();
     let (some, said, races) = record(&w, 150, &[]);
     assert!(said && races == "total" && (250_000..300_000).contains(&some), "{some} {races}");
-    let (all, said, races) = record(&w, 150, &["--keep-handed-over"]);
+    let (all, said, races) = record(&w, 150, &["--keep-all"]);
     assert!(!said && races == "total" && all > 800_000, "{all} {races}");
 }

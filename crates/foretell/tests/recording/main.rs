@@ -5,6 +5,7 @@ mod channels;
 mod command;
 mod ends;
 mod handed_over;
+mod passed_over;
 mod projects;
 mod volatile;
 mod workshop;
