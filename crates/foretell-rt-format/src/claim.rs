@@ -402,3 +402,122 @@ impl Lines {
         Outcome { forgets, ..Outcome::recorded(Claim::SHARED) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: When = When { active: true, watches: false };
+
+    /// Lets a thread use a word so many times; the last outcome.
+    fn use_often(
+        lines: &mut Lines,
+        claim: &mut Claim,
+        thread: u32,
+        write: bool,
+        n: u32,
+    ) -> Outcome {
+        let mut last = Outcome::recorded(*claim);
+        for _ in 0..n {
+            last = lines.touch(*claim, thread, write, NOW);
+            *claim = last.next;
+        }
+        last
+    }
+
+    #[test]
+    fn a_word_of_one_thread_is_passed_over_when_it_was_used_often() {
+        let (mut lines, mut claim) = (Lines::default(), Claim::FRESH);
+        assert!(!use_often(&mut lines, &mut claim, 0, false, MANY).passes);
+        assert!(use_often(&mut lines, &mut claim, 0, false, 1).passes);
+        // The first write has a record, and so has the first one after a thread was created.
+        let first = use_often(&mut lines, &mut claim, 0, true, 1);
+        assert!(!first.passes && first.between);
+        assert!(use_often(&mut lines, &mut claim, 0, true, 1).passes);
+        lines.create(0, 1);
+        assert!(use_often(&mut lines, &mut claim, 0, false, 1).passes);
+        assert!(!use_often(&mut lines, &mut claim, 0, true, 1).passes);
+        // As the hooks see it.
+        let (own, known) = (Claim::own(lines.phase(0)), lines.known(0));
+        // SAFETY: it is what the lines have.
+        let passes = |write| unsafe { claim.passes(own, write, known) };
+        assert!(passes(false) && passes(true));
+        // A short run has records of everything.
+        let mut claim = Claim::FRESH;
+        for _ in 0..40 {
+            let outcome = lines.touch(claim, 0, true, When::default());
+            assert!(!outcome.passes);
+            claim = outcome.next;
+        }
+    }
+
+    #[test]
+    fn the_quick_way_counts_as_the_long_one_does() {
+        let (mut lines, mut quick) = (Lines::default(), Claim::FRESH);
+        let (mut long, phase) = (Claim::FRESH, lines.phase(0));
+        for i in 0..MANY {
+            let write = i % 3 == 1;
+            quick = quick.again(phase, write).expect("few accesses");
+            use_often(&mut lines, &mut long, 0, write, 1);
+            assert_eq!(quick, long);
+        }
+        assert_eq!(quick.again(phase, false), None);
+        assert_eq!((Claim::SHARED.again(phase, true), Claim::FRESH.again(0, true)), (None, None));
+    }
+
+    #[test]
+    fn who_is_not_ordered_has_to_be_put_after_the_holder() {
+        let (mut lines, mut claim) = (Lines::default(), Claim::FRESH);
+        lines.create(0, 1);
+        use_often(&mut lines, &mut claim, 1, true, MANY + 3);
+        let outcome = lines.touch(claim, 0, false, NOW);
+        let forgets =
+            Forgets { ordered: false, holder: Some(1), wrote: true, now: true, renews: true };
+        assert_eq!((outcome.next, outcome.forgets), (Claim::SHARED, Some(forgets)));
+        // After a join only the content is news; another thread may have to come after more than one.
+        lines.create(0, 2);
+        lines.join(0, 1);
+        let joined = lines.touch(claim, 0, true, NOW);
+        let forgets = Forgets { ordered: true, ..forgets };
+        assert_eq!((joined.next.count(), joined.forgets), (1, Some(forgets)));
+        let other = lines.touch(joined.next, 2, false, NOW).forgets.expect("something is missing");
+        assert_eq!((other.ordered, other.holder, other.now), (false, None, false));
+    }
+
+    #[test]
+    fn many_read_what_was_written_before_all_of_them() {
+        let (mut lines, mut claim) = (Lines::default(), Claim::FRESH);
+        use_often(&mut lines, &mut claim, 0, true, 1);
+        (1..4).for_each(|thread| lines.create(0, thread));
+        use_often(&mut lines, &mut claim, 1, false, 1);
+        use_often(&mut lines, &mut claim, 2, false, MANY + 1);
+        assert!((1..4).all(|thread| lines.touch(claim, thread, false, NOW).passes));
+        let forgets = lines.touch(claim, 3, true, NOW).forgets.expect("something is missing");
+        assert_eq!((forgets.holder, forgets.wrote, forgets.renews), (None, false, false));
+        // Whoever is alone comes after all.
+        (1..4).for_each(|thread| lines.join(0, thread));
+        let alone = lines.touch(claim, 0, true, NOW);
+        assert!(alone.forgets.is_none() && alone.next != Claim::SHARED);
+    }
+
+    #[test]
+    fn who_watches_passes_over_nothing() {
+        let (mut lines, mut claim) = (Lines::default(), Claim::FRESH);
+        use_often(&mut lines, &mut claim, 0, true, MANY + 3);
+        let outcome = lines.touch(claim, 0, false, When { watches: true, ..NOW });
+        assert!(!outcome.passes && outcome.forgets.is_some_and(|f| f.ordered && f.renews));
+        assert_eq!(outcome.next.count(), 1);
+        // What was passed over before that is not forgotten.
+        lines.create(0, 1);
+        let shared = lines.share(outcome.next).forgets.expect("something is missing");
+        assert_eq!((shared.holder, shared.now, shared.renews), (Some(0), false, false));
+    }
+
+    #[test]
+    fn threads_without_number_share_everything() {
+        let mut lines = Lines::default();
+        (1..5000).for_each(|thread| lines.create(0, thread));
+        assert_eq!((lines.phase(0), lines.phase(4999)), (0, 0));
+        assert_eq!(lines.touch(Claim::FRESH, 4999, false, NOW).next, Claim::SHARED);
+    }
+}
