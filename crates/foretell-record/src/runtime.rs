@@ -3,7 +3,8 @@
 //! `libforetell_rt.a` is linked into programs by the compiler driver, `libforetell_rt.so` stands in for
 //! libtsan in programs that were built with gcc's `-fsanitize=thread`. Both are made by the same `cargo
 //! build` as the `foretell` command and found from where that is: beside it, in `deps` beside it, or
-//! in `../lib/foretell`. `FORETELL_RT_DIR` comes before all of these.
+//! in `../lib/foretell`, the newest if there are several (cargo leaves old ones beside the command). `FORETELL_RT_DIR` comes
+//! before all of these.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -32,7 +33,8 @@ fn find(file: &str) -> Result<PathBuf, Error> {
         candidates.push(dir.join("deps").join(file));
         candidates.push(dir.join("../lib/foretell").join(file));
     }
-    let there = candidates.iter().find(|path| path.is_file());
+    let there = candidates.iter().filter(|path| path.is_file());
+    let there = there.max_by_key(|path| path.metadata().and_then(|m| m.modified()).ok());
     there.and_then(|path| path.canonicalize().ok()).ok_or_else(|| {
         let names: Vec<String> = candidates.iter().map(|c| c.display().to_string()).collect();
         Error::NoRuntime { looked_for: names.join(", ") }

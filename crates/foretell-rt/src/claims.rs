@@ -35,8 +35,9 @@ unsafe fn lines() -> &'static mut Lines {
     unsafe { (*(&raw mut LINES)).get_or_insert_default() }
 }
 
-/// Makes room for the claims, for the first thread and all after it.
-pub(crate) unsafe fn start(t: *mut Thread) {
+/// Makes room for the claims, and uses it if they are `wanted`, for the first thread and all after it. If not, the room is
+/// taken all the same: what the program maps is at the same addresses in a recorded and in a replayed run.
+pub(crate) unsafe fn start(t: *mut Thread, wanted: bool) {
     // SAFETY: there is one thread.
     unsafe {
         let len = ADDRESSES / 8 * size_of::<Claim>();
@@ -47,7 +48,7 @@ pub(crate) unsafe fn start(t: *mut Thread) {
                 call(libc::SYS_madvise, [claims as usize, len, advice as usize, 0, 0, 0]);
             }
         }
-        CLAIMS = claims.cast();
+        CLAIMS = if wanted { claims.cast() } else { null_mut() };
         adopt(t);
     }
 }

@@ -115,9 +115,7 @@ fn start(c: &Config) -> bool {
         let t = Thread::new(0, 0, Stream::new(0));
         (*t).parallel = c.mode == 1;
         crate::tls::set(t);
-        if c.mode == 0 && !c.keep {
-            crate::claims::start(t);
-        }
+        crate::claims::start(t, c.mode == 0 && !c.keep);
         sched::start(t, c.seed, c.quantum);
         crate::modules::scan(t);
         let mut key = 0;
