@@ -3,7 +3,8 @@
 //! The life of a thread is cut into *phases* where it creates another thread. A thread knows the phases that are over before
 //! it does anything more, in every run: those that its creator knew or had behind it when it created the thread, and all of a thread that was
 //! joined, with what that one knew. This is the vector clock of happens-before detectors, with fork and join as the only edges
-//! and phases as the only ticks; it is asked for far more often than it changes, so it is a set.
+//! and phases as the only ticks; it is asked for far more often than it changes, so it is a set. (The runtime knows the same, but
+//! for blocks, of as many phases as a claim has bits for: [`foretell_rt_format::claim`].)
 //!
 //! A create or join inside an atomic block would order the first half of the block before another thread, or its second
 //! half after it, and such a block is worth a finding. So what happens inside a lock scope or between markers counts only

@@ -121,7 +121,9 @@ impl Surveyor {
     /// What has to do with accesses that have no records.
     fn gap(&mut self, entry: &Entry<'_>) {
         match entry.record {
-            Record::Create { thread, .. } => self.threads = self.threads.max(thread + 1),
+            Record::Create { thread, .. } => {
+                self.threads = self.threads.max(thread.saturating_add(1))
+            }
             Record::Behind => *self.leaves.entry(entry.thread).or_default() += 1,
             Record::After { thread } => {
                 let leaves = self.leaves.get(&thread).and_then(|leaves| leaves.checked_sub(1));
@@ -129,7 +131,7 @@ impl Surveyor {
             }
             // Which bytes these accesses were to, nobody knows.
             Record::Forgotten { holder, wrote, addr, .. } => {
-                let holders = holder.map_or(0..self.threads.max(1), |h| h..h + 1);
+                let holders = holder.map_or(0..self.threads.max(1), |h| h..h.saturating_add(1));
                 for holder in holders {
                     self.granules.touch(&mut self.regions, holder, addr, 8, wrote);
                 }

@@ -201,7 +201,8 @@ struct Line {
     known: Box<[u8; PHASES]>,
 }
 
-/// The threads, cut into phases where they create others: what is over for whom in every run, by create and join alone.
+/// The threads, cut into phases where they create others: what is over for whom in every run, by create and join alone. The
+/// reader has the same of its own, for more threads and with regard to blocks: it decides what belongs to the trace.
 #[derive(Clone, Debug)]
 pub struct Lines {
     /// So many accesses have records before a word is passed over.

@@ -8,7 +8,8 @@
 //!
 //! # Ordinals
 //! A record that stands for one step of a thread is *counted* ([`Record::counted`]). The
-//! *ordinal* of a counted record is the number of counted records of the same thread before it.
+//! *ordinal* of a counted record is the number of steps of the same thread before it: of counted records, and of accesses
+//! that have none ([`Record::steps`]).
 //! It depends on what the thread itself did and on nothing else, so it names the same step in
 //! a replayed run: a schedule is a list of (thread, ordinal) with the kind and the code location
 //! to be found there.

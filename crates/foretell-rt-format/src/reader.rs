@@ -67,7 +67,7 @@ pub struct Log<'a> {
 pub struct Entry<'a> {
     /// Index of the thread, in order of creation.
     pub thread: u32,
-    /// Counted records of this thread before this one.
+    /// Steps of this thread before this one.
     pub ordinal: u64,
     /// The record.
     pub record: Record<'a>,

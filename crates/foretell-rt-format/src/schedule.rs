@@ -38,7 +38,7 @@ pub struct ThreadOrigin {
 pub struct Step {
     /// The thread.
     pub thread: u32,
-    /// Number of counted records of the thread before this one.
+    /// Number of steps of the thread before this one.
     pub ordinal: u64,
     /// What it must be.
     pub kind: Kind,

@@ -7,7 +7,7 @@ use crate::sched::step;
 use crate::thread::{self, Frame, MAX_DEPTH, Pending, Thread, VOLATILE, flush};
 use foretell_rt_format::claim::{self, Claim};
 use foretell_rt_format::{
-    AccessKind, ENTRY_CODE, HEAD_LEN, Kind, MAX_RANGE_DATA, Record, access_code, put_head,
+    AccessKind, ENTRY_CODE, HEAD_LEN, Kind, MAX_RANGE_DATA, RANGE, Record, access_code, put_head,
     put_passed, slot_key, slot_of,
 };
 use std::mem::offset_of;
@@ -226,7 +226,7 @@ unsafe extern "C" fn access_slow(addr: usize, pc: usize, code: u32) {
         flush(t);
         let writes = code & 8 != 0;
         step(t, if writes { Kind::Write } else { Kind::Read }, pc);
-        if claims::passes(t, addr, pc, code) {
+        if claims::passes(t, addr, 1 << (code & 7), pc, code) {
             return leave(t);
         }
         let seq = if (*t).parallel { log::SEQ.fetch_add(1, Relaxed) } else { 0 };
@@ -302,6 +302,11 @@ volatile_hooks! {
     4: vread16 vwrite16;
 }
 
+/// What a range has instead of the code of an access.
+fn range_code(kind: AccessKind) -> u32 {
+    access_code(0, kind == AccessKind::Write) | RANGE
+}
+
 /// A range that the program, or a library function for it, reads or writes. `content` is what
 /// is there once the step has run, unless the range holds it already.
 pub(crate) unsafe fn range(
@@ -319,7 +324,7 @@ pub(crate) unsafe fn range(
     unsafe {
         let step_kind = if kind == AccessKind::Read { Kind::ReadRange } else { Kind::WriteRange };
         step(t, step_kind, pc);
-        if claims::passes_range(t, kind, addr, len, pc) {
+        if claims::passes(t, addr, len, pc, range_code(kind)) {
             return;
         }
         let known = if len <= MAX_RANGE_DATA { len } else { 0 };
@@ -348,7 +353,7 @@ unsafe extern "C" fn write_range(addr: usize, len: usize, pc: usize) {
         if !t.is_null() {
             step(t, Kind::WriteRange, pc);
             let kind = AccessKind::Write;
-            if !claims::passes_range(t, kind, addr, len, pc) {
+            if !claims::passes(t, addr, len, pc, range_code(kind)) {
                 let (pc, addr, len) = (pc as u64, addr as u64, len as u64);
                 thread::put(t, &Record::Range { kind, pc, addr, len, data: &[] });
             }

@@ -9,7 +9,7 @@ use crate::sched;
 use crate::sys::{call, readable};
 use crate::thread::{State, Thread, flush_passed};
 use foretell_rt_format::claim::{Claim, Forgets, Lines, When};
-use foretell_rt_format::{AccessKind, AtomicKind, RANGE, Record, SyncKind, access_code};
+use foretell_rt_format::{AtomicKind, Record, SyncKind};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, Ordering::*};
 
@@ -93,38 +93,17 @@ pub(crate) unsafe fn calm(t: *mut Thread, ordinal: u64) -> bool {
     }
 }
 
-/// A thread accesses memory. Whether that needs no record.
-pub(crate) unsafe fn passes(t: *mut Thread, addr: usize, pc: usize, code: u32) -> bool {
+/// A thread accesses memory; `code` is perhaps that of a range ([`foretell_rt_format::RANGE`]). Whether that needs no record.
+pub(crate) unsafe fn passes(t: *mut Thread, addr: usize, len: usize, pc: usize, code: u32) -> bool {
     // SAFETY: `t` is the calling thread and holds the baton.
     unsafe {
-        if !touch(t, addr, 1 << (code & 7), code & 8 != 0) {
+        if !touch(t, addr, len, code & 8 != 0) {
             return false;
         }
         // The step was counted as one with a record.
         (*t).mark += 1;
         (*t).passed_pc = pc;
         (*t).passed_code = code as u8;
-        true
-    }
-}
-
-/// The same of a range.
-pub(crate) unsafe fn passes_range(
-    t: *mut Thread,
-    kind: AccessKind,
-    addr: usize,
-    len: usize,
-    pc: usize,
-) -> bool {
-    let writes = kind == AccessKind::Write;
-    // SAFETY: as above.
-    unsafe {
-        if !touch(t, addr, len, writes) {
-            return false;
-        }
-        (*t).mark += 1;
-        (*t).passed_pc = pc;
-        (*t).passed_code = (access_code(0, writes) | RANGE) as u8;
         true
     }
 }

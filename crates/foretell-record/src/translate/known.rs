@@ -69,7 +69,7 @@ impl Known {
 
     /// Nothing is known of accesses to the word at this spot any more.
     pub(super) fn forget(&mut self, word: Spot) {
-        for addr in word.addr..word.addr + 8 {
+        for addr in word.addr..word.addr.saturating_add(8) {
             if addr.is_multiple_of(4) {
                 if let Some(page) = self.pages.get_mut(word.page) {
                     page[in_page(addr)] = 0;

@@ -1,7 +1,8 @@
 //! Hand-made logs, since the ones of real programs do not show every corner.
 
 use foretell_rt_format::{
-    CHUNK_HEADER_LEN, CHUNK_LEN, CHUNK_USED, HEADER_LEN, MAGIC, MAX_RECORD_LEN, VERSION, header,
+    CHUNK_HEADER_LEN, CHUNK_LEN, CHUNK_USED, HEADER_LEN, MAGIC, MAX_RECORD_LEN, SyncKind, VERSION,
+    header,
 };
 use foretell_trace::{Op, legality};
 

@@ -464,7 +464,7 @@ fn plain(addr: u64, write: bool, value: u64) -> Op {
     Op::Access { addr, size: 8, write, atomic: false, value }
 }
 
-/// Two threads, and what they do with these words, all of which are 0 at first.
+/// Two threads, or more, and what they do with these words, all of which are 0 at first.
 fn two_threads(ops: &[(u32, Op)]) -> Tally {
     let mut tally = Tally::default();
     let before = [(0, Op::Range { addr: X, len: 32, write: true, byte: 0 }), (0, Op::Create(1))];
@@ -475,6 +475,8 @@ fn two_threads(ops: &[(u32, Op)]) -> Tally {
 
 const X: u64 = 0x1000;
 const Y: u64 = 0x1008;
+const U: u64 = 0x1010;
+const V: u64 = 0x1018;
 
 /// The last write before the other thread reads has a record, and others before it have none. The read of `Y` is after it.
 #[test]
@@ -524,4 +526,44 @@ fn what_comes_after_a_post_is_recorded() {
     let tally =
         two_threads(&[write, write, write, (1, post), write, (0, down), (0, plain(X, false, 0))]);
     assert!(tally.found > 0);
+}
+
+/// A thread is joined after it has passed over a word, and its joiner uses that. A third one, which knows nothing of the join,
+/// comes after the first all the same: its write of `Y` does.
+#[test]
+fn what_was_passed_over_before_a_join_is_not_forgotten() {
+    let write = (1, plain(X, true, 1));
+    two_threads(&[
+        (0, Op::Create(2)),
+        (1, plain(Y, true, 1)),
+        write,
+        write,
+        write,
+        (1, Op::End),
+        (0, Op::Join(1)),
+        (0, plain(X, false, 1)),
+        (2, plain(X, false, 1)),
+        (2, plain(Y, true, 2)),
+    ]);
+}
+
+/// A thread passes over reads of `X` and has records of it again when it watches. The block of the other one, which writes `X`,
+/// cannot be between its writes of `V` and `U`: reads in between would have seen something else.
+#[test]
+fn what_was_passed_over_before_a_thread_watched_is_not_forgotten() {
+    let read = (1, plain(X, false, 0));
+    two_threads(&[
+        read,
+        (1, plain(V, true, 1)),
+        read,
+        read,
+        (1, plain(U, true, 1)),
+        (1, Op::Sync(SyncKind::Broadcast, CONDITION, 0)),
+        read,
+        (0, Op::Sync(SyncKind::Lock, LOCKS, 0)),
+        (0, plain(X, true, 5)),
+        (0, plain(V, true, 2)),
+        (0, plain(U, true, 2)),
+        (0, Op::Sync(SyncKind::Unlock, LOCKS, 0)),
+    ]);
 }
