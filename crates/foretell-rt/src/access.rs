@@ -3,8 +3,9 @@
 use crate::claims;
 use crate::entry::{enter, entries, leave, plain_entries};
 use crate::log;
+use crate::recorder::{self, flush};
 use crate::sched::step;
-use crate::thread::{self, Frame, MAX_DEPTH, Pending, Thread, VOLATILE, flush};
+use crate::thread::{DeferredAccess, Frame, MAX_DEPTH, Thread, VOLATILE};
 use foretell_rt_format::claim::{self, Claim};
 use foretell_rt_format::{
     AccessKind, ENTRY_CODE, HEAD_LEN, Kind, MAX_RANGE_DATA, RANGE, Record, access_code, put_head,
@@ -67,17 +68,17 @@ macro_rules! hooks {
                 "mov rsi, qword ptr [rsp]",
                 "jmp {recorded}",
                 odd = const (!0u64 << 47 | ((1 << $log2) - 1)) as i64,
-                busy = const offset_of!(Thread, busy),
-                claims = const offset_of!(Thread, claims),
+                busy = const offset_of!(Thread, hot.busy),
+                claims = const offset_of!(Thread, elision.claims),
                 shift = const claim::shift($write),
-                own = const if $write { offset_of!(Thread, own_written) } else { offset_of!(Thread, own) },
-                budget = const offset_of!(Thread, budget),
-                pc = const offset_of!(Thread, passed_pc),
-                passed_code = const offset_of!(Thread, passed_code),
+                own = const if $write { offset_of!(Thread, elision.own_written) } else { offset_of!(Thread, elision.own) },
+                budget = const offset_of!(Thread, hot.budget),
+                pc = const offset_of!(Thread, elision.elided_pc),
+                passed_code = const offset_of!(Thread, elision.elided_code),
                 code = const access_code($log2, $write),
                 // Writes have no such claim.
                 all = const if $write { u32::MAX as i32 } else { claim::ALL as i32 },
-                known = const offset_of!(Thread, known),
+                known = const offset_of!(Thread, elision.known),
                 phase = const claim::PHASES - 1,
                 recorded = sym recorded::<{ access_code($log2, $write) }>,
             )
@@ -113,32 +114,29 @@ unsafe extern "C" fn recorded<const CODE: u32>(addr: usize, pc: usize) {
         if t.is_null() {
             return access_slow(addr, pc, CODE);
         }
-        let stream = (*t).stream;
-        let cell = (*t).claims.wrapping_add(addr >> 3);
+        let stream = (*t).hot.stream;
+        let cell = (*t).elision.claims.wrapping_add(addr >> 3);
         let mut claim = Claim::SHARED;
-        if !(*t).claims.is_null() {
+        if !(*t).elision.claims.is_null() {
             if !within_word::<CODE>(addr) {
                 return access_slow(addr, pc, CODE);
             }
             claim = *cell;
-            if claim.passes((*t).own, CODE & 8 != 0, (*t).known) {
+            if claim.passes((*t).elision.own, CODE & 8 != 0, (*t).elision.known) {
                 // As below.
-                if (&raw const (*t).busy).cast::<u32>().read() != 0
-                    || (*t).budget <= 0
-                    || (*t).watches != 0
-                {
+                if (*t).hot.unusual() || (*t).hot.budget <= 0 || (*t).hot.post_release_budget != 0 {
                     return access_slow(addr, pc, CODE);
                 }
                 complete(stream, (*stream).cur);
                 log::Stream::settle(stream);
-                (*t).open = false;
-                (*t).passed_pc = pc;
-                (*t).passed_code = CODE as u8;
-                write_volatile(&raw mut (*t).budget, (*t).budget - 1);
+                (*t).hot.value_pending = false;
+                (*t).elision.elided_pc = pc;
+                (*t).elision.elided_code = CODE as u8;
+                write_volatile(&raw mut (*t).hot.budget, (*t).hot.budget - 1);
                 return;
             }
             if claim != Claim::SHARED {
-                claim = match claim.again((*t).phase, CODE & 8 != 0) {
+                claim = match claim.again((*t).elision.phase, CODE & 8 != 0) {
                     Some(next) => next,
                     None => return access_slow(addr, pc, CODE),
                 };
@@ -152,10 +150,10 @@ unsafe extern "C" fn recorded<const CODE: u32>(addr: usize, pc: usize) {
         // does not know; a new code address, or a new high half of the address; four bytes that are read as eight, which may
         // reach into the next page.
         if CODE & 7 > 3
-            || (&raw const (*t).busy).cast::<u32>().read() != 0
-            || (*t).budget <= 0
+            || (*t).hot.unusual()
+            || (*t).hot.budget <= 0
             || cur > (*stream).limit
-            || !Thread::frames_known(t)
+            || !(*t).frames.logged_up_to_date()
             || (*slot).key != slot_key(pc as u64, CODE)
             || (*slot).high != high as u64
             || (CODE & 7 == 2 && addr & 0xfff > 0xff8)
@@ -166,18 +164,18 @@ unsafe extern "C" fn recorded<const CODE: u32>(addr: usize, pc: usize) {
         if claim != Claim::SHARED {
             *cell = claim;
         }
-        let (budget, mark) = ((*t).budget, (*t).mark);
+        let (budget, mark) = ((*t).hot.budget, (*t).elision.recorded_budget);
         let cur = if budget == mark {
             cur
         } else {
-            (*t).passed_steps += (mark - budget) as u64;
-            put_passed(cur, (mark - budget) as u64, (*t).passed())
+            (*t).elision.elided_steps += (mark - budget) as u64;
+            put_passed(cur, (mark - budget) as u64, (*t).elision.key())
         };
-        (*t).budget = budget - 1;
-        (*t).mark = budget - 1;
+        (*t).hot.budget = budget - 1;
+        (*t).elision.recorded_budget = budget - 1;
         put_head(cur, index, addr as u64);
-        (*t).open = true;
-        (*t).watches = (*t).watches.saturating_sub(1);
+        (*t).hot.value_pending = true;
+        (*t).hot.post_release_budget = (*t).hot.post_release_budget.saturating_sub(1);
         (*stream).pending_addr = addr;
         write_volatile(&raw mut (*stream).pending_value, cur.add(HEAD_LEN));
         write_volatile(&raw mut (*stream).cur, cur.add(HEAD_LEN + (1 << (CODE & 3))));
@@ -216,21 +214,21 @@ unsafe extern "C" fn access_slow(addr: usize, pc: usize, code: u32) {
     let mut t = crate::tls::get();
     // SAFETY: `t` is the calling thread.
     unsafe {
-        if t.is_null() || (*t).busy | (*t).signalled != 0 {
+        if t.is_null() || (*t).hot.busy | (*t).hot.signalled != 0 {
             t = prepare();
             if t.is_null() {
                 return;
             }
         }
-        write_volatile(&raw mut (*t).busy, 1);
+        write_volatile(&raw mut (*t).hot.busy, 1);
         flush(t);
         let writes = code & 8 != 0;
         step(t, if writes { Kind::Write } else { Kind::Read }, pc);
         if claims::passes(t, addr, 1 << (code & 7), pc, code) {
             return leave(t);
         }
-        let seq = if (*t).parallel { log::SEQ.fetch_add(1, Relaxed) } else { 0 };
-        thread::begin(t, Pending { addr, pc, code, seq });
+        let seq = if (*t).hot.parallel { log::SEQ.fetch_add(1, Relaxed) } else { 0 };
+        recorder::begin(t, DeferredAccess { addr, pc, code, seq });
         leave(t);
     }
 }
@@ -279,8 +277,11 @@ unsafe fn volatile(addr: usize, pc: usize, log2: u32, write: bool) {
             claims::watch(t);
         }
         claims::share(t, addr, 1 << log2);
-        let seq = if (*t).parallel { log::SEQ.fetch_add(1, Relaxed) } else { 0 };
-        thread::begin(t, Pending { addr, pc, code: access_code(log2, write) | VOLATILE, seq });
+        let seq = if (*t).hot.parallel { log::SEQ.fetch_add(1, Relaxed) } else { 0 };
+        recorder::begin(
+            t,
+            DeferredAccess { addr, pc, code: access_code(log2, write) | VOLATILE, seq },
+        );
         leave(t);
     }
 }
@@ -330,7 +331,7 @@ pub(crate) unsafe fn range(
         let known = if len <= MAX_RANGE_DATA { len } else { 0 };
         let data = std::slice::from_raw_parts(content.unwrap_or(addr) as *const u8, known);
         let (pc, addr, len) = (pc as u64, addr as u64, len as u64);
-        thread::put(t, &Record::Range { kind, pc, addr, len, data });
+        recorder::put(t, &Record::Range { kind, pc, addr, len, data });
     }
 }
 
@@ -355,7 +356,7 @@ unsafe extern "C" fn write_range(addr: usize, len: usize, pc: usize) {
             let kind = AccessKind::Write;
             if !claims::passes(t, addr, len, pc, range_code(kind)) {
                 let (pc, addr, len) = (pc as u64, addr as u64, len as u64);
-                thread::put(t, &Record::Range { kind, pc, addr, len, data: &[] });
+                recorder::put(t, &Record::Range { kind, pc, addr, len, data: &[] });
             }
             leave(t);
         }
@@ -378,11 +379,11 @@ unsafe extern "C" fn func_entry(call: usize, pc: usize, sp: usize) {
         if t.is_null() {
             return func_entry_slow(call, pc, sp);
         }
-        let (stream, depth) = ((*t).stream, (*t).depth);
-        if (&raw const (*t).busy).cast::<u32>().read() != 0
-            || (*t).claims.is_null()
+        let (stream, depth) = ((*t).hot.stream, (*t).frames.depth);
+        if (*t).hot.unusual()
+            || (*t).elision.claims.is_null()
             || depth.wrapping_sub(1) >= MAX_DEPTH - 1
-            || (*(*t).frames.add(depth - 1)).sp <= sp
+            || (*(*t).frames.stack.add(depth - 1)).sp <= sp
         {
             return func_entry_slow(call, pc, sp);
         }
@@ -390,8 +391,8 @@ unsafe extern "C" fn func_entry(call: usize, pc: usize, sp: usize) {
             complete(stream, (*stream).cur);
             log::Stream::settle(stream);
         }
-        *(*t).frames.add(depth) = Frame { sp, call, pc };
-        write_volatile(&raw mut (*t).depth, depth + 1);
+        *(*t).frames.stack.add(depth) = Frame { sp, call, pc };
+        write_volatile(&raw mut (*t).frames.depth, depth + 1);
     }
 }
 
@@ -401,31 +402,31 @@ unsafe extern "C" fn func_entry_slow(call: usize, pc: usize, sp: usize) {
     let mut t = crate::tls::get();
     // SAFETY: `t` is the calling thread; a stream always has room.
     unsafe {
-        if t.is_null() || (*t).busy | (*t).signalled != 0 {
+        if t.is_null() || (*t).hot.busy | (*t).hot.signalled != 0 {
             t = prepare();
             if t.is_null() {
                 return;
             }
         }
-        write_volatile(&raw mut (*t).busy, 1);
+        write_volatile(&raw mut (*t).hot.busy, 1);
         // A caller's frame is above this one; what is below was abandoned.
-        while (*t).depth > 0 && (*t).depth <= MAX_DEPTH {
-            if (*(*t).frames.add((*t).depth - 1)).sp > sp {
+        while (*t).frames.depth > 0 && (*t).frames.depth <= MAX_DEPTH {
+            if (*(*t).frames.stack.add((*t).frames.depth - 1)).sp > sp {
                 break;
             }
-            (*t).depth -= 1;
-            (*t).low = (*t).low.min((*t).depth);
+            (*t).frames.depth -= 1;
+            (*t).frames.low = (*t).frames.low.min((*t).frames.depth);
         }
         flush(t);
-        let depth = (*t).depth;
+        let depth = (*t).frames.depth;
         if depth < MAX_DEPTH {
-            *(*t).frames.add(depth) = Frame { sp, call, pc };
+            *(*t).frames.stack.add(depth) = Frame { sp, call, pc };
         }
-        (*t).depth = depth + 1;
+        (*t).frames.depth = depth + 1;
         // Where all of them are wanted, and those that nothing else is known of.
-        if (*t).claims.is_null() || depth >= MAX_DEPTH {
-            (*(*t).stream).cur = thread::put_compact(t, call, pc, ENTRY_CODE);
-            ((*t).low, (*t).logged) = (depth + 1, depth + 1);
+        if (*t).elision.claims.is_null() || depth >= MAX_DEPTH {
+            (*(*t).hot.stream).cur = recorder::put_compact(t, call, pc, ENTRY_CODE);
+            ((*t).frames.low, (*t).frames.logged) = (depth + 1, depth + 1);
         }
         leave(t);
     }
@@ -439,10 +440,8 @@ unsafe extern "C" fn func_exit() {
         if t.is_null() {
             return func_exit_slow();
         }
-        let (stream, depth) = ((*t).stream, (*t).depth);
-        if (&raw const (*t).busy).cast::<u32>().read() != 0
-            || (*t).claims.is_null()
-            || depth.wrapping_sub(1) >= MAX_DEPTH
+        let (stream, depth) = ((*t).hot.stream, (*t).frames.depth);
+        if (*t).hot.unusual() || (*t).elision.claims.is_null() || depth.wrapping_sub(1) >= MAX_DEPTH
         {
             return func_exit_slow();
         }
@@ -450,8 +449,8 @@ unsafe extern "C" fn func_exit() {
             complete(stream, (*stream).cur);
             log::Stream::settle(stream);
         }
-        (*t).depth = depth - 1;
-        (*t).low = (*t).low.min(depth - 1);
+        (*t).frames.depth = depth - 1;
+        (*t).frames.low = (*t).frames.low.min(depth - 1);
     }
 }
 
@@ -461,18 +460,18 @@ unsafe extern "C" fn func_exit_slow() {
     let mut t = crate::tls::get();
     // SAFETY: as above.
     unsafe {
-        if t.is_null() || (*t).busy | (*t).signalled != 0 {
+        if t.is_null() || (*t).hot.busy | (*t).hot.signalled != 0 {
             t = prepare();
             if t.is_null() {
                 return;
             }
         }
-        write_volatile(&raw mut (*t).busy, 1);
+        write_volatile(&raw mut (*t).hot.busy, 1);
         flush(t);
-        if (*t).depth > 0 {
-            (*t).depth -= 1;
-            (*t).low = (*t).depth;
-            thread::flush_frames(t);
+        if (*t).frames.depth > 0 {
+            (*t).frames.depth -= 1;
+            (*t).frames.low = (*t).frames.depth;
+            recorder::flush_frames(t);
         }
         leave(t);
     }

@@ -2,8 +2,8 @@
 //! and records what they read and wrote.
 
 use crate::entry::{enter, entries, leave, plain_entries};
+use crate::recorder;
 use crate::sched::step;
-use crate::thread;
 use foretell_rt_format::{AtomicKind, Kind, Record};
 use std::arch::asm;
 use std::ffi::c_int;
@@ -106,7 +106,7 @@ unsafe fn atomic<T: Word>(
             old,
             new,
         };
-        thread::put(t, &record);
+        recorder::put(t, &record);
         leave(t);
         result
     }

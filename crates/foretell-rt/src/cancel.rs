@@ -12,7 +12,7 @@ pub(crate) unsafe fn point(t: *mut Thread) {
     unsafe {
         leave(t);
         real!(pthread_testcancel());
-        (*t).busy = 1;
+        (*t).hot.busy = 1;
     }
 }
 
@@ -22,7 +22,7 @@ unsafe extern "C-unwind" fn cancel(thread: libc::pthread_t) -> c_int {
         let r = real!(pthread_cancel(thread: libc::pthread_t) -> c_int);
         let t = enter();
         if !t.is_null() {
-            if !(*t).parallel {
+            if !(*t).hot.parallel {
                 let target = crate::pthread::find(thread);
                 if !target.is_null() {
                     sched::interrupt(target);

@@ -5,9 +5,10 @@
 
 use crate::arena;
 use crate::log;
+use crate::recorder::flush_elided;
 use crate::sched;
 use crate::sys::{call, readable};
-use crate::thread::{State, Thread, flush_passed};
+use crate::thread::{State, Thread};
 use foretell_rt_format::claim::{Claim, Forgets, Lines, When};
 use foretell_rt_format::{AtomicKind, Record, SyncKind};
 use std::ptr::null_mut;
@@ -57,11 +58,11 @@ pub(crate) unsafe fn start(t: *mut Thread, wanted: bool) {
 unsafe fn adopt(t: *mut Thread) {
     // SAFETY: the caller holds the baton; what a line knows stays where it is.
     unsafe {
-        (*t).claims = CLAIMS;
-        (*t).keeps = (*t).claims.is_null();
-        if !(*t).keeps {
+        (*t).elision.claims = CLAIMS;
+        (*t).hot.record_all = (*t).elision.claims.is_null();
+        if !(*t).hot.record_all {
             enter_phase(t);
-            (*t).known = lines().known((*t).index);
+            (*t).elision.known = lines().known((*t).index);
         }
     }
 }
@@ -69,9 +70,9 @@ unsafe fn adopt(t: *mut Thread) {
 unsafe fn enter_phase(t: *mut Thread) {
     // SAFETY: the caller holds the baton.
     unsafe {
-        (*t).phase = lines().phase((*t).index);
-        (*t).own = Claim::own((*t).phase);
-        (*t).own_written = Claim::own_written((*t).phase);
+        (*t).elision.phase = lines().phase((*t).index);
+        (*t).elision.own = Claim::own((*t).elision.phase);
+        (*t).elision.own_written = Claim::own_written((*t).elision.phase);
     }
 }
 
@@ -86,9 +87,9 @@ pub(crate) fn granted(steps: u64) {
 pub(crate) unsafe fn calm(t: *mut Thread, ordinal: u64) -> bool {
     // SAFETY: `t` is the calling thread, and has said what it passed over.
     unsafe {
-        let passed = (*t).passed_steps - (*t).asked.0;
-        let steps = ordinal.saturating_sub((*t).asked.1);
-        (*t).asked = ((*t).passed_steps, ordinal);
+        let passed = (*t).elision.elided_steps - (*t).elision.at_last_turn.0;
+        let steps = ordinal.saturating_sub((*t).elision.at_last_turn.1);
+        (*t).elision.at_last_turn = ((*t).elision.elided_steps, ordinal);
         steps > 0 && passed > steps / 8 * 7
     }
 }
@@ -101,9 +102,9 @@ pub(crate) unsafe fn passes(t: *mut Thread, addr: usize, len: usize, pc: usize, 
             return false;
         }
         // The step was counted as one with a record.
-        (*t).mark += 1;
-        (*t).passed_pc = pc;
-        (*t).passed_code = code as u8;
+        (*t).elision.recorded_budget += 1;
+        (*t).elision.elided_pc = pc;
+        (*t).elision.elided_code = code as u8;
         true
     }
 }
@@ -140,9 +141,9 @@ pub(crate) unsafe fn take(t: *mut Thread, record: &Record<'_>) {
 pub(crate) unsafe fn watch(t: *mut Thread) {
     // SAFETY: as above.
     unsafe {
-        if !(*t).claims.is_null() {
+        if !(*t).elision.claims.is_null() {
             leave_behind(t);
-            (*t).watches = WATCHES;
+            (*t).hot.post_release_budget = WATCHES;
         }
     }
 }
@@ -181,7 +182,7 @@ unsafe fn words(addr: usize, len: usize) -> Option<(*mut Claim, usize)> {
 pub(crate) unsafe fn touch(t: *mut Thread, addr: usize, len: usize, write: bool) -> bool {
     // SAFETY: the caller holds the baton.
     unsafe {
-        if (*t).claims.is_null() {
+        if (*t).elision.claims.is_null() {
             return false;
         }
         let Some((claims, count)) = words(addr, len) else { return false };
@@ -189,9 +190,9 @@ pub(crate) unsafe fn touch(t: *mut Thread, addr: usize, len: usize, write: bool)
         let (mut passes, mut between) = (true, false);
         for i in 0..count {
             let claim = claims.add(i);
-            let when = When { active, watches: (*t).watches > 0 };
-            (*t).watches = (*t).watches.saturating_sub(1);
-            if !when.watches && (*claim).passes((*t).own, write, (*t).known) {
+            let when = When { active, watches: (*t).hot.post_release_budget > 0 };
+            (*t).hot.post_release_budget = (*t).hot.post_release_budget.saturating_sub(1);
+            if !when.watches && (*claim).passes((*t).elision.own, write, (*t).elision.known) {
                 between = true;
                 continue;
             }
@@ -207,7 +208,7 @@ pub(crate) unsafe fn touch(t: *mut Thread, addr: usize, len: usize, write: bool)
             passes &= outcome.passes;
             between |= outcome.passes | outcome.between;
         }
-        (*t).between += u64::from(between && !passes);
+        (*t).elision.records_between += u64::from(between && !passes);
         passes
     }
 }
@@ -229,7 +230,7 @@ unsafe fn free(t: *mut Thread, addr: usize, len: usize) {
 pub(crate) unsafe fn share(t: *mut Thread, addr: usize, len: usize) {
     // SAFETY: as above.
     unsafe {
-        if (*t).claims.is_null() {
+        if (*t).elision.claims.is_null() {
             return;
         }
         let Some((claims, count)) = words(addr, len) else { return };
@@ -276,7 +277,7 @@ unsafe fn say(t: *mut Thread, forgets: Forgets, word: usize, writes: bool) {
         let value = readable(at.cast()).then(|| at.read_volatile());
         let addr = at as u64;
         let record = Record::Forgotten { holder, ordered, wrote, renews, writes, addr, value };
-        log::put((*t).stream, &record);
+        log::put((*t).hot.stream, &record);
     }
 }
 
@@ -284,15 +285,17 @@ unsafe fn say(t: *mut Thread, forgets: Forgets, word: usize, writes: bool) {
 unsafe fn leave_behind(t: *mut Thread) {
     // SAFETY: the caller holds the baton.
     unsafe {
-        let stream = (*t).stream;
+        let stream = (*t).hot.stream;
         let runs = (*stream).thread;
-        if (*t).passed_steps + (*t).between == (*t).left && (*t).mark == (*t).budget {
+        if (*t).elision.elided_steps + (*t).elision.records_between == (*t).elision.left_behind
+            && (*t).elision.recorded_budget == (*t).hot.budget
+        {
             return;
         }
         log::switch(stream, (*t).index);
-        flush_passed(t);
+        flush_elided(t);
         log::put(stream, &Record::Behind);
-        (*t).left = (*t).passed_steps + (*t).between;
+        (*t).elision.left_behind = (*t).elision.elided_steps + (*t).elision.records_between;
         log::switch(stream, runs);
     }
 }
@@ -301,17 +304,19 @@ unsafe fn leave_behind(t: *mut Thread) {
 pub(crate) unsafe fn settle(t: *mut Thread) {
     // SAFETY: the caller holds the baton: the others do not run.
     unsafe {
-        if (*t).claims.is_null() {
+        if (*t).elision.claims.is_null() {
             return;
         }
         let all = sched::LOCK.with(|| sched::sched().threads.clone());
         for other in all.into_iter().filter(|other| !other.is_null()) {
-            if (*other).mark != (*other).budget && (*other).state != State::Finished {
-                log::switch((*t).stream, (*other).index);
-                flush_passed(other);
+            if (*other).elision.recorded_budget != (*other).hot.budget
+                && (*other).wait.state != State::Finished
+            {
+                log::switch((*t).hot.stream, (*other).index);
+                flush_elided(other);
             }
         }
-        log::switch((*t).stream, (*t).index);
+        log::switch((*t).hot.stream, (*t).index);
     }
 }
 
@@ -322,8 +327,11 @@ unsafe fn come_after(t: *mut Thread, holder: Option<u32>, now: bool) {
     unsafe {
         let me = (*t).index;
         // The thread itself may have passed over more since the last time.
-        let step =
-            if holder.is_some_and(|h| h != me) { 0 } else { (*t).limit - (*t).budget as u64 };
+        let step = if holder.is_some_and(|h| h != me) {
+            0
+        } else {
+            (*t).hot.limit - (*t).hot.budget as u64
+        };
         let place = Some((me, sched::PULSE.load(Relaxed), step, holder, now));
         if *(&raw const LAST) == place {
             return;
@@ -338,11 +346,11 @@ unsafe fn come_after(t: *mut Thread, holder: Option<u32>, now: bool) {
             if index != me && lines().knows_all_of(me, index) {
                 continue;
             }
-            if now && (*other).state != State::Finished {
+            if now && (*other).wait.state != State::Finished {
                 leave_behind(other);
             }
-            if (*other).left > 0 {
-                log::put((*t).stream, &Record::After { thread: index });
+            if (*other).elision.left_behind > 0 {
+                log::put((*t).hot.stream, &Record::After { thread: index });
             }
         }
     }

@@ -67,7 +67,8 @@ macro_rules! checked {
 }
 pub(crate) use checked;
 
-use crate::thread::{Thread, flush};
+use crate::recorder::flush;
+use crate::thread::Thread;
 use std::ptr::null_mut;
 
 /// The calling thread, when this call is to be modelled: from here to [`leave`] it is inside the
@@ -87,13 +88,13 @@ pub(crate) unsafe fn enter() -> *mut Thread {
     }
     // SAFETY: `t` is the calling thread.
     unsafe {
-        if (*t).busy != 0 {
+        if (*t).hot.busy != 0 {
             return null_mut();
         }
-        if (*t).signalled != 0 {
+        if (*t).hot.signalled != 0 {
             crate::signal::deliver(t);
         }
-        (*t).busy = 1;
+        (*t).hot.busy = 1;
         flush(t);
     }
     t
@@ -104,12 +105,12 @@ pub(crate) unsafe fn enter() -> *mut Thread {
 pub(crate) unsafe fn enter_late() -> *mut Thread {
     let t = crate::tls::get();
     // SAFETY: `t` is the calling thread.
-    if t.is_null() || unsafe { (*t).busy } != 0 { null_mut() } else { unsafe { enter() } }
+    if t.is_null() || unsafe { (*t).hot.busy } != 0 { null_mut() } else { unsafe { enter() } }
 }
 
 /// Back to the program.
 #[inline(always)]
 pub(crate) unsafe fn leave(t: *mut Thread) {
     // SAFETY: `t` is the calling thread.
-    unsafe { std::ptr::write_volatile(&raw mut (*t).busy, 0) };
+    unsafe { std::ptr::write_volatile(&raw mut (*t).hot.busy, 0) };
 }

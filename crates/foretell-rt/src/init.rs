@@ -5,9 +5,10 @@
 //! first starts the runtime.
 
 use crate::log::{self, HeaderFields, Stream};
+use crate::recorder;
 use crate::sched;
 use crate::sys::{self, say};
-use crate::thread::{self, Thread};
+use crate::thread::Thread;
 use foretell_rt_format::{EndHow, Record, env};
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
@@ -112,8 +113,8 @@ fn start(c: &Config) -> bool {
         if c.mode == 2 && !load_schedule(c) {
             sys::exit_group(foretell_rt_format::DEPARTURE_STATUS);
         }
-        let t = Thread::new(0, 0, Stream::new(0));
-        (*t).parallel = c.mode == 1;
+        let t = Thread::new(0, Stream::new(0));
+        (*t).hot.parallel = c.mode == 1;
         crate::tls::set(t);
         crate::claims::start(t, c.mode == 0 && !c.keep);
         sched::start(t, c.seed, c.quantum);
@@ -126,7 +127,7 @@ fn start(c: &Config) -> bool {
         crate::process::watch_forks();
         crate::signal::install();
         clean_environ();
-        (*t).busy = 0;
+        (*t).hot.busy = 0;
     }
     true
 }
@@ -201,16 +202,16 @@ extern "C" fn constructor() {
 pub(crate) unsafe fn begin_thread(t: *mut Thread) {
     // SAFETY: `t` is the calling thread and is inside the runtime.
     unsafe {
-        (*t).tid = sys::gettid();
-        (*t).pthread = libc::pthread_self();
-        (*t).rounds = 4; // PTHREAD_DESTRUCTOR_ITERATIONS
+        (*t).lifecycle.tid = sys::gettid();
+        (*t).lifecycle.pthread = libc::pthread_self();
+        (*t).lifecycle.destructor_rounds = 4; // PTHREAD_DESTRUCTOR_ITERATIONS
         libc::pthread_setspecific(KEY.load(Relaxed), t.cast());
         crate::signal::alternate_stack();
         let (start, end) = stack_bounds();
-        thread::put(
+        recorder::put(
             t,
             &Record::ThreadBegin {
-                tid: (*t).tid,
+                tid: (*t).lifecycle.tid,
                 stack_start: start as u64,
                 stack_end: end as u64,
             },
@@ -240,17 +241,17 @@ unsafe extern "C" fn end_of_thread(p: *mut c_void) {
         if crate::tls::get() != t {
             return;
         }
-        (*t).rounds -= 1;
-        if (*t).rounds > 0 {
+        (*t).lifecycle.destructor_rounds -= 1;
+        if (*t).lifecycle.destructor_rounds > 0 {
             libc::pthread_setspecific(KEY.load(Relaxed), p);
             return;
         }
-        (*t).busy = 1;
-        thread::flush(t);
-        thread::put(t, &Record::ThreadEnd);
+        (*t).hot.busy = 1;
+        recorder::flush(t);
+        recorder::put(t, &Record::ThreadEnd);
         if !sched::finish(t) {
             // The last thread: the C library would end the program now, but for our watchdog.
-            (*t).busy = 0;
+            (*t).hot.busy = 0;
             libc::exit(0);
         }
         crate::signal::drop_alternate_stack();
@@ -274,7 +275,7 @@ unsafe extern "C" fn at_exit(status: c_int, _: *mut c_void) {
 pub(crate) unsafe fn ends(t: *mut Thread, how: EndHow, status: c_int) {
     // SAFETY: `t` is the calling thread and holds the baton.
     unsafe {
-        if !(*t).parallel {
+        if !(*t).hot.parallel {
             sched::LOCK.lock();
             let s = sched::sched();
             if s.replay.active {
@@ -287,6 +288,6 @@ pub(crate) unsafe fn ends(t: *mut Thread, how: EndHow, status: c_int) {
             sched::LOCK.unlock();
         }
         crate::claims::settle(t);
-        thread::put(t, &Record::EndOfProgram { how, status });
+        recorder::put(t, &Record::EndOfProgram { how, status });
     }
 }

@@ -35,6 +35,7 @@ mod outside;
 mod process;
 mod pthread;
 mod real;
+mod recorder;
 mod replay;
 mod sched;
 mod signal;

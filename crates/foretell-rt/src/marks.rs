@@ -2,8 +2,8 @@
 //! about what a program does: they are there, and do nothing.
 
 use crate::entry::{enter, entries, leave, plain_entries};
+use crate::recorder;
 use crate::sched::step;
-use crate::thread;
 use foretell_rt_format::{Kind, Record};
 use std::ffi::{CStr, c_char};
 
@@ -14,7 +14,7 @@ unsafe extern "C" fn begin(label: *const c_char, pc: usize) {
         if !t.is_null() {
             step(t, Kind::MarkBegin, pc);
             let label = if label.is_null() { &[][..] } else { CStr::from_ptr(label).to_bytes() };
-            thread::put(t, &Record::MarkBegin { pc: pc as u64, label });
+            recorder::put(t, &Record::MarkBegin { pc: pc as u64, label });
             leave(t);
         }
     }
@@ -26,7 +26,7 @@ unsafe extern "C" fn end(pc: usize) {
         let t = enter();
         if !t.is_null() {
             step(t, Kind::MarkEnd, pc);
-            thread::put(t, &Record::MarkEnd { pc: pc as u64 });
+            recorder::put(t, &Record::MarkEnd { pc: pc as u64 });
             leave(t);
         }
     }

@@ -3,8 +3,9 @@
 use crate::access::range;
 use crate::entry::{checked, enter_late, entries, leave};
 use crate::real::real;
+use crate::recorder;
 use crate::sched::step;
-use crate::thread::{self, Thread};
+use crate::thread::Thread;
 use foretell_rt_format::AccessKind::{Read, Write};
 use foretell_rt_format::{Kind, MAX_RANGE_DATA, Record};
 use std::arch::asm;
@@ -48,7 +49,7 @@ pub(crate) unsafe fn put_alloc(t: *mut Thread, p: P, size: usize, pc: usize) {
     // SAFETY: `t` is the calling thread.
     unsafe {
         let (pc, addr, size) = (pc as u64, p as u64, size as u64);
-        thread::put(t, &Record::Alloc { pc, addr, size });
+        recorder::put(t, &Record::Alloc { pc, addr, size });
     }
 }
 
@@ -70,7 +71,7 @@ unsafe fn taken(p: P, pc: usize) {
         }
         let size = malloc_usable_size(p) as u64;
         let (pc, addr) = (pc as u64, p as u64);
-        thread::put(t, &Record::Free { counted, pc, addr, size });
+        recorder::put(t, &Record::Free { counted, pc, addr, size });
         leave(t);
     }
 }

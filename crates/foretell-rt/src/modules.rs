@@ -1,7 +1,8 @@
 //! What is mapped where: for the log, for messages, and to compare code locations in a replay.
 
 use crate::lock::Lock;
-use crate::thread::{self, Thread};
+use crate::recorder;
+use crate::thread::Thread;
 use foretell_rt_format::Record;
 use std::ffi::{CStr, c_int, c_void};
 
@@ -28,10 +29,10 @@ pub(crate) unsafe fn scan(t: *mut Thread) {
         let before = list.len();
         libc::dl_iterate_phdr(Some(visit), std::ptr::from_mut(list).cast());
         for m in list.iter().filter(|m| !m.seen) {
-            thread::put(t, &Record::ModuleGone { start: m.start as u64 });
+            recorder::put(t, &Record::ModuleGone { start: m.start as u64 });
         }
         for m in &list[before..] {
-            thread::put(
+            recorder::put(
                 t,
                 &Record::Module {
                     bias: m.bias as u64,

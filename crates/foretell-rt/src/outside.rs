@@ -1,7 +1,8 @@
 //! Calls of the system that may block: the baton is handed over and taken back.
 
+use crate::recorder;
 use crate::sched;
-use crate::thread::{self, Thread};
+use crate::thread::Thread;
 use foretell_rt_format::Record;
 
 /// Takes the baton back, also when the call is left by a cancellation.
@@ -27,17 +28,17 @@ pub(crate) unsafe fn call<R>(
 ) -> R {
     // SAFETY: `t` is the calling thread and holds the baton.
     unsafe {
-        if (*t).parallel {
+        if (*t).hot.parallel {
             return f();
         }
-        thread::put(t, &Record::Call { pc: pc as u64, name: name.as_bytes() });
+        recorder::put(t, &Record::Call { pc: pc as u64, name: name.as_bytes() });
         sched::go_outside(t, name, pc);
         let back = Back(t);
         let r = f();
         let errno = *libc::__errno_location();
         drop(back);
-        (*t).busy = 1;
-        thread::put(t, &Record::Return);
+        (*t).hot.busy = 1;
+        recorder::put(t, &Record::Return);
         *libc::__errno_location() = errno;
         r
     }

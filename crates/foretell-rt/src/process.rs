@@ -5,8 +5,8 @@ use crate::init;
 use crate::memory::put_alloc;
 use crate::modules;
 use crate::real::{find, real};
+use crate::recorder;
 use crate::sys;
-use crate::thread;
 use foretell_rt_format::{EndHow, Record};
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering::*};
@@ -66,7 +66,7 @@ unsafe fn forked(f: &dyn Fn() -> c_int) -> c_int {
         }
         in_parent();
         if pid > 0 {
-            thread::put(t, &Record::Forked { pid: pid as u32 });
+            recorder::put(t, &Record::Forked { pid: pid as u32 });
         }
         leave(t);
         pid
@@ -91,7 +91,7 @@ unsafe fn replaces(path: *const c_char) {
         let t = enter();
         if !t.is_null() {
             let path = if path.is_null() { &[][..] } else { CStr::from_ptr(path).to_bytes() };
-            thread::put(t, &Record::Exec { path });
+            recorder::put(t, &Record::Exec { path });
             leave(t);
         }
     }
@@ -228,7 +228,7 @@ unsafe extern "C-unwind" fn munmap_fn(addr: usize, len: usize, pc: usize) -> c_i
         let t = enter();
         if !t.is_null() {
             let (pc, addr, size) = (pc as u64, addr as u64, len as u64);
-            thread::put(t, &Record::Free { counted: false, pc, addr, size });
+            recorder::put(t, &Record::Free { counted: false, pc, addr, size });
             leave(t);
         }
         real!(munmap(addr: usize, len: usize) -> c_int)

@@ -7,10 +7,11 @@ use crate::log::Stream;
 use crate::modules::caller;
 use crate::outside;
 use crate::real::real;
+use crate::recorder;
 use crate::sched::{self, Deadline, Waiting, block, step};
 use crate::sync::until;
 use crate::sys;
-use crate::thread::{self, State, Thread, Wake};
+use crate::thread::{State, Thread, Wake};
 use foretell_rt_format::{Kind, Record, WaitingFor};
 use libc::{pthread_t, timespec};
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -22,7 +23,7 @@ pub(crate) fn find(handle: pthread_t) -> *mut Thread {
         let all = &sched::sched().threads;
         let mut newest_first = all.iter().rev().copied();
         newest_first
-            .find(|&t| !t.is_null() && (*t).pthread == handle && !(*t).joined)
+            .find(|&t| !t.is_null() && (*t).lifecycle.pthread == handle && !(*t).lifecycle.joined)
             .unwrap_or(std::ptr::null_mut())
     })
 }
@@ -31,19 +32,19 @@ pub(crate) fn find(handle: pthread_t) -> *mut Thread {
 unsafe fn prepare(t: *mut Thread, routine: usize, argument: usize, c11: bool) -> *mut Thread {
     // SAFETY: `t` is the calling thread.
     unsafe {
-        let nth = (*t).children;
+        let nth = (*t).lifecycle.children;
         let index = sched::LOCK.with(|| {
             let s = sched::sched();
             let fresh = (s.threads.len() as u32).max(s.replay.fresh_index());
             s.replay.index_of((*t).index, nth).unwrap_or(fresh)
         });
-        let stream = if (*t).parallel { Stream::new(index) } else { (*t).stream };
-        let child = Thread::new(index, (*t).index, stream);
-        (*child).parallel = (*t).parallel;
-        (*child).routine = routine;
-        (*child).argument = argument;
-        (*child).c11 = c11;
-        Thread::forget_frames(child);
+        let stream = if (*t).hot.parallel { Stream::new(index) } else { (*t).hot.stream };
+        let child = Thread::new(index, stream);
+        (*child).hot.parallel = (*t).hot.parallel;
+        (*child).lifecycle.routine = routine;
+        (*child).lifecycle.argument = argument;
+        (*child).lifecycle.c11 = c11;
+        (*child).frames.set_logged_depth(0);
         child
     }
 }
@@ -53,21 +54,22 @@ unsafe extern "C-unwind" fn trampoline(p: *mut c_void) -> *mut c_void {
     // SAFETY: the creator passes the new thread's state.
     unsafe {
         crate::tls::set(t);
-        set_mask((*t).mask);
-        if !(*t).parallel {
+        set_mask((*t).signals.initial_mask);
+        if !(*t).hot.parallel {
             sched::wait_turn(t);
         } else {
-            (*t).state = State::Running;
+            (*t).wait.state = State::Running;
         }
         init::begin_thread(t);
         leave(t);
-        if (*t).c11 {
-            let f: unsafe extern "C-unwind" fn(usize) -> c_int = std::mem::transmute((*t).routine);
-            f((*t).argument) as isize as *mut c_void
+        if (*t).lifecycle.c11 {
+            let f: unsafe extern "C-unwind" fn(usize) -> c_int =
+                std::mem::transmute((*t).lifecycle.routine);
+            f((*t).lifecycle.argument) as isize as *mut c_void
         } else {
             let f: unsafe extern "C-unwind" fn(usize) -> *mut c_void =
-                std::mem::transmute((*t).routine);
-            f((*t).argument)
+                std::mem::transmute((*t).lifecycle.routine);
+            f((*t).lifecycle.argument)
         }
     }
 }
@@ -122,7 +124,7 @@ unsafe fn spawn(
         if !attr.is_null() {
             pthread_attr_getdetachstate(attr, &mut detached);
         }
-        (*child).detached = detached == libc::PTHREAD_CREATE_DETACHED;
+        (*child).lifecycle.detached = detached == libc::PTHREAD_CREATE_DETACHED;
         sched::admit(child);
         let start: Start = trampoline;
         let argument: *mut c_void = child.cast();
@@ -130,21 +132,21 @@ unsafe fn spawn(
         let out = &raw mut made;
         // Nobody knows the thread yet: a signal must not run a handler in it before it is known.
         let mask = set_mask(u64::MAX);
-        (*child).mask = first_mask(attr, mask);
+        (*child).signals.initial_mask = first_mask(attr, mask);
         let r = real!(pthread_create(out: *mut pthread_t, attr: *const libc::pthread_attr_t,
             start: Start, argument: *mut c_void) -> c_int);
         set_mask(mask);
         // The step is counted even when the creation fails; the reader sees a thread that
         // never begins.
-        let (index, nth) = ((*child).index, (*t).children);
-        (*t).children += 1;
+        let (index, nth) = ((*child).index, (*t).lifecycle.children);
+        (*t).lifecycle.children += 1;
         let (pc, routine) = (pc as u64, routine as u64);
-        thread::put(t, &Record::Create { thread: index, nth, pc, routine });
+        recorder::put(t, &Record::Create { thread: index, nth, pc, routine });
         if r != 0 {
             sched::dismiss(child);
             return r;
         }
-        (*child).pthread = made;
+        (*child).lifecycle.pthread = made;
         *handle = made;
         0
     }
@@ -204,7 +206,7 @@ unsafe fn wait_end(
     // SAFETY: `t` is the calling thread.
     unsafe {
         let target = find(handle);
-        if target.is_null() || (*target).detached || target == t {
+        if target.is_null() || (*target).lifecycle.detached || target == t {
             return if target.is_null() {
                 outside::call(t, "pthread_join", pc, real)
             } else {
@@ -213,11 +215,11 @@ unsafe fn wait_end(
         }
         cancel::point(t);
         let immediate = limit.is_some_and(|l| l.is_none());
-        if immediate && (*target).state != State::Finished {
+        if immediate && (*target).wait.state != State::Finished {
             return libc::EBUSY;
         }
         step(t, Kind::Join, pc);
-        while !(*t).parallel && (*target).state != State::Finished {
+        while !(*t).hot.parallel && (*target).wait.state != State::Finished {
             let w = Waiting {
                 what: WaitingFor::Join,
                 object: (*target).index as usize,
@@ -228,24 +230,24 @@ unsafe fn wait_end(
             match block(t, w, limit.flatten()) {
                 Wake::Event => {}
                 Wake::Time => {
-                    (*t).limit -= 1;
+                    (*t).hot.limit -= 1;
                     return libc::ETIMEDOUT;
                 }
                 Wake::Interrupt => {
                     crate::signal::deliver(t);
                     // Not a step when the thread ends here.
-                    (*t).limit -= 1;
+                    (*t).hot.limit -= 1;
                     cancel::point(t);
-                    (*t).limit += 1;
+                    (*t).hot.limit += 1;
                 }
             }
         }
         let r = real();
         let index = (*target).index;
         if r == 0 {
-            (*target).joined = true;
+            (*target).lifecycle.joined = true;
         }
-        thread::put(t, &Record::Join { thread: index, pc: pc as u64 });
+        recorder::put(t, &Record::Join { thread: index, pc: pc as u64 });
         r
     }
 }
@@ -266,7 +268,7 @@ unsafe fn join_any(
         }
         let pc = caller(pc);
         let reap = || real!(pthread_join(handle: pthread_t, result: usize) -> c_int);
-        let r = if (*t).parallel {
+        let r = if (*t).hot.parallel {
             wait_end(t, handle, pc, None, native)
         } else {
             wait_end(t, handle, pc, limit, &reap)
@@ -350,8 +352,8 @@ unsafe fn detach_any(handle: pthread_t, real: &dyn Fn() -> c_int) -> c_int {
         if !t.is_null() {
             let target = find(handle);
             if !target.is_null() {
-                (*target).detached = true;
-                thread::put(t, &Record::Detach { thread: (*target).index });
+                (*target).lifecycle.detached = true;
+                recorder::put(t, &Record::Detach { thread: (*target).index });
             }
         }
         let r = real();
@@ -408,7 +410,7 @@ unsafe extern "C-unwind" fn setname(handle: pthread_t, name: *const c_char) -> c
             if !target.is_null() {
                 let thread = (*target).index;
                 let name = CStr::from_ptr(name).to_bytes();
-                thread::put(t, &Record::ThreadName { thread, name });
+                recorder::put(t, &Record::ThreadName { thread, name });
             }
             leave(t);
         }

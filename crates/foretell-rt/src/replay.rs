@@ -140,7 +140,7 @@ pub(crate) unsafe fn over(s: &mut Sched) {
     // SAFETY: the calling thread holds the baton; there is one stream.
     unsafe {
         if let Some(t) = s.living().next() {
-            log::put((*t).stream, &Record::StepsDone);
+            log::put((*t).hot.stream, &Record::StepsDone);
         }
     }
 }
@@ -155,7 +155,7 @@ pub(crate) unsafe fn blocks(s: &mut Sched, t: *mut Thread, between: bool) {
             return;
         }
         // The step it is in has been compared already if the schedule names it: blame that one.
-        let ordinal = ((*t).limit as i64 - (*t).budget - 1) as u64;
+        let ordinal = ((*t).hot.limit as i64 - (*t).hot.budget - 1) as u64;
         let begun = s.replay.at.checked_sub(1).and_then(|i| s.replay.schedule.steps.get(i));
         if begun.is_some_and(|step| step.thread == (*t).index && step.ordinal == ordinal) {
             s.replay.at -= 1;
@@ -168,7 +168,7 @@ pub(crate) unsafe fn blocks(s: &mut Sched, t: *mut Thread, between: bool) {
 unsafe fn stuck_line(s: &Sched, t: *mut Thread) -> String {
     // SAFETY: the scheduler's lock is held.
     unsafe {
-        (*t).state = State::Blocked;
+        (*t).wait.state = State::Blocked;
         let all = situation(s);
         let mine = all.iter().find(|b| b.thread == (*t).index);
         mine.map_or(String::new(), |b| crate::sched::describe(s, b))
@@ -187,24 +187,24 @@ pub(crate) unsafe fn next(s: &mut Sched) -> Option<*mut Thread> {
             let got = format!("thread {} has not been created", step.thread);
             depart(s, me, &got);
         }
-        if (*t).state == State::Blocked
-            && (*t).what == WaitingFor::Condition
+        if (*t).wait.state == State::Blocked
+            && (*t).wait.what == WaitingFor::Condition
             && step.kind == Kind::TimedOut
         {
             s.ready(t, Wake::Time);
         }
-        if (*t).state == State::Blocked {
+        if (*t).wait.state == State::Blocked {
             let all = situation(s);
             let line = all.iter().find(|b| b.thread == step.thread);
             let got = line.map_or(String::new(), |b| crate::sched::describe(s, b));
             depart(s, me, &got);
         }
-        if (*t).state == State::Finished {
+        if (*t).wait.state == State::Finished {
             let got = format!("thread {} has ended", step.thread);
             depart(s, me, &got);
         }
         s.replay.ahead = None;
-        if (*t).state == State::Outside {
+        if (*t).wait.state == State::Outside {
             s.replay.idle_since = sys::now_ns(libc::CLOCK_MONOTONIC);
             return None;
         }
@@ -216,7 +216,7 @@ pub(crate) unsafe fn next(s: &mut Sched) -> Option<*mut Thread> {
 unsafe fn due_is_outside(s: &Sched) -> bool {
     let due = s.replay.schedule.steps.get(s.replay.at).map(|step| s.get(step.thread));
     // SAFETY: the scheduler's lock is held; threads live as long as the process.
-    due.is_some_and(|t| !t.is_null() && unsafe { (*t).state } == State::Outside)
+    due.is_some_and(|t| !t.is_null() && unsafe { (*t).wait.state } == State::Outside)
 }
 
 /// Whether a thread that waits for the baton, and has waited for a while, takes it to run ahead.
@@ -224,13 +224,13 @@ pub(crate) unsafe fn runs_ahead(s: &mut Sched, t: *mut Thread) -> bool {
     // SAFETY: the scheduler's lock is held; `t` is the calling thread.
     unsafe {
         let idle = sys::now_ns(libc::CLOCK_MONOTONIC).saturating_sub(s.replay.idle_since);
-        let waits = s.replay.active && s.current == NONE && (*t).state == State::Runnable;
+        let waits = s.replay.active && s.current == NONE && (*t).wait.state == State::Runnable;
         if !waits || idle < IDLE_NS || !due_is_outside(s) {
             return false;
         }
         let index = (*t).index;
         // A thread that has asked for its turn has no budget left, and is about to run the step that it asked for.
-        let ordinal = ((*t).limit as i64 - (*t).budget.max(0)) as u64;
+        let ordinal = ((*t).hot.limit as i64 - (*t).hot.budget.max(0)) as u64;
         let steps = &s.replay.schedule.steps[s.replay.at..];
         let mine = steps.iter().find(|step| step.thread == index).map(|step| (index, step.ordinal));
         s.replay.ahead = mine.filter(|&(_, until)| ordinal < until);
@@ -269,7 +269,7 @@ pub(crate) unsafe fn depart(s: &mut Sched, t: *mut Thread, got: &str) -> ! {
         let who = if t.is_null() { String::new() } else { format!("thread {}: ", (*t).index) };
         let message = format!("expected {expected}; got {who}{got}");
         say!("replay departed from the schedule at step {at}: {message}");
-        let stream = s.living().next().map(|t| (*t).stream);
+        let stream = s.living().next().map(|t| (*t).hot.stream);
         if let Some(stream) = stream {
             let record = Record::Departure { step: at as u64, message: message.as_bytes() };
             log::put(stream, &record);

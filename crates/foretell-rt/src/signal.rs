@@ -8,9 +8,10 @@
 use crate::arena;
 use crate::entry::{enter, entries, leave, plain_entries};
 use crate::real::real;
+use crate::recorder;
 use crate::sched;
 use crate::sys;
-use crate::thread::{self, Frame, KeptSignal, SIGNALS, State, Thread};
+use crate::thread::{Frame, KeptSignal, MAX_DEPTH, SIGNALS, State, Thread};
 use crate::transfer;
 use foretell_rt_format::Record;
 use foretell_rt_format::channel::Channel;
@@ -116,24 +117,24 @@ unsafe fn log_crash(t: *mut Thread, n: c_int, info: *mut libc::siginfo_t, contex
     // SAFETY: the kernel's arguments. A thread without the baton may crash (in a call of the
     // system's library code): only one that may write to the log does.
     unsafe {
-        if (*t).state != State::Running && !(*t).parallel {
+        if (*t).wait.state != State::Running && !(*t).hot.parallel {
             return;
         }
         let registers = &(*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs;
         let pc = registers[libc::REG_RIP as usize] as u64;
         let addr = if (*info).si_code > 0 { (*info).si_addr() as u64 } else { 0 };
-        let was = (*t).busy;
-        (*t).busy = 1;
-        let near = thread::pending_addr(t)
+        let was = (*t).hot.busy;
+        (*t).hot.busy = 1;
+        let near = recorder::pending_addr(t)
             .is_some_and(|pending| addr.wrapping_sub(pending as u64) < 64 || addr == 0);
         if was == 0 && !((*info).si_code > 0 && near) {
-            thread::flush(t);
+            recorder::flush(t);
         } else {
-            thread::flush_faulted(t);
+            recorder::flush_faulted(t);
         }
         let (signal, code) = (n as u32, (*info).si_code);
-        thread::put(t, &Record::Crash { signal, code, pc, addr });
-        (*t).busy = was;
+        recorder::put(t, &Record::Crash { signal, code, pc, addr });
+        (*t).hot.busy = was;
     }
 }
 
@@ -161,26 +162,26 @@ unsafe extern "C" fn on_signal(n: c_int, info: *mut libc::siginfo_t, context: *m
     // SAFETY: the kernel's arguments; `t` is the calling thread.
     unsafe {
         let Some(action) = ACTIONS[n as usize] else { return };
-        if t.is_null() || ((*t).parallel && (*t).busy == 0) {
+        if t.is_null() || ((*t).hot.parallel && (*t).hot.busy == 0) {
             return call_handler(&action, n, info, context);
         }
-        let outside = (*t).outside.load(Relaxed) == 1;
+        let outside = (*t).wait.in_blocking_call.load(Relaxed) == 1;
         if outside {
             // In a call of the system: take the baton, handle, give it back.
             let errno = *libc::__errno_location();
-            let call = (*t).call;
-            let pc = (*t).pc;
+            let call = (*t).wait.call;
+            let pc = (*t).wait.pc;
             sched::come_back(t);
             handle(t, &action, n, info, context);
             sched::go_outside(t, call, pc);
             *libc::__errno_location() = errno;
-        } else if (*t).busy == 0 && (*t).state == State::Running && !in_hot_code(context) {
+        } else if (*t).hot.busy == 0 && (*t).wait.state == State::Running && !in_hot_code(context) {
             handle(t, &action, n, info, context);
         } else {
-            let kept = &mut (*t).kept[n as usize];
+            let kept = &mut (*t).signals.kept[n as usize];
             kept.info = info.cast::<[u64; 16]>().read();
             kept.there = true;
-            (*t).signalled = 1;
+            (*t).hot.signalled = 1;
         }
     }
 }
@@ -211,30 +212,30 @@ unsafe fn handle(
 ) {
     // SAFETY: `t` is the calling thread and holds the baton.
     unsafe {
-        let depth = (*t).depth;
-        let busy = (*t).busy;
-        (*t).busy = 1;
+        let depth = (*t).frames.depth;
+        let busy = (*t).hot.busy;
+        (*t).hot.busy = 1;
         // The access under way comes after the handler.
-        let pending = thread::retract(t);
-        thread::flush(t);
-        thread::put(t, &Record::Signal { signal: n as u32, starts: true });
+        let pending = recorder::retract(t);
+        recorder::flush(t);
+        recorder::put(t, &Record::Signal { signal: n as u32, starts: true });
         transfer::signal_received(t, n);
         // The handler may run on another stack: frames are compared anew.
-        let frames = (*t).frames;
-        if depth < thread::MAX_DEPTH {
+        let frames = (*t).frames.stack;
+        if depth < MAX_DEPTH {
             *frames.add(depth) = Frame { sp: usize::MAX, call: 0, pc: 0 };
-            ((*t).depth, (*t).low, (*t).logged) = (depth + 1, depth + 1, depth + 1);
+            (*t).frames.set_logged_depth(depth + 1);
         }
-        (*t).busy = 0;
+        (*t).hot.busy = 0;
         call_handler(action, n, info, context);
-        (*t).busy = 1;
-        thread::flush(t);
-        thread::put(t, &Record::Signal { signal: n as u32, starts: false });
-        ((*t).depth, (*t).low, (*t).logged) = (depth, depth, depth);
+        (*t).hot.busy = 1;
+        recorder::flush(t);
+        recorder::put(t, &Record::Signal { signal: n as u32, starts: false });
+        (*t).frames.set_logged_depth(depth);
         if pending.code != 0 {
-            thread::begin(t, pending);
+            recorder::begin(t, pending);
         }
-        (*t).busy = busy;
+        (*t).hot.busy = busy;
     }
 }
 
@@ -243,16 +244,16 @@ unsafe fn handle(
 pub(crate) unsafe fn deliver(t: *mut Thread) {
     // SAFETY: `t` is the calling thread.
     unsafe {
-        (*t).signalled = 0;
+        (*t).hot.signalled = 0;
         let errno = *libc::__errno_location();
         let mut n = 0;
         while n + 1 < SIGNALS {
             n += 1;
-            if !(*t).kept[n].there {
+            if !(*t).signals.kept[n].there {
                 continue;
             }
-            let mut info = (*t).kept[n].info;
-            (*t).kept[n] = KeptSignal { there: false, info: [0; 16] };
+            let mut info = (*t).signals.kept[n].info;
+            (*t).signals.kept[n] = KeptSignal { there: false, info: [0; 16] };
             if let Some(action) = ACTIONS[n] {
                 let mut context: libc::ucontext_t = zeroed();
                 let info = (&raw mut info).cast();

@@ -53,7 +53,7 @@ pub(crate) unsafe fn modelled() -> *mut Thread {
     // SAFETY: enter and leave match.
     unsafe {
         let t = enter();
-        if !t.is_null() && (*t).parallel {
+        if !t.is_null() && (*t).hot.parallel {
             leave(t);
             return std::ptr::null_mut();
         }

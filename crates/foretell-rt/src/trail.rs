@@ -2,7 +2,7 @@
 //! on it. They are no steps, and cost nothing but the time to write them down.
 
 use crate::entry::{enter, entries, leave};
-use crate::thread;
+use crate::recorder;
 use foretell_rt_format::{Record, TrailKind};
 
 unsafe fn note(kind: TrailKind, site: usize, a: usize, b: usize, pc: usize) {
@@ -11,7 +11,7 @@ unsafe fn note(kind: TrailKind, site: usize, a: usize, b: usize, pc: usize) {
         let t = enter();
         if !t.is_null() {
             let (pc, site, a, b) = (pc as u64, site as u64, a as u64, b as u64);
-            thread::put(t, &Record::Trail { kind, pc, site, a, b });
+            recorder::put(t, &Record::Trail { kind, pc, site, a, b });
             leave(t);
         }
     }

@@ -10,8 +10,9 @@ use crate::access::range;
 use crate::channels::{self, Address, Way};
 use crate::interests;
 use crate::outside;
+use crate::recorder;
 use crate::sched::{held_step, step};
-use crate::thread::{self, Thread};
+use crate::thread::Thread;
 use foretell_rt_format::channel::{Channel, looked, received, sent};
 use foretell_rt_format::{AccessKind, Kind, MAX_RANGE_DATA, Record, SyncKind};
 use std::ffi::c_int;
@@ -99,7 +100,7 @@ impl Transfer {
 
 unsafe fn put(t: *mut Thread, kind: SyncKind, pc: usize, object: u64, other: u64) {
     // SAFETY: `t` is the calling thread.
-    unsafe { thread::put(t, &Record::Sync { kind, pc: pc as u64, object, other }) };
+    unsafe { recorder::put(t, &Record::Sync { kind, pc: pc as u64, object, other }) };
 }
 
 /// The step that every such call is.
@@ -184,7 +185,7 @@ impl Effect {
             crate::claims::touch(t, addr, len, kind == AccessKind::Write);
             let data = std::slice::from_raw_parts(addr as *const u8, known);
             let (pc, addr, len) = (pc as u64, addr as u64, len as u64);
-            thread::put(t, &Record::Range { kind, pc, addr, len, data });
+            recorder::put(t, &Record::Range { kind, pc, addr, len, data });
         }
     }
 }
@@ -266,9 +267,9 @@ impl Call<'_> {
                     put(t, kind, pc, channel, other);
                 }
             };
-            if (*t).parallel || !(self.at_once)() {
+            if (*t).hot.parallel || !(self.at_once)() {
                 let bytes = self.transfer.bytes();
-                if !(*t).parallel {
+                if !(*t).hot.parallel {
                     self.affect(When::Before, bytes as isize);
                 }
                 say(SyncKind::Sent, bytes as u64 | sent::WAITED);
@@ -276,7 +277,7 @@ impl Call<'_> {
                 if r != bytes as isize {
                     say(SyncKind::Unsure, 0);
                 }
-                if (*t).parallel {
+                if (*t).hot.parallel {
                     self.affect(When::After, r);
                 }
                 self.passed_through(r);
@@ -306,7 +307,7 @@ impl Call<'_> {
     unsafe fn receive(&self) -> isize {
         // SAFETY: as the program's own call.
         unsafe {
-            let parallel = (*self.t).parallel;
+            let parallel = (*self.t).hot.parallel;
             if !parallel {
                 call_step(self.t, self.pc);
             }

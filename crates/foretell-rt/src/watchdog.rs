@@ -46,7 +46,7 @@ unsafe extern "C-unwind" fn watch(_: *mut c_void) -> *mut c_void {
         // SAFETY: the scheduler's lock is taken.
         sched::LOCK.with(|| unsafe {
             let s = sched::sched();
-            let stream = s.threads.first().map_or(0, |&t| (*(*t).stream).cur as u64);
+            let stream = s.threads.first().map_or(0, |&t| (*(*t).hot.stream).cur as u64);
             let pulse = stream.wrapping_add(PULSE.load(Relaxed));
             quiet = if pulse == last { quiet + 1 } else { 0 };
             said &= quiet > 0;
@@ -68,7 +68,7 @@ unsafe extern "C-unwind" fn watch(_: *mut c_void) -> *mut c_void {
                 // Somebody with the baton may be writing to the log.
                 let writer = s.living().next().filter(|_| s.current == NONE);
                 if let Some(t) = writer {
-                    log::put((*t).stream, &Record::Stuck { threads });
+                    log::put((*t).hot.stream, &Record::Stuck { threads });
                 }
             }
         });

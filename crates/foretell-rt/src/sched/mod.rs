@@ -24,9 +24,10 @@ pub(crate) use wait::{
 
 use crate::lock::Lock;
 use crate::log;
+use crate::recorder;
 use crate::replay::{self, Replay};
 use crate::sys::futex_wake;
-use crate::thread::{self, State, Thread, Wake};
+use crate::thread::{State, Thread, Wake};
 use foretell_rt_format::{Kind, WaitingFor};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::*};
@@ -133,14 +134,14 @@ impl Sched {
         self.threads
             .iter()
             .copied()
-            .filter(|t| !t.is_null() && unsafe { (**t).state } != State::Finished)
+            .filter(|t| !t.is_null() && unsafe { (**t).wait.state } != State::Finished)
     }
 
     /// Gives the baton to `t`, which can run. The caller wakes it after unlocking.
     unsafe fn hand(&mut self, t: *mut Thread) -> Handed {
         // SAFETY: threads live as long as the process.
         unsafe {
-            (*t).state = State::Running;
+            (*t).wait.state = State::Running;
             self.current = (*t).index;
             Handed(t)
         }
@@ -150,13 +151,13 @@ impl Sched {
     pub(crate) unsafe fn ready(&mut self, t: *mut Thread, wake: Wake) {
         // SAFETY: threads live as long as the process.
         unsafe {
-            if (*t).state == State::Blocked {
+            if (*t).wait.state == State::Blocked {
                 BLOCKED.fetch_sub(1, Relaxed);
                 self.blocked.retain(|&b| b != t);
-                (*t).state = State::Runnable;
-                (*t).wake = wake;
-                (*t).virtual_deadline = u64::MAX;
-                (*t).real_deadline = u64::MAX;
+                (*t).wait.state = State::Runnable;
+                (*t).wait.wake = wake;
+                (*t).wait.virtual_deadline = u64::MAX;
+                (*t).wait.real_deadline = u64::MAX;
                 self.runnable.push((*t).index);
             }
         }
@@ -182,7 +183,7 @@ impl Sched {
             }
             // In order of creation, so that the order of those who go on is the seed's.
             let mut over: Vec<*mut Thread> = Vec::new();
-            over.extend(self.blocked.iter().filter(|&&t| (*t).virtual_deadline <= self.now));
+            over.extend(self.blocked.iter().filter(|&&t| (*t).wait.virtual_deadline <= self.now));
             over.sort_by_key(|&t| (*t).index);
             for t in over {
                 self.ready(t, Wake::Time);
@@ -195,8 +196,8 @@ impl Sched {
         // SAFETY: threads live as long as the process.
         let sleepers = self.blocked.iter().copied();
         sleepers
-            .filter(|t| unsafe { (**t).virtual_deadline != u64::MAX })
-            .min_by_key(|t| unsafe { ((**t).virtual_deadline, (**t).index) })
+            .filter(|t| unsafe { (**t).wait.virtual_deadline != u64::MAX })
+            .min_by_key(|t| unsafe { ((**t).wait.virtual_deadline, (**t).index) })
             .unwrap_or(null_mut())
     }
 
@@ -240,7 +241,7 @@ impl Handed {
     /// Wakes it; the scheduler's lock is free.
     pub(crate) fn wake(self) {
         // SAFETY: threads live as long as the process.
-        let go = unsafe { &(*self.0).go };
+        let go = unsafe { &(*self.0).wait.go };
         PULSE.fetch_add(1, Relaxed);
         go.store(1, Release);
         futex_wake(go);
@@ -256,9 +257,9 @@ pub(crate) unsafe fn start(t: *mut Thread, seed: u64, quantum: u64) {
         s.quantum = quantum.max(1);
         s.add(0, t);
         s.current = 0;
-        (*t).state = State::Running;
+        (*t).wait.state = State::Running;
         grant(s, t);
-        log::switch((*t).stream, 0);
+        log::switch((*t).hot.stream, 0);
     }
 }
 
@@ -267,9 +268,9 @@ unsafe fn grant(s: &mut Sched, t: *mut Thread) {
     // SAFETY: `t` is the caller's.
     unsafe {
         let budget = if s.replay.active { 0 } else { s.quantum(false) };
-        (*t).limit = ((*t).limit as i64 - (*t).budget) as u64 + budget;
-        (*t).budget = budget as i64;
-        (*t).mark = (*t).budget;
+        (*t).hot.limit = ((*t).hot.limit as i64 - (*t).hot.budget) as u64 + budget;
+        (*t).hot.budget = budget as i64;
+        (*t).elision.recorded_budget = (*t).hot.budget;
     }
 }
 
@@ -279,12 +280,12 @@ pub(crate) unsafe fn step(t: *mut Thread, kind: Kind, pc: usize) {
     // SAFETY: `t` is the calling thread and holds the baton.
     unsafe {
         // Several steps may be one call.
-        thread::flush_passed(t);
-        (*t).budget -= 1;
-        if (*t).budget < 0 {
+        recorder::flush_elided(t);
+        (*t).hot.budget -= 1;
+        if (*t).hot.budget < 0 {
             turn(t, kind, pc);
         }
-        (*t).mark = (*t).budget;
+        (*t).elision.recorded_budget = (*t).hot.budget;
     }
 }
 
@@ -296,7 +297,7 @@ pub(crate) unsafe fn held_step(t: *mut Thread, kind: Kind, pc: usize) {
         if LOCK.with(|| sched().replay.active) {
             step(t, kind, pc);
         } else {
-            (*t).limit += 1;
+            (*t).hot.limit += 1;
         }
     }
 }
@@ -307,13 +308,13 @@ pub(crate) unsafe fn held_step(t: *mut Thread, kind: Kind, pc: usize) {
 unsafe fn turn(t: *mut Thread, kind: Kind, pc: usize) {
     // SAFETY: `t` is the calling thread and holds the baton.
     unsafe {
-        (*t).pc = pc;
-        if (*t).parallel {
-            (*t).limit = 1 << 62;
-            (*t).budget = 1 << 62;
+        (*t).wait.pc = pc;
+        if (*t).hot.parallel {
+            (*t).hot.limit = 1 << 62;
+            (*t).hot.budget = 1 << 62;
             return;
         }
-        let ordinal = (*t).limit;
+        let ordinal = (*t).hot.limit;
         loop {
             LOCK.lock();
             let s = sched();
@@ -321,8 +322,8 @@ unsafe fn turn(t: *mut Thread, kind: Kind, pc: usize) {
                 match replay::turn(s, t, ordinal, kind, pc) {
                     replay::Turn::Run { budget } => {
                         LOCK.unlock();
-                        (*t).limit = ordinal + 1 + budget;
-                        (*t).budget = budget as i64;
+                        (*t).hot.limit = ordinal + 1 + budget;
+                        (*t).hot.budget = budget as i64;
                         return;
                     }
                     replay::Turn::Over => {}
@@ -334,10 +335,10 @@ unsafe fn turn(t: *mut Thread, kind: Kind, pc: usize) {
             }
             let budget = s.quantum(crate::claims::calm(t, ordinal));
             s.now += budget * HOOK_NS;
-            (*t).limit = ordinal + 1 + budget;
-            (*t).budget = budget as i64;
+            (*t).hot.limit = ordinal + 1 + budget;
+            (*t).hot.budget = budget as i64;
             // Others may look while this one waits.
-            (*t).mark = (*t).budget;
+            (*t).elision.recorded_budget = (*t).hot.budget;
             s.expire();
             let n = s.runnable.len() as u64;
             if n > 0 && s.random() % (n + 1) < n {
@@ -354,7 +355,7 @@ unsafe fn turn(t: *mut Thread, kind: Kind, pc: usize) {
 unsafe fn give_away(s: &mut Sched, t: *mut Thread) {
     // SAFETY: the lock is held, `t` is the calling thread.
     unsafe {
-        (*t).state = State::Runnable;
+        (*t).wait.state = State::Runnable;
         // Not a candidate itself: it joins the others after the choice.
         let next = s.pass();
         s.runnable.push((*t).index);
@@ -399,7 +400,7 @@ pub(crate) unsafe fn dismiss(t: *mut Thread) {
     LOCK.with(|| unsafe {
         let s = sched();
         s.take((*t).index);
-        (*t).state = State::Finished;
+        (*t).wait.state = State::Finished;
         s.threads[(*t).index as usize] = null_mut();
     });
 }
@@ -411,13 +412,13 @@ pub(crate) unsafe fn finish(t: *mut Thread) -> bool {
         wake_waiters(&[WaitingFor::Join], (*t).index as usize, usize::MAX);
         LOCK.lock();
         let s = sched();
-        (*t).state = State::Finished;
+        (*t).wait.state = State::Finished;
         if s.living().next().is_none() {
-            (*t).state = State::Running;
+            (*t).wait.state = State::Running;
             LOCK.unlock();
             return false;
         }
-        let next = if (*t).parallel { None } else { s.pass() };
+        let next = if (*t).hot.parallel { None } else { s.pass() };
         LOCK.unlock();
         if let Some(next) = next {
             next.wake();
@@ -430,5 +431,5 @@ pub(crate) unsafe fn finish(t: *mut Thread) -> bool {
 pub(crate) unsafe fn retire(t: *mut Thread) {
     crate::tls::set(null_mut());
     // SAFETY: `t` was the calling thread's and has ended.
-    unsafe { thread::Thread::release(t) };
+    unsafe { (*t).frames.release() };
 }

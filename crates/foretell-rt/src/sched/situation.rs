@@ -12,16 +12,16 @@ pub(crate) unsafe fn situation(s: &Sched) -> Vec<Blocked> {
     // SAFETY: the lock is held.
     s.living()
         .map(|t| unsafe {
-            let what = match (*t).state {
-                State::Blocked | State::Outside => (*t).what,
+            let what = match (*t).wait.state {
+                State::Blocked | State::Outside => (*t).wait.what,
                 _ => WaitingFor::Runnable,
             };
             Blocked {
                 thread: (*t).index,
                 what,
-                object: (*t).object as u64,
-                owner: owner(s, what, (*t).object, (*t).owner_at),
-                pc: (*t).pc as u64,
+                object: (*t).wait.object as u64,
+                owner: owner(s, what, (*t).wait.object, (*t).wait.owner_at),
+                pc: (*t).wait.pc as u64,
             }
         })
         .collect()
@@ -34,7 +34,10 @@ unsafe fn owner(s: &Sched, what: WaitingFor, object: usize, owner_at: usize) -> 
     }
     // SAFETY: somebody is waiting for the object, so it is there.
     let tid = unsafe { *((object + owner_at) as *const u32) };
-    s.living().map(|t| unsafe { ((*t).tid, (*t).index) }).find(|&(id, _)| id == tid).map(|p| p.1)
+    s.living()
+        .map(|t| unsafe { ((*t).lifecycle.tid, (*t).index) })
+        .find(|&(id, _)| id == tid)
+        .map(|p| p.1)
 }
 
 /// A line for people: what a thread waits for.
@@ -57,7 +60,7 @@ pub(crate) unsafe fn describe(s: &Sched, b: &Blocked) -> String {
         WaitingFor::Call => {
             let t = s.get(b.thread);
             // SAFETY: threads live as long as the process.
-            let call = if t.is_null() { "" } else { unsafe { (*t).call } };
+            let call = if t.is_null() { "" } else { unsafe { (*t).wait.call } };
             format!("is in {call}()")
         }
     };
@@ -71,7 +74,7 @@ fn in_system_call(s: &Sched, b: &Blocked) -> String {
         return String::new();
     }
     // SAFETY: threads live as long as the process.
-    let path = format!("/proc/self/task/{}/syscall", unsafe { (*t).tid });
+    let path = format!("/proc/self/task/{}/syscall", unsafe { (*t).lifecycle.tid });
     let content = sys::read_file(path.as_bytes());
     let number = content.split(|b| *b == b' ').next().map(String::from_utf8_lossy);
     match number.and_then(|n| n.parse::<u32>().ok()) {
@@ -87,7 +90,7 @@ pub(super) unsafe fn deadlock(s: &mut Sched) -> ! {
         let threads = situation(s);
         let lines: Vec<String> = threads.iter().map(|b| describe(s, b)).collect();
         say!("deadlock: {}", lines.join("; "));
-        let stream = s.living().next().map_or(null_mut(), |t| (*t).stream);
+        let stream = s.living().next().map_or(null_mut(), |t| (*t).hot.stream);
         if !stream.is_null() {
             log::put(stream, &Record::Deadlock { threads });
         }

@@ -15,19 +15,19 @@ const POLL_NS: u64 = 10_000_000;
 pub(crate) unsafe fn wait_turn(t: *mut Thread) {
     // SAFETY: `t` is the calling thread.
     unsafe {
-        while (*t).go.swap(0, Acquire) == 0 {
-            let timeout = match (*t).real_deadline {
+        while (*t).wait.go.swap(0, Acquire) == 0 {
+            let timeout = match (*t).wait.real_deadline {
                 u64::MAX if replay::ON.load(Relaxed) => Some(replay::IDLE_NS),
                 u64::MAX => None,
                 at => Some(at.saturating_sub(now_ns(libc::CLOCK_MONOTONIC)).max(POLL_NS / 10)),
             };
-            match futex_wait(&(*t).go, 0, timeout) {
+            match futex_wait(&(*t).wait.go, 0, timeout) {
                 Wait::TimedOut => time_over(t),
                 Wait::Interrupted => interrupted(t),
                 Wait::Changed => {}
             }
         }
-        log::switch((*t).stream, (*t).index);
+        log::switch((*t).hot.stream, (*t).index);
     }
 }
 
@@ -38,21 +38,21 @@ unsafe fn time_over(t: *mut Thread) {
         LOCK.lock();
         let s = sched();
         let mut handed = None;
-        if (*t).state == State::Blocked && !s.replay.active {
+        if (*t).wait.state == State::Blocked && !s.replay.active {
             let now = now_ns(libc::CLOCK_MONOTONIC);
             if s.current == NONE && s.runnable.is_empty() {
                 let first = s.first_sleeper();
-                if !first.is_null() && (*first).real_deadline <= now {
-                    s.now = s.now.max((*first).virtual_deadline);
+                if !first.is_null() && (*first).wait.real_deadline <= now {
+                    s.now = s.now.max((*first).wait.virtual_deadline);
                     s.ready(first, Wake::Time);
                     handed = s.pass();
                 }
-            } else if (*t).real_deadline.saturating_add((*t).patience) <= now {
+            } else if (*t).wait.real_deadline.saturating_add((*t).wait.patience) <= now {
                 // The others run few hooks: do not keep it for ever.
                 s.ready(t, Wake::Time);
-            } else if (*t).real_deadline <= now {
+            } else if (*t).wait.real_deadline <= now {
                 LOCK.unlock();
-                futex_wait(&(*t).go, 0, Some(POLL_NS));
+                futex_wait(&(*t).wait.go, 0, Some(POLL_NS));
                 return;
             }
         } else if replay::runs_ahead(s, t) {
@@ -70,7 +70,7 @@ unsafe fn time_over(t: *mut Thread) {
 unsafe fn interrupted(t: *mut Thread) {
     // SAFETY: the lock is taken.
     unsafe {
-        if (*t).signalled == 0 {
+        if (*t).hot.signalled == 0 {
             return;
         }
         interrupt(t);
@@ -84,7 +84,7 @@ pub(crate) unsafe fn interrupt(t: *mut Thread) {
         LOCK.lock();
         let s = sched();
         let mut handed = None;
-        if (*t).state == State::Blocked && (*t).interruptible {
+        if (*t).wait.state == State::Blocked && (*t).wait.interruptible {
             s.ready(t, Wake::Interrupt);
             if s.current == NONE {
                 handed = s.pass();
@@ -133,22 +133,22 @@ pub(crate) unsafe fn block(t: *mut Thread, w: Waiting, deadline: Option<Deadline
     unsafe {
         LOCK.lock();
         let s = sched();
-        (*t).what = w.what;
-        (*t).object = w.object;
-        (*t).owner_at = w.owner_at;
-        (*t).pc = w.pc;
-        (*t).interruptible = true;
+        (*t).wait.what = w.what;
+        (*t).wait.object = w.object;
+        (*t).wait.owner_at = w.owner_at;
+        (*t).wait.pc = w.pc;
+        (*t).wait.interruptible = true;
         if let Some(d) = deadline {
-            (*t).virtual_deadline = s.now.saturating_add(d.rounded);
-            (*t).real_deadline = d.real;
-            (*t).patience = d.rounded.saturating_add(1_000_000_000);
+            (*t).wait.virtual_deadline = s.now.saturating_add(d.rounded);
+            (*t).wait.real_deadline = d.real;
+            (*t).wait.patience = d.rounded.saturating_add(1_000_000_000);
         }
         if s.replay.active {
             replay::blocks(s, t, w.between);
         }
         s.tickets += 1;
-        (*t).ticket = s.tickets;
-        (*t).state = State::Blocked;
+        (*t).wait.ticket = s.tickets;
+        (*t).wait.state = State::Blocked;
         BLOCKED.fetch_add(1, Relaxed);
         s.blocked.push(t);
         let next = s.pass();
@@ -157,8 +157,8 @@ pub(crate) unsafe fn block(t: *mut Thread, w: Waiting, deadline: Option<Deadline
             next.wake();
         }
         wait_turn(t);
-        (*t).what = WaitingFor::Runnable;
-        (*t).wake
+        (*t).wait.what = WaitingFor::Runnable;
+        (*t).wait.wake
     }
 }
 
@@ -170,16 +170,16 @@ pub(crate) unsafe fn wake_waiters(what: &[WaitingFor], object: usize, max: usize
     // SAFETY: the lock is taken.
     LOCK.with(|| unsafe {
         let s = sched();
-        let matches = |t: *mut Thread| (*t).object == object && what.contains(&(*t).what);
+        let matches = |t: *mut Thread| (*t).wait.object == object && what.contains(&(*t).wait.what);
         let mut waiting: Vec<*mut Thread> = Vec::new();
         waiting.extend(s.blocked.iter().filter(|&&t| matches(t)));
-        waiting.sort_by_key(|&t| (*t).ticket);
+        waiting.sort_by_key(|&t| (*t).wait.ticket);
         if max < waiting.len() && s.replay.active {
             replay::prefer(s, &mut waiting);
         }
         waiting.truncate(max);
         for &t in &waiting {
-            (*t).notified = true;
+            (*t).wait.notified = true;
             s.ready(t, Wake::Event);
         }
         waiting.len()
@@ -192,14 +192,14 @@ pub(crate) unsafe fn go_outside(t: *mut Thread, name: &'static str, pc: usize) {
     unsafe {
         LOCK.lock();
         let s = sched();
-        (*t).call = name;
-        (*t).what = WaitingFor::Call;
-        (*t).pc = pc;
-        (*t).state = State::Outside;
+        (*t).wait.call = name;
+        (*t).wait.what = WaitingFor::Call;
+        (*t).wait.pc = pc;
+        (*t).wait.state = State::Outside;
         s.outside += 1;
         let next = s.pass();
         LOCK.unlock();
-        (*t).outside.store(1, Relaxed);
+        (*t).wait.in_blocking_call.store(1, Relaxed);
         if let Some(next) = next {
             next.wake();
         }
@@ -210,17 +210,17 @@ pub(crate) unsafe fn go_outside(t: *mut Thread, name: &'static str, pc: usize) {
 pub(crate) unsafe fn come_back(t: *mut Thread) {
     // SAFETY: `t` is the calling thread.
     unsafe {
-        (*t).outside.store(0, Relaxed);
+        (*t).wait.in_blocking_call.store(0, Relaxed);
         LOCK.lock();
         let s = sched();
         s.outside -= 1;
-        (*t).what = WaitingFor::Runnable;
+        (*t).wait.what = WaitingFor::Runnable;
         if s.current == NONE && !s.replay.active {
             let _now = s.hand(t);
             LOCK.unlock();
-            log::switch((*t).stream, (*t).index);
+            log::switch((*t).hot.stream, (*t).index);
         } else {
-            (*t).state = State::Runnable;
+            (*t).wait.state = State::Runnable;
             s.runnable.push((*t).index);
             // A schedule may have waited for this thread, or for one that comes back later.
             let next = if s.current == NONE { s.pass() } else { None };

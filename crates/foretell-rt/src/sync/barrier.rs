@@ -42,7 +42,8 @@ unsafe extern "C-unwind" fn barrier_wait(b: usize, pc: usize) -> c_int {
         put(t, SyncKind::Arrive, b, 0, pc);
         // Only the one with the baton looks at the list.
         let list = &mut *(&raw mut BARRIERS);
-        let found = if (*t).parallel { None } else { list.iter_mut().find(|known| known.at == b) };
+        let found =
+            if (*t).hot.parallel { None } else { list.iter_mut().find(|known| known.at == b) };
         let r = match found {
             Some(barrier) => {
                 barrier.arrived += 1;
@@ -59,7 +60,7 @@ unsafe extern "C-unwind" fn barrier_wait(b: usize, pc: usize) -> c_int {
                     0
                 }
             }
-            _ if (*t).parallel => real(),
+            _ if (*t).hot.parallel => real(),
             _ => outside::call(t, "pthread_barrier_wait", pc, &real),
         };
         step(t, Kind::Leave, pc);

@@ -8,7 +8,7 @@ unsafe fn wait(t: *mut Thread, c: usize, m: usize, pc: usize, deadline: Option<D
     unsafe {
         step(t, Kind::Wait, pc);
         put(t, SyncKind::Wait, c, m, pc);
-        (*t).notified = false;
+        (*t).wait.notified = false;
         let unlocked = real!(pthread_mutex_unlock(m: usize) -> c_int);
         if unlocked != 0 {
             return unlocked;
@@ -21,7 +21,7 @@ unsafe fn wait(t: *mut Thread, c: usize, m: usize, pc: usize, deadline: Option<D
             match block(t, w, deadline) {
                 Wake::Event => break false,
                 Wake::Time => break true,
-                Wake::Interrupt if (*t).signalled != 0 => crate::signal::deliver(t),
+                Wake::Interrupt if (*t).hot.signalled != 0 => crate::signal::deliver(t),
                 Wake::Interrupt => {
                     cancelled = true;
                     break false;
@@ -68,7 +68,7 @@ unsafe fn native_wait(
     unsafe {
         step(t, Kind::Wait, pc);
         put(t, SyncKind::Wait, c, m, pc);
-        let r = if (*t).parallel { f() } else { outside::call(t, "pthread_cond_wait", pc, f) };
+        let r = if (*t).hot.parallel { f() } else { outside::call(t, "pthread_cond_wait", pc, f) };
         let timed_out = r == ETIMEDOUT;
         let (kind, done) = if timed_out {
             (Kind::TimedOut, SyncKind::TimedOut)
@@ -103,7 +103,7 @@ unsafe fn wait_any(
         }
         let pc = caller(pc);
         let flags = cond_flags(c);
-        let r = if (*t).parallel || flags & 1 != 0 {
+        let r = if (*t).hot.parallel || flags & 1 != 0 {
             native_wait(t, c, m, pc, real)
         } else {
             crate::cancel::point(t);
@@ -176,7 +176,7 @@ unsafe fn notify(c: usize, pc: usize, all: bool, real: &dyn Fn() -> c_int) -> c_
         step(t, step_kind, pc);
         put(t, kind, c, 0, pc);
         let mut r = 0;
-        if (*t).parallel || cond_flags(c) & 1 != 0 {
+        if (*t).hot.parallel || cond_flags(c) & 1 != 0 {
             r = real();
         } else {
             wake_waiters(&[WaitingFor::Condition], c, max);

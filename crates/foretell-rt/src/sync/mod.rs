@@ -17,9 +17,10 @@ use crate::entry::{enter, entries, leave};
 use crate::modules::caller;
 use crate::outside;
 use crate::real::real;
+use crate::recorder;
 use crate::sched::{self, Deadline, Waiting, block, step, wake_waiters};
 use crate::sys::{self, now_ns};
-use crate::thread::{self, Thread, Wake};
+use crate::thread::{Thread, Wake};
 use foretell_rt_format::{AtomicKind, Kind, Record, SyncKind, WaitingFor};
 use libc::{EBUSY, ETIMEDOUT, timespec};
 use std::ffi::{c_int, c_uint};
@@ -32,7 +33,7 @@ pub(crate) unsafe fn put(t: *mut Thread, kind: SyncKind, object: usize, other: u
     // SAFETY: `t` is the calling thread.
     unsafe {
         let (pc, object, other) = (pc as u64, object as u64, other as u64);
-        thread::put(t, &Record::Sync { kind, pc, object, other });
+        recorder::put(t, &Record::Sync { kind, pc, object, other });
     }
 }
 
@@ -104,7 +105,7 @@ pub(super) unsafe fn acquire(
                     return ETIMEDOUT;
                 }
                 Wake::Interrupt => {
-                    if a.waiting == WaitingFor::Semaphore && (*t).signalled != 0 {
+                    if a.waiting == WaitingFor::Semaphore && (*t).hot.signalled != 0 {
                         crate::signal::deliver(t);
                         put(t, a.failed, object, 0, pc);
                         return libc::EINTR;
@@ -131,7 +132,7 @@ pub(super) unsafe fn native(
     // SAFETY: `t` is the calling thread.
     unsafe {
         step(t, kind, pc);
-        let r = if (*t).parallel { f() } else { outside::call(t, name, pc, f) };
+        let r = if (*t).hot.parallel { f() } else { outside::call(t, name, pc, f) };
         put(t, if r == 0 { done } else { failed }, object, 0, pc);
         r
     }

@@ -51,7 +51,7 @@ pub(super) unsafe extern "C-unwind" fn mutex_lock(m: usize, pc: usize) -> c_int 
         if t.is_null() {
             return real();
         }
-        let r = if (*t).parallel || mutex_is_shared(m) {
+        let r = if (*t).hot.parallel || mutex_is_shared(m) {
             native(t, m, pc, MUTEX, "pthread_mutex_lock", &real)
         } else {
             take_mutex(t, m, pc, Patience::Forever)
@@ -87,7 +87,7 @@ unsafe fn mutex_until(
         if t.is_null() {
             return real();
         }
-        let r = if (*t).parallel || mutex_is_shared(m) {
+        let r = if (*t).hot.parallel || mutex_is_shared(m) {
             native(t, m, pc, MUTEX, "pthread_mutex_timedlock", real)
         } else {
             match until(clock, at) {
@@ -157,7 +157,7 @@ unsafe extern "C-unwind" fn spin_lock(l: usize, pc: usize) -> c_int {
         if t.is_null() {
             return real();
         }
-        let r = if (*t).parallel {
+        let r = if (*t).hot.parallel {
             native(t, l, pc, MUTEX, "pthread_spin_lock", &real)
         } else {
             take_spin(t, l, pc, Patience::Forever)

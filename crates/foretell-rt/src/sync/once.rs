@@ -10,7 +10,7 @@ unsafe fn once_step(t: *mut Thread, kind: AtomicKind, at: usize, old: u64, new: 
         step(t, Kind::Atomic, pc);
         let (pc, addr) = (pc as u64, at as u64);
         let (old, new) = ([old, 0], [new, 0]);
-        thread::put(t, &Record::Atomic { kind, size: 4, order: 4, pc, addr, old, new });
+        recorder::put(t, &Record::Atomic { kind, size: 4, order: 4, pc, addr, old, new });
     }
 }
 
@@ -31,7 +31,7 @@ pub(super) unsafe extern "C-unwind" fn once(control: *mut u32, f: usize, pc: usi
     // 2 done.
     unsafe {
         let t = enter();
-        if t.is_null() || (*t).parallel {
+        if t.is_null() || (*t).hot.parallel {
             if !t.is_null() {
                 leave(t);
             }
@@ -95,7 +95,7 @@ unsafe extern "C-unwind" fn guard_acquire(guard: *mut u8, pc: usize) -> c_int {
     // SAFETY: the program's own guard.
     unsafe {
         let t = enter();
-        if t.is_null() || (*t).parallel {
+        if t.is_null() || (*t).hot.parallel {
             if !t.is_null() {
                 leave(t);
             }
@@ -128,7 +128,7 @@ unsafe fn guard_step(t: *mut Thread, kind: AtomicKind, at: usize, old: u64, new:
         step(t, Kind::Atomic, pc);
         let (pc, addr) = (pc as u64, at as u64);
         let (old, new) = ([old, 0], [new, 0]);
-        thread::put(t, &Record::Atomic { kind, size: 1, order: 2, pc, addr, old, new });
+        recorder::put(t, &Record::Atomic { kind, size: 1, order: 2, pc, addr, old, new });
     }
 }
 
@@ -136,7 +136,7 @@ unsafe fn guard_end(guard: *mut u8, done: bool, pc: usize, real: &dyn Fn()) {
     // SAFETY: the program's own guard.
     unsafe {
         let t = enter();
-        if t.is_null() || (*t).parallel {
+        if t.is_null() || (*t).hot.parallel {
             if !t.is_null() {
                 leave(t);
             }

@@ -46,7 +46,7 @@ macro_rules! rwlock_fns {
                 if t.is_null() {
                     return real();
                 }
-                let r = if (*t).parallel {
+                let r = if (*t).hot.parallel {
                     native(t, l, pc, if $write { MUTEX } else { READER }, stringify!($real), &real)
                 } else {
                     take_rwlock(t, l, pc, $write, $patience)
@@ -78,7 +78,7 @@ unsafe fn rwlock_until(
         if t.is_null() {
             return real();
         }
-        let r = if (*t).parallel {
+        let r = if (*t).hot.parallel {
             native(t, l, pc, if write { MUTEX } else { READER }, "pthread_rwlock_timed", real)
         } else {
             match until(clock, at) {

@@ -78,9 +78,9 @@ unsafe fn down(
         };
         // Shared between processes (glibc).
         let shared = *((s + 8) as *const u32) != 0;
-        let r = if waits && ((*t).parallel || shared) {
+        let r = if waits && ((*t).hot.parallel || shared) {
             step(t, Kind::Down, pc);
-            let r = if (*t).parallel { real() } else { outside::call(t, name, pc, real) };
+            let r = if (*t).hot.parallel { real() } else { outside::call(t, name, pc, real) };
             let done = if r == 0 { SyncKind::Down } else { SyncKind::DownFailed };
             put(t, done, s, 0, pc);
             r

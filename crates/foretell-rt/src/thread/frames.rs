@@ -1,0 +1,58 @@
+//! The functions that a thread has entered.
+
+use crate::arena;
+use std::ptr::null_mut;
+
+/// Deepest call stack that is known frame by frame.
+pub(crate) const MAX_DEPTH: usize = 1 << 14;
+
+/// A function that was entered.
+#[derive(Clone, Copy)]
+pub(crate) struct Frame {
+    /// The stack pointer there, to tell frames left by `longjmp`.
+    pub(crate) sp: usize,
+    pub(crate) call: usize,
+    pub(crate) pc: usize,
+}
+
+/// Call stack of a thread, and how much of it the log knows.
+///
+/// The records of entries and exits are written when another record needs them: first an exit for
+/// each frame from `low` up to `logged`, then an entry for each frame from there up to `depth`.
+#[repr(C)]
+pub(crate) struct CallFrames {
+    pub(crate) depth: usize,
+    /// The lowest depth since the log was last up to date.
+    pub(crate) low: usize,
+    /// The depth that the log knows.
+    pub(crate) logged: usize,
+    pub(crate) stack: *mut Frame,
+}
+
+impl CallFrames {
+    pub(super) fn new() -> CallFrames {
+        let stack = arena::map(MAX_DEPTH * size_of::<Frame>()).cast();
+        CallFrames { depth: 0, low: 0, logged: 0, stack }
+    }
+
+    /// Sets the depth, which the log knows already.
+    pub(crate) fn set_logged_depth(&mut self, depth: usize) {
+        (self.depth, self.low, self.logged) = (depth, depth, depth);
+    }
+
+    /// Whether the log knows which functions are entered.
+    #[inline(always)]
+    pub(crate) fn logged_up_to_date(&self) -> bool {
+        (self.logged ^ self.low) | (self.logged ^ self.depth) == 0
+    }
+
+    /// Gives the memory of the stack back: the thread has ended.
+    pub(crate) fn release(&mut self) {
+        if !self.stack.is_null() {
+            // SAFETY: the stack is mapped by `new` and not used after this.
+            unsafe { arena::unmap(self.stack.cast(), MAX_DEPTH * size_of::<Frame>()) };
+            self.stack = null_mut();
+            self.set_logged_depth(0);
+        }
+    }
+}

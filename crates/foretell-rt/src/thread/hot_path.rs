@@ -1,0 +1,91 @@
+//! The fields that every hook reads.
+
+use crate::log::Stream;
+use std::mem::offset_of;
+
+/// An access whose hook has run and whose value is not known yet, kept outside the stream.
+///
+/// Used for volatile accesses, accesses of 16 bytes, the last bytes of a page, and parallel
+/// recording. No other thread runs between the hook and the thread's next hook, where the value is
+/// read.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct DeferredAccess {
+    pub(crate) addr: usize,
+    pub(crate) pc: usize,
+    /// 0: none. Else [`foretell_rt_format::access_code`], perhaps with [`VOLATILE`].
+    pub(crate) code: u32,
+    /// Sequence number, in parallel recording.
+    pub(crate) seq: u64,
+}
+
+impl DeferredAccess {
+    pub(crate) const NONE: DeferredAccess = DeferredAccess { addr: 0, pc: 0, code: 0, seq: 0 };
+}
+
+/// Added to the code of a volatile access.
+pub(crate) const VOLATILE: u32 = 32;
+
+/// Budget, log stream and flags.
+///
+/// The eight flags from `busy` on form one word. The hooks in assembly elide an access only where
+/// the whole word is zero; the hooks that write a record read its first half, which is zero where
+/// nothing unusual is under way.
+#[repr(C)]
+pub(crate) struct HotPath {
+    /// Steps until the scheduler is asked. The ordinal of the next step is `limit - budget`.
+    pub(crate) budget: i64,
+    pub(crate) limit: u64,
+    pub(crate) stream: *mut Stream,
+    /// Whether the thread is inside the runtime: hooks are ignored, signals are kept for later.
+    pub(crate) busy: u8,
+    /// Whether a signal is kept.
+    pub(crate) signalled: u8,
+    pub(crate) parallel: bool,
+    /// Whether `deferred_access` holds an access.
+    pub(crate) deferred: bool,
+    /// Whether the stream may end with an access whose value is to be filled in.
+    pub(crate) value_pending: bool,
+    /// Whether every access has a record.
+    pub(crate) record_all: bool,
+    /// Number of accesses still to be recorded, although they could be elided, after the thread
+    /// has released something that other threads wait for.
+    pub(crate) post_release_budget: u8,
+    unused: u8,
+    pub(crate) deferred_access: DeferredAccess,
+}
+
+const _: () = {
+    let flags = offset_of!(HotPath, busy);
+    assert!(flags.is_multiple_of(8));
+    assert!(offset_of!(HotPath, deferred) == flags + 3);
+    assert!(offset_of!(HotPath, unused) == flags + 7);
+};
+
+impl HotPath {
+    /// Returns the fields of a thread that is inside the runtime and has no budget.
+    pub(super) fn new(stream: *mut Stream) -> HotPath {
+        HotPath {
+            budget: 0,
+            limit: 0,
+            stream,
+            busy: 1,
+            signalled: 0,
+            parallel: false,
+            deferred: false,
+            value_pending: false,
+            record_all: true,
+            post_release_budget: 0,
+            unused: 0,
+            deferred_access: DeferredAccess::NONE,
+        }
+    }
+
+    /// Whether the thread is inside the runtime, has a signal kept, records in parallel or has a
+    /// deferred access: one read of the first four flags.
+    #[inline(always)]
+    pub(crate) fn unusual(&self) -> bool {
+        // SAFETY: the four flags are adjacent and aligned, see the assertions above.
+        unsafe { (&raw const self.busy).cast::<u32>().read() != 0 }
+    }
+}

@@ -1,0 +1,53 @@
+//! State of one thread, by concern.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | [`hot_path`] | what every hook reads: the budget of steps, the flags, the log stream |
+//! | [`elision`] | which accesses need no record, and which had none |
+//! | [`frames`] | the functions that the thread has entered |
+//! | [`wait_state`] | whether the thread can run, and what it waits for |
+//! | [`lifecycle`] | creation, join, end |
+//! | [`signals`] | signals that arrived while they could not be handled |
+
+mod elision;
+mod frames;
+mod hot_path;
+mod lifecycle;
+mod signals;
+mod wait_state;
+
+pub(crate) use elision::Elision;
+pub(crate) use frames::{CallFrames, Frame, MAX_DEPTH};
+pub(crate) use hot_path::{DeferredAccess, HotPath, VOLATILE};
+pub(crate) use lifecycle::Lifecycle;
+pub(crate) use signals::{KeptSignal, SIGNALS, Signals};
+pub(crate) use wait_state::{State, WaitState, Wake};
+
+use crate::log::Stream;
+
+/// State of one thread. Lives as long as the process: another thread may look at it at any time.
+#[repr(C)]
+pub(crate) struct Thread {
+    pub(crate) hot: HotPath,
+    pub(crate) elision: Elision,
+    pub(crate) frames: CallFrames,
+    pub(crate) index: u32,
+    pub(crate) wait: WaitState,
+    pub(crate) lifecycle: Lifecycle,
+    pub(crate) signals: Signals,
+}
+
+impl Thread {
+    /// Returns the state of a thread that can run and is inside the runtime.
+    pub(crate) fn new(index: u32, stream: *mut Stream) -> *mut Thread {
+        Box::into_raw(Box::new(Thread {
+            hot: HotPath::new(stream),
+            elision: Elision::new(),
+            frames: CallFrames::new(),
+            index,
+            wait: WaitState::new(),
+            lifecycle: Lifecycle::default(),
+            signals: Signals::new(),
+        }))
+    }
+}

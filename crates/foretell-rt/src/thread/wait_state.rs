@@ -1,0 +1,78 @@
+//! Whether a thread can run, and what it waits for.
+
+use foretell_rt_format::WaitingFor;
+use std::sync::atomic::AtomicU32;
+
+/// Scheduling state of a thread. `Running`: it holds the baton.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum State {
+    Running,
+    Runnable,
+    Blocked,
+    /// In a blocking system call, without the baton.
+    Outside,
+    Finished,
+}
+
+/// Reason why a blocked thread goes on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Wake {
+    /// The object that it waited for may be available.
+    Event,
+    /// Its deadline has passed.
+    Time,
+    /// A signal or a cancellation request.
+    Interrupt,
+}
+
+/// Scheduling state of a thread; guarded by the scheduler's lock.
+pub(crate) struct WaitState {
+    /// 1: the baton is this thread's.
+    pub(crate) go: AtomicU32,
+    pub(crate) state: State,
+    pub(crate) wake: Wake,
+    /// What the thread waits for, when it is blocked or in a system call.
+    pub(crate) what: WaitingFor,
+    pub(crate) object: usize,
+    /// See [`crate::sched::Waiting`].
+    pub(crate) owner_at: usize,
+    pub(crate) pc: usize,
+    /// Name of the system call that the thread is in.
+    pub(crate) call: &'static str,
+    /// Order among the threads that wait for the same object.
+    pub(crate) ticket: u64,
+    /// Whether a notification has reached the thread.
+    pub(crate) notified: bool,
+    /// Deadline in virtual time (counted in hooks); `u64::MAX`: none.
+    pub(crate) virtual_deadline: u64,
+    /// Deadline on the monotonic clock; `u64::MAX`: none.
+    pub(crate) real_deadline: u64,
+    /// Nanoseconds after the real deadline at which the thread goes on in any case.
+    pub(crate) patience: u64,
+    /// Whether the wait may be interrupted.
+    pub(crate) interruptible: bool,
+    /// 1 while the thread is in a blocking call where a signal handler may take the baton.
+    pub(crate) in_blocking_call: AtomicU32,
+}
+
+impl WaitState {
+    pub(super) fn new() -> WaitState {
+        WaitState {
+            go: AtomicU32::new(0),
+            state: State::Runnable,
+            wake: Wake::Event,
+            what: WaitingFor::Runnable,
+            object: 0,
+            owner_at: 0,
+            pc: 0,
+            call: "",
+            ticket: 0,
+            notified: false,
+            virtual_deadline: u64::MAX,
+            real_deadline: u64::MAX,
+            patience: 0,
+            interruptible: false,
+            in_blocking_call: AtomicU32::new(0),
+        }
+    }
+}
