@@ -4,7 +4,7 @@
 //! The runtime (`foretell-rt`) writes the log through a shared file mapping, so that whatever
 //! ends the program leaves every complete record readable; the reader is [`Log`]. A schedule is
 //! a small text file, written by the front end ([`Schedule`]) and parsed by the runtime.
-//! No dependencies: the runtime is linked into other people's programs.
+//! It depends on `foretell-varint` alone: the runtime is linked into other people's programs.
 //!
 //! # Ordinals
 //! A record that stands for one step of a thread is *counted* ([`Record::counted`]). The

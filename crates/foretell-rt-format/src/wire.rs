@@ -498,23 +498,6 @@ impl Slots {
     }
 }
 
-/// Seven bits to a byte: the bytes of a varint below 2⁵⁶, but for the bits that say that it goes on.
-#[inline(always)]
-fn spread(v: u64) -> u64 {
-    let v = (v & 0x0fff_ffff) | (v & 0x00ff_ffff_f000_0000) << 4;
-    let v = (v & 0x0000_3fff_0000_3fff) | (v & 0x0fff_c000_0fff_c000) << 2;
-    (v & 0x007f_007f_007f_007f) | (v & 0x3f80_3f80_3f80_3f80) << 1
-}
-
-/// The other way round.
-#[inline(always)]
-fn gather(v: u64) -> u64 {
-    let v = v & 0x7f7f_7f7f_7f7f_7f7f;
-    let v = (v & 0x007f_007f_007f_007f) | (v >> 1 & 0x3f80_3f80_3f80_3f80);
-    let v = (v & 0x0000_3fff_0000_3fff) | (v >> 2 & 0x0fff_c000_0fff_c000);
-    (v & 0x0fff_ffff) | (v >> 4 & 0x00ff_ffff_f000_0000)
-}
-
 /// A cursor over a buffer that a record is written into; what does not fit is cut off.
 pub(crate) struct Put<'a> {
     pub(crate) buf: &'a mut [u8],
@@ -529,27 +512,15 @@ impl Put<'_> {
         }
     }
 
-    /// Numbers below 2⁵⁶ are written eight bytes at once where there is room: what is too much is overwritten.
     #[inline]
-    pub(crate) fn var(&mut self, mut v: u64) {
-        if v < 1 << 56
-            && let Some(room) = self.buf.get_mut(self.len..).and_then(<[u8]>::first_chunk_mut::<8>)
-        {
-            let len = (70 - (v | 1).leading_zeros() as usize) / 7;
-            let go_on = 0x8080_8080_8080_8080 & ((1u64 << (8 * len - 8)) - 1);
-            *room = (spread(v) | go_on).to_le_bytes();
-            self.len += len;
-            return;
+    pub(crate) fn var(&mut self, v: u64) {
+        if let Some(room) = self.buf.get_mut(self.len..) {
+            self.len += foretell_varint::write(room, v);
         }
-        while v >= 0x80 {
-            self.u8(v as u8 | 0x80);
-            v >>= 7;
-        }
-        self.u8(v as u8);
     }
 
     pub(crate) fn signed(&mut self, v: i64) {
-        self.var(((v << 1) ^ (v >> 63)) as u64);
+        self.var(foretell_varint::zigzag(v));
     }
 
     pub(crate) fn bytes(&mut self, b: &[u8]) {
@@ -588,28 +559,11 @@ impl<'a> Get<'a> {
 
     #[inline]
     pub(crate) fn var(&mut self) -> Option<u64> {
-        if let Some(ahead) = self.buf.get(self.at..).and_then(<[u8]>::first_chunk::<8>) {
-            let ahead = u64::from_le_bytes(*ahead);
-            let ends = !ahead & 0x8080_8080_8080_8080;
-            if ends != 0 {
-                self.at += ends.trailing_zeros() as usize / 8 + 1;
-                return Some(gather(ahead & (ends ^ (ends - 1))));
-            }
-        }
-        let (mut v, mut shift) = (0u64, 0);
-        loop {
-            let b = self.u8()?;
-            v |= u64::from(b & 0x7f).checked_shl(shift)?;
-            if b < 0x80 {
-                return Some(v);
-            }
-            shift += 7;
-        }
+        foretell_varint::read_wide(self.buf, &mut self.at).ok()
     }
 
     pub(crate) fn signed(&mut self) -> Option<i64> {
-        let v = self.var()?;
-        Some((v >> 1) as i64 ^ -((v & 1) as i64))
+        self.var().map(foretell_varint::unzigzag)
     }
 
     pub(crate) fn bytes(&mut self) -> Option<&'a [u8]> {

@@ -1,9 +1,9 @@
-//! Variable-length integers, and a bounds-checked way through a chunk's bytes.
+//! A bounds-checked cursor over a chunk's bytes, and the writing of what it reads.
+
+use foretell_varint::{self as varint, ReadError};
 
 /// What is wrong with the bytes at hand, in words; the reader adds chunk and offset.
 pub(super) type Fault = &'static str;
-
-const SHORT: Fault = "ends in the middle of a number";
 
 /// A place in the payload of one chunk.
 #[derive(Clone, Copy)]
@@ -27,7 +27,7 @@ impl<'a> Cursor<'a> {
 
     #[inline]
     pub(super) fn byte(&mut self) -> Result<u8, Fault> {
-        let byte = *self.data.get(self.at).ok_or(SHORT)?;
+        let byte = *self.data.get(self.at).ok_or(ReadError::Truncated.message())?;
         self.at += 1;
         Ok(byte)
     }
@@ -46,23 +46,7 @@ impl<'a> Cursor<'a> {
     /// An unsigned LEB128 number of at most 64 bits.
     #[inline]
     pub(super) fn varint(&mut self) -> Result<u64, Fault> {
-        let first = self.byte()?;
-        if first < 0x80 { Ok(u64::from(first)) } else { self.long_varint(first) }
-    }
-
-    fn long_varint(&mut self, first: u8) -> Result<u64, Fault> {
-        let mut number = u64::from(first & 0x7f);
-        for shift in (7..64).step_by(7) {
-            let byte = self.byte()?;
-            if shift == 63 && byte > 1 {
-                break;
-            }
-            number |= u64::from(byte & 0x7f) << shift;
-            if byte < 0x80 {
-                return Ok(number);
-            }
-        }
-        Err("has a number of more than 64 bits")
+        varint::read(self.data, &mut self.at).map_err(ReadError::message)
     }
 
     /// A number of at most 32 bits.
@@ -74,7 +58,7 @@ impl<'a> Cursor<'a> {
     /// A signed difference, to be added with wrap-around at 32 bits.
     #[inline]
     pub(super) fn delta(&mut self) -> Result<u32, Fault> {
-        Ok(unzigzag32(self.varint32()?))
+        Ok(varint::unzigzag32(self.varint32()?))
     }
 
     /// A count of things that take at least `each` bytes: never more than the bytes present.
@@ -94,62 +78,18 @@ impl<'a> Cursor<'a> {
 }
 
 #[inline]
-pub(super) fn put_varint(out: &mut Vec<u8>, mut number: u64) {
-    while number >= 0x80 {
-        out.push(number as u8 | 0x80);
-        number >>= 7;
-    }
-    out.push(number as u8);
-}
-
-#[inline]
 pub(super) fn put_delta(out: &mut Vec<u8>, difference: u32) {
-    put_varint(out, u64::from(zigzag32(difference)));
+    varint::push(out, u64::from(varint::zigzag32(difference)));
 }
 
 pub(super) fn put_text(out: &mut Vec<u8>, text: &str) {
-    put_varint(out, text.len() as u64);
+    varint::push(out, text.len() as u64);
     out.extend_from_slice(text.as_bytes());
-}
-
-/// Small differences of either sign as small numbers: 0, −1, 1, −2, … become 0, 1, 2, 3, …
-#[inline]
-pub(super) fn zigzag32(difference: u32) -> u32 {
-    let d = difference as i32;
-    ((d << 1) ^ (d >> 31)) as u32
-}
-
-#[inline]
-pub(super) fn unzigzag32(number: u32) -> u32 {
-    (number >> 1) ^ (number & 1).wrapping_neg()
-}
-
-pub(super) fn zigzag64(difference: i64) -> u64 {
-    ((difference << 1) ^ (difference >> 63)) as u64
-}
-
-pub(super) fn unzigzag64(number: u64) -> i64 {
-    ((number >> 1) ^ (number & 1).wrapping_neg()) as i64
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_come_back() {
-        for shift in 0..64 {
-            for number in [1u64 << shift, (1 << shift) - 1, u64::MAX >> shift] {
-                let mut out = Vec::new();
-                put_varint(&mut out, number);
-                assert_eq!(Cursor::new(&out).varint(), Ok(number));
-                assert_eq!(unzigzag64(zigzag64(number as i64)), number as i64);
-                assert_eq!(unzigzag32(zigzag32(number as u32)), number as u32);
-                assert!(Cursor::new(&out[..out.len() - 1]).varint().is_err());
-            }
-        }
-        assert_eq!([0, -1, 1, -2].map(|d| zigzag32(d as u32)), [0, 1, 2, 3]);
-    }
 
     #[test]
     fn numbers_that_do_not_fit_are_refused() {

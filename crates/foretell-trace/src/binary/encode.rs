@@ -1,6 +1,8 @@
 //! Events to bytes: one head byte each, and operands where the guesses of [`State`] are wrong.
 
-use super::bytes::{put_delta, put_varint, zigzag32};
+use foretell_varint as varint;
+
+use super::bytes::put_delta;
 use super::predict::{
     RECENT, Shape, Slot, State, VARIABLES, flag, object_code, slot_of, template_code, value_code,
 };
@@ -198,9 +200,9 @@ impl Batch {
     fn end_run(&mut self, state: &mut State) {
         let Some((thread, length)) = self.run.take() else { return };
         let place = state.recent.place(thread);
-        put_varint(&mut self.runs, (length - 1) << 3 | place.unwrap_or(RECENT) as u64);
+        varint::push(&mut self.runs, (length - 1) << 3 | place.unwrap_or(RECENT) as u64);
         if place.is_none() {
-            put_varint(&mut self.runs, u64::from(thread));
+            varint::push(&mut self.runs, u64::from(thread));
         }
         state.recent.ran(thread);
     }
@@ -235,7 +237,7 @@ impl Batch {
         let new = state.add_template(shape);
         state.index.insert(shape, new);
         self.operands.extend([shape.op as u8, shape.flags]);
-        put_varint(&mut self.operands, u64::from(shape.site.wrapping_add(1)));
+        varint::push(&mut self.operands, u64::from(shape.site.wrapping_add(1)));
         (new, template_code::NEW)
     }
 
@@ -269,9 +271,9 @@ impl Batch {
     pub(super) fn take(&mut self, state: &mut State, first: u64) -> Vec<u8> {
         self.end_run(state);
         let mut payload = Vec::with_capacity(self.size() + 20);
-        put_varint(&mut payload, first);
-        put_varint(&mut payload, self.events as u64);
-        put_varint(&mut payload, self.runs.len() as u64);
+        varint::push(&mut payload, first);
+        varint::push(&mut payload, self.events as u64);
+        varint::push(&mut payload, self.runs.len() as u64);
         payload.append(&mut self.runs);
         payload.append(&mut self.heads);
         payload.append(&mut self.operands);
@@ -363,6 +365,6 @@ fn shape_of(state: &State, op: Op, parts: &Parts, site: u32) -> Shape {
 /// The place of the difference that takes the fewest bytes.
 #[inline]
 fn shortest(differences: &[u32]) -> usize {
-    let key = |&i: &usize| zigzag32(differences[i]);
+    let key = |&i: &usize| varint::zigzag32(differences[i]);
     (0..differences.len()).min_by_key(key).unwrap_or(0)
 }

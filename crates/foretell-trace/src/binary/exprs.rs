@@ -1,6 +1,8 @@
 //! Expressions in bytes. Arguments are given by how far back their definition is.
 
-use super::bytes::{Cursor, Fault, put_varint, unzigzag64, zigzag64};
+use foretell_varint as varint;
+
+use super::bytes::{Cursor, Fault};
 use super::tables::bits;
 use crate::expr::{Expr, ExprOp, Exprs, MAX_DEPTH};
 use crate::{ExprId, RegId, Register, ThreadId, Value};
@@ -51,23 +53,23 @@ pub(super) fn put(out: &mut Vec<u8>, row: u32, exprs: &Exprs) {
     match exprs.get(ExprId(row)) {
         Some(&Expr::Const(Value::Int(i))) => {
             out.push(INT);
-            put_varint(out, zigzag64(i));
+            varint::push(out, varint::zigzag(i));
         }
         Some(&Expr::Const(Value::Bits { width, bits })) => {
             out.extend([BITS, width]);
-            put_varint(out, bits);
+            varint::push(out, bits);
         }
         Some(Expr::Bool(true)) => out.push(TRUE),
         Some(Expr::Bool(false)) | None => out.push(FALSE),
         Some(Expr::Reg(register)) => {
             out.push(REGISTER);
-            put_varint(out, u64::from(register.0));
+            varint::push(out, u64::from(register.0));
         }
         Some(Expr::App(op, arguments)) => {
             put_operator(out, *op);
-            put_varint(out, arguments.len() as u64);
+            varint::push(out, arguments.len() as u64);
             for argument in arguments {
-                put_varint(out, u64::from(row.wrapping_sub(argument.0)));
+                varint::push(out, u64::from(row.wrapping_sub(argument.0)));
             }
         }
     }
@@ -76,7 +78,7 @@ pub(super) fn put(out: &mut Vec<u8>, row: u32, exprs: &Exprs) {
 /// Reads the expression that becomes row `row`.
 pub(super) fn take(from: &mut Cursor<'_>, row: u32, registers: usize) -> Result<Expr, Fault> {
     let op = match from.byte()? {
-        INT => return Ok(Expr::Const(Value::Int(unzigzag64(from.varint()?)))),
+        INT => return Ok(Expr::Const(Value::Int(varint::unzigzag(from.varint()?)))),
         BITS => {
             let width = from.byte()?;
             return Ok(Expr::Const(bits(width, from.varint()?)?));

@@ -6,7 +6,9 @@
 
 use std::io::{self, Write};
 
-use super::bytes::{Cursor, Fault, put_text, put_varint, unzigzag64, zigzag64};
+use foretell_varint as varint;
+
+use super::bytes::{Cursor, Fault, put_text};
 use super::chunk::{ChunkType, write_chunk};
 use super::exprs::{self, ExprFacts};
 use crate::trace::Tables;
@@ -87,8 +89,8 @@ impl Written {
         }
         write_rows(ChunkType::SITES, tables.sites.len(), &mut self.sites, out, |row, bytes| {
             let site = tables.sites[row];
-            put_varint(bytes, u64::from(site.place));
-            put_varint(bytes, site.caller.map_or(0, |c| u64::from(c.0) + 1));
+            varint::push(bytes, u64::from(site.place));
+            varint::push(bytes, site.caller.map_or(0, |c| u64::from(c.0) + 1));
         })?;
         let registers = &tables.registers;
         write_rows(
@@ -97,8 +99,8 @@ impl Written {
             &mut self.registers,
             out,
             |row, bytes| {
-                put_varint(bytes, u64::from(registers[row].thread.0));
-                put_varint(bytes, u64::from(registers[row].name));
+                varint::push(bytes, u64::from(registers[row].thread.0));
+                varint::push(bytes, u64::from(registers[row].name));
             },
         )?;
         let values = tables.values.table();
@@ -130,8 +132,8 @@ fn write_rows(
             *written += 1;
         }
         let mut payload = Vec::with_capacity(rows.len() + 10);
-        put_varint(&mut payload, first as u64);
-        put_varint(&mut payload, (*written - first) as u64);
+        varint::push(&mut payload, first as u64);
+        varint::push(&mut payload, (*written - first) as u64);
         payload.append(&mut rows);
         write_chunk(out, kind, &payload)?;
     }
@@ -156,15 +158,15 @@ fn write_names(
             let shared =
                 before.bytes().zip(name.bytes()).take(255).take_while(|(a, b)| a == b).count();
             rows.push(shared as u8);
-            put_varint(&mut rows, (name.len() - shared) as u64);
+            varint::push(&mut rows, (name.len() - shared) as u64);
             rows.extend_from_slice(&name.as_bytes()[shared..]);
             before = name;
             *written += 1;
         }
         let mut payload = Vec::with_capacity(rows.len() + 11);
         payload.push(table);
-        put_varint(&mut payload, first as u64);
-        put_varint(&mut payload, (*written - first) as u64);
+        varint::push(&mut payload, first as u64);
+        varint::push(&mut payload, (*written - first) as u64);
         payload.append(&mut rows);
         write_chunk(out, ChunkType::NAMES, &payload)?;
     }
@@ -186,11 +188,11 @@ impl ValueBase {
 fn put_value(out: &mut Vec<u8>, value: Value, before: &mut ValueBase) {
     match value {
         Value::Int(i) => {
-            let difference = zigzag64(i.wrapping_sub(before.0));
+            let difference = varint::zigzag(i.wrapping_sub(before.0));
             before.0 = i;
             if difference < 1 << 56 {
                 out.push(VALUE_DELTA);
-                put_varint(out, difference);
+                varint::push(out, difference);
             } else {
                 out.push(VALUE_RAW);
                 out.extend_from_slice(&i.to_le_bytes());
@@ -198,7 +200,7 @@ fn put_value(out: &mut Vec<u8>, value: Value, before: &mut ValueBase) {
         }
         Value::Bits { width, bits } => {
             out.push(width);
-            put_varint(out, bits);
+            varint::push(out, bits);
         }
     }
 }
@@ -206,7 +208,7 @@ fn put_value(out: &mut Vec<u8>, value: Value, before: &mut ValueBase) {
 fn take_value(from: &mut Cursor<'_>, before: &mut ValueBase) -> Result<Value, Fault> {
     match from.byte()? {
         VALUE_DELTA => {
-            before.0 = before.0.wrapping_add(unzigzag64(from.varint()?));
+            before.0 = before.0.wrapping_add(varint::unzigzag(from.varint()?));
             Ok(Value::Int(before.0))
         }
         VALUE_RAW => {
@@ -242,17 +244,17 @@ impl Declarations {
 
     pub(super) fn initial_value(&mut self, v: VarId, value: ValueId) {
         self.start(INITIAL_VALUE, v.0);
-        put_varint(&mut self.declarations, u64::from(value.0));
+        varint::push(&mut self.declarations, u64::from(value.0));
     }
 
     pub(super) fn initial_count(&mut self, s: SemId, count: u64) {
         self.start(INITIAL_COUNT, s.0);
-        put_varint(&mut self.declarations, count);
+        varint::push(&mut self.declarations, count);
     }
 
     pub(super) fn parties(&mut self, b: BarrierId, parties: u32) {
         self.start(PARTIES, b.0);
-        put_varint(&mut self.declarations, u64::from(parties));
+        varint::push(&mut self.declarations, u64::from(parties));
     }
 
     pub(super) fn opaque(&mut self, v: VarId) {
@@ -266,7 +268,7 @@ impl Declarations {
 
     fn start(&mut self, kind: u8, id: u32) {
         self.declarations.push(kind);
-        put_varint(&mut self.declarations, u64::from(id));
+        varint::push(&mut self.declarations, u64::from(id));
     }
 
     /// All declarations of a trace, in the order of the identifiers.

@@ -2,7 +2,8 @@
 
 use std::io::{self, Write};
 
-use super::bytes::put_varint;
+use foretell_varint as varint;
+
 use super::chunk::{ChunkType, write_chunk, write_file_header};
 use super::encode::{Batch, Parts};
 use super::predict::{State, table_of};
@@ -249,7 +250,7 @@ impl Encoder {
 /// Ends a file of so many events.
 pub(super) fn write_end(events: u64, out: &mut dyn Write) -> io::Result<()> {
     let mut total = Vec::new();
-    put_varint(&mut total, events);
+    varint::push(&mut total, events);
     write_chunk(out, ChunkType::DONE, &total)
 }
 
