@@ -1,59 +1,29 @@
-//! Patterns for names.
+//! Patterns for names: `*` is any text, `?` any character, everything else stands for itself.
+//!
+//! The matcher is the `wildmatch` crate. It has no escapes, no classes and no separators, so that
+//! names such as `operator[]`, `{lambda()#1}`, `std::map` and `a/b.c` need no quoting.
 
-/// A pattern with `*` for any text and `?` for any character.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Glob {
-    pattern: Vec<char>,
+use wildmatch::WildMatch;
+
+/// Returns the matcher of a pattern for a whole name.
+pub(super) fn whole(pattern: &str) -> WildMatch {
+    WildMatch::new(pattern)
 }
 
-impl Glob {
-    /// The pattern for a whole name.
-    pub(super) fn whole(pattern: &str) -> Self {
-        Glob { pattern: pattern.chars().collect() }
-    }
-
-    /// ThreadSanitizer's: found anywhere in a name, unless `^` or `$` ties it to an end; `?` is no more than a
-    /// question mark there, which no name has, so it need not be told apart.
-    pub(super) fn tsan(pattern: &str) -> Self {
-        let (start, pattern) = match pattern.strip_prefix('^') {
-            Some(rest) => ("", rest),
-            None => ("*", pattern),
-        };
-        let (end, pattern) = match pattern.strip_suffix('$') {
-            Some(rest) => ("", rest),
-            None => ("*", pattern),
-        };
-        Glob::whole(&format!("{start}{pattern}{end}"))
-    }
-
-    /// Whether it matches the whole of `text`.
-    pub(super) fn matches(&self, text: &str) -> bool {
-        let text: Vec<char> = text.chars().collect();
-        let (mut p, mut t) = (0, 0);
-        // Where the last `*` was, and how much of the text it has eaten.
-        let mut star: Option<(usize, usize)> = None;
-        while t < text.len() {
-            match self.pattern.get(p) {
-                Some('*') => {
-                    star = Some((p, t));
-                    p += 1;
-                }
-                Some(&c) if c == '?' || c == text[t] => {
-                    p += 1;
-                    t += 1;
-                }
-                _ => match star {
-                    Some((at, eaten)) => {
-                        star = Some((at, eaten + 1));
-                        p = at + 1;
-                        t = eaten + 1;
-                    }
-                    None => return false,
-                },
-            }
-        }
-        self.pattern[p..].iter().all(|&c| c == '*')
-    }
+/// Returns the matcher of a ThreadSanitizer pattern: found anywhere in a name, unless `^` or `$`
+/// ties it to an end.
+///
+/// There `?` is a question mark. Names have none, so a `?` that matches any character will do.
+pub(super) fn thread_sanitizer(pattern: &str) -> WildMatch {
+    let (start, pattern) = match pattern.strip_prefix('^') {
+        Some(rest) => ("", rest),
+        None => ("*", pattern),
+    };
+    let (end, pattern) = match pattern.strip_suffix('$') {
+        Some(rest) => ("", rest),
+        None => ("*", pattern),
+    };
+    whole(&format!("{start}{pattern}{end}"))
 }
 
 #[cfg(test)]
@@ -62,7 +32,7 @@ mod tests {
 
     #[test]
     fn stars_and_question_marks() {
-        let matches = |pattern, text| Glob::whole(pattern).matches(text);
+        let matches = |pattern, text| whole(pattern).matches(text);
         for (pattern, text) in
             [("", ""), ("*", ""), ("a*c", "abbc"), ("a?c", "abc"), ("*b*b*", "abab"), ("ü*", "üx")]
         {
@@ -71,13 +41,17 @@ mod tests {
         for (pattern, text) in [("", "a"), ("a", ""), ("a?c", "ac"), ("a*c", "abcd"), ("ab", "a")] {
             assert!(!matches(pattern, text), "{pattern} {text}");
         }
+        for name in ["operator[]", "{lambda()#1}", "std::map", "a/b.c", "a\\*"] {
+            assert!(matches(name, name) && matches("*", name), "{name}");
+        }
+        assert!(!matches("[ab]", "a") && !matches("\\?", "?") && !matches("A", "a"));
         // No exponential time.
         assert!(!matches(&"*a".repeat(40), &"a".repeat(39)));
     }
 
     #[test]
-    fn those_of_thread_sanitizer_match_anywhere() {
-        let matches = |pattern, text| Glob::tsan(pattern).matches(text);
+    fn thread_sanitizer_patterns_match_anywhere() {
+        let matches = |pattern, text| thread_sanitizer(pattern).matches(text);
         assert!(matches("info", "get_info_now"));
         assert!(matches("^get*now$", "get_info_now"));
         assert!(!matches("^info", "get_info_now"));

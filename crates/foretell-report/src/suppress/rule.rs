@@ -1,6 +1,8 @@
 //! One rule: which findings not to show.
 
-use super::glob::Glob;
+use wildmatch::WildMatch;
+
+use super::glob;
 use crate::json::{Finding, Kind};
 use crate::place::{Place, base_name};
 
@@ -20,12 +22,12 @@ pub(super) struct Subject {
 }
 
 /// Which findings not to show.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub(super) struct Rule {
     /// The rule as it is written.
     pub(super) text: String,
     kind: Option<Kind>,
-    conditions: Vec<(Field, Glob)>,
+    conditions: Vec<(Field, WildMatch)>,
 }
 
 /// What a condition of a rule looks at.
@@ -84,7 +86,7 @@ impl Rule {
             }
             word => (kind(word)?, Field::Anything),
         };
-        let conditions = vec![(field, Glob::tsan(pattern))];
+        let conditions = vec![(field, glob::thread_sanitizer(pattern))];
         Ok(Line::Rule(Rule { text: line.to_owned(), kind, conditions }))
     }
 
@@ -109,7 +111,7 @@ fn kind(word: &str) -> Result<Option<Kind>, String> {
 }
 
 /// Reads `field=glob field="glob with spaces"`.
-fn conditions(text: &str) -> Result<Vec<(Field, Glob)>, String> {
+fn conditions(text: &str) -> Result<Vec<(Field, WildMatch)>, String> {
     let mut conditions = Vec::new();
     let mut rest = text.trim_start();
     while !rest.is_empty() {
@@ -131,23 +133,23 @@ fn conditions(text: &str) -> Result<Vec<(Field, Glob)>, String> {
         if pattern.is_empty() {
             return Err(format!("`{}=` without a pattern", name.trim()));
         }
-        conditions.push((field, Glob::whole(pattern)));
+        conditions.push((field, glob::whole(pattern)));
         rest = after.trim_start();
     }
     Ok(conditions)
 }
 
-fn holds(field: Field, glob: &Glob, finding: &Finding, subject: &Subject) -> bool {
-    let any = |names: &[String]| names.iter().any(|name| glob.matches(name));
+fn holds(field: Field, pattern: &WildMatch, finding: &Finding, subject: &Subject) -> bool {
+    let any = |names: &[String]| names.iter().any(|name| pattern.matches(name));
     // A pattern is for the path as it is written or for the last part of it.
-    let file = |name: &String| glob.matches(name) || glob.matches(base_name(name));
+    let file = |name: &String| pattern.matches(name) || pattern.matches(base_name(name));
     match field {
         Field::Function => any(&subject.functions),
         Field::Top => any(&subject.top),
         Field::File => subject.files.iter().any(file),
         Field::Variable => any(&subject.objects),
-        Field::Block => subject.block.as_ref().is_some_and(|label| glob.matches(label)),
-        Field::Fingerprint => finding.fingerprint.as_ref().is_some_and(|f| glob.matches(f)),
+        Field::Block => subject.block.as_ref().is_some_and(|label| pattern.matches(label)),
+        Field::Fingerprint => finding.fingerprint.as_ref().is_some_and(|f| pattern.matches(f)),
         Field::Anything => any(&subject.functions) || any(&subject.files) || any(&subject.objects),
     }
 }
