@@ -2,13 +2,13 @@
 
 use std::ffi::OsString;
 
-use foretell_record::{Blocks, Glob, Java, Launch, Recorded};
 use foretell_report::text::grouped;
+use foretell_session::{Blocks, Glob, Java, Launch, Recorded};
 
 use crate::failure::Failure;
 
-impl From<foretell_record::Error> for Failure {
-    fn from(error: foretell_record::Error) -> Self {
+impl From<foretell_session::Error> for Failure {
+    fn from(error: foretell_session::Error) -> Self {
         Failure::Input(format!("foretell: {error}"))
     }
 }

@@ -9,8 +9,8 @@
 use std::collections::BTreeSet;
 
 use foretell_predict::witness::{as_recorded, filled};
-use foretell_record::orders;
 use foretell_report::json::{Finding, Kind, accepts};
+use foretell_session::orders;
 use foretell_trace::{EventId, Model, ThreadId, Trace};
 
 /// With more threads than this, none is tried by itself.

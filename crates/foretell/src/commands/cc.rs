@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use foretell_record::{Language, compile, shell_status};
+use foretell_session::{Language, compile, shell_status};
 
 use crate::failure::{Failure, Status};
 use crate::terminal::complain;

@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use foretell_predict::analyses::Analysis;
 use foretell_predict::driver::{self, Options};
-use foretell_record::{
-    Language, Launch, Recorded, Reference, Replay, Steps, Verdict, compile, record,
-};
 use foretell_report::json::{Finding, Findings, Kind};
 use foretell_report::text::{self, Shower};
+use foretell_session::{
+    Error, Language, Launch, Recorded, Reference, Replay, Steps, Verdict, compile, record,
+};
 use foretell_trace::{Model, Trace};
 
 use super::java;
@@ -156,7 +156,7 @@ impl Check {
         arguments.extend(self.sources.iter().map(|s| s.clone().into_os_string()));
         arguments.extend(["-lm".into(), "-o".into(), program.clone().into()]);
         let warn = |message: &str| complain(&format!("foretell: warning: {message}"));
-        let status = compile(language, &arguments, warn)?;
+        let status = compile(language, &arguments, warn).map_err(Error::from)?;
         if !status.success() {
             let first = self.sources.first().map(|s| s.display().to_string());
             let name = first.unwrap_or_default();
@@ -197,7 +197,7 @@ impl Check {
         if first {
             if self.output.is_some() {
                 output::save(trace, &path)?;
-                recorded.translated.steps.save(&Steps::path_for(&path))?;
+                recorded.translated.steps.save(&Steps::path_for(&path)).map_err(Error::from)?;
             }
             if let Some(json) = &self.json {
                 Destination::new(Some(json.clone()))
@@ -249,11 +249,7 @@ impl Check {
         recorded: &Recorded,
         seen: &mut BTreeSet<(Kind, Vec<Option<String>>)>,
     ) -> Result<Vec<(usize, Option<Verdict>)>, Failure> {
-        let reference = Reference {
-            ended: recorded.run.ended(),
-            stdout: Some(recorded.run.stdout()),
-            uncaught: recorded.run.uncaught(),
-        };
+        let reference = Reference::of(&recorded.run, Some(recorded.run.stdout()));
         let limit = Duration::from_secs(self.limit);
         let steps = &recorded.translated.steps;
         let replay = Replay { launch, steps, reference: &reference, limit };
@@ -268,7 +264,8 @@ impl Check {
             if left > 0 {
                 left -= 1;
                 let witnesses = Witnesses { trace, model, finding };
-                let worst = replay.run(&witnesses.found(), || witnesses.nearest())?;
+                let worst =
+                    replay.run(&witnesses.found(), || witnesses.nearest()).map_err(Error::from)?;
                 finding.replay = Some(replay_value(&worst, 1, 1));
                 verdict = Some(worst);
             }

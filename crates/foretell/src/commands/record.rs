@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use foretell_record::{Launch, Mode, Steps, Translated, record, shell_status};
 use foretell_report::text::grouped;
+use foretell_session::{Launch, Mode, Steps, Translated, record, shell_status};
 use foretell_trace::io::Content;
 
 use crate::failure::{Failure, Status};
@@ -149,10 +149,10 @@ fn save_both<'a>(
     }
     steps.map_err(|error| {
         let kind = match &error {
-            foretell_record::Error::File { source, .. } => source.kind(),
+            foretell_session::LogError::File { source, .. } => source.kind(),
             _ => io::ErrorKind::Other,
         };
         let _ = std::fs::remove_file(&beside);
-        Unsaved::new(kind, error.into())
+        Unsaved::new(kind, foretell_session::Error::from(error).into())
     })
 }

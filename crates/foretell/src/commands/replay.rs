@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use foretell_predict::driver::{self, Options};
-use foretell_record::{Launch, Reference, Replay as Driver, Steps, Verdict};
 use foretell_report::json::Findings;
 use foretell_report::text::printable;
+use foretell_session::{Error, Launch, Reference, Replay as Driver, Steps, Verdict};
 use foretell_trace::{Model, Trace};
 use serde_json::{Value, json};
 
@@ -72,7 +72,7 @@ impl Replay {
                            file is gone";
             return Err(Failure::input(&self.trace, message));
         }
-        let steps = Steps::load(&steps_path, trace.len())?;
+        let steps = Steps::load(&steps_path, trace.len()).map_err(Error::from)?;
         let (mut file, path) = self.findings(&trace)?;
         let Some(index) = file.findings.iter().position(|f| f.id == self.finding) else {
             return Err(self.unknown(&file));
@@ -85,14 +85,16 @@ impl Replay {
         if self.gdb {
             let reference = Reference { ended: String::new(), stdout: None, uncaught: Vec::new() };
             let driver = Driver { launch: &launch, steps: &steps, reference: &reference, limit };
-            driver.debug(&orders[0])?;
+            driver.debug(&orders[0]).map_err(Error::from)?;
             return Ok(Status::Clean);
         }
         let reference = reference(&launch, &trace)?;
         let driver = Driver { launch: &launch, steps: &steps, reference: &reference, limit };
         let mut verdicts: BTreeMap<Verdict, u64> = BTreeMap::new();
         for _ in 0..self.times {
-            *verdicts.entry(driver.run(&orders, || witnesses.nearest())?).or_default() += 1;
+            *verdicts
+                .entry(driver.run(&orders, || witnesses.nearest()).map_err(Error::from)?)
+                .or_default() += 1;
         }
         for (verdict, times) in verdicts.iter().rev() {
             let count = if self.times > 1 {
@@ -163,7 +165,7 @@ fn predicted(path: &Path, trace: &Trace) -> Result<Findings, Failure> {
 
 /// Runs the program as it was recorded. Its output counts only if it ends as it did then.
 fn reference(launch: &Launch, trace: &Trace) -> Result<Reference, Failure> {
-    let run = launch.run()?;
+    let run = launch.run().map_err(Error::from)?;
     let ended = trace.meta().get("ended").cloned().unwrap_or_else(|| run.ended());
     let same = ended == run.ended();
     if !same {
@@ -173,7 +175,7 @@ fn reference(launch: &Launch, trace: &Trace) -> Result<Reference, Failure> {
             run.ended()
         ));
     }
-    Ok(Reference { stdout: same.then(|| run.stdout()), uncaught: run.uncaught(), ended })
+    Ok(Reference { ended, ..Reference::of(&run, same.then(|| run.stdout())) })
 }
 
 /// What a findings file says about replays.

@@ -1,0 +1,129 @@
+//! Starting a Java program with the agent.
+
+use std::ffi::{OsStr, OsString};
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use foretell_build::runtime;
+
+use crate::Error;
+use crate::launch::{Launch, Mode};
+
+/// The agent's jar; empty if it could not be built.
+const JAR: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/foretell-agent.jar"));
+
+/// What concerns Java programs alone.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub struct Java {
+    /// Classes to record, patterns of full names; none: all that are not the platform's.
+    pub include: Vec<String>,
+    /// Classes not to record.
+    pub exclude: Vec<String>,
+    /// Methods whose calls are atomic blocks: patterns of `Class.method`.
+    pub atomic: Vec<String>,
+    /// Names of annotations of such methods.
+    pub annotations: Vec<String>,
+}
+
+/// Whether this is the command that starts a Java program.
+pub(crate) fn is_java(program: &OsStr) -> bool {
+    Path::new(program).file_name().is_some_and(|name| name == "java")
+}
+
+/// Writes the agent and its options to a directory; the argument that makes `java` use it.
+pub(crate) fn install(launch: &Launch, directory: &Path) -> Result<OsString, Error> {
+    let jar = directory.join("foretell-agent.jar");
+    match runtime::directory_override().map(|d| d.join("foretell-agent.jar")) {
+        Some(own) if own.is_file() => {
+            fs::copy(&own, &jar).map_err(Error::file(&own))?;
+        }
+        _ => write_jar(&jar)?,
+    }
+    let options = directory.join("options");
+    fs::write(&options, properties(launch, directory)?).map_err(Error::file(&options))?;
+    let mut argument = OsString::from("-javaagent:");
+    argument.push(jar);
+    argument.push("=");
+    argument.push(options);
+    Ok(argument)
+}
+
+fn write_jar(jar: &Path) -> Result<(), Error> {
+    if JAR.is_empty() {
+        return Err(Error::Other(
+            "this foretell was built without its Java agent: install a JDK and libasm-java \
+             (Debian), then build it again with `cargo build --release`, or put foretell-agent.jar \
+             into the directory that FORETELL_RT_DIR names"
+                .to_owned(),
+        ));
+    }
+    fs::write(jar, JAR).map_err(Error::file(jar))
+}
+
+fn properties(launch: &Launch, directory: &Path) -> Result<String, Error> {
+    let mut text = String::new();
+    let mut put = |key: &str, value: &str| {
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "{key}={}", escaped(value));
+    };
+    let utf8 = |path: &Path| match path.to_str() {
+        Some(path) => Ok(path.to_owned()),
+        None => Err(Error::Other(format!("{}: the path must be UTF-8 for Java", path.display()))),
+    };
+    put("log", &utf8(&directory.join("log"))?);
+    put("seed", &launch.seed.to_string());
+    put("quantum", &launch.quantum.to_string());
+    match &launch.mode {
+        Mode::Record => put("mode", "record"),
+        Mode::Parallel => {
+            return Err(Error::Other(
+                "a Java program cannot be recorded with --parallel: its threads run one at a time"
+                    .to_owned(),
+            ));
+        }
+        Mode::Replay { stop: true, .. } => {
+            return Err(Error::Other("a Java program cannot be replayed under gdb".to_owned()));
+        }
+        Mode::Replay { schedule, .. } => {
+            put("mode", "replay");
+            put("schedule", &utf8(&std::path::absolute(schedule).map_err(Error::file(schedule))?)?);
+        }
+    }
+    put("include", &launch.java.include.join(","));
+    put("exclude", &launch.java.exclude.join(","));
+    put("atomic", &launch.java.atomic.join(","));
+    put("annotations", &launch.java.annotations.join(","));
+    Ok(text)
+}
+
+/// A value as `java.util.Properties` reads it.
+fn escaped(value: &str) -> String {
+    let mut text = String::new();
+    for c in value.chars() {
+        match c {
+            '\\' => text.push_str("\\\\"),
+            '\n' => text.push_str("\\n"),
+            '\r' => text.push_str("\\r"),
+            ' ' => text.push_str("\\ "),
+            c => text.push(c),
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_java_command_is_known() {
+        assert!(is_java(OsStr::new("java")) && is_java(OsStr::new("/usr/bin/java")));
+        assert!(!is_java(OsStr::new("javac")) && !is_java(OsStr::new("./java.sh")));
+    }
+
+    #[test]
+    fn values_of_properties() {
+        assert_eq!(escaped("a b\\c\n"), "a\\ b\\\\c\\n");
+    }
+}

@@ -1,0 +1,155 @@
+//! What is kept of a log while the program runs: the records of every chunk, in case they have to be read again.
+//!
+//! In memory; what is beyond a limit is in a file. Pages of memory are taken many at a time: one by one, or as a file, they
+//! would cost more than filling them does.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use memmap2::{Advice, Mmap, MmapMut};
+
+/// Addresses are taken for so many bytes at once.
+const PIECE: usize = 256 << 20;
+
+/// Chunks that are being kept.
+pub struct ChunkStore {
+    /// Memory, and how much of the last piece is taken.
+    pieces: Vec<MmapMut>,
+    taken: usize,
+    /// Bytes that may be in memory.
+    limit: u64,
+    disk: Option<File>,
+    directory: PathBuf,
+    /// Bytes so far, in memory and on disk.
+    lengths: [u64; 2],
+    chunks: Vec<Place>,
+}
+
+/// Where the records of a chunk are.
+#[derive(Clone, Copy)]
+struct Place {
+    /// The piece of memory; none: the file.
+    piece: Option<usize>,
+    start: usize,
+    len: usize,
+}
+
+impl ChunkStore {
+    /// What does not fit into `limit` bytes of memory goes to a file in `directory`.
+    pub fn new(limit: u64, directory: &Path) -> ChunkStore {
+        ChunkStore {
+            pieces: Vec::new(),
+            taken: 0,
+            limit,
+            disk: None,
+            directory: directory.to_path_buf(),
+            lengths: [0; 2],
+            chunks: Vec::new(),
+        }
+    }
+
+    /// Keeps a copy of these records.
+    ///
+    /// # Errors
+    /// When there is no room.
+    pub fn add(&mut self, records: &[u8]) -> io::Result<()> {
+        let place = match self.in_memory(records) {
+            Some(place) => place,
+            None => self.on_disk(records)?,
+        };
+        self.chunks.push(place);
+        Ok(())
+    }
+
+    fn in_memory(&mut self, records: &[u8]) -> Option<Place> {
+        let len = records.len();
+        if self.lengths[0] + len as u64 > self.limit {
+            return None;
+        }
+        if self.pieces.last().is_none_or(|piece| piece.len() - self.taken < len) {
+            self.pieces.push(MmapMut::map_anon(PIECE.max(len)).ok()?);
+            self.taken = 0;
+        }
+        let (start, number) = (self.taken, self.pieces.len() - 1);
+        let piece = self.pieces.last_mut()?;
+        // Where the system does not know this, the pages come as they are filled.
+        let _ = piece.advise_range(Advice::PopulateWrite, start, len);
+        piece.get_mut(start..start + len)?.copy_from_slice(records);
+        self.taken += len;
+        self.lengths[0] += len as u64;
+        Some(Place { piece: Some(number), start, len })
+    }
+
+    fn on_disk(&mut self, records: &[u8]) -> io::Result<Place> {
+        let file = match self.disk.take() {
+            Some(file) => file,
+            None => tempfile::tempfile_in(&self.directory)?,
+        };
+        let (start, len) = (self.lengths[1], records.len());
+        self.disk.insert(file).write_all_at(records, start)?;
+        self.lengths[1] += len as u64;
+        Ok(Place { piece: None, start: start as usize, len })
+    }
+
+    /// No more chunks come.
+    ///
+    /// # Errors
+    /// When what was kept cannot be mapped.
+    pub fn finish(self) -> io::Result<StoredChunks> {
+        let disk = match &self.disk {
+            // SAFETY: the file has no name: nobody else can change it.
+            Some(file) if self.lengths[1] > 0 => Some(unsafe { Mmap::map(file) }?),
+            _ => None,
+        };
+        Ok(StoredChunks { pieces: self.pieces, disk, chunks: self.chunks })
+    }
+}
+
+/// Chunks that were kept.
+#[derive(Default)]
+pub struct StoredChunks {
+    pieces: Vec<MmapMut>,
+    disk: Option<Mmap>,
+    chunks: Vec<Place>,
+}
+
+impl StoredChunks {
+    /// The records of a chunk.
+    pub fn get(&self, chunk: usize) -> &[u8] {
+        let Some(&Place { piece, start, len }) = self.chunks.get(chunk) else { return &[] };
+        let bytes = match piece {
+            Some(piece) => self.pieces.get(piece).map(|piece| &piece[..]),
+            None => self.disk.as_deref(),
+        };
+        bytes.and_then(|bytes| bytes.get(start..start + len)).unwrap_or(&[])
+    }
+}
+
+/// How much memory may be used for this: a quarter of what there is.
+pub fn memory_limit() -> u64 {
+    // SAFETY: no arguments that matter.
+    let (pages, size) =
+        unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
+    u64::try_from(pages).unwrap_or(0).saturating_mul(u64::try_from(size).unwrap_or(0)) / 4
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_comes_back_from_memory_and_from_files() {
+        let dir = tempfile::tempdir().unwrap();
+        for limit in [0, 2500, 1 << 20] {
+            let mut hold = ChunkStore::new(limit, dir.path());
+            let chunk = |i: usize| vec![i as u8; 1000 * (i % 3)];
+            (0..9).for_each(|i| hold.add(&chunk(i)).unwrap());
+            assert_eq!((hold.lengths[0] <= limit, hold.lengths[1] > 0), (true, limit < 9000));
+            let held = hold.finish().unwrap();
+            (0..9).for_each(|i| assert!(held.get(i) == chunk(i)));
+            assert!(held.get(9).is_empty());
+        }
+    }
+}

@@ -1,0 +1,501 @@
+//! Reading a log while the program runs, and keeping what may matter.
+//!
+//! Nearly all accesses of most programs are to memory that one thread alone ever touches, and the trace
+//! has none of them. Here they are recognised as they come (`owners`): an access to a word that is not shared
+//! *so far* is counted and let go; everything else is noted. Where a word becomes
+//! shared late, the chunks of the log that hold its past are marked, and read once more when the program has ended. So
+//! what comes out is every record about shared words, whenever it was made, and nothing is guessed: the trace is the
+//! one that the whole log gives.
+//!
+//! - A chunk with very many notes is read again as well: the notes would take more room than the records.
+//! - Of memory that threads hand over when they are created and joined (`owners`) only the first accesses come out, see
+//!   [`FilteredLog`]; most programs have no more.
+//! - Memory given out or taken back is passed on only where it overlaps a shared word. Of the rest only the number counts, for
+//!   the names of heap objects.
+//! - Function entries and exits move the stack of their thread; they are noted only if functions are blocks.
+
+mod reader;
+
+pub use reader::FilteredLog;
+
+use foretell_rt_format::{
+    AccessKind, Brief, Chunk, ChunkReader, Compact, Item, Kind, Range, Record, Slot, Slots, Visitor,
+};
+use rustc_hash::FxHashMap;
+
+use crate::access::{touched, writes};
+use crate::calls::{CallId, Calls, Stack};
+use crate::chunk_store::{ChunkStore, StoredChunks};
+use crate::lineage::Lineage;
+use crate::owners::{By, Gate, Owner, Owners};
+
+/// Limits of a filter that bound its memory. They change which records are kept, or how often
+/// chunks are read, never which accesses to shared words come out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FilterLimits {
+    /// Notes of one chunk; a chunk with more is read again instead.
+    pub notes: usize,
+    /// Accesses to transferred memory that come out.
+    pub transferred: u64,
+    /// Chunks that form one group: a page is noted once for all of them.
+    pub group: usize,
+}
+
+impl Default for FilterLimits {
+    fn default() -> Self {
+        FilterLimits { notes: 8192, transferred: 1 << 18, group: 16 }
+    }
+}
+
+/// A record that may matter.
+#[derive(Clone, Copy, Debug)]
+enum Note {
+    Compact {
+        compact: Compact,
+        thread: u32,
+        stack: CallId,
+        ordinal: u64,
+    },
+    /// The record at this place of the chunk.
+    Record {
+        at: u32,
+        thread: u32,
+        stack: CallId,
+        ordinal: u64,
+    },
+    /// Memory given out, by the place that did and the record.
+    Given {
+        site: u32,
+        at: u32,
+        thread: u32,
+        addr: u64,
+        size: u64,
+    },
+    /// The end of a thread, or what it has left behind.
+    Last {
+        ends: bool,
+        thread: u32,
+        stack: CallId,
+        ordinal: u64,
+        last: Option<(Kind, Option<u64>)>,
+    },
+}
+
+/// A thread at some point of the log.
+#[derive(Clone, Default, Debug)]
+struct Thread {
+    /// Of its next step.
+    ordinal: u64,
+    stack: Stack,
+    /// Its last step: an access by its slot's key, or else any other.
+    access: u64,
+    step: Option<(Kind, Option<u64>)>,
+}
+
+impl Thread {
+    fn last(&self) -> Option<(Kind, Option<u64>)> {
+        if self.access == 0 {
+            return self.step;
+        }
+        let slot = Slot { key: self.access, high: 0 };
+        Some((slot.step(), Some(slot.pc())))
+    }
+}
+
+/// A thread where a chunk first comes to it.
+#[derive(Clone, Copy, Debug)]
+struct Start {
+    thread: u32,
+    ordinal: u64,
+    stack: CallId,
+    access: u64,
+    step: Option<(Kind, Option<u64>)>,
+}
+
+/// What is known of a chunk.
+#[derive(Default, Debug)]
+struct Noted {
+    /// The thread that it begins with.
+    thread: u32,
+    starts: Vec<Start>,
+    notes: Box<[Note]>,
+    /// The notes are not all: the records are to be read again.
+    again: bool,
+    /// See [`Chunk::pending`].
+    pending: usize,
+}
+
+/// The places that gave memory out: code address and stack.
+#[derive(Default)]
+struct Places {
+    index: FxHashMap<(u64, CallId), u32>,
+    places: Vec<(u64, CallId)>,
+}
+
+impl Places {
+    fn of(&mut self, pc: u64, stack: CallId) -> u32 {
+        let next = self.places.len() as u32;
+        let site = *self.index.entry((pc, stack)).or_insert(next);
+        if site == next {
+            self.places.push((pc, stack));
+        }
+        site
+    }
+}
+
+/// Reads chunk after chunk.
+pub struct Filter {
+    owners: Owners,
+    lineage: Lineage,
+    threads: Vec<Thread>,
+    /// The chunk, plus one, in which each thread was last noted in the chunk's `starts`.
+    started: Vec<u32>,
+    thread: u32,
+    calls: Calls,
+    places: Places,
+    /// Large: made once, and here while no chunk is being read.
+    slots: Option<Slots>,
+    chunks: Vec<Noted>,
+    /// The notes of the chunk that is being read.
+    notes: Vec<Note>,
+    store: ChunkStore,
+    accesses: u64,
+    /// Words that became shared after accesses without records.
+    forgotten: u64,
+    damaged: bool,
+    limits: FilterLimits,
+    /// First chunk whose accesses to transferred memory do not come out.
+    handed_until: Option<usize>,
+    /// Whether function entries and exits matter.
+    functions: bool,
+}
+
+impl Filter {
+    /// `functions`: function entries and exits matter, because blocks may begin and end with them. `hands_over`: what create and
+    /// join order is not shared.
+    pub fn new(
+        store: ChunkStore,
+        limits: FilterLimits,
+        functions: bool,
+        hands_over: bool,
+    ) -> Filter {
+        Filter {
+            owners: Owners::default(),
+            // Where functions are blocks, nobody knows here what is in one.
+            lineage: Lineage::new(hands_over && !functions),
+            threads: Vec::new(),
+            started: Vec::new(),
+            thread: 0,
+            calls: Calls::default(),
+            places: Places::default(),
+            slots: None,
+            chunks: Vec::new(),
+            notes: Vec::new(),
+            store,
+            accesses: 0,
+            forgotten: 0,
+            damaged: false,
+            limits,
+            handed_until: None,
+            functions,
+        }
+    }
+
+    /// Takes the next chunk of the log. What comes after damage is not taken.
+    pub fn chunk(&mut self, chunk: Chunk<'_>) {
+        if self.damaged {
+            return;
+        }
+        if self.store.add(chunk.records).is_err() {
+            self.damaged = true;
+            return;
+        }
+        let number = self.chunks.len();
+        if self.handed_until.is_none() && self.owners.shown() >= self.limits.transferred {
+            self.owners.stop_showing();
+            self.handed_until = Some(number);
+        }
+        if number.is_multiple_of(self.limits.group) {
+            self.owners.begin((number / self.limits.group) as u32);
+        }
+        let pending = chunk.pending;
+        self.chunks.push(Noted { thread: self.thread, pending, ..Noted::default() });
+        let mut slots = self.slots.take().unwrap_or_default();
+        let mut reader = ChunkReader::new(chunk, &mut slots);
+        loop {
+            // Up to the next switch everything is of one thread.
+            let next = self.run(&mut reader, &mut slots);
+            match next {
+                Some(thread) => self.thread = thread,
+                None => break,
+            }
+        }
+        self.slots = Some(slots);
+        for group in self.owners.wanted() {
+            let first = group as usize * self.limits.group;
+            for noted in self.chunks.iter_mut().skip(first).take(self.limits.group) {
+                noted.again = true;
+                noted.notes = Box::default();
+            }
+        }
+        let noted = &mut self.chunks[number];
+        if noted.again || self.notes.len() > self.limits.notes {
+            noted.again = true;
+        } else {
+            noted.notes = self.notes.as_slice().into();
+        }
+        self.notes.clear();
+    }
+
+    /// Makes the thread that runs the one whose state is at hand.
+    fn resume(&mut self) -> Thread {
+        let i = self.thread as usize;
+        if self.threads.len() <= i {
+            self.threads.resize(i + 1, Thread::default());
+            self.started.resize(i + 1, 0);
+        }
+        let mut thread = std::mem::take(&mut self.threads[i]);
+        let number = self.chunks.len() as u32;
+        if self.started[i] != number {
+            self.started[i] = number;
+            let stack = thread.stack.id(&mut self.calls);
+            let Thread { ordinal, access, step, .. } = thread;
+            let start = Start { thread: self.thread, ordinal, stack, access, step };
+            self.chunks.last_mut().map(|noted| noted.starts.push(start)).unwrap_or_default();
+        }
+        thread
+    }
+
+    /// Reads on until another thread runs, or the chunk is at its end.
+    fn run(&mut self, reader: &mut ChunkReader<'_>, slots: &mut Slots) -> Option<u32> {
+        let mut thread = self.resume();
+        let mut owner = Owner::of(self.thread, &mut self.lineage);
+        let (mut ordinal, mut access) = (thread.ordinal, thread.access);
+        let mut next = None;
+        loop {
+            let stack = (!self.functions).then_some(&mut thread.stack);
+            let gate = self.owners.gate(owner, &self.lineage);
+            let (count, key) = let_go(reader, slots, gate, stack);
+            access = key.unwrap_or(access);
+            ordinal += count;
+            self.accesses += count;
+            if let Some(range) = reader.range() {
+                (thread.ordinal, thread.access) = (ordinal, access);
+                self.range(&range, reader.began(), owner, &mut thread);
+                (ordinal, access) = (thread.ordinal, thread.access);
+                continue;
+            }
+            let Some(item) = reader.next(slots) else { break };
+            match item {
+                Ok(Item::Compact(Compact::Access(slot, addr, value))) => {
+                    let by = By { owner, lineage: &self.lineage };
+                    if self.owners.is_shared(addr, slot.size())
+                        || self.owners.touch(&by, addr, slot.size() as u64, slot.writes())
+                    {
+                        let compact = Compact::Access(slot, addr, value);
+                        self.note_compact(compact, &mut thread, ordinal);
+                    }
+                    self.accesses += 1;
+                    ordinal += 1;
+                    access = slot.key;
+                }
+                Ok(Item::Compact(Compact::Entry(slot, call))) => {
+                    thread.stack.enter(slot.pc(), call);
+                    if self.functions {
+                        self.note_compact(Compact::Entry(slot, call), &mut thread, ordinal);
+                    }
+                }
+                Ok(Item::Compact(Compact::Exit)) => {
+                    if self.functions {
+                        self.note_compact(Compact::Exit, &mut thread, ordinal);
+                    }
+                    thread.stack.exit();
+                }
+                Ok(Item::Record(Record::Switch { thread })) => {
+                    next = Some(thread);
+                    break;
+                }
+                Ok(Item::Record(Record::Passed { count, key })) => {
+                    self.accesses += count;
+                    ordinal += count;
+                    access = key;
+                }
+                Ok(Item::Record(record)) => {
+                    (thread.ordinal, thread.access) = (ordinal, access);
+                    self.record(&record, reader.began(), &mut thread);
+                    owner = Owner::of(self.thread, &mut self.lineage);
+                    (ordinal, access) = (thread.ordinal, thread.access);
+                }
+                Err(_) => {
+                    self.damaged = true;
+                    break;
+                }
+            }
+        }
+        (thread.ordinal, thread.access) = (ordinal, access);
+        self.threads[self.thread as usize] = thread;
+        next
+    }
+
+    fn note(&mut self, note: Note) {
+        if self.notes.len() <= self.limits.notes {
+            self.notes.push(note);
+        }
+    }
+
+    #[inline(never)]
+    fn note_compact(&mut self, compact: Compact, thread: &mut Thread, ordinal: u64) {
+        let stack = thread.stack.id(&mut self.calls);
+        self.note(Note::Compact { compact, thread: self.thread, stack, ordinal });
+    }
+
+    /// Takes an access to a range: the same as [`Filter::record`], for the many of them.
+    fn range(&mut self, range: &Range, at: usize, owner: Owner, thread: &mut Thread) {
+        self.accesses += 1;
+        let &Range { kind, pc, addr, len } = range;
+        let writes = kind == AccessKind::Write;
+        if self.owners.touch(&By { owner, lineage: &self.lineage }, addr, len, writes) {
+            let (stack, ordinal) = (thread.stack.id(&mut self.calls), thread.ordinal);
+            self.note(Note::Record { at: at as u32, thread: self.thread, stack, ordinal });
+        }
+        let kind = if writes { Kind::WriteRange } else { Kind::ReadRange };
+        thread.ordinal += 1;
+        thread.access = 0;
+        thread.step = Some((kind, Some(pc)));
+    }
+
+    /// Takes a record that is not compact.
+    fn record(&mut self, record: &Record<'_>, at: usize, thread: &mut Thread) {
+        let (number, at) = (self.thread, at as u32);
+        self.lineage.take(number, record);
+        let owner = Owner::of(number, &mut self.lineage);
+        let by = By { owner, lineage: &self.lineage };
+        if let Record::Alloc { pc, addr, size } = *record {
+            self.owners.given(addr, size);
+            let site = self.places.of(pc, thread.stack.id(&mut self.calls));
+            return self.note(Note::Given { site, at, thread: number, addr, size });
+        }
+        let matters = match *record {
+            Record::ThreadBegin { stack_start, stack_end, .. } => {
+                self.owners.given(stack_start, stack_end.saturating_sub(stack_start));
+                true
+            }
+            Record::Free { counted, addr, size, .. } => {
+                counted && self.owners.free(&by, addr, size)
+            }
+            Record::Forgotten { ordered: true, writes, addr, .. } => {
+                self.owners.touch(&by, addr, 8, writes)
+            }
+            Record::Forgotten { addr, .. } => {
+                self.forgotten += 1;
+                self.owners.share(addr, 8)
+            }
+            _ => match touched(record) {
+                Some((addr, len)) => {
+                    self.accesses += 1;
+                    self.owners.touch(&by, addr, len, writes(record))
+                }
+                None => is_event(record),
+            },
+        };
+        if matters {
+            let (stack, ordinal) = (thread.stack.id(&mut self.calls), thread.ordinal);
+            self.note(if matches!(record, Record::ThreadEnd | Record::Behind) {
+                let (ends, last) = (matches!(record, Record::ThreadEnd), thread.last());
+                Note::Last { ends, thread: number, stack, ordinal, last }
+            } else {
+                Note::Record { at, thread: number, stack, ordinal }
+            });
+        }
+        if let Some(kind) = record.kind() {
+            thread.ordinal += 1;
+            thread.access = 0;
+            thread.step = Some((kind, record.pc()));
+        }
+    }
+
+    /// The program has ended.
+    pub fn finish(self) -> (FilteredLog, Calls) {
+        let (held, damaged) = match self.store.finish() {
+            Ok(held) => (held, self.damaged),
+            Err(_) => (StoredChunks::default(), true),
+        };
+        let filtered = FilteredLog {
+            shared: self.owners.finish(),
+            places: self.places.places,
+            chunks: self.chunks,
+            held,
+            accesses: self.accesses,
+            forgotten: self.forgotten,
+            damaged,
+            functions: self.functions,
+            handed_until: self.handed_until,
+        };
+        (filtered, self.calls)
+    }
+}
+
+/// Reads on over what can be let go: how many accesses, and the key of the last one's slot. A function of its own, so
+/// that all it needs is in registers.
+#[inline(never)]
+fn let_go(
+    reader: &mut ChunkReader<'_>,
+    slots: &Slots,
+    gate: Gate<'_>,
+    stack: Option<&mut Stack>,
+) -> (u64, Option<u64>) {
+    let mut passing = Passing { gate, stack, count: 0, last: 0 };
+    reader.visit(slots, &mut passing);
+    (passing.count, (passing.count > 0).then(|| slots.get(passing.last).key))
+}
+
+/// Goes over accesses that are let go, and function entries and exits.
+struct Passing<'a> {
+    gate: Gate<'a>,
+    /// The thread's stack; none if function entries and exits matter.
+    stack: Option<&'a mut Stack>,
+    /// Accesses so far, and the last one's slot.
+    count: u64,
+    last: u16,
+}
+
+impl Visitor for Passing<'_> {
+    #[inline(always)]
+    fn access(&mut self, access: Brief, _: u64) -> bool {
+        let passes = self.gate.lets_go(access);
+        if passes {
+            self.count += 1;
+            self.last = access.slot;
+        }
+        passes
+    }
+
+    #[inline(always)]
+    fn entry(&mut self, slot: Slot, call: u64) -> bool {
+        self.stack.as_mut().map(|stack| stack.enter(slot.pc(), call)).is_some()
+    }
+
+    #[inline(always)]
+    fn exit(&mut self) -> bool {
+        self.stack.as_mut().map(|stack| stack.exit()).is_some()
+    }
+}
+
+/// Whether a record that accesses no memory matters to the trace.
+fn is_event(record: &Record<'_>) -> bool {
+    matches!(
+        record,
+        Record::Module { .. }
+            | Record::ModuleGone { .. }
+            | Record::Create { .. }
+            | Record::ThreadName { .. }
+            | Record::ThreadEnd
+            | Record::Behind
+            | Record::After { .. }
+            | Record::Join { .. }
+            | Record::Sync { .. }
+            | Record::MarkBegin { .. }
+            | Record::MarkEnd { .. }
+            | Record::Deadlock { .. }
+    )
+}

@@ -1,0 +1,403 @@
+//! What is left of a log, shown to those who make the trace.
+
+use foretell_rt_format::{
+    Brief, Chunk, ChunkReader, Compact, Entry, Item, Kind, Record, Slot, Slots, Visitor, record_at,
+};
+use rustc_hash::FxHashMap;
+
+use super::{Note, Noted, Thread, is_event};
+use crate::access::touched;
+use crate::calls::{CallId, Calls, OUTSIDE, Stack};
+use crate::chunk_store::StoredChunks;
+use crate::logged_record::{LastStep, LoggedRecord, PlainAccess, Sink, Source};
+use crate::owners::{Share, SharedWords};
+
+/// The C library may give out so much more than it was asked for. What is freed is that much larger.
+const SLACK: u64 = 4096 + 64;
+/// An access that begins so much before a block, in something that is shared, may go over into the block.
+const REACH: u64 = 8192;
+
+/// Whether anything that comes out may be about a block.
+fn concerns(shared: &SharedWords, addr: u64, size: u64) -> bool {
+    let start = addr.saturating_sub(REACH);
+    let len = (addr - start).saturating_add(size).saturating_add(SLACK);
+    shared.most(start, len) != Share::Not
+}
+
+/// How far a part of a chunk went.
+enum Run {
+    /// This thread is next.
+    Goes(u32),
+    /// The chunk is at its end; whether it goes on with the next.
+    Ends(bool),
+}
+
+/// Goes over the compact records of one thread, and shows what matters of them.
+struct Showing<'s, 'c, 'a> {
+    shared: &'s SharedWords,
+    wanted: Share,
+    slots: &'s Slots,
+    calls: &'c mut Calls,
+    sink: &'c mut dyn Sink<'a>,
+    number: u32,
+    thread: &'c mut Thread,
+    /// Whether function entries and exits matter: then they are left to others.
+    functions: bool,
+    /// The last access, by its slot, if there was one.
+    last: Option<u16>,
+    goes_on: bool,
+}
+
+impl Visitor for Showing<'_, '_, '_> {
+    #[inline(always)]
+    fn access(&mut self, access: Brief, value: u64) -> bool {
+        if access.high() == u32::MAX {
+            return false;
+        }
+        let (addr, size) = (access.addr(), access.size());
+        if self.shared.word(addr, size) >= self.wanted {
+            let slot = self.slots.get(access.slot);
+            let stack = self.thread.stack.id(self.calls);
+            let value = value & (u64::MAX >> (64 - 8 * size));
+            let (thread, ordinal) = (self.number, self.thread.ordinal);
+            let plain = PlainAccess { thread, ordinal, stack, slot, addr, value };
+            self.goes_on = self.sink.plain(self.calls, &plain);
+        }
+        self.thread.ordinal += 1;
+        self.last = Some(access.slot);
+        self.goes_on
+    }
+
+    #[inline(always)]
+    fn entry(&mut self, slot: Slot, call: u64) -> bool {
+        if !self.functions {
+            self.thread.stack.enter(slot.pc(), call);
+        }
+        !self.functions
+    }
+
+    #[inline(always)]
+    fn exit(&mut self) -> bool {
+        if !self.functions {
+            self.thread.stack.exit();
+        }
+        !self.functions
+    }
+}
+
+/// What is left of a log.
+///
+/// Every access to a shared word, and the first ones to words that are handed over. Which of the latter are there makes no finding
+/// wrong, and none is about them: they can only be a link of a chain of accesses from which a violation is inferred.
+pub struct FilteredLog {
+    pub(super) shared: SharedWords,
+    pub(super) places: Vec<(u64, CallId)>,
+    pub(super) chunks: Vec<Noted>,
+    pub(super) held: StoredChunks,
+    pub(super) accesses: u64,
+    pub(super) forgotten: u64,
+    pub(super) damaged: bool,
+    pub(super) functions: bool,
+    /// Accesses to words that are handed over are shown up to this chunk; all, if there is none.
+    pub(super) handed_until: Option<usize>,
+}
+
+impl FilteredLog {
+    /// What the user should know of accesses that were left out.
+    pub fn left_out(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.handed_until.is_some() {
+            notes.push(
+                "very many accesses are to memory that threads hand over when they are created and joined: the later \
+                 ones are left out (--keep-all keeps them)"
+                    .to_owned(),
+            );
+        }
+        if self.forgotten > 0 {
+            let (words, them) = match self.forgotten {
+                1 => ("1 word of memory was".to_owned(), "it"),
+                n => (format!("{n} words of memory were"), "them"),
+            };
+            notes.push(format!(
+                "{words} used by one thread alone for long before others used {them}: not all of that is in the trace \
+                 (--keep-all keeps it)"
+            ));
+        }
+        notes
+    }
+
+    /// Returns the number of chunks that are read again.
+    pub fn chunks_read_again(&self) -> usize {
+        self.chunks.iter().filter(|chunk| chunk.again).count()
+    }
+
+    /// How shared a word has to be to be shown in a chunk.
+    fn wanted(&self, chunk: usize) -> Share {
+        let shown = self.handed_until.is_none_or(|until| chunk < until);
+        if shown { Share::Handed } else { Share::Shared }
+    }
+}
+
+/// Shows what is left.
+struct FilteredLogReader<'s, 'a> {
+    filtered: &'a FilteredLog,
+    calls: &'s mut Calls,
+    sink: &'s mut dyn Sink<'a>,
+    /// Memory given out that nobody was told of yet, by place.
+    untold: Vec<u32>,
+    /// The places that have some.
+    untold_places: Vec<u32>,
+    /// How shared a word has to be to matter in this chunk.
+    wanted: Share,
+    /// For chunks that are read again; large, so that they are made once.
+    slots: Option<Slots>,
+}
+
+impl<'a> Source<'a> for &'a FilteredLog {
+    fn for_each(&self, calls: &mut Calls, sink: &mut dyn Sink<'a>) {
+        let (untold, untold_places) = (vec![0; self.places.len()], Vec::new());
+        let mut shower = FilteredLogReader {
+            filtered: self,
+            calls,
+            sink,
+            untold,
+            untold_places,
+            wanted: Share::Handed,
+            slots: None,
+        };
+        for (number, noted) in self.chunks.iter().enumerate() {
+            let records = self.held.get(number);
+            shower.wanted = self.wanted(number);
+            let goes_on = if noted.again {
+                shower.again(records, noted)
+            } else {
+                noted.notes.iter().all(|note| shower.note(records, note))
+            };
+            if !goes_on {
+                return;
+            }
+        }
+    }
+
+    fn accesses(&self) -> Option<u64> {
+        Some(self.accesses)
+    }
+
+    fn damaged(&self) -> bool {
+        self.damaged
+    }
+}
+
+impl<'a> FilteredLogReader<'_, 'a> {
+    fn show(&mut self, entry: Entry<'a>, stack: CallId, last: Option<LastStep>) -> bool {
+        // Code addresses mean something else after this.
+        if matches!(entry.record, Record::Module { .. } | Record::ModuleGone { .. }) {
+            self.tell();
+        }
+        self.sink.record(self.calls, &LoggedRecord { entry, stack, last, private: 0 })
+    }
+
+    fn compact(&mut self, compact: Compact, thread: u32, ordinal: u64, stack: CallId) -> bool {
+        match compact {
+            Compact::Access(slot, addr, value) => self
+                .sink
+                .plain(self.calls, &PlainAccess { thread, ordinal, stack, slot, addr, value }),
+            _ => self.show(Entry { thread, ordinal, record: compact.record() }, stack, None),
+        }
+    }
+
+    fn note(&mut self, records: &'a [u8], note: &Note) -> bool {
+        match *note {
+            Note::Compact { compact, thread, stack, ordinal } => {
+                self.compact(compact, thread, ordinal, stack)
+            }
+            Note::Record { at, thread, stack, ordinal } => {
+                let Some(record) = record_at(records, at as usize) else { return true };
+                self.show(Entry { thread, ordinal, record }, stack, None)
+            }
+            Note::Given { site, at, thread, addr, size } => {
+                if !concerns(&self.filtered.shared, addr, size) {
+                    self.keep_untold(site);
+                    return true;
+                }
+                let Some(record) = record_at(records, at as usize) else { return true };
+                let stack = self.filtered.places.get(site as usize).map_or(OUTSIDE, |p| p.1);
+                self.tell() && self.show(Entry { thread, ordinal: 0, record }, stack, None)
+            }
+            Note::Last { ends, thread, stack, ordinal, last } => {
+                self.last(ends, thread, stack, ordinal, last)
+            }
+        }
+    }
+
+    /// The end of a thread, or what it has left behind.
+    fn last(
+        &mut self,
+        ends: bool,
+        thread: u32,
+        stack: CallId,
+        ordinal: u64,
+        last: Option<(Kind, Option<u64>)>,
+    ) -> bool {
+        let last = last.map(|(kind, pc)| LastStep { ordinal: ordinal.saturating_sub(1), kind, pc });
+        let record = if ends { Record::ThreadEnd } else { Record::Behind };
+        self.show(Entry { thread, ordinal, record }, stack, last)
+    }
+
+    /// Reads a chunk again.
+    fn again(&mut self, records: &'a [u8], noted: &Noted) -> bool {
+        let mut threads: FxHashMap<u32, Thread> = FxHashMap::default();
+        for s in &noted.starts {
+            let stack = Stack::of(s.stack, self.calls);
+            let thread = Thread { ordinal: s.ordinal, stack, access: s.access, step: s.step };
+            threads.insert(s.thread, thread);
+        }
+        let mut number = noted.thread;
+        let mut slots = self.slots.take().unwrap_or_default();
+        let chunk = Chunk { pending: noted.pending, ..Chunk::complete(0, 0, records) };
+        let mut reader = ChunkReader::new(chunk, &mut slots);
+        let goes_on = loop {
+            let thread = threads.entry(number).or_default();
+            match self.run_again(&mut reader, &mut slots, number, thread) {
+                Run::Goes(next) => number = next,
+                Run::Ends(goes_on) => break goes_on,
+            }
+        };
+        self.slots = Some(slots);
+        goes_on
+    }
+
+    /// Reads on until another thread runs, or the chunk is at its end.
+    fn run_again(
+        &mut self,
+        reader: &mut ChunkReader<'a>,
+        slots: &mut Slots,
+        number: u32,
+        thread: &mut Thread,
+    ) -> Run {
+        loop {
+            let mut showing = Showing {
+                shared: &self.filtered.shared,
+                wanted: self.wanted,
+                slots,
+                calls: self.calls,
+                sink: self.sink,
+                number,
+                thread,
+                functions: self.filtered.functions,
+                last: None,
+                goes_on: true,
+            };
+            reader.visit(slots, &mut showing);
+            let (last, goes_on) = (showing.last, showing.goes_on);
+            thread.access = last.map_or(thread.access, |slot| slots.get(slot).key);
+            if !goes_on {
+                return Run::Ends(false);
+            }
+            let goes_on = match reader.next(slots) {
+                Some(Ok(Item::Record(Record::Switch { thread }))) => return Run::Goes(thread),
+                Some(Ok(Item::Compact(compact))) => self.compact_again(compact, number, thread),
+                Some(Ok(Item::Record(record))) => self.record_again(record, number, thread),
+                _ => return Run::Ends(true),
+            };
+            if !goes_on {
+                return Run::Ends(false);
+            }
+        }
+    }
+
+    fn compact_again(&mut self, compact: Compact, number: u32, thread: &mut Thread) -> bool {
+        let matters = match compact {
+            Compact::Access(slot, addr, _) => {
+                thread.access = slot.key;
+                self.filtered.shared.word(addr, slot.size()) >= self.wanted
+            }
+            Compact::Entry(slot, call) => {
+                thread.stack.enter(slot.pc(), call);
+                self.filtered.functions
+            }
+            Compact::Exit => self.filtered.functions,
+        };
+        let ordinal = thread.ordinal;
+        let goes_on = !matters || {
+            let stack = thread.stack.id(self.calls);
+            self.compact(compact, number, ordinal, stack)
+        };
+        match compact {
+            Compact::Access(..) => thread.ordinal += 1,
+            Compact::Entry(..) => {}
+            Compact::Exit => thread.stack.exit(),
+        }
+        goes_on
+    }
+
+    fn record_again(&mut self, record: Record<'a>, number: u32, thread: &mut Thread) -> bool {
+        let (kind, pc, ordinal) = (record.kind(), record.pc(), thread.ordinal);
+        let shared = &self.filtered.shared;
+        let goes_on = match record {
+            Record::Passed { count, key } => {
+                thread.ordinal += count;
+                thread.access = key;
+                true
+            }
+            Record::ThreadEnd | Record::Behind => {
+                let (ends, stack) = (record == Record::ThreadEnd, thread.stack.id(self.calls));
+                self.last(ends, number, stack, ordinal, thread.last())
+            }
+            Record::Alloc { addr, size, pc } => {
+                let stack = thread.stack.id(self.calls);
+                if concerns(shared, addr, size) {
+                    self.tell() && self.show(Entry { thread: number, ordinal, record }, stack, None)
+                } else {
+                    self.private_alloc(number, pc, stack, 1)
+                }
+            }
+            _ => {
+                let matters = match record {
+                    Record::Free { counted, addr, size, .. } => {
+                        counted && shared.most(addr, size) >= self.wanted
+                    }
+                    Record::ThreadBegin { .. } => true,
+                    Record::Forgotten { addr, .. } => shared.most(addr, 8) >= self.wanted,
+                    _ => match touched(&record) {
+                        Some((addr, len)) => shared.most(addr, len) >= self.wanted,
+                        None => is_event(&record),
+                    },
+                };
+                let stack = if matters { thread.stack.id(self.calls) } else { OUTSIDE };
+                !matters || self.show(Entry { thread: number, ordinal, record }, stack, None)
+            }
+        };
+        if let Some(kind) = kind {
+            thread.ordinal += 1;
+            thread.access = 0;
+            thread.step = Some((kind, pc));
+        }
+        goes_on
+    }
+
+    fn keep_untold(&mut self, site: u32) {
+        let Some(untold) = self.untold.get_mut(site as usize) else { return };
+        if *untold == 0 {
+            self.untold_places.push(site);
+        }
+        *untold += 1;
+    }
+
+    /// Tells of memory that was given out for nothing that matters.
+    fn tell(&mut self) -> bool {
+        let mut goes_on = true;
+        for site in std::mem::take(&mut self.untold_places) {
+            let count = std::mem::take(&mut self.untold[site as usize]);
+            let (pc, stack) = self.filtered.places[site as usize];
+            goes_on &= self.private_alloc(0, pc, stack, count);
+        }
+        goes_on
+    }
+
+    fn private_alloc(&mut self, thread: u32, pc: u64, stack: CallId, count: u32) -> bool {
+        let record = Record::Alloc { pc, addr: 0, size: 0 };
+        let entry = Entry { thread, ordinal: 0, record };
+        self.sink.record(self.calls, &LoggedRecord { entry, stack, last: None, private: count })
+    }
+}

@@ -1,0 +1,112 @@
+//! Driving a program along the witness of a finding.
+//!
+//! A race is two steps that are possible at the same time: both orders are tried, and the worse
+//! of the two counts. Every other finding is one order of steps. A program that does not follow a witness is given
+//! another one of the same finding, if there is one.
+
+use std::path::Path;
+use std::time::Duration;
+
+use foretell_launch::{Launch, Mode};
+use foretell_translate::Steps;
+
+use crate::verdict::{Reference, judge};
+use crate::{Error, Verdict};
+
+/// How to replay.
+#[derive(Debug)]
+pub struct Replay<'a> {
+    /// The program, and how it was recorded.
+    pub launch: &'a Launch,
+    /// The steps behind the trace's events.
+    pub steps: &'a Steps,
+    /// What to compare with.
+    pub reference: &'a Reference,
+    /// How long a run may take.
+    pub limit: Duration,
+}
+
+/// The orders of events to try for a witness whose last events are those of the finding.
+pub fn orders(schedule: &[u32], is_race: bool) -> Vec<Vec<u32>> {
+    let mut orders = vec![schedule.to_vec()];
+    if is_race && schedule.len() >= 2 {
+        let mut other = schedule.to_vec();
+        let last = other.len() - 1;
+        other.swap(last - 1, last);
+        orders.push(other);
+    }
+    orders
+}
+
+impl Replay<'_> {
+    /// Runs the program along some orders of events: the worst that happened. `otherwise` makes another order of each, for a
+    /// program that does not follow the first one.
+    ///
+    /// # Errors
+    /// When it cannot be run at all.
+    pub fn run(
+        &self,
+        orders: &[Vec<u32>],
+        otherwise: impl Fn() -> Vec<Vec<u32>>,
+    ) -> Result<Verdict, Error> {
+        let mut worst = None;
+        let mut others = None;
+        for (i, order) in orders.iter().enumerate() {
+            let mut verdict = self.one(order)?;
+            if matches!(verdict, Verdict::Departed { .. }) {
+                let others = others.get_or_insert_with(&otherwise);
+                if let Some(other) = others.get(i).filter(|other| *other != order) {
+                    verdict = self.one(other)?;
+                }
+            }
+            worst = worst.max(Some(verdict));
+        }
+        worst.ok_or(Error::NothingToReplay)
+    }
+
+    fn one(&self, order: &[u32]) -> Result<Verdict, Error> {
+        let (launch, _schedule) = self.prepared(order, false)?;
+        let run = launch.run()?;
+        judge(&run, self.reference, self.limit.as_secs())
+    }
+
+    fn prepared(&self, order: &[u32], stop: bool) -> Result<(Launch, tempfile::TempPath), Error> {
+        let directory = &self.launch.directory;
+        let file = schedule_file(&self.steps.schedule(order).to_string(), directory)?;
+        let mode = Mode::Replay { schedule: file.to_path_buf(), stop };
+        let launch = Launch { mode, quiet: true, limit: Some(self.limit), ..self.launch.clone() };
+        Ok((launch, file))
+    }
+
+    /// Runs the program under gdb, stopped before the last step.
+    ///
+    /// # Errors
+    /// When gdb cannot be run.
+    pub fn debug(&self, order: &[u32]) -> Result<(), Error> {
+        let (launch, _schedule) = self.prepared(order, true)?;
+        launch.debug()?;
+        Ok(())
+    }
+}
+
+fn schedule_file(text: &str, directory: &Path) -> Result<tempfile::TempPath, Error> {
+    let make = || -> std::io::Result<tempfile::TempPath> {
+        let mut file =
+            tempfile::Builder::new().prefix(".foretell-schedule-").tempfile_in(directory)?;
+        std::io::Write::write_all(&mut file, text.as_bytes())?;
+        Ok(file.into_temp_path())
+    };
+    make().map_err(|source| Error::Schedule { directory: directory.to_path_buf(), source })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_orders_of_a_race() {
+        assert_eq!(orders(&[1, 2, 3], true), [vec![1, 2, 3], vec![1, 3, 2]]);
+        assert_eq!(orders(&[1, 2, 3], false), [vec![1, 2, 3]]);
+        assert_eq!(orders(&[1], true).len(), 1);
+    }
+}

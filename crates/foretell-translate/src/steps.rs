@@ -1,0 +1,267 @@
+//! Which step of the real program each event of a trace was: what a replay needs beside the trace.
+//!
+//! Kept in a file beside the trace, `TRACE.steps`, Zstandard-compressed. First lines of text: the modules and
+//! the origins of the threads as in a schedule, `last …` like a step for the last step of each thread that
+//! ended, `join EVENT THREAD` for each join, `what KIND MODULE OFFSET` for every kind of step at every place, numbered from 1
+//! in the order of the lines, and `events N`. Then the steps of the `N` events, in three columns of varints (LEB128):
+//! for each event the number of its `what`, or 0 for an event that is no step of its own (a block made from a lock scope); for
+//! each run of steps of one thread how many they are and the thread; for each step how far its ordinal is from that of the
+//! thread's step before (zigzag).
+
+mod columns;
+
+pub use columns::EventSteps;
+use columns::What;
+
+use std::fmt::Write as _;
+use std::io::{Read as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use foretell_rt_format::{Schedule, Step, ThreadOrigin};
+
+use rustc_hash::FxHashMap;
+
+use crate::Error;
+
+/// The steps behind the events of one trace.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub struct Steps {
+    /// Paths of modules.
+    pub modules: Vec<String>,
+    /// Origins of the threads other than the first.
+    pub threads: Vec<ThreadOrigin>,
+    /// For each event its step, if it is one.
+    pub events: EventSteps,
+    /// The last step of each thread that ended: perhaps after its last event, on memory of its own.
+    pub last: Vec<Step>,
+    /// The events that are joins, by index, and the threads that they wait for.
+    pub joins: Vec<(u32, u32)>,
+}
+
+const FIRST_LINE: &str = "foretell-steps 2";
+/// More than this was not written by Foretell.
+const LONGEST: u64 = 1 << 38;
+
+impl Steps {
+    /// Where the steps of a trace are kept.
+    pub fn path_for(trace: &Path) -> PathBuf {
+        let mut name = trace.as_os_str().to_owned();
+        name.push(".steps");
+        PathBuf::from(name)
+    }
+
+    /// The schedule that drives the program along these events. Several events that are one step
+    /// of the program are run at the first of them. A thread that is joined runs to its end before.
+    pub fn schedule(&self, events: &[u32]) -> Schedule {
+        let last: FxHashMap<u32, &Step> = self.last.iter().map(|s| (s.thread, s)).collect();
+        let joins: FxHashMap<u32, u32> = self.joins.iter().copied().collect();
+        let mut next: FxHashMap<u32, u64> = FxHashMap::default();
+        let mut steps = Vec::new();
+        for &event in events {
+            let Some(step) = self.events.get(event as usize) else { continue };
+            let joined = joins.get(&event).and_then(|thread| last.get(thread).copied());
+            for step in joined.into_iter().copied().chain([step]) {
+                let next = next.entry(step.thread).or_insert(0);
+                if step.ordinal >= *next {
+                    *next = step.ordinal + 1;
+                    steps.push(step);
+                }
+            }
+        }
+        Schedule { modules: self.modules.clone(), threads: self.threads.clone(), steps }
+    }
+
+    /// The steps behind the first so many events.
+    pub(crate) fn first(&self, events: usize) -> Steps {
+        let mut steps = Steps { events: EventSteps::default(), ..self.clone() };
+        self.events.iter().take(events).for_each(|step| steps.events.push(step));
+        steps.joins.retain(|&(event, _)| (event as usize) < events);
+        steps
+    }
+
+    /// Writes the file.
+    pub fn save(&self, path: &Path) -> Result<(), Error> {
+        let (whats, columns) = self.events.columns();
+        let write = || -> std::io::Result<()> {
+            let file = std::fs::File::create(path)?;
+            let mut out = zstd::Encoder::new(std::io::BufWriter::new(file), 1)?;
+            out.write_all(self.text(whats).as_bytes())?;
+            columns.iter().try_for_each(|column| out.write_all(column))?;
+            out.finish()?.flush()
+        };
+        write().map_err(Error::file(path))
+    }
+
+    /// The lines before the columns.
+    fn text(&self, whats: &[What]) -> String {
+        let head = Schedule {
+            modules: self.modules.clone(),
+            threads: self.threads.clone(),
+            steps: Vec::new(),
+        };
+        let head = head.to_string();
+        let mut text = format!("{FIRST_LINE}\n");
+        text.extend(head.split_once('\n').map(|(_, rest)| rest));
+        // Writing to a string does not fail.
+        for Step { thread, ordinal, kind, place } in &self.last {
+            let _ = writeln!(text, "last {thread} {ordinal} {}", what(&(*kind, *place)));
+        }
+        for (event, thread) in &self.joins {
+            let _ = writeln!(text, "join {event} {thread}");
+        }
+        for one in whats {
+            let _ = writeln!(text, "what {}", what(one));
+        }
+        let _ = writeln!(text, "events {}", self.events.len());
+        text
+    }
+
+    /// Reads the file of a trace with so many events.
+    pub fn load(path: &Path, events: usize) -> Result<Self, Error> {
+        let read = || -> std::io::Result<Vec<u8>> {
+            let mut bytes = Vec::new();
+            let file = std::fs::File::open(path)?;
+            zstd::Decoder::new(file)?.take(LONGEST).read_to_end(&mut bytes)?;
+            Ok(bytes)
+        };
+        let steps = Self::parse(&read().map_err(Error::file(path))?, events)
+            .map_err(|what| Error::Steps(format!("{}: {what}", path.display())))?;
+        Ok(steps)
+    }
+
+    fn parse(bytes: &[u8], events: usize) -> Result<Self, String> {
+        let mut steps = Steps::default();
+        let mut whats = Vec::new();
+        let mut rest = bytes;
+        for i in 0.. {
+            let end =
+                rest.iter().position(|&b| b == b'\n').ok_or("it ends too early; record again")?;
+            let line = std::str::from_utf8(&rest[..end]).map_err(|_| "not a steps file")?;
+            rest = &rest[end + 1..];
+            if i == 0 {
+                if line != FIRST_LINE {
+                    return Err("not a steps file of this version; record again".to_owned());
+                }
+                continue;
+            }
+            if let Some(have) = line.strip_prefix("events ") {
+                if have != events.to_string() {
+                    return Err(format!(
+                        "not of this trace: {have} events against {events}; record again"
+                    ));
+                }
+                break;
+            }
+            steps.line(line, &mut whats).map_err(|what| format!("{}: {what}", i + 1))?;
+        }
+        steps.events =
+            EventSteps::of_columns(rest, events, whats).ok_or("it is damaged; record again")?;
+        Ok(steps)
+    }
+
+    /// Takes a line in that is before the columns.
+    fn line(&mut self, line: &str, whats: &mut Vec<What>) -> Result<(), &'static str> {
+        // Every line but these is one of a schedule.
+        if let Some(rest) = line.strip_prefix("join ") {
+            let pair =
+                rest.split_once(' ').and_then(|(e, t)| Some((e.parse().ok()?, t.parse().ok()?)));
+            self.joins.push(pair.ok_or("expected `join EVENT THREAD`")?);
+            return Ok(());
+        }
+        let (last, what) = (line.strip_prefix("last "), line.strip_prefix("what "));
+        let line = match (last, what) {
+            (Some(rest), _) => format!("step {rest}"),
+            (_, Some(rest)) => format!("step 0 0 {rest}"),
+            _ => line.to_owned(),
+        };
+        let one: Schedule = format!("foretell-schedule 1\n{line}")
+            .parse()
+            .map_err(|e: foretell_rt_format::ScheduleError| e.what)?;
+        if last.is_some() {
+            self.last.extend(one.steps);
+        } else if what.is_some() {
+            whats.extend(one.steps.into_iter().map(|step| (step.kind, step.place)));
+        } else if !one.steps.is_empty() {
+            return Err("expected `module`, `thread`, `last`, `join`, `what` or `events`");
+        }
+        self.modules.extend(one.modules);
+        self.threads.extend(one.threads);
+        Ok(())
+    }
+}
+
+/// A step's kind and place as a schedule has them.
+fn what((kind, place): &What) -> String {
+    match place {
+        Some((module, offset)) => format!("{} {module} {offset}", kind.name()),
+        None => format!("{} - 0", kind.name()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use foretell_rt_format::Kind;
+
+    fn step(thread: u32, ordinal: u64) -> Option<Step> {
+        Some(Step { thread, ordinal, kind: Kind::Read, place: Some((0, 77)) })
+    }
+
+    #[test]
+    fn what_is_saved_comes_back() {
+        let steps = Steps {
+            modules: vec!["/a b/c".to_owned()],
+            threads: vec![ThreadOrigin { thread: 1, parent: 0, nth: 0 }],
+            events: [step(0, 5), None, step(1, 0), step(1, 300), step(0, 4), step(0, u64::MAX)]
+                .into_iter()
+                .collect(),
+            last: step(1, 7).into_iter().collect(),
+            joins: vec![(2, 1)],
+        };
+        let dir = tempfile::tempdir().unwrap();
+        let path = Steps::path_for(&dir.path().join("t.ft"));
+        steps.save(&path).unwrap();
+        assert_eq!(Steps::load(&path, 6).unwrap(), steps);
+        assert!(Steps::load(&path, 4).unwrap_err().to_string().contains("not of this trace"));
+    }
+
+    #[test]
+    fn events_of_one_step_run_once() {
+        let events = [step(0, 5), step(0, 5), step(1, 0), None, step(0, 9)].into_iter().collect();
+        let steps = Steps { events, ..Steps::default() };
+        let order: Vec<(u32, u64)> =
+            steps.schedule(&[0, 2, 1, 3, 4]).steps.iter().map(|s| (s.thread, s.ordinal)).collect();
+        assert_eq!(order, [(0, 5), (1, 0), (0, 9)]);
+    }
+
+    #[test]
+    fn a_joined_thread_runs_to_its_end() {
+        let events = [step(1, 0), step(0, 5)].into_iter().collect();
+        let last = step(1, 7).into_iter().collect();
+        let steps = Steps { events, last, joins: vec![(1, 1)], ..Steps::default() };
+        let order: Vec<(u32, u64)> =
+            steps.schedule(&[0, 1]).steps.iter().map(|s| (s.thread, s.ordinal)).collect();
+        assert_eq!(order, [(1, 0), (1, 7), (0, 5)]);
+    }
+
+    #[test]
+    fn other_files_are_refused() {
+        let head = format!("{FIRST_LINE}\nwhat Read - 0\nevents 1\n");
+        let with = |columns: &[u8]| Steps::parse(&[head.as_bytes(), columns].concat(), 1);
+        assert_eq!(
+            with(&[1, 1, 5, 6]).unwrap().events.get(0).map(|s| (s.thread, s.ordinal)),
+            Some((5, 3))
+        );
+        // A number that no line has, no thread, too many steps of it, no ordinal, more than there should be.
+        for columns in [&[2, 1, 5, 6][..], &[1], &[1, 2, 5, 6], &[1, 1, 5], &[1, 1, 5, 6, 0]] {
+            assert!(with(columns).is_err(), "{columns:?}");
+        }
+        for text in ["hello\n", "", "foretell-steps 1\n", "foretell-steps 2\n"] {
+            assert!(Steps::parse(text.as_bytes(), 0).is_err());
+        }
+        for line in ["step x", "join x", "what x", "step 0 0 Read - 0"] {
+            let text = format!("{FIRST_LINE}\n{line}\nevents 0\n");
+            assert!(Steps::parse(text.as_bytes(), 0).is_err());
+        }
+    }
+}

@@ -1,0 +1,296 @@
+//! From addresses of the recorded program to places, functions and names of globals.
+//!
+//! Debug information is read from the files that the program was running from; a file that has
+//! changed since gives wrong lines, one that is gone gives `file+0x…`. Places are
+//! `name:line`, with as much of the directory in front as it takes to tell two files of the
+//! same name apart.
+
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::rc::Rc;
+
+use addr2line::Loader;
+use object::{Object, ObjectSymbol, SymbolKind};
+use rustc_hash::FxHashMap;
+
+/// A code address, explained.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Code {
+    /// `file:line`, or `module+0x…` where that is not known.
+    pub place: String,
+    /// Whether `place` is a line of source.
+    pub known: bool,
+    /// Whether that is in a header of the system: not where anybody looks for a bug.
+    pub system: bool,
+    /// The functions it is in, innermost (an inlined one) first: the name, and for all but the
+    /// last the place of the call in the next.
+    pub functions: Vec<(String, String)>,
+}
+
+impl Code {
+    /// The innermost function, if known.
+    pub fn function(&self) -> Option<&str> {
+        self.functions.first().map(|(name, _)| name.as_str())
+    }
+}
+
+/// One file that is mapped.
+struct Module {
+    path: String,
+    bias: u64,
+    end: u64,
+    /// Number of the file in [`Symbols::files`].
+    file: usize,
+}
+
+/// What a file says about its addresses.
+struct File {
+    path: String,
+    /// Its debug information, if it has any; read when first asked for.
+    loader: OnceCell<Option<Loader>>,
+    /// Start, size and name of every global, by start; read when first asked for.
+    globals: Option<Vec<(u64, u64, String)>>,
+}
+
+/// The modules of a run and what is known of their addresses.
+#[derive(Default)]
+pub struct Symbols {
+    modules: BTreeMap<u64, Module>,
+    files: Vec<File>,
+    codes: FxHashMap<u64, Rc<Code>>,
+    /// The path that a short file name stands for.
+    short_names: FxHashMap<String, String>,
+}
+
+impl Symbols {
+    /// A module is mapped.
+    pub fn add(&mut self, start: u64, end: u64, bias: u64, path: &[u8]) {
+        let path = String::from_utf8_lossy(path).into_owned();
+        let file = match self.files.iter().position(|f| f.path == path) {
+            Some(file) => file,
+            None => {
+                let loader = OnceCell::new();
+                self.files.push(File { path: path.clone(), loader, globals: None });
+                self.files.len() - 1
+            }
+        };
+        self.modules.insert(start, Module { path, bias, end, file });
+        self.codes.clear();
+    }
+
+    /// A module is gone.
+    pub fn remove(&mut self, start: u64) {
+        self.modules.remove(&start);
+        self.codes.clear();
+    }
+
+    fn module(&self, addr: u64) -> Option<&Module> {
+        self.modules.range(..=addr).next_back().map(|(_, m)| m).filter(|m| addr < m.end)
+    }
+
+    /// The number of the file that an address is in, and the address in that file.
+    pub fn file_offset(&self, addr: u64) -> Option<(u32, u64)> {
+        self.module(addr).map(|m| (m.file as u32, addr.wrapping_sub(m.bias)))
+    }
+
+    /// The paths of all files, by number.
+    pub fn paths(&self) -> Vec<String> {
+        self.files.iter().map(|f| f.path.clone()).collect()
+    }
+
+    /// Explains a return address: the instruction before it is the one that is meant.
+    pub fn code(&mut self, pc: u64) -> Rc<Code> {
+        self.exact(pc.wrapping_sub(1))
+    }
+
+    /// Explains the address of an instruction.
+    pub fn exact(&mut self, pc: u64) -> Rc<Code> {
+        if let Some(code) = self.codes.get(&pc) {
+            return code.clone();
+        }
+        let code = Rc::new(self.explain(pc));
+        self.codes.insert(pc, code.clone());
+        code
+    }
+
+    /// `text` with places of the source for what is written `file+0x…` in it.
+    pub fn with_places(&mut self, text: &str) -> String {
+        let words = text.split(' ').map(|word| {
+            let bare = word.trim_end_matches([';', ',', '.', ':']);
+            let place = bare.split_once("+0x").and_then(|(name, hex)| {
+                let offset = u64::from_str_radix(hex, 16).ok()?;
+                let mut modules = self.modules.values();
+                let module = modules.find(|m| m.path.rsplit('/').next() == Some(name))?;
+                let code = self.code(module.bias.wrapping_add(offset));
+                code.known.then(|| code.place.clone())
+            });
+            match place {
+                Some(place) => format!("{place}{}", &word[bare.len()..]),
+                None => word.to_owned(),
+            }
+        });
+        words.collect::<Vec<_>>().join(" ")
+    }
+
+    fn explain(&mut self, pc: u64) -> Code {
+        let Some(module) = self.module(pc) else {
+            return Code {
+                place: "?".to_owned(),
+                known: false,
+                system: false,
+                functions: Vec::new(),
+            };
+        };
+        let at = pc.wrapping_sub(module.bias);
+        let short = module.path.rsplit('/').next().unwrap_or("?");
+        let unknown = format!("{short}+{at:#x}");
+        let mut frames: Vec<Frame> = Vec::new();
+        let file = &self.files[module.file];
+        if let Some(loader) = file.loader.get_or_init(|| Loader::new(Path::new(&file.path)).ok()) {
+            if let Ok(mut found) = loader.find_frames(at) {
+                while let Ok(Some(frame)) = found.next() {
+                    let name = frame.function.and_then(|f| f.demangle().ok().map(|n| plain(&n)));
+                    let line = frame.location.and_then(|l| Some((l.file?.to_owned(), l.line?)));
+                    frames.push((name, line));
+                }
+            }
+            if frames.iter().all(|(name, _)| name.is_none())
+                && let Some(name) = loader.find_symbol(at)
+            {
+                let name = readable(name);
+                match frames.last_mut() {
+                    Some(last) => last.0 = Some(name),
+                    None => frames.push((Some(name), None)),
+                }
+            }
+        }
+        // What was inlined from the system's headers is told by where it was used.
+        while frames.len() > 1 && is_system(&frames[0]) {
+            frames.remove(0);
+        }
+        let system = frames.first().is_some_and(is_system);
+        let places: Vec<Option<String>> = frames
+            .iter()
+            .map(|(_, line)| line.as_ref().map(|(file, line)| self.place(file, *line)))
+            .collect();
+        let place = places.first().cloned().flatten();
+        let functions = frames
+            .into_iter()
+            .enumerate()
+            .filter_map(|(i, (name, _))| {
+                let call = places.get(i + 1).cloned().flatten().unwrap_or_default();
+                Some((name?, call))
+            })
+            .collect();
+        Code { known: place.is_some(), place: place.unwrap_or(unknown), system, functions }
+    }
+
+    /// `file:line` with the shortest name that is this file's alone.
+    fn place(&mut self, file: &str, line: u32) -> String {
+        let parts: Vec<&str> = file.split('/').filter(|p| !p.is_empty()).collect();
+        for n in 1..=parts.len() {
+            let short = parts[parts.len() - n..].join("/");
+            let owner = self.short_names.entry(short.clone()).or_insert_with(|| file.to_owned());
+            if owner == file {
+                return format!("{short}:{line}");
+            }
+        }
+        format!("{file}:{line}")
+    }
+
+    /// The global that holds an address: its name and the offset in it.
+    pub fn global(&mut self, addr: u64) -> Option<(String, u64)> {
+        let module = self.module(addr)?;
+        let at = addr.wrapping_sub(module.bias);
+        let short = module.path.rsplit('/').next().unwrap_or("?").to_owned();
+        let number = module.file;
+        let file = &mut self.files[number];
+        let globals = file.globals.get_or_insert_with(|| read_globals(&file.path));
+        let found = globals.partition_point(|&(start, _, _)| start <= at).checked_sub(1);
+        match found.map(|i| &globals[i]) {
+            Some((start, size, name)) if at - start < (*size).max(1) => {
+                Some((name.clone(), at - start))
+            }
+            _ => Some((short, at)),
+        }
+    }
+}
+
+/// A function and a line in it, each where known.
+type Frame = (Option<String>, Option<(String, u32)>);
+
+fn is_system((_, line): &Frame) -> bool {
+    line.as_ref().is_some_and(|(file, _)| {
+        ["/usr/include/", "/usr/lib/"].iter().any(|d| file.starts_with(d))
+            || file.ends_with("/foretell.h")
+    })
+}
+
+/// The data symbols of a file.
+fn read_globals(path: &str) -> Vec<(u64, u64, String)> {
+    let Ok(bytes) = std::fs::read(path) else { return Vec::new() };
+    let Ok(file) = object::File::parse(&*bytes) else { return Vec::new() };
+    let mut globals: Vec<(u64, u64, String)> = file
+        .symbols()
+        .chain(file.dynamic_symbols())
+        .filter(|s| s.kind() == SymbolKind::Data && s.size() > 0)
+        .filter_map(|s| Some((s.address(), s.size(), readable(s.name().ok()?))))
+        .collect();
+    globals.sort();
+    globals.dedup_by_key(|g| g.0);
+    globals
+}
+
+/// A symbol's name as people write it. Only what is mangled is demangled: `x` alone would be a type.
+fn readable(symbol: &str) -> String {
+    if symbol.starts_with("_Z") || symbol.starts_with("_R") {
+        plain(&addr2line::demangle_auto(symbol.into(), None))
+    } else {
+        plain(symbol)
+    }
+}
+
+/// A demangled name without its parameters, and without what gcc adds to a clone of a function
+/// or a local static (`worker.part.0`, `count.1`).
+fn plain(name: &str) -> String {
+    let name = match name.find('(') {
+        Some(at) if at > 0 && !name[..at].ends_with("operator") => &name[..at],
+        _ => name,
+    };
+    let cut = name.find('.').filter(|&at| at > 0).unwrap_or(name.len());
+    name[..cut].to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_one_name_are_told_apart() {
+        let mut s = Symbols::default();
+        assert_eq!(s.place("/src/a/util.c", 3), "util.c:3");
+        assert_eq!(s.place("/src/b/util.c", 4), "b/util.c:4");
+        assert_eq!(s.place("/src/a/util.c", 5), "util.c:5");
+    }
+
+    #[test]
+    fn names_lose_their_parameters() {
+        assert_eq!(plain("bank::Account::add(int, char const*)"), "bank::Account::add");
+        assert_eq!(plain("worker.part.0"), "worker");
+        assert_eq!((readable("x"), readable("_Z1xi")), ("x".to_owned(), "x".to_owned()));
+        assert_eq!(plain("operator()(int)"), "operator()(int)");
+    }
+
+    #[test]
+    fn an_address_outside_every_module_is_unknown() {
+        let mut s = Symbols::default();
+        assert_eq!(s.code(77).place, "?");
+        s.add(0x1000, 0x2000, 0x1000, b"/nonexistent/program");
+        assert_eq!(s.code(0x1235).place, "program+0x234");
+        assert_eq!(s.file_offset(0x1234), Some((0, 0x234)));
+        assert_eq!(s.global(0x1234), Some(("program".to_owned(), 0x234)));
+        let text = "got Read at program+0x234; other+0x1 +0xg";
+        assert_eq!(s.with_places(text), text);
+    }
+}

@@ -1,0 +1,416 @@
+//! Hand-made logs, since the ones of real programs do not show every corner.
+
+use foretell_rt_format::{
+    CHUNK_HEADER_LEN, CHUNK_LEN, CHUNK_USED, HEADER_LEN, MAGIC, MAX_RECORD_LEN, SyncKind, VERSION,
+    header,
+};
+use foretell_trace::{Op, legality};
+
+use super::*;
+
+/// A log in memory. PlainAccess accesses go in their wide form.
+struct Writer {
+    bytes: Vec<u8>,
+    at: usize,
+    thread: u32,
+}
+
+impl Writer {
+    fn new() -> Writer {
+        let mut bytes = vec![0; HEADER_LEN + CHUNK_LEN];
+        bytes[..8].copy_from_slice(&MAGIC);
+        bytes[header::VERSION..][..4].copy_from_slice(&VERSION.to_le_bytes());
+        bytes[header::CHUNK_LEN..][..4].copy_from_slice(&(CHUNK_LEN as u32).to_le_bytes());
+        bytes[HEADER_LEN] = 1;
+        Writer { bytes, at: HEADER_LEN + CHUNK_HEADER_LEN, thread: 0 }
+    }
+
+    fn raw(&mut self, record: &Record<'_>) {
+        let buf = &mut self.bytes[self.at..self.at + MAX_RECORD_LEN];
+        let (tag, len) = record.encode(buf).expect("not compact");
+        buf[0] = tag;
+        self.at += len;
+        self.close();
+    }
+
+    /// Says how much of the chunk is taken.
+    fn close(&mut self) {
+        let used = (self.at - HEADER_LEN) as u32;
+        self.bytes[HEADER_LEN + CHUNK_USED..][..4].copy_from_slice(&used.to_le_bytes());
+    }
+
+    fn put(&mut self, thread: u32, record: Record<'_>) -> &mut Self {
+        if thread != self.thread {
+            self.thread = thread;
+            self.raw(&Record::Switch { thread });
+        }
+        self.raw(&record);
+        self
+    }
+
+    fn create(&mut self, thread: u32) -> &mut Self {
+        self.put(0, Record::Create { thread, nth: thread - 1, pc: 1, routine: 1 })
+    }
+
+    fn access(&mut self, t: u32, kind: AccessKind, addr: u64, size: u8, value: u64) -> &mut Self {
+        self.put(t, Record::Wide { kind, size, pc: 7, addr, value: Some([value, 0]) })
+    }
+
+    fn read(&mut self, t: u32, addr: u64, size: u8, value: u64) -> &mut Self {
+        self.access(t, AccessKind::Read, addr, size, value)
+    }
+
+    fn write(&mut self, t: u32, addr: u64, size: u8, value: u64) -> &mut Self {
+        self.access(t, AccessKind::Write, addr, size, value)
+    }
+
+    fn sync(&mut self, t: u32, kind: SyncKind, object: u64, other: u64) -> &mut Self {
+        self.put(t, Record::Sync { kind, pc: 7, object, other })
+    }
+
+    fn translated(&self) -> Translated {
+        let log = Log::parse(&self.bytes).expect("a log");
+        let translated = translate(&log, &Blocks::default());
+        legality::check(&translated.trace.whole()).expect("legal");
+        assert_eq!(translated.steps.events.len(), translated.trace.len());
+        translated
+    }
+}
+
+/// The events in words: `T0 w memory+0x40=1`.
+pub(crate) fn events(t: &Translated) -> Vec<String> {
+    let trace = &*t.trace.whole();
+    let value = |v: Option<ValueId>| {
+        v.and_then(|v| trace.values().get(v)).map_or(String::new(), |v| format!("={v}"))
+    };
+    trace
+        .ids()
+        .map(|e| {
+            let op = trace.op(e);
+            let mut text = format!("{} {}", trace.thread_name(trace.thread(e)), op.keyword());
+            if let Some(var) = trace.variable(e) {
+                text += &format!(" {}", trace.variable_name(var));
+                text += &value(trace.read_value(e));
+                text += &value(trace.written_value(e));
+            }
+            text
+        })
+        .collect()
+}
+
+#[test]
+fn overlapping_accesses_share_their_variables() {
+    let mut w = Writer::new();
+    w.create(1).write(0, 64, 8, 0x2_ffff_ffff).read(1, 68, 4, 2).read(1, 64, 4, 0xffff_ffff);
+    let t = w.translated();
+    assert_eq!(
+        events(&t),
+        [
+            "T0 fork",
+            "T0 w memory+0x40=-1",
+            "T0 w memory+0x44=2",
+            "T1 r memory+0x44=2",
+            "T1 r memory+0x40=-1",
+        ]
+    );
+    // Both halves of the write are one step.
+    let step = |e: usize| t.steps.events.get(e).map(|s| (s.thread, s.ordinal));
+    assert_eq!((step(1), step(2), step(3)), (Some((0, 1)), Some((0, 1)), Some((1, 0))));
+    assert_eq!(t.steps.threads, [ThreadOrigin { thread: 1, parent: 0, nth: 0 }]);
+}
+
+#[test]
+fn private_memory_is_dropped_and_counted() {
+    let mut w = Writer::new();
+    w.create(1).write(0, 64, 4, 1).write(1, 68, 4, 1).write(0, 72, 4, 1).write(1, 72, 4, 2);
+    let t = w.translated();
+    assert_eq!((t.accesses, t.private), (4, 2));
+    assert_eq!(events(&t), ["T0 fork", "T0 w memory+0x48=1", "T1 w memory+0x48=2"]);
+}
+
+#[test]
+fn memory_given_out_again_is_another_variable_and_free_writes() {
+    let mut w = Writer::new();
+    w.create(1);
+    for _ in 0..2 {
+        w.put(0, Record::Alloc { pc: 9, addr: 1024, size: 16 });
+        w.write(0, 1032, 8, 5).read(1, 1032, 8, 5);
+        w.put(0, Record::Free { counted: true, pc: 9, addr: 1024, size: 16 });
+    }
+    let t = w.translated();
+    assert_eq!(
+        events(&t),
+        [
+            "T0 fork",
+            "T0 w heap@?#1+8=5",
+            "T1 r heap@?#1+8=5",
+            "T0 w heap@?#1+8",
+            "T0 w heap@?#2+8=5",
+            "T1 r heap@?#2+8=5",
+            "T0 w heap@?#2+8",
+        ]
+    );
+}
+
+#[test]
+fn a_value_that_nobody_wrote_makes_the_variable_opaque() {
+    let mut w = Writer::new();
+    w.create(1).write(0, 64, 4, 1).read(1, 64, 4, 1).write(0, 72, 4, 1).read(1, 72, 4, 9);
+    let t = w.translated();
+    let names = t.trace.names();
+    let opaque = |name: &str| names.is_opaque(names.find_variable(name).expect("a variable"));
+    assert!(!opaque("memory+0x40") && opaque("memory+0x48"));
+    assert!(t.repairs.is_empty());
+}
+
+#[test]
+fn a_thread_that_ends_with_a_read_cannot_be_joined_after_another() {
+    let mut w = Writer::new();
+    w.create(1).create(2).write(0, 64, 4, 1).read(1, 64, 4, 1).put(1, Record::ThreadEnd);
+    w.read(2, 64, 4, 1).write(2, 64, 4, 2).put(2, Record::ThreadEnd);
+    w.put(0, Record::Join { thread: 1, pc: 3 }).put(0, Record::Join { thread: 2, pc: 3 });
+    let t = w.translated();
+    let trace = t.trace.whole();
+    let ends: Vec<_> = trace.ids().filter(|&e| trace.op(e) == Op::Post).collect();
+    assert_eq!(ends.len(), 1);
+    assert_eq!(trace.thread_name(trace.thread(ends[0])), "T1");
+    assert_eq!(t.trace.names().semaphore_name(SemId(0)), "exit of T1");
+    assert_eq!(t.steps.events.get(ends[0].index()), None);
+}
+
+#[test]
+fn lock_scopes_are_blocks_unless_they_wait() {
+    use SyncKind::*;
+    let mut w = Writer::new();
+    w.create(1);
+    w.sync(0, Lock, 16, 0).sync(0, Wait, 32, 16);
+    w.sync(1, Lock, 16, 0).sync(1, Signal, 32, 0).sync(1, Unlock, 16, 0);
+    w.sync(0, Woken, 32, 16).sync(0, Unlock, 16, 0);
+    let t = w.translated();
+    assert_eq!(
+        events(&t),
+        [
+            "T0 fork",
+            "T0 acq",
+            "T0 wait",
+            "T1 begin",
+            "T1 acq",
+            "T1 notify",
+            "T1 rel",
+            "T1 end",
+            "T0 woken",
+            "T0 rel",
+        ]
+    );
+}
+
+#[test]
+fn semaphores_and_barriers_start_new_lives() {
+    use SyncKind::*;
+    let mut w = Writer::new();
+    w.create(1);
+    for _ in 0..2 {
+        w.sync(0, SemInit, 16, 1).sync(1, Down, 16, 0).sync(1, DownFailed, 16, 0);
+        w.sync(0, BarrierInit, 32, 1).sync(0, Arrive, 32, 0).sync(0, Leave, 32, 0);
+    }
+    let t = w.translated();
+    assert!(t.repairs.is_empty());
+    assert_eq!(t.trace.names().semaphore_name(SemId(1)), "memory+0x10~2");
+    assert_eq!(t.trace.names().initial_count(SemId(1)), 1);
+    assert_eq!(t.trace.names().parties(BarrierId(1)), Some(1));
+}
+
+/// Such a try is a read of the count, which others change before they post and after they take.
+#[test]
+fn a_semaphore_that_is_tried_in_vain_has_a_count() {
+    use SyncKind::*;
+    let mut w = Writer::new();
+    w.create(1).sync(0, SemInit, 16, 1).sync(0, SemInit, 32, 1);
+    w.sync(0, Down, 16, 0).sync(1, DownFailed, 16, 0).sync(0, Post, 16, 0).sync(0, Down, 32, 0);
+    let t = w.translated();
+    assert!(t.repairs.is_empty());
+    let trace = t.trace.whole();
+    let accesses: Vec<_> = trace
+        .ids()
+        .map(|e| {
+            let op = trace.op(e);
+            (trace.thread_name(trace.thread(e)), op.reads(), op.writes(), op)
+        })
+        .collect();
+    let change = |a: &(&str, bool, bool, Op)| a.0 == "T0" && a.1 && a.2;
+    assert_eq!(accesses.len(), 7, "{accesses:?}");
+    assert_eq!((accesses[1].3, accesses[5].3, accesses[6].3), (Op::Down, Op::Post, Op::Down));
+    assert!(change(&accesses[2]) && change(&accesses[4]), "{accesses:?}");
+    assert_eq!((accesses[3].0, accesses[3].1, accesses[3].2), ("T1", true, false));
+    let count = trace.find_variable("count of memory+0x10").expect("the count");
+    assert!(trace.is_opaque(count));
+    let steps: Vec<bool> = t.steps.events.iter().map(|s| s.is_some()).collect();
+    assert_eq!(steps, [true, true, false, true, false, true, true]);
+}
+
+/// A read depends on the message whose bytes it got; one that got less than it asked for comes before the next.
+#[test]
+fn messages_are_counted() {
+    use SyncKind::*;
+    use foretell_rt_format::channel::{Channel, looked, received::SHORT};
+    let (pipe, log) = (Channel::Pipe.number(&[1]), Channel::File.number(&[2]));
+    let mut w = Writer::new();
+    w.create(1).sync(1, SystemCall, 0, 0).sync(1, Looked, pipe, looked::NOTHING);
+    // Nobody reads what both write.
+    w.sync(0, Sent, log, 3).sync(1, Sent, log, 3);
+    w.sync(0, Sent, pipe, 4).sync(0, Sent, pipe, 4);
+    w.sync(1, Looked, pipe, looked::SOMETHING)
+        .sync(1, Received, pipe, 3)
+        .sync(1, Received, pipe, 2);
+    w.sync(1, Received, pipe, 3 | SHORT).sync(0, Sent, pipe, 1);
+    let t = w.translated();
+    assert!(t.repairs.is_empty());
+    assert_eq!(
+        events(&t),
+        [
+            "T0 fork",
+            "T1 ar pipe#1.1=0",
+            "T0 aw pipe#1.1=1",
+            "T0 aw pipe#1.2=1",
+            "T1 ar pipe#1.1=1",
+            "T1 ar pipe#1.1=1",
+            "T1 ar pipe#1.2=1",
+            "T1 ar pipe#1.2=1",
+            "T1 ar pipe#1.3=0",
+            "T0 aw pipe#1.3=1",
+        ]
+    );
+    let message = t.trace.names().find_variable("pipe#1.2").expect("the second message");
+    assert!(t.trace.names().is_opaque(message));
+}
+
+/// Several senders keep their order, and several receivers; who receives depends on all that was sent.
+#[test]
+fn who_shares_a_channel_keeps_its_order() {
+    use SyncKind::*;
+    use foretell_rt_format::channel::Channel;
+    let pipe = Channel::Pipe.number(&[1]);
+    let mut w = Writer::new();
+    w.create(1).create(2);
+    w.sync(0, Sent, pipe, 1).sync(1, Sent, pipe, 1);
+    w.sync(2, Received, pipe, 1).sync(1, Received, pipe, 1);
+    assert_eq!(
+        events(&w.translated())[2..],
+        [
+            "T0 au pipe#1.in=0=1",
+            "T0 aw pipe#1.1=1",
+            "T1 au pipe#1.in=1=2",
+            "T1 aw pipe#1.2=1",
+            "T2 au pipe#1.out=0=1",
+            "T2 ar pipe#1.2=1",
+            "T1 au pipe#1.out=1=2",
+            "T1 ar pipe#1.2=1",
+        ]
+    );
+}
+
+#[test]
+fn what_is_not_legal_is_dropped_with_its_step() {
+    let mut w = Writer::new();
+    w.create(1).sync(1, SyncKind::Unlock, 16, 0).write(1, 64, 4, 3).read(0, 64, 4, 3);
+    let t = w.translated();
+    assert_eq!(t.repairs.len(), 1);
+    assert_eq!(events(&t), ["T0 fork", "T1 w memory+0x40=3", "T0 r memory+0x40=3"]);
+    assert_eq!(t.steps.events.get(1).map(|s| s.ordinal), Some(1));
+}
+
+fn atomic(kind: AtomicKind, (addr, size): (u64, u8), old: u64, new: u64) -> Record<'static> {
+    Record::Atomic { kind, size, order: 5, pc: 7, addr, old: [old, 0], new: [new, 0] }
+}
+
+/// Held around the update that fails; who reads the variable passes after it, who only writes does not.
+#[test]
+fn updates_that_fail_only_read() {
+    use AtomicKind::*;
+    let mut w = Writer::new();
+    let x = (64, 4);
+    w.create(1).put(0, atomic(Update, x, 0, 1)).put(1, atomic(Store, x, 0, 4));
+    w.put(1, atomic(FailedUpdate, x, 4, 0)).put(0, atomic(Load, x, 4, 0)).read(0, 64, 4, 4);
+    w.write(0, 64, 4, 5).write(0, 72, 4, 5).put(1, atomic(Load, (72, 4), 5, 0));
+    let t = w.translated();
+    assert_eq!(
+        events(&t),
+        [
+            "T0 fork",
+            "T0 au memory+0x40=0=1",
+            "T0 acq",
+            "T0 rel",
+            "T1 aw memory+0x40=4",
+            "T1 acq",
+            "T1 ar memory+0x40=4",
+            "T1 rel",
+            "T0 ar memory+0x40=4",
+            "T0 acq",
+            "T0 rel",
+            "T0 r memory+0x40=4",
+            "T0 acq",
+            "T0 rel",
+            "T0 w memory+0x40=5",
+            "T0 w memory+0x48=5",
+            "T1 ar memory+0x48=5",
+        ]
+    );
+    assert_eq!(t.trace.names().lock_count(), 1);
+    assert_eq!(t.trace.names().lock_name(LockId(0)), "attempts at memory+0x40");
+    let no_steps = (0..).zip(t.steps.events.iter()).filter(|(_, s)| s.is_none()).map(|(i, _)| i);
+    assert_eq!(no_steps.collect::<Vec<u32>>(), [2, 3, 5, 7, 9, 10, 12, 13]);
+}
+
+/// An update of two variables would have written both.
+#[test]
+fn an_update_that_fails_holds_all_that_it_is_on() {
+    use AtomicKind::*;
+    let mut w = Writer::new();
+    w.create(1).write(0, 64, 4, 1).write(0, 68, 4, 2);
+    w.put(1, atomic(FailedUpdate, (64, 8), 2 << 32 | 1, 0)).read(0, 68, 4, 2);
+    let t = w.translated();
+    assert_eq!(
+        events(&t)[3..],
+        [
+            "T1 acq",
+            "T1 acq",
+            "T1 ar memory+0x40=1",
+            "T1 ar memory+0x44=2",
+            "T1 rel",
+            "T1 rel",
+            "T0 r memory+0x44=2",
+            "T0 acq",
+            "T0 rel",
+        ]
+    );
+    let lock = |kind| match kind {
+        EventKind::Acquire { lock } | EventKind::Release { lock } => Some(lock.0),
+        _ => None,
+    };
+    let locks: Vec<u32> = t.trace.whole().events().filter_map(|e| lock(e.kind)).collect();
+    assert_eq!(locks, [0, 1, 1, 0, 1, 1]);
+}
+
+#[test]
+fn a_parallel_log_may_have_a_thread_before_its_creation() {
+    let mut w = Writer::new();
+    w.write(1, 64, 4, 3).create(1).read(0, 64, 4, 3);
+    w.bytes[header::MODE] = 1;
+    // The one chunk of a parallel log is the stream of thread 0, which switches as any other.
+    let t = w.translated();
+    assert_eq!(events(&t), ["T0 fork", "T1 w memory+0x40=3", "T0 r memory+0x40=3"]);
+    assert!(t.repairs.is_empty());
+}
+
+#[test]
+fn a_damaged_log_is_taken_up_to_the_damage() {
+    let mut w = Writer::new();
+    w.create(1).write(0, 64, 4, 3).read(1, 64, 4, 3);
+    let at = w.at;
+    w.bytes[at] = 0x7e;
+    w.at += 1;
+    w.close();
+    let t = w.translated();
+    assert!(t.damaged);
+    assert_eq!(t.trace.len(), 3);
+}
