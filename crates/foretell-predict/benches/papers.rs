@@ -11,10 +11,9 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use foretell_generate::programs::{self, Benchmark, Shape};
-use foretell_predict::analyses::Analysis;
 use foretell_predict::driver::{Counts, Options, Prediction, predict};
 use foretell_predict::engines::EngineKind;
-use foretell_trace::{Model, Trace};
+use foretell_trace::{FindingKind, Model, Trace};
 
 /// A row of a table: the names of the columns and what the paper has in them.
 struct Row<'t> {
@@ -61,7 +60,7 @@ struct Outcome {
     seconds: f64,
 }
 
-fn analyse(trace: &Trace, model: Model, analysis: Analysis, engine: EngineKind) -> Outcome {
+fn analyse(trace: &Trace, model: Model, analysis: FindingKind, engine: EngineKind) -> Outcome {
     let analyses = BTreeSet::from([analysis]);
     let options = Options { all: true, analyses, engine, ..Options::default() };
     let start = Instant::now();
@@ -199,7 +198,7 @@ fn expect(wrong: &mut Vec<String>, what: &str, expected: Option<u64>, found: u64
 
 fn race_witnesses(row: &Row<'_>) -> Result<Ours, String> {
     let trace = row.trace(row.number("witnesses").unwrap_or(0), (0, 0))?;
-    let outcome = analyse(&trace, Model::auto(&trace), Analysis::Race, EngineKind::default());
+    let outcome = analyse(&trace, Model::auto(&trace), FindingKind::Race, EngineKind::default());
     let counts = &outcome.counts;
     let (mut ours, mut wrong) = common(&trace, &outcome);
     let lsa = counts.candidates - counts.locksets - counts.histories;
@@ -212,8 +211,8 @@ fn race_witnesses(row: &Row<'_>) -> Result<Ours, String> {
 
 fn nondeterminism(row: &Row<'_>) -> Result<Ours, String> {
     let trace = row.trace(0, (0, 0))?;
-    let outcome = analyse(&trace, Model::View, Analysis::Nondeterminism, EngineKind::Graph);
-    let exact = analyse(&trace, Model::View, Analysis::Nondeterminism, EngineKind::Order);
+    let outcome = analyse(&trace, Model::View, FindingKind::Nondeterminism, EngineKind::Graph);
+    let exact = analyse(&trace, Model::View, FindingKind::Nondeterminism, EngineKind::Order);
     let graphs = outcome.prediction.effort.graphs;
     let (mut ours, mut wrong) = common(&trace, &outcome);
     let each = |sum: u64| match graphs.with_choice - graphs.left_open {
@@ -247,7 +246,7 @@ fn serializability(row: &Row<'_>) -> Result<Ours, String> {
     };
     let violations = most("v");
     let trace = row.trace(0, (violations, most("nv")))?;
-    let outcome = analyse(&trace, Model::View, Analysis::Serializability, EngineKind::default());
+    let outcome = analyse(&trace, Model::View, FindingKind::Serializability, EngineKind::default());
     let counts = &outcome.counts;
     let (mut ours, mut wrong) = common(&trace, &outcome);
     let open = counts.candidates - counts.static_check;
@@ -262,7 +261,8 @@ fn serializability(row: &Row<'_>) -> Result<Ours, String> {
 
 fn atomicity(row: &Row<'_>) -> Result<Ours, String> {
     let trace = row.trace(0, (0, 0))?;
-    let outcome = analyse(&trace, Model::auto(&trace), Analysis::Atomicity, EngineKind::default());
+    let outcome =
+        analyse(&trace, Model::auto(&trace), FindingKind::Atomicity, EngineKind::default());
     let counts = &outcome.counts;
     let (mut ours, mut wrong) = common(&trace, &outcome);
     ours.push(("candidates", counts.candidates.to_string()));

@@ -15,9 +15,9 @@ use std::time::{Duration, Instant};
 use foretell_generate::programs::{self, Benchmark, Shape};
 use foretell_generate::{Family, Params, generate};
 use foretell_model::Structure;
-use foretell_predict::analyses::{Analysis, Candidate, candidates};
+use foretell_predict::analyses::{Candidate, candidates};
 use foretell_predict::engine::Engine;
-use foretell_predict::engines::auto::features::{Feature, Kind, Survey};
+use foretell_predict::engines::auto::features::{Feature, QueryShape, Survey};
 use foretell_predict::engines::auto::rule::DPOR_NODES;
 use foretell_predict::engines::dpor::{DporEngine, DporOptions};
 use foretell_predict::engines::graph::GraphEngine;
@@ -25,7 +25,7 @@ use foretell_predict::engines::order::OrderEngine;
 use foretell_predict::engines::{EngineKind, EngineOptions};
 use foretell_predict::filters::Filters;
 use foretell_predict::query::{Limit, Query, Verdict};
-use foretell_trace::{Model, Trace};
+use foretell_trace::{FindingKind, Model, Trace};
 
 /// The first part of the benchmark set that is not for fitting.
 const COMPARED: u64 = 3;
@@ -95,7 +95,7 @@ fn measure(parts: Range<u64>) {
     for (name, trace) in parts.flat_map(traces) {
         let structure = Structure::new(&trace, Model::Value);
         let survey = Survey::new(&structure);
-        for analysis in Analysis::ALL {
+        for analysis in FindingKind::ALL {
             // As in a run, where a chunk of queries of one kind has an engine of its own.
             let mut order = OrderEngine::new(&structure);
             let options = DporOptions { nodes: DPOR_NODES, ..DporOptions::default() };
@@ -104,7 +104,8 @@ fn measure(parts: Range<u64>) {
             let filters = Filters::default();
             let mut left = candidates(&structure, analysis);
             left.retain(|c| filters.drop(&structure, c).is_none());
-            let blocks = matches!(analysis, Analysis::Serializability | Analysis::Transactions);
+            let blocks =
+                matches!(analysis, FindingKind::Serializability | FindingKind::Transactions);
             let wanted = if blocks { QUERIES / 10 } else { QUERIES };
             for candidate in left.iter().step_by(left.len().div_ceil(wanted).max(1)) {
                 let query = candidate.query();
@@ -125,7 +126,7 @@ fn measure(parts: Range<u64>) {
                 let values: Vec<String> =
                     Feature::ALL.iter().map(|&f| survey.measure(&query, f).to_string()).collect();
                 let times = [by_order, by_dpor, by_graph].map(|t| t.as_micros().to_string());
-                let kind = Kind::of(&query);
+                let kind = QueryShape::of(&query);
                 println!("{name}\t{kind:?}\t{}\t{}", values.join("\t"), times.join("\t"));
             }
         }
@@ -207,7 +208,7 @@ impl Drop for Done<'_> {
 /// The queries about a trace that the filters leave, in chunks as a run has them, each with an engine of its own.
 fn chunks(structure: &Structure<'_>) -> Vec<Vec<Query>> {
     let filters = Filters::default();
-    let all = Analysis::ALL.into_iter().flat_map(|a| candidates(structure, a));
+    let all = FindingKind::ALL.into_iter().flat_map(|a| candidates(structure, a));
     let all: Vec<Candidate> = all.collect();
     let size = all.len().div_ceil(64).clamp(1, 256);
     let left = |chunk: &[Candidate]| -> Vec<Query> {

@@ -16,13 +16,13 @@ use std::time::Duration;
 
 use foretell_generate::{Family, Params, generate};
 use foretell_model::Structure;
-use foretell_predict::analyses::{Analysis, Candidate, candidates};
+use foretell_predict::analyses::{Candidate, candidates};
 use foretell_predict::driver::{Options, predict};
 use foretell_predict::engine::Engine;
 use foretell_predict::engines::order::OrderEngine;
 use foretell_predict::engines::smt::{SmtEngine, SmtOptions, SmtSolver};
 use foretell_predict::filters::Filters;
-use foretell_trace::{Model, Trace};
+use foretell_trace::{FindingKind, Model, Trace};
 use support::run;
 
 struct Arguments {
@@ -74,7 +74,7 @@ fn trace(sharing: usize, events: usize, seed: u64) -> Trace {
 /// Queries that the filters leave open: of each analysis the same number, as far as it has them.
 fn queries(structure: &Structure<'_>, wanted: usize) -> Vec<Candidate> {
     let filters = Filters::default();
-    let analyses = Analysis::ALL.into_iter().filter(|&a| a != Analysis::Transactions);
+    let analyses = FindingKind::ALL.into_iter().filter(|&a| a != FindingKind::Transactions);
     let of_each = wanted.div_ceil(analyses.clone().count());
     let mut all = Vec::new();
     for analysis in analyses {
@@ -160,7 +160,7 @@ fn models(arguments: &Arguments) {
     );
     println!("|---|---:|---:|---:|---:|---:|");
     let traces: Vec<Trace> = (0..arguments.seeds).map(|seed| trace(0, 80, 100 + seed)).collect();
-    for analysis in Analysis::ALL {
+    for analysis in FindingKind::ALL {
         let (mut feasible, mut undecided) = ([0; 3], [0; 3]);
         let (mut all, mut lost) = (0, 0);
         for trace in &traces {

@@ -10,11 +10,11 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use foretell_model::{Segment, Structure};
-use foretell_trace::{Model, Trace};
+use foretell_trace::{FindingKind, Model, Trace};
 use foretell_verify::Checker;
 use rayon::prelude::*;
 
-use crate::analyses::{Analysis, Candidate};
+use crate::analyses::Candidate;
 pub use crate::counts::{Counts, Work};
 use crate::engine::{Effort, Engine};
 use crate::engines::order::OrderEngine;
@@ -29,7 +29,7 @@ use crate::simplify::Symbolic;
 #[derive(Clone, Debug)]
 pub struct Options<'a> {
     /// Which analyses.
-    pub analyses: BTreeSet<Analysis>,
+    pub analyses: BTreeSet<FindingKind>,
     /// Every finding, instead of one for each group of places in the source.
     pub all: bool,
     /// How long one query may take.
@@ -59,7 +59,7 @@ pub struct Options<'a> {
 impl Default for Options<'_> {
     fn default() -> Self {
         Self {
-            analyses: Analysis::ALL.into_iter().collect(),
+            analyses: FindingKind::ALL.into_iter().collect(),
             all: false,
             timeout: None,
             budget: None,
@@ -94,10 +94,10 @@ pub struct Prediction {
     pub findings: Vec<Finding>,
     /// What a limit cut short, with the reason.
     pub undecided: Vec<(Candidate, String)>,
-    /// The phases, counted, for each analysis that was asked for.
-    pub counts: BTreeMap<Analysis, Counts>,
-    /// What deciding took, for each analysis.
-    pub work: BTreeMap<Analysis, Work>,
+    /// The phases, counted, for each kind of finding that was asked for.
+    pub counts: BTreeMap<FindingKind, Counts>,
+    /// What deciding took, for each kind of finding.
+    pub work: BTreeMap<FindingKind, Work>,
     /// What the engines took for it.
     pub effort: Effort,
 }
@@ -120,8 +120,8 @@ pub fn predict(
         .then(|| Structure { segmented: options.segments, ..Structure::new(trace, Model::Value) });
     let checker = Checker::new(trace, model);
     let mut work: Vec<Group> = Vec::new();
-    for &analysis in &options.analyses {
-        work.extend(groups(&structure, analysis, options.all));
+    for &kind in &options.analyses {
+        work.extend(groups(&structure, kind, options.all));
     }
     let chunks = if options.engine.smt_solver().is_some() { CHUNKS_FOR_PROCESSES } else { CHUNKS };
     let size = work.len().div_ceil(chunks).clamp(1, LARGEST_CHUNK);
@@ -161,25 +161,25 @@ fn in_parallel<T: Send>(jobs: usize, work: impl FnOnce() -> T + Send) -> T {
 
 fn merge(options: &Options<'_>, parts: Vec<Prediction>) -> Prediction {
     let mut merged = Prediction::default();
-    for &analysis in &options.analyses {
-        merged.counts.insert(analysis, Counts::default());
+    for &kind in &options.analyses {
+        merged.counts.insert(kind, Counts::default());
     }
     for part in parts {
         merged.findings.extend(part.findings);
         merged.undecided.extend(part.undecided);
         merged.effort.add(&part.effort);
-        for (analysis, work) in part.work {
-            merged.work.entry(analysis).or_default().add(&work);
+        for (kind, work) in part.work {
+            merged.work.entry(kind).or_default().add(&work);
         }
-        for (analysis, counts) in part.counts {
-            merged.counts.entry(analysis).or_default().add(&counts);
+        for (kind, counts) in part.counts {
+            merged.counts.entry(kind).or_default().add(&counts);
         }
     }
-    let analysis = |c: &Candidate| c.analysis();
+    let kind = |c: &Candidate| c.kind();
     merged.findings.sort_by(|a, b| {
-        (analysis(&a.candidate), &a.candidate).cmp(&(analysis(&b.candidate), &b.candidate))
+        (kind(&a.candidate), &a.candidate).cmp(&(kind(&b.candidate), &b.candidate))
     });
-    merged.undecided.sort_by(|a, b| (analysis(&a.0), &a.0).cmp(&(analysis(&b.0), &b.0)));
+    merged.undecided.sort_by(|a, b| (kind(&a.0), &a.0).cmp(&(kind(&b.0), &b.0)));
     merged
 }
 
@@ -236,7 +236,7 @@ impl Run<'_> {
             let (before, started) = (engine.effort(), Instant::now());
             let verdict = engine.decide(&candidate.query(), &self.limit());
             let work = Work::between(&before, &engine.effort(), started.elapsed());
-            prediction.work.entry(group.analysis).or_default().add(&work);
+            prediction.work.entry(group.kind).or_default().add(&work);
             match verdict {
                 Verdict::Impossible => counts.impossible += 1,
                 Verdict::Undecided(reason) => {
@@ -258,7 +258,7 @@ impl Run<'_> {
             counts.undecided += 1;
             prediction.undecided.push(undecided);
         }
-        prediction.counts.entry(group.analysis).or_default().add(&counts);
+        prediction.counts.entry(group.kind).or_default().add(&counts);
     }
 
     /// The size of the segment of a block that is asked about.

@@ -1,8 +1,8 @@
 //! A finding: a candidate with its pattern and a witness that the independent checker has accepted.
 
 use foretell_model::Structure;
-use foretell_trace::{EventId, Model};
-use foretell_verify::{Checker, Form, Pattern, Refusal};
+use foretell_trace::{EventId, Model, NondeterminismForm};
+use foretell_verify::{Checker, Pattern, Refusal};
 use rustc_hash::FxHashSet;
 
 use crate::analyses::Candidate;
@@ -125,10 +125,10 @@ fn nondeterministic_read(
     let ran: FxHashSet<EventId> = schedule.iter().copied().collect();
     let form = match writer {
         // The initial value came before everything.
-        None => Form::AfterWriter,
-        Some(w) if ran.contains(&w) => Form::AfterWriter,
-        Some(w) if still_to_come(structure, &ran, w) => Form::BeforeWriter,
-        Some(_) => Form::WriterAbsent,
+        None => NondeterminismForm::AfterWriter,
+        Some(w) if ran.contains(&w) => NondeterminismForm::AfterWriter,
+        Some(w) if still_to_come(structure, &ran, w) => NondeterminismForm::BeforeWriter,
+        Some(_) => NondeterminismForm::WriterAbsent,
     };
     (Pattern::NondeterministicRead { read, writer, challenger, form }, schedule)
 }

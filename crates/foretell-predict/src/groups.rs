@@ -10,15 +10,15 @@
 use std::collections::BTreeMap;
 
 use foretell_model::{SectionId, Structure};
-use foretell_trace::{EventId, Op, ThreadId, VarId};
+use foretell_trace::{EventId, FindingKind, Op, ThreadId, VarId};
 use rustc_hash::FxHashMap;
 
-use crate::analyses::{Analysis, Candidate, candidates};
+use crate::analyses::{Candidate, candidates};
 use crate::conflict::conflict;
 
 /// Candidates of which one witness is wanted.
 pub(crate) struct Group {
-    pub(crate) analysis: Analysis,
+    pub(crate) kind: FindingKind,
     /// How many candidates there are.
     pub(crate) size: u64,
     members: Members,
@@ -56,21 +56,21 @@ fn place(structure: &Structure<'_>, e: EventId) -> Place {
 }
 
 /// All groups of an analysis; with `all`, every candidate is a group of its own.
-pub(crate) fn groups(structure: &Structure<'_>, analysis: Analysis, all: bool) -> Vec<Group> {
+pub(crate) fn groups(structure: &Structure<'_>, kind: FindingKind, all: bool) -> Vec<Group> {
     let single = |members: Vec<Candidate>| Group {
-        analysis,
+        kind,
         size: members.len() as u64,
         members: Members::List(members),
     };
     if all {
-        return candidates(structure, analysis).into_iter().map(|c| single(vec![c])).collect();
+        return candidates(structure, kind).into_iter().map(|c| single(vec![c])).collect();
     }
-    match analysis {
-        Analysis::Race => class_groups(structure, analysis, races),
-        Analysis::Atomicity => class_groups(structure, analysis, triples),
+    match kind {
+        FindingKind::Race => class_groups(structure, kind, races),
+        FindingKind::Atomicity => class_groups(structure, kind, triples),
         _ => {
             let mut groups: BTreeMap<Vec<Place>, Vec<Candidate>> = BTreeMap::new();
-            for candidate in candidates(structure, analysis) {
+            for candidate in candidates(structure, kind) {
                 groups.entry(places(structure, &candidate)).or_default().push(candidate);
             }
             groups.into_values().map(single).collect()
@@ -101,7 +101,7 @@ type ByPlaces = BTreeMap<Vec<Place>, Vec<(Class, Class)>>;
 
 fn class_groups(
     structure: &Structure<'_>,
-    analysis: Analysis,
+    kind: FindingKind,
     pairs: fn(&Structure<'_>, VarId, &mut ByPlaces),
 ) -> Vec<Group> {
     let mut groups = ByPlaces::new();
@@ -111,7 +111,7 @@ fn class_groups(
         }
     }
     let group = |pairs: Vec<(Class, Class)>| Group {
-        analysis,
+        kind,
         size: pairs.iter().map(|(a, b)| a.len() as u64 * b.len() as u64).sum(),
         members: Members::Pairs(pairs),
     };
@@ -215,26 +215,25 @@ impl Group {
         &'g self,
         keep: impl Fn(&Candidate) -> bool + 'g,
     ) -> Box<dyn Iterator<Item = Candidate> + 'g> {
-        let analysis = self.analysis;
+        let kind = self.kind;
         match &self.members {
             Members::List(list) => Box::new(list.iter().cloned()),
             Members::Pairs(pairs) => {
-                let kept =
-                    pairs.iter().filter(move |(a, b)| keep(&candidate(analysis, a[0], b[0])));
+                let kept = pairs.iter().filter(move |(a, b)| keep(&candidate(kind, a[0], b[0])));
                 let kept: Vec<_> = kept.collect();
                 let near = kept.clone().into_iter().flat_map(|(a, b)| neighbours(a, b));
                 let far = kept.into_iter().flat_map(|(a, b)| strangers(a, b));
-                Box::new(near.chain(far).map(move |(a, b)| candidate(analysis, a, b)))
+                Box::new(near.chain(far).map(move |(a, b)| candidate(kind, a, b)))
             }
         }
     }
 }
 
-fn candidate(analysis: Analysis, a: Member, b: Member) -> Candidate {
+fn candidate(kind: FindingKind, a: Member, b: Member) -> Candidate {
     match a.1 {
         Some(c2) => Candidate::Atomicity(a.0, b.0, c2),
         None => {
-            debug_assert_eq!(analysis, Analysis::Race);
+            debug_assert_eq!(kind, FindingKind::Race);
             Candidate::Race(a.0.min(b.0), a.0.max(b.0))
         }
     }

@@ -30,7 +30,10 @@ impl Query {
     }
 }
 
-/// What an interleaving has to show beyond which events ran and in which order.
+/// The condition of a query beyond which events have run and in which order.
+///
+/// A goal is no kind of finding: races, atomicity violations and deadlocks all have [`Goal::Reach`],
+/// and nondeterminism has two goals. [`Candidate::kind`](crate::analyses::Candidate::kind) says the kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Goal {
     /// Nothing.

@@ -5,12 +5,12 @@ mod common;
 
 use foretell_generate::{Family, Params, generate};
 use foretell_model::Structure;
-use foretell_predict::analyses::{Analysis, Candidate, candidates};
+use foretell_predict::analyses::{Candidate, candidates};
 use foretell_predict::driver::{Options, predict};
 use foretell_predict::engines::EngineKind;
-use foretell_predict::engines::auto::features::{Feature, Kind, Survey};
+use foretell_predict::engines::auto::features::{Feature, QueryShape, Survey};
 use foretell_predict::engines::auto::rule::{Choice, RULES, Rule};
-use foretell_trace::{EventId, Model};
+use foretell_trace::{EventId, FindingKind, Model};
 
 fn seeds() -> u64 {
     std::env::var("FORETELL_SEEDS").ok().and_then(|s| s.parse().ok()).unwrap_or(150)
@@ -49,7 +49,7 @@ fn rules_make_sense() {
                 Rule::Split { then, otherwise, .. } => rules.extend([then, otherwise]),
             }
         }
-        let graphs = matches!(kind, Kind::Broken | Kind::Overwritten);
+        let graphs = matches!(kind, QueryShape::Broken | QueryShape::Overwritten);
         assert!(graphs || !choices.contains(&Choice::Graph), "{kind:?}");
         assert_eq!(RULES.iter().filter(|(other, _)| other == kind).count(), 1, "{kind:?}");
     }
@@ -70,11 +70,11 @@ fn features_are_what_they_say() {
     );
     let structure = Structure::new(&trace, Model::View);
     let survey = Survey::new(&structure);
-    let all = candidates(&structure, Analysis::Nondeterminism);
+    let all = candidates(&structure, FindingKind::Nondeterminism);
     let mut queries = all.iter().map(Candidate::query);
     let query = queries.find(|q| q.run == [EventId(6)]).expect("the read of y");
     let measured = Feature::ALL.map(|f| survey.measure(&query, f));
     // T1's whole section and T2 up to the read; two sections; one read of another thread's write; the notify; one write of y.
     assert_eq!(measured, [7, 2, 2, 1, 1, 1]);
-    assert_eq!(Kind::of(&query), Kind::Broken);
+    assert_eq!(QueryShape::of(&query), QueryShape::Broken);
 }

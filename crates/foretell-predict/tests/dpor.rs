@@ -9,7 +9,7 @@ mod common;
 use foretell_brute::Findings;
 use foretell_generate::{Family, Params, generate};
 use foretell_model::Structure;
-use foretell_predict::analyses::{Analysis, Candidate, candidates};
+use foretell_predict::analyses::{Candidate, candidates};
 use foretell_predict::driver::{Options, predict};
 use foretell_predict::engine::{Effort, Engine};
 use foretell_predict::engines::dpor::{DporEngine, DporOptions};
@@ -17,7 +17,7 @@ use foretell_predict::engines::order::OrderEngine;
 use foretell_predict::engines::{EngineKind, EngineOptions};
 use foretell_predict::finding::Finding;
 use foretell_predict::query::{Limit, Verdict};
-use foretell_trace::{Model, Trace};
+use foretell_trace::{FindingKind, Model, Trace};
 use foretell_verify::Checker;
 
 /// Every finding of an engine, and the candidates that it left undecided.
@@ -28,7 +28,7 @@ fn predicted(
     let checker = Checker::new(structure.trace, structure.model);
     let mut engine = DporEngine::new(structure, options);
     let (mut found, mut undecided) = (Vec::new(), Vec::new());
-    for candidate in Analysis::ALL.into_iter().flat_map(|a| candidates(structure, a)) {
+    for candidate in FindingKind::ALL.into_iter().flat_map(|a| candidates(structure, a)) {
         match engine.decide(&candidate.query(), &Limit::default()) {
             Verdict::Impossible => {}
             Verdict::Undecided(reason) => undecided.push((candidate, reason)),
@@ -108,7 +108,7 @@ fn longer_traces_agree_with_the_order_engine() {
             let options = DporOptions { nodes: 2_000, ..DporOptions::default() };
             let mut explicit = DporEngine::new(&structure, options);
             let mut order = OrderEngine::new(&structure);
-            for candidate in Analysis::ALL.into_iter().flat_map(|a| candidates(&structure, a)) {
+            for candidate in FindingKind::ALL.into_iter().flat_map(|a| candidates(&structure, a)) {
                 let query = candidate.query();
                 let possible = match explicit.decide(&query, &Limit::default()) {
                     Verdict::Undecided(reason) => {
@@ -259,7 +259,7 @@ fn every_candidate_is_in_one_column() {
             interleavings += prediction.work.get(analysis).map_or(0, |w| w.interleavings);
         }
         assert_eq!(interleavings, prediction.effort.interleavings);
-        let blocks = prediction.counts[&Analysis::Serializability];
+        let blocks = prediction.counts[&FindingKind::Serializability];
         proofs += blocks.static_proofs();
         assert!(blocks.segment_events > 0);
         assert!(blocks.segment_events < blocks.candidates * trace.len() as u64);

@@ -10,14 +10,14 @@ use std::time::Duration;
 use foretell_brute::Findings;
 use foretell_generate::{Family, Params, generate};
 use foretell_model::Structure;
-use foretell_predict::analyses::{Analysis, Candidate, candidates};
+use foretell_predict::analyses::{Candidate, candidates};
 use foretell_predict::driver::{Counts, Options, Prediction, Progress, predict};
 use foretell_predict::engine::Engine;
 use foretell_predict::engines::order::OrderEngine;
 use foretell_predict::finding::Finding;
 use foretell_predict::query::{Limit, Verdict};
 use foretell_predict::witness::{as_recorded, shorten};
-use foretell_trace::{EventId, Model, Op, ThreadId, Trace};
+use foretell_trace::{EventId, FindingKind, Model, Op, ThreadId, Trace};
 use foretell_verify::{Checker, Pattern};
 
 /// Every family that the engines are for.
@@ -74,7 +74,7 @@ fn shards_together_are_the_whole() {
                     findings.extend(shard.findings);
                     counts.push(shard.counts.into_values().collect());
                 }
-                findings.sort_by_key(|f| (f.candidate.analysis(), f.candidate.clone()));
+                findings.sort_by_key(|f| (f.candidate.kind(), f.candidate.clone()));
                 assert_eq!(findings, whole.findings, "{family} in {n} shards");
                 for (i, expected) in whole.counts.values().enumerate() {
                     let sum = counts.iter().fold(Counts::default(), |mut sum, part| {
@@ -182,7 +182,7 @@ fn limited(options: &Options<'_>, reason: &str) {
             }
             assert!(possible.is_subset(&known), "{family}: lost without a word");
             for (analysis, counts) in &part.counts {
-                let of = |c: &Candidate| c.analysis() == *analysis;
+                let of = |c: &Candidate| c.kind() == *analysis;
                 let listed = part.undecided.iter().filter(|(c, _)| of(c)).count();
                 assert_eq!(counts.undecided, listed as u64, "{family} {analysis}");
             }
@@ -235,10 +235,10 @@ fn progress_ends_where_the_run_ends() {
 fn only_the_analyses_asked_for_are_made() {
     let trace = medium(Family::Blocks, 5);
     let whole = run(&trace, &Options { all: true, ..Options::default() });
-    for analysis in Analysis::ALL {
+    for analysis in FindingKind::ALL {
         let analyses = [analysis].into();
         let one = run(&trace, &Options { all: true, analyses, ..Options::default() });
-        let of = |f: &&Finding| f.candidate.analysis() == analysis;
+        let of = |f: &&Finding| f.candidate.kind() == analysis;
         let expected: BTreeSet<_> =
             whole.findings.iter().filter(of).map(|f| &f.candidate).collect();
         assert_eq!(one.findings.iter().map(|f| &f.candidate).collect::<BTreeSet<_>>(), expected);
@@ -258,7 +258,7 @@ fn a_witness_is_never_longer_nor_more_restless_than_what_the_engine_proposed() {
             let structure = Structure::new(&trace, Model::View);
             let checker = Checker::new(&trace, Model::View);
             let mut engine = OrderEngine::new(&structure);
-            for candidate in Analysis::ALL.into_iter().flat_map(|a| candidates(&structure, a)) {
+            for candidate in FindingKind::ALL.into_iter().flat_map(|a| candidates(&structure, a)) {
                 let verdict = engine.decide(&candidate.query(), &Limit::default());
                 let Verdict::Witness(mut raw) = verdict else { continue };
                 let finding = Finding::new(&structure, &checker, &candidate, &raw, "order")

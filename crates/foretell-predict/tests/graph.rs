@@ -9,18 +9,18 @@ use std::collections::BTreeSet;
 
 use foretell_generate::{Family, Params, generate};
 use foretell_model::Structure;
-use foretell_predict::analyses::{Analysis, candidates};
+use foretell_predict::analyses::candidates;
 use foretell_predict::driver::{Options, Prediction, predict};
 use foretell_predict::engine::Engine;
 use foretell_predict::engines::EngineKind;
-use foretell_predict::engines::graph::{Class, Form, GraphCounts, GraphEngine};
+use foretell_predict::engines::graph::{Class, GraphCounts, GraphEngine, WitnessOrder};
 use foretell_predict::engines::order::OrderEngine;
 use foretell_predict::filters::Filters;
 use foretell_predict::query::{Goal, Limit, Query, Verdict};
-use foretell_trace::{EventId, Model, Trace};
+use foretell_trace::{EventId, FindingKind, Model, Trace};
 
 fn nondeterminism(trace: &Trace, model: Model, engine: EngineKind) -> Prediction {
-    let analyses = BTreeSet::from([Analysis::Nondeterminism]);
+    let analyses = BTreeSet::from([FindingKind::Nondeterminism]);
     let filters = Filters::NONE;
     let options = Options { all: true, jobs: 1, engine, analyses, filters, ..Options::default() };
     let prediction = predict(trace, model, &options).expect("no witness is refused");
@@ -100,11 +100,11 @@ families! {
 }
 
 /// The query that a witness is about; `None` where the writer is absent, which no query can say.
-fn query(read: EventId, writer: EventId, c: EventId, form: Form) -> Option<Query> {
+fn query(read: EventId, writer: EventId, c: EventId, form: WitnessOrder) -> Option<Query> {
     let order = match form {
-        Form::BeforeWriter => vec![(c, read), (read, writer)],
-        Form::AfterWriter => vec![(writer, c), (c, read)],
-        Form::WriterAbsent => return None,
+        WitnessOrder::BeforeWriter => vec![(c, read), (read, writer)],
+        WitnessOrder::AfterWriter => vec![(writer, c), (c, read)],
+        WitnessOrder::WriterAbsent => return None,
     };
     let run = vec![c, read, writer];
     Some(Query { run, order, goal: Goal::Broken(read), ..Query::default() })
@@ -163,7 +163,7 @@ fn race_free_is_not_deterministic() {
     // The initial value before the read, with the write absent; the two orders with the write are impossible: the
     // broken read keeps the lock.
     assert_eq!((counts.witnesses, counts.cyclic, counts.without_choice), (3, 2, 1));
-    let races = Options { analyses: [Analysis::Race].into(), ..Options::default() };
+    let races = Options { analyses: [FindingKind::Race].into(), ..Options::default() };
     assert!(predict(&trace, Model::View, &races).expect("no defect").findings.is_empty());
 }
 
@@ -190,7 +190,7 @@ fn induced_edges_close_a_cycle() {
     });
     // Only T3's write after T1's is left: everything else has T1's write before the read.
     assert_eq!(left, Some(true));
-    assert_eq!(classes, [(Some(0), Form::AfterWriter, Class::WithoutChoice)]);
+    assert_eq!(classes, [(Some(0), WitnessOrder::AfterWriter, Class::WithoutChoice)]);
     assert_eq!(engine.counts().cyclic, 5);
     assert_eq!(reads(&trace).0, [6, 7], "r2 may come first");
 }
@@ -233,7 +233,7 @@ fn all_choices_are_cyclic() {
         classes.push((c.map(|c| c.0), form, class));
     });
     assert_eq!(left, Some(false));
-    assert_eq!(classes, [(Some(0), Form::AfterWriter, Class::AllCyclic)]);
+    assert_eq!(classes, [(Some(0), WitnessOrder::AfterWriter, Class::AllCyclic)]);
     assert_eq!((engine.counts().possible, engine.counts().explored), (2, 2));
     assert!(!reads(&trace).0.contains(&23));
 }
@@ -294,7 +294,7 @@ fn third_writers_are_left_to_the_exact_engine() {
     engine.witnesses_of(EventId(3), &Limit::default(), |(c, form), class| {
         classes.push((c.map(|c| c.0), form, class));
     });
-    assert_eq!(classes, [(Some(0), Form::AfterWriter, Class::WithoutChoice)]);
+    assert_eq!(classes, [(Some(0), WitnessOrder::AfterWriter, Class::WithoutChoice)]);
     let (reads, counts) = reads(&trace);
     assert_eq!(reads, [2]);
     assert_eq!((counts.confirmed, counts.unconfirmed), (1, 2), "a read; a read, the final value");
@@ -321,8 +321,8 @@ fn other_analyses_are_decided_exactly() {
     let options = Options { engine: EngineKind::Graph, ..Options::default() };
     let prediction = predict(&trace, Model::View, &options).expect("no defect");
     let engines: Vec<_> =
-        prediction.findings.iter().map(|f| (f.candidate.analysis().name(), f.engine)).collect();
+        prediction.findings.iter().map(|f| (f.candidate.kind().name(), f.engine)).collect();
     assert_eq!(engines, [("race", "order"), ("nondeterminism", "graph")]);
     let structure = Structure::new(&trace, Model::View);
-    assert_eq!(candidates(&structure, Analysis::Nondeterminism).len(), 1);
+    assert_eq!(candidates(&structure, FindingKind::Nondeterminism).len(), 1);
 }

@@ -5,12 +5,12 @@ mod common;
 
 use foretell_generate::{Family, Params, generate};
 use foretell_model::Structure;
-use foretell_predict::analyses::{Analysis, candidates};
+use foretell_predict::analyses::candidates;
 use foretell_predict::driver::{Options, predict};
 use foretell_predict::engine::Engine;
 use foretell_predict::engines::order::OrderEngine;
 use foretell_predict::query::{Limit, Verdict};
-use foretell_trace::{Model, Trace};
+use foretell_trace::{FindingKind, Model, Trace};
 
 fn traces(seeds: u64, events: usize) -> impl Iterator<Item = (Family, u64, Trace)> {
     let families = Family::ALL.iter().copied().filter(|&f| f != Family::Scalable);
@@ -24,7 +24,7 @@ fn traces(seeds: u64, events: usize) -> impl Iterator<Item = (Family, u64, Trace
 
 #[test]
 fn races_and_deadlocks_are_those_of_brute_force() {
-    let analyses = [Analysis::Race, Analysis::Deadlock].into();
+    let analyses = [FindingKind::Race, FindingKind::Deadlock].into();
     let options = Options { all: true, analyses, ..Options::default() };
     let mut compared = 0;
     for (family, seed, trace) in traces(15, 45) {
@@ -49,7 +49,7 @@ fn verdicts_do_not_depend_on_what_was_asked_before() {
         let structure = Structure::new(&trace, Model::View);
         let mut experienced = OrderEngine::new(&structure);
         let mut all: Vec<_> =
-            Analysis::ALL.into_iter().flat_map(|a| candidates(&structure, a)).collect();
+            FindingKind::ALL.into_iter().flat_map(|a| candidates(&structure, a)).collect();
         all.reverse();
         for candidate in all {
             let query = candidate.query();

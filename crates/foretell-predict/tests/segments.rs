@@ -4,10 +4,10 @@
 mod common;
 
 use foretell_generate::{Family, Params, generate};
-use foretell_predict::analyses::{Analysis, Candidate};
+use foretell_predict::analyses::Candidate;
 use foretell_predict::driver::{Counts, Options, predict};
 use foretell_predict::filters::Filters;
-use foretell_trace::{Model, Trace};
+use foretell_trace::{FindingKind, Model, Trace};
 
 const VARIANTS: [(bool, bool); 4] = [(true, true), (true, false), (false, true), (false, false)];
 
@@ -19,7 +19,7 @@ fn violated(
     others: Filters,
 ) -> (Vec<Candidate>, Counts) {
     let options = Options {
-        analyses: [Analysis::Serializability].into(),
+        analyses: [FindingKind::Serializability].into(),
         all: true,
         segments,
         filters: Filters { static_check, ..others },
@@ -29,7 +29,7 @@ fn violated(
     let prediction = predict(trace, model, &options).expect("no witness is refused");
     assert!(prediction.undecided.is_empty());
     let found = prediction.findings.into_iter().map(|f| f.candidate).collect();
-    (found, prediction.counts[&Analysis::Serializability])
+    (found, prediction.counts[&FindingKind::Serializability])
 }
 
 #[test]

@@ -10,14 +10,14 @@ use std::time::{Duration, Instant};
 use foretell_brute::Findings;
 use foretell_generate::{Family, Params, generate};
 use foretell_model::Structure;
-use foretell_predict::analyses::{Analysis, Candidate, candidates};
+use foretell_predict::analyses::{Candidate, candidates};
 use foretell_predict::driver::{Options, predict};
 use foretell_predict::engine::Engine;
 use foretell_predict::engines::smt::{SmtEngine, SmtOptions, SmtSolver};
 use foretell_predict::engines::{EngineKind, EngineOptions};
 use foretell_predict::finding::Finding;
 use foretell_predict::query::{Limit, Verdict};
-use foretell_trace::{Model, Trace, text};
+use foretell_trace::{FindingKind, Model, Trace, text};
 use foretell_verify::Checker;
 
 /// Every finding that the engine predicts.
@@ -26,7 +26,7 @@ fn predicted(trace: &Trace, model: Model, kind: EngineKind, options: &EngineOpti
     let checker = Checker::new(trace, model);
     let mut engine = kind.engine(&structure, options);
     let mut findings = Findings::default();
-    for candidate in Analysis::ALL.into_iter().flat_map(|a| candidates(&structure, a)) {
+    for candidate in FindingKind::ALL.into_iter().flat_map(|a| candidates(&structure, a)) {
         match engine.decide(&candidate.query(), &Limit::default()) {
             Verdict::Impossible => {}
             Verdict::Undecided(reason) => panic!("{candidate:?} is undecided: {reason}"),
@@ -147,7 +147,7 @@ fn the_driver_names_the_engine_and_counts_its_effort() {
     let trace = race();
     for engine in [EngineKind::Z3, EngineKind::Cvc5, EngineKind::Yices] {
         assert_eq!(engine.available(), Ok(()));
-        let analyses = BTreeSet::from([Analysis::Race]);
+        let analyses = BTreeSet::from([FindingKind::Race]);
         let options = Options { engine, analyses, ..Options::default() };
         let prediction = predict(&trace, Model::View, &options).expect("no defect");
         let engines: Vec<_> = prediction.findings.iter().map(|f| f.engine).collect();
@@ -194,7 +194,7 @@ fn undecided(solver: SmtSolver, options: SmtOptions, limit: &Limit<'_>) -> (Stri
     let trace = large();
     let structure = Structure::new(&trace, Model::View);
     let mut engine = SmtEngine::new(&structure, solver, options);
-    for candidate in candidates(&structure, Analysis::Race) {
+    for candidate in candidates(&structure, FindingKind::Race) {
         if let Verdict::Undecided(reason) = engine.decide(&candidate.query(), limit) {
             let effort = engine.effort();
             return (reason, (effort.time_outs, effort.memory_outs));

@@ -5,9 +5,10 @@
 
 use std::collections::HashSet;
 
+use foretell_trace::FindingKind;
 use serde::{Deserialize, Serialize};
 
-use crate::json::{Finding, Findings, Kind};
+use crate::json::{Finding, Findings};
 
 /// How a finding stands to the baseline.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -26,7 +27,7 @@ pub struct Baseline {
     unnamed: HashSet<Key>,
 }
 
-type Key = (Kind, Vec<String>, Vec<Option<String>>);
+type Key = (FindingKind, Vec<String>, Vec<Option<String>>);
 
 fn key(finding: &Finding) -> Key {
     (finding.kind, finding.objects.clone(), finding.locations.clone())

@@ -5,28 +5,29 @@
 
 use std::io::{self, Write};
 
-use crate::json::Kind;
+use foretell_trace::FindingKind;
+
 use crate::text::Look;
 
 /// The whole text, in Markdown.
-pub fn markdown(kind: Kind) -> &'static str {
+pub fn markdown(kind: FindingKind) -> &'static str {
     match kind {
-        Kind::Race => include_str!("../assets/explain/race.md"),
-        Kind::Atomicity => include_str!("../assets/explain/atomicity.md"),
-        Kind::Serializability => include_str!("../assets/explain/serializability.md"),
-        Kind::Transactions => include_str!("../assets/explain/transactions.md"),
-        Kind::Nondeterminism => include_str!("../assets/explain/nondeterminism.md"),
-        Kind::Deadlock => include_str!("../assets/explain/deadlock.md"),
+        FindingKind::Race => include_str!("../assets/explain/race.md"),
+        FindingKind::Atomicity => include_str!("../assets/explain/atomicity.md"),
+        FindingKind::Serializability => include_str!("../assets/explain/serializability.md"),
+        FindingKind::Transactions => include_str!("../assets/explain/transactions.md"),
+        FindingKind::Nondeterminism => include_str!("../assets/explain/nondeterminism.md"),
+        FindingKind::Deadlock => include_str!("../assets/explain/deadlock.md"),
     }
 }
 
 /// Its title.
-pub fn title(kind: Kind) -> &'static str {
+pub fn title(kind: FindingKind) -> &'static str {
     markdown(kind).lines().next().unwrap_or_default().trim_start_matches("# ")
 }
 
 /// Its first paragraph.
-pub fn summary(kind: Kind) -> &'static str {
+pub fn summary(kind: FindingKind) -> &'static str {
     markdown(kind).split("\n\n").nth(1).unwrap_or_default()
 }
 
@@ -34,7 +35,7 @@ pub fn summary(kind: Kind) -> &'static str {
 ///
 /// # Errors
 /// Those of `out`.
-pub fn write(out: &mut dyn Write, kind: Kind, look: &Look) -> io::Result<()> {
+pub fn write(out: &mut dyn Write, kind: FindingKind, look: &Look) -> io::Result<()> {
     for (i, block) in markdown(kind).trim_end().split("\n\n").enumerate() {
         if i > 0 {
             writeln!(out)?;
@@ -58,7 +59,7 @@ mod tests {
 
     #[test]
     fn every_kind_is_explained() {
-        for kind in Kind::ALL {
+        for kind in FindingKind::ALL {
             assert!(!title(kind).is_empty() && !title(kind).contains('#'), "{kind}");
             // The limits of what code scanning shows.
             assert!((40..1024).contains(&summary(kind).len()), "{kind}");

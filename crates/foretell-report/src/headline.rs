@@ -1,8 +1,10 @@
 //! What a finding says, in one sentence of plain words.
 
-use foretell_trace::{EventId, EventKind, Op, ThreadId, Trace, Value, ValueId};
+use foretell_trace::{
+    EventId, EventKind, FindingKind, NondeterminismForm, Op, ThreadId, Trace, Value, ValueId,
+};
 
-use crate::json::{Finding, Form, Kind, Source as Writer};
+use crate::json::{Finding, Source as Writer};
 use crate::source::Sources;
 use crate::text::fold;
 
@@ -16,34 +18,34 @@ pub fn headline(finding: &Finding, trace: Option<&Trace>, sources: &Sources) -> 
     }
     let say = Say { trace, finding, sources };
     match (finding.kind, &known[..]) {
-        (Kind::Race, &[a, b]) => say.race(a, b),
-        (Kind::Atomicity, &[c, r, c2]) => say.atomicity(c, r, c2),
-        (Kind::Serializability, &[s, .., t]) => format!(
+        (FindingKind::Race, &[a, b]) => say.race(a, b),
+        (FindingKind::Atomicity, &[c, r, c2]) => say.atomicity(c, r, c2),
+        (FindingKind::Serializability, &[s, .., t]) => format!(
             "{} can be seen half done: conflicts lead out of it where it {} and back into it where it {}",
             say.block(s),
             say.does_here(s),
             say.does_here(t)
         ),
-        (Kind::Transactions, events @ &[first, ..]) => format!(
+        (FindingKind::Transactions, events @ &[first, ..]) => format!(
             "{} is on a cycle of conflicts, so no order of whole blocks explains it: {}",
             say.block(first),
             join(events.iter().map(|&e| format!("{} {}", say.name(e), say.does_here(e))), ", ")
         ),
-        (Kind::Nondeterminism, &[event]) => say.nondeterminism(event),
-        (Kind::Deadlock, acquires) if acquires.len() > 1 => say.deadlock(acquires),
+        (FindingKind::Nondeterminism, &[event]) => say.nondeterminism(event),
+        (FindingKind::Deadlock, acquires) if acquires.len() > 1 => say.deadlock(acquires),
         _ => without_trace(finding),
     }
 }
 
 /// The word for a kind of finding.
-pub fn kind_in_words(kind: Kind) -> &'static str {
+pub fn kind_in_words(kind: FindingKind) -> &'static str {
     match kind {
-        Kind::Race => "data race",
-        Kind::Atomicity => "atomicity violation",
-        Kind::Serializability => "serializability violation",
-        Kind::Transactions => "transaction cycle",
-        Kind::Nondeterminism => "nondeterminism",
-        Kind::Deadlock => "deadlock",
+        FindingKind::Race => "data race",
+        FindingKind::Atomicity => "atomicity violation",
+        FindingKind::Serializability => "serializability violation",
+        FindingKind::Transactions => "transaction cycle",
+        FindingKind::Nondeterminism => "nondeterminism",
+        FindingKind::Deadlock => "deadlock",
     }
 }
 
@@ -205,7 +207,7 @@ impl Say<'_> {
         let (writer, challenger) =
             (self.source(self.finding.writer), self.source(self.finding.challenger));
         let x = self.variable(e);
-        if self.finding.form == Some(Form::FinalValue) {
+        if self.finding.form == Some(NondeterminismForm::FinalValue) {
             let last = self.source(Some(Writer::Event(e.0)));
             return format!(
                 "The last value of {x} depends on the schedule: {last} can come after {writer}"

@@ -11,9 +11,9 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use foretell_trace::{EventId, EventKind, SiteId, Trace};
+use foretell_trace::{EventId, EventKind, FindingKind, NondeterminismForm, SiteId, Trace};
 
-use crate::json::{Finding, Form, Kind};
+use crate::json::Finding;
 use crate::place::{Place, base_name, stack_at};
 
 /// Gives every finding that has none its fingerprint. Findings about events that the trace does not have are left alone.
@@ -103,15 +103,15 @@ impl<'a> Acts<'a> {
 
     fn identity(&self, finding: &Finding) -> Vec<String> {
         let mut parts: Vec<String> = match (finding.kind, finding.block) {
-            (Kind::Serializability | Kind::Transactions, Some(block)) => {
+            (FindingKind::Serializability | FindingKind::Transactions, Some(block)) => {
                 vec![self.numbered(block.begin)]
             }
-            _ if finding.form == Some(Form::FinalValue) => {
+            _ if finding.form == Some(NondeterminismForm::FinalValue) => {
                 finding.objects.iter().map(|name| format!("final {}", plain(name))).collect()
             }
             _ => finding.events.iter().map(|&e| self.numbered(e)).collect(),
         };
-        if matches!(finding.kind, Kind::Race | Kind::Deadlock) {
+        if matches!(finding.kind, FindingKind::Race | FindingKind::Deadlock) {
             parts.sort();
         }
         parts.insert(0, finding.kind.name().to_owned());

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use foretell_trace::{EventId, EventKind, LockId, Trace, VarId};
+use foretell_trace::{EventId, EventKind, FindingKind, LockId, Trace, VarId};
 
-use crate::json::{Finding, Kind};
+use crate::json::Finding;
 use crate::text::fold;
 
 /// For each place of a schedule the place that it depends on.
@@ -65,7 +65,7 @@ pub(crate) fn steps(finding: &Finding, trace: &Trace) -> (Vec<EventId>, usize) {
     };
     let mut steps = known(&finding.witness.schedule);
     let count = steps.len();
-    if finding.kind == Kind::Deadlock {
+    if finding.kind == FindingKind::Deadlock {
         let stuck: Vec<EventId> =
             known(&finding.events).into_iter().filter(|e| !steps.contains(e)).collect();
         steps.extend(stuck);

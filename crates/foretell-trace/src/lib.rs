@@ -12,6 +12,7 @@ pub mod binary;
 pub mod compress;
 mod event;
 pub mod expr;
+mod finding_kind;
 mod ids;
 pub mod io;
 pub mod legality;
@@ -24,6 +25,7 @@ mod trace;
 mod value;
 
 pub use event::{Event, EventKind, ObjectKind, Op};
+pub use finding_kind::{FindingKind, NondeterminismForm, UnknownFindingKind};
 pub use ids::{
     BarrierId, CondId, EventId, ExprId, LabelId, LockId, RegId, SemId, SiteId, ThreadId, ValueId,
     VarId,

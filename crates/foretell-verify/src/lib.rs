@@ -36,7 +36,7 @@ mod waits;
 
 use foretell_trace::{EventId, Model, Trace};
 
-pub use pattern::{Form, Pattern};
+pub use pattern::Pattern;
 pub use refusal::{Refusal, Rule};
 pub use run::Run;
 

@@ -2,13 +2,16 @@
 //!
 //! Every pattern is recomputed from the trace and the schedule; nothing a finding claims is taken on trust.
 
-use foretell_trace::{EventId, EventKind, LockId, Model, ThreadId, Trace, Value, VarId};
+use foretell_trace::{
+    EventId, EventKind, FindingKind, LockId, Model, NondeterminismForm, ThreadId, Trace, Value,
+    VarId,
+};
 
 use crate::observed::{Block, Observed};
 use crate::refusal::{Refusal, Rule, describe};
 use crate::run::Run;
 
-/// What a schedule is said to show, by event indices of the trace.
+/// The claim of a finding: the events of the trace that a schedule shows at its end, and their roles.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Pattern {
     /// Two accesses that race. The schedule ends with both, in some order.
@@ -53,8 +56,8 @@ pub enum Pattern {
         writer: Option<EventId>,
         /// What it sees in the schedule; `None` is the initial value.
         challenger: Option<EventId>,
-        /// How the three stand.
-        form: Form,
+        /// The order of the three; never [`NondeterminismForm::FinalValue`].
+        form: NondeterminismForm,
     },
     /// A variable that ends with another last write. The schedule holds every event of the trace.
     FinalValue {
@@ -72,16 +75,20 @@ pub enum Pattern {
     },
 }
 
-/// How the reader r, its writer w in the trace and the challenger c stand in a schedule that ends with r.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Form {
-    /// c → r → w: the writer has not run, and its thread is not cut: it is still to come.
-    BeforeWriter,
-    /// w → c → r. Here c may be w itself, when it is a broken update or, in `symbolic`, wrote another value than
-    /// in the trace.
-    AfterWriter,
-    /// c → r, and the writer is not in the schedule.
-    WriterAbsent,
+impl Pattern {
+    /// Returns the kind of finding whose schedule shows this pattern.
+    pub fn kind(&self) -> FindingKind {
+        match self {
+            Pattern::Race { .. } => FindingKind::Race,
+            Pattern::Atomicity { .. } => FindingKind::Atomicity,
+            Pattern::Serializability { .. } => FindingKind::Serializability,
+            Pattern::Transactions { .. } => FindingKind::Transactions,
+            Pattern::NondeterministicRead { .. } | Pattern::FinalValue { .. } => {
+                FindingKind::Nondeterminism
+            }
+            Pattern::Deadlock { .. } => FindingKind::Deadlock,
+        }
+    }
 }
 
 type Check = Result<(), Refusal>;
@@ -327,7 +334,7 @@ impl Finding<'_> {
         read: EventId,
         writer: Option<EventId>,
         challenger: Option<EventId>,
-        form: Form,
+        form: NondeterminismForm,
     ) -> Check {
         let x = self.variable(read)?;
         if !self.trace.op(read).reads() {
@@ -392,21 +399,28 @@ impl Finding<'_> {
         }
     }
 
-    fn fits(&self, form: Form, writer: Option<EventId>, challenger: Option<EventId>) -> bool {
+    fn fits(
+        &self,
+        form: NondeterminismForm,
+        writer: Option<EventId>,
+        challenger: Option<EventId>,
+    ) -> bool {
         let position = |e: EventId| self.run.position(e);
         let same = writer == challenger;
         match form {
             // The read is broken, so its own writer wrote something else: a broken update, or in
             // `symbolic` another value.
-            Form::AfterWriter if same => true,
+            NondeterminismForm::AfterWriter if same => true,
             // The initial value is before everything, and nothing is before it.
-            Form::AfterWriter => challenger.is_some_and(|c| {
+            NondeterminismForm::AfterWriter => challenger.is_some_and(|c| {
                 writer.is_none_or(|w| position(w).is_some() && position(w) < position(c))
             }),
-            Form::BeforeWriter => writer.is_some_and(|w| {
+            NondeterminismForm::BeforeWriter => writer.is_some_and(|w| {
                 position(w).is_none() && self.run.cut_by(self.trace.thread(w)).is_none()
             }),
-            Form::WriterAbsent => writer.is_some_and(|w| position(w).is_none()),
+            NondeterminismForm::WriterAbsent => writer.is_some_and(|w| position(w).is_none()),
+            // That is the form of `Pattern::FinalValue`, which has no read.
+            NondeterminismForm::FinalValue => false,
         }
     }
 

@@ -3,8 +3,8 @@
 mod common;
 
 use common::{ids, trace, verdict};
-use foretell_trace::{EventId, Model, Trace, VarId};
-use foretell_verify::{Form, Pattern, Rule};
+use foretell_trace::{EventId, Model, NondeterminismForm, Trace, VarId};
+use foretell_verify::{Pattern, Rule};
 
 use Model::{Symbolic, Value, View};
 
@@ -24,7 +24,12 @@ fn cycle(begin: u32, end: Option<u32>, cycle: &[u32]) -> Pattern {
     Pattern::Transactions { begin: EventId(begin), end: end.map(EventId), cycle: ids(cycle) }
 }
 
-fn read(read: u32, writer: Option<u32>, challenger: Option<u32>, form: Form) -> Pattern {
+fn read(
+    read: u32,
+    writer: Option<u32>,
+    challenger: Option<u32>,
+    form: NondeterminismForm,
+) -> Pattern {
     let (writer, challenger) = (writer.map(EventId), challenger.map(EventId));
     Pattern::NondeterministicRead { read: EventId(read), writer, challenger, form }
 }
@@ -182,7 +187,7 @@ fn transaction_cycles() {
 
 #[test]
 fn nondeterministic_reads() {
-    use Form::*;
+    use NondeterminismForm::*;
     let t = trace("1:w(x) 2:r(x) 3:w(x) 2:w(y) 1:acq(m)");
     check(&t, View, &read(1, Some(0), Some(2), AfterWriter), &[0, 2, 1], None);
     check(&t, View, &read(1, Some(0), Some(2), BeforeWriter), &[2, 1], None);
@@ -214,7 +219,7 @@ fn nondeterministic_reads() {
 
 #[test]
 fn nondeterministic_reads_of_values() {
-    use Form::*;
+    use NondeterminismForm::*;
     let t = trace("1:w(x=1) 2:r(x=1) 3:w(x=1) 4:w(x=2)");
     check(&t, Value, &read(1, Some(0), Some(2), AfterWriter), &[0, 2, 1], Some(Rule::NotBroken));
     check(&t, Value, &read(1, Some(0), Some(3), AfterWriter), &[0, 3, 1], None);

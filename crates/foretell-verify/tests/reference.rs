@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 use common::{all_feasible, feasible_within, ids, maximal};
 use foretell_brute::{Findings, findings, maximal_interleavings};
 use foretell_generate::{Family, Params, generate};
-use foretell_trace::{EventId, Model, Op, ThreadId, Trace, VarId};
-use foretell_verify::{Checker, Form, Pattern};
+use foretell_trace::{EventId, Model, NondeterminismForm, Op, ThreadId, Trace, VarId};
+use foretell_verify::{Checker, Pattern};
 
 /// Traces with more feasible sequences than this are left out where every pattern is tried on each.
 const MOST_SCHEDULES: usize = 120;
@@ -119,7 +119,11 @@ impl Show<'_> {
         };
         let anything = || self.trace.ids().filter(writes).map(Some).chain([None]);
         for (writer, challenger) in anything().flat_map(|w| anything().map(move |c| (w, c))) {
-            for form in [Form::AfterWriter, Form::BeforeWriter, Form::WriterAbsent] {
+            for form in [
+                NondeterminismForm::AfterWriter,
+                NondeterminismForm::BeforeWriter,
+                NondeterminismForm::WriterAbsent,
+            ] {
                 let pattern = Pattern::NondeterministicRead { read, writer, challenger, form };
                 if self.accepts(&pattern, schedule) {
                     found.nondeterministic_reads.insert(read);

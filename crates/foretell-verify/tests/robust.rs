@@ -3,8 +3,8 @@
 mod common;
 
 use common::trace;
-use foretell_trace::{EventId, Model, VarId};
-use foretell_verify::{Checker, Form, Pattern};
+use foretell_trace::{EventId, Model, NondeterminismForm, VarId};
+use foretell_verify::{Checker, Pattern};
 use proptest::prelude::*;
 
 const WORDS: [&str; 28] = [
@@ -50,7 +50,11 @@ fn patterns(e: &[u32]) -> Vec<Pattern> {
     for end in [None, Some(ids[1])] {
         all.push(Pattern::Serializability { begin: ids[0], end, path: ids[2..].to_vec() });
         all.push(Pattern::Transactions { begin: ids[0], end, cycle: ids[2..].to_vec() });
-        for form in [Form::AfterWriter, Form::BeforeWriter, Form::WriterAbsent] {
+        for form in [
+            NondeterminismForm::AfterWriter,
+            NondeterminismForm::BeforeWriter,
+            NondeterminismForm::WriterAbsent,
+        ] {
             let (read, challenger) = (ids[0], Some(ids[2]));
             all.push(Pattern::NondeterministicRead { read, writer: end, challenger, form });
         }

@@ -9,9 +9,9 @@
 use std::collections::BTreeSet;
 
 use foretell_predict::witness::{as_recorded, filled};
-use foretell_report::json::{Finding, Kind, accepts};
+use foretell_report::json::{Finding, accepts};
 use foretell_session::orders;
-use foretell_trace::{EventId, Model, ThreadId, Trace};
+use foretell_trace::{EventId, FindingKind, Model, ThreadId, Trace};
 
 /// With more threads than this, none is tried by itself.
 const MOST_THREADS: usize = 16;
@@ -25,7 +25,7 @@ pub(crate) struct Witnesses<'a> {
 
 impl Witnesses<'_> {
     fn is_race(&self) -> bool {
-        self.finding.kind == Kind::Race
+        self.finding.kind == FindingKind::Race
     }
 
     /// The orders of the witness in the findings file.

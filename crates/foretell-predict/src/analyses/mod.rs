@@ -8,73 +8,26 @@ pub mod race;
 pub mod serializability;
 pub mod transactions;
 
-use std::fmt;
-use std::str::FromStr;
-
 use foretell_model::{BlockId, Structure};
-use foretell_trace::EventId;
+use foretell_trace::{EventId, FindingKind};
 
 use crate::query::Query;
 
-/// A kind of finding.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Analysis {
-    /// Two conflicting accesses can be next at the same time.
-    Race,
-    /// An access of another thread can come between two accesses of an atomic block.
-    Atomicity,
-    /// A path of conflicts can leave an atomic block and come back.
-    Serializability,
-    /// Blocks can depend on each other in a circle.
-    Transactions,
-    /// A read, or a final value, can be another one.
-    Nondeterminism,
-    /// Threads can wait for each other's locks.
-    Deadlock,
-}
-
-impl Analysis {
-    /// Every analysis, in the order of reports.
-    pub const ALL: [Analysis; 6] = [
-        Analysis::Race,
-        Analysis::Atomicity,
-        Analysis::Serializability,
-        Analysis::Transactions,
-        Analysis::Nondeterminism,
-        Analysis::Deadlock,
-    ];
-
-    /// The name on the command line and in files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Analysis::Race => "race",
-            Analysis::Atomicity => "atomicity",
-            Analysis::Serializability => "serializability",
-            Analysis::Transactions => "transactions",
-            Analysis::Nondeterminism => "nondeterminism",
-            Analysis::Deadlock => "deadlock",
-        }
-    }
-}
-
-impl fmt::Display for Analysis {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for Analysis {
-    type Err = String;
-
-    fn from_str(name: &str) -> Result<Self, Self::Err> {
-        Analysis::ALL.into_iter().find(|a| a.name() == name).ok_or_else(|| {
-            let names = Analysis::ALL.map(Analysis::name).join(", ");
-            format!("no analysis is called `{name}` ({names})")
-        })
-    }
-}
-
-/// Something that may be a finding.
+/// A possible finding: the events or the block that an analysis asks about.
+///
+/// Three types stand for a bug on its way from a suspicion to a report:
+///
+/// | type | made by | holds |
+/// |---|---|---|
+/// | `Candidate` | an analysis | the events, or the block, that may be a finding |
+/// | [`Goal`] | [`Candidate::query`] | a condition on an interleaving, of no one kind |
+/// | [`Pattern`] | [`Finding::new`] | the claim that the checker verifies, events and roles |
+///
+/// The candidate of a block does not name the path that its pattern has: the engine finds it.
+///
+/// [`Goal`]: crate::query::Goal
+/// [`Pattern`]: foretell_verify::Pattern
+/// [`Finding::new`]: crate::finding::Finding::new
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Candidate {
     /// Two accesses, the earlier in the trace first.
@@ -94,17 +47,17 @@ pub enum Candidate {
 }
 
 impl Candidate {
-    /// The analysis it belongs to.
-    pub fn analysis(&self) -> Analysis {
+    /// Returns the kind of finding it may be.
+    pub fn kind(&self) -> FindingKind {
         match self {
-            Candidate::Race(..) => Analysis::Race,
-            Candidate::Atomicity(..) => Analysis::Atomicity,
-            Candidate::Serializability(..) => Analysis::Serializability,
-            Candidate::Transactions(..) => Analysis::Transactions,
+            Candidate::Race(..) => FindingKind::Race,
+            Candidate::Atomicity(..) => FindingKind::Atomicity,
+            Candidate::Serializability(..) => FindingKind::Serializability,
+            Candidate::Transactions(..) => FindingKind::Transactions,
             Candidate::NondeterministicRead(..) | Candidate::FinalValue(..) => {
-                Analysis::Nondeterminism
+                FindingKind::Nondeterminism
             }
-            Candidate::Deadlock(..) => Analysis::Deadlock,
+            Candidate::Deadlock(..) => FindingKind::Deadlock,
         }
     }
 
@@ -122,14 +75,14 @@ impl Candidate {
     }
 }
 
-/// Every candidate of an analysis, in a fixed order.
-pub fn candidates(structure: &Structure<'_>, analysis: Analysis) -> Vec<Candidate> {
-    match analysis {
-        Analysis::Race => race::candidates(structure),
-        Analysis::Atomicity => atomicity::candidates(structure),
-        Analysis::Serializability => serializability::candidates(structure),
-        Analysis::Transactions => transactions::candidates(structure),
-        Analysis::Nondeterminism => nondeterminism::candidates(structure),
-        Analysis::Deadlock => deadlock::candidates(structure),
+/// Returns every candidate for a kind of finding, in a fixed order.
+pub fn candidates(structure: &Structure<'_>, kind: FindingKind) -> Vec<Candidate> {
+    match kind {
+        FindingKind::Race => race::candidates(structure),
+        FindingKind::Atomicity => atomicity::candidates(structure),
+        FindingKind::Serializability => serializability::candidates(structure),
+        FindingKind::Transactions => transactions::candidates(structure),
+        FindingKind::Nondeterminism => nondeterminism::candidates(structure),
+        FindingKind::Deadlock => deadlock::candidates(structure),
     }
 }

@@ -9,10 +9,10 @@ mod svg;
 
 use std::io::{self, Write};
 
-use foretell_trace::{EventId, Model, ThreadId, Trace};
+use foretell_trace::{EventId, FindingKind, Model, ThreadId, Trace};
 
 use crate::headline::headline;
-use crate::json::{Finding, Findings, Kind};
+use crate::json::{Finding, Findings};
 use crate::relations::{Relations, conflict, steps};
 use crate::source::Sources;
 use crate::text::event::describe;
@@ -169,7 +169,7 @@ fn edges(
             }
         }
     }
-    if finding.kind == Kind::Deadlock {
+    if finding.kind == FindingKind::Deadlock {
         let holds = fold::held_at_end(&steps[..count], trace);
         for (i, node) in nodes.iter().enumerate().filter(|(_, node)| node.blocked) {
             let wanted = fold::lock(trace, steps[places[i]]);

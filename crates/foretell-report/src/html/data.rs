@@ -7,11 +7,11 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use foretell_trace::{EventId, EventKind, Model, ThreadId, Trace, ValueId};
+use foretell_trace::{EventId, EventKind, FindingKind, Model, ThreadId, Trace, ValueId};
 use serde_json::{Value, json};
 
 use crate::headline::headline;
-use crate::json::{Finding, Findings, Kind};
+use crate::json::{Finding, Findings};
 use crate::place::{Place, stack_at};
 use crate::source::Sources;
 use crate::text::event::condition;
@@ -127,7 +127,7 @@ impl<'a> Excerpt<'a> {
             })
             .collect();
         let row = |e: &EventId| Some(e.index()).filter(|&row| row < self.count);
-        let stuck = finding.kind == Kind::Deadlock;
+        let stuck = finding.kind == FindingKind::Deadlock;
         let blocked: Vec<usize> =
             pattern.iter().filter(|e| stuck && !schedule.contains(e)).filter_map(row).collect();
         let notes: Vec<Value> = snippet::notes(finding, &schedule, trace)

@@ -8,12 +8,12 @@ mod data;
 
 use std::io::{self, Write};
 
-use foretell_trace::Trace;
+use foretell_trace::{FindingKind, Trace};
 use serde_json::{Value, json};
 
 use crate::explain;
 use crate::headline::kind_in_words;
-use crate::json::{Findings, Kind};
+use crate::json::Findings;
 use crate::source::Sources;
 
 const PAGE: &str = include_str!("../../assets/report.html");
@@ -99,7 +99,7 @@ impl Page {
     /// # Errors
     /// Those of `out`.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        let kinds: serde_json::Map<String, Value> = Kind::ALL
+        let kinds: serde_json::Map<String, Value> = FindingKind::ALL
             .into_iter()
             .map(|kind| {
                 let about =

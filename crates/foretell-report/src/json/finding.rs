@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::fmt;
 
-use foretell_trace::{EventId, Trace};
+use foretell_trace::{EventId, FindingKind, NondeterminismForm, Trace};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::{Map, Value};
 
@@ -17,7 +17,7 @@ pub struct Finding {
     /// Its name in this file: the kind and a number.
     pub id: String,
     /// What kind of bug.
-    pub kind: Kind,
+    pub kind: FindingKind,
     /// The events of the pattern, in the order that `docs/cli.md` gives for the kind.
     pub events: Vec<u32>,
     /// The variables or locks it is about, by name.
@@ -34,7 +34,7 @@ pub struct Finding {
     pub challenger: Option<Source>,
     /// Nondeterminism: how the challenger comes in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub form: Option<Form>,
+    pub form: Option<NondeterminismForm>,
     /// The proof.
     pub witness: Witness,
     /// Whether the independent checker accepted the witness.
@@ -57,48 +57,6 @@ pub struct Finding {
     pub extra: Map<String, Value>,
 }
 
-/// The kinds of findings, in the order that reports list them.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Kind {
-    /// Two conflicting accesses at the same time.
-    Race,
-    /// An access between two of one atomic block.
-    Atomicity,
-    /// A path of conflicts out of an atomic block and back into it.
-    Serializability,
-    /// A cycle of conflicts between atomic blocks.
-    Transactions,
-    /// A read, or a final value, that depends on the schedule.
-    Nondeterminism,
-    /// Threads that wait for each other for ever.
-    Deadlock,
-}
-
-impl Kind {
-    /// Every kind.
-    pub const ALL: [Kind; 6] = [
-        Kind::Race,
-        Kind::Atomicity,
-        Kind::Serializability,
-        Kind::Transactions,
-        Kind::Nondeterminism,
-        Kind::Deadlock,
-    ];
-
-    /// The word for it on the command line and in files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Kind::Race => "race",
-            Kind::Atomicity => "atomicity",
-            Kind::Serializability => "serializability",
-            Kind::Transactions => "transactions",
-            Kind::Nondeterminism => "nondeterminism",
-            Kind::Deadlock => "deadlock",
-        }
-    }
-}
-
 impl Finding {
     /// The values of an event of the witness, where the file has them.
     pub fn values_of(&self, event: u32) -> Option<&StepValues> {
@@ -115,12 +73,6 @@ impl Finding {
                 self.witness.schedule.iter().map(|&e| EventId(e)).collect();
             self.witness.values = observed::step_values(trace, &schedule);
         }
-    }
-}
-
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
     }
 }
 
@@ -203,20 +155,6 @@ impl<'de> Deserialize<'de> for Source {
     }
 }
 
-/// How a read can come to see a challenger c instead of its writer w.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Form {
-    /// c → r → w: the read comes before its writer.
-    BeforeWriter,
-    /// w → c → r: the challenger comes between the writer and the read.
-    AfterWriter,
-    /// c → r, and w does not run at all.
-    WriterAbsent,
-    /// Not a read: the last write of a variable can be another one.
-    FinalValue,
-}
-
 /// The schedule that shows a finding.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Witness {
@@ -248,7 +186,7 @@ pub struct StepValues {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Undecided {
     /// What was asked for.
-    pub kind: Kind,
+    pub kind: FindingKind,
     /// About which events.
     pub events: Vec<u32>,
     /// About which atomic block, for the kinds that are about one.
@@ -285,13 +223,13 @@ impl fmt::Display for Undecided {
 /// the block is what is asked about, variables for final values, events for the rest.
 #[derive(PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Unit<'a> {
-    Events(Kind, &'a [u32]),
-    Block(Kind, Option<Block>),
-    FinalValue(Kind, &'a [String]),
+    Events(FindingKind, &'a [u32]),
+    Block(FindingKind, Option<Block>),
+    FinalValue(FindingKind, &'a [String]),
 }
 
 impl Unit<'_> {
-    fn kind(&self) -> Kind {
+    fn kind(&self) -> FindingKind {
         match *self {
             Unit::Events(kind, _) | Unit::Block(kind, _) | Unit::FinalValue(kind, _) => kind,
         }
@@ -303,9 +241,9 @@ impl Unit<'_> {
     }
 }
 
-fn unit(kind: Kind, events: &[u32], block: Option<Block>) -> Unit<'_> {
+fn unit(kind: FindingKind, events: &[u32], block: Option<Block>) -> Unit<'_> {
     match kind {
-        Kind::Serializability | Kind::Transactions => Unit::Block(kind, block),
+        FindingKind::Serializability | FindingKind::Transactions => Unit::Block(kind, block),
         _ => Unit::Events(kind, events),
     }
 }
@@ -313,7 +251,7 @@ fn unit(kind: Kind, events: &[u32], block: Option<Block>) -> Unit<'_> {
 impl Finding {
     pub(super) fn unit(&self) -> Unit<'_> {
         match self.form {
-            Some(Form::FinalValue) => Unit::FinalValue(self.kind, &self.objects),
+            Some(NondeterminismForm::FinalValue) => Unit::FinalValue(self.kind, &self.objects),
             _ => unit(self.kind, &self.events, self.block),
         }
     }

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use foretell_trace::FindingKind;
 use serde_json::Value;
 
-use super::{Counts, Findings, Kind, Mismatch, Shard};
+use super::{Counts, Findings, Mismatch, Shard};
 
 /// Why some findings files are not parts of one whole. Parts are named as the caller named them.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -75,7 +76,8 @@ pub fn merge(parts: Vec<(String, Findings)>) -> Result<Findings, MergeError> {
     }
     drop_duplicates(&mut whole);
     // Sums of the parts' second events or places would count some of them twice.
-    if whole.summary.get(&Kind::Race).is_some_and(|c| c.extra.contains_key("second_events")) {
+    if whole.summary.get(&FindingKind::Race).is_some_and(|c| c.extra.contains_key("second_events"))
+    {
         whole.count_races();
     }
     whole.renumber();

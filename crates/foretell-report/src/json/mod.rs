@@ -13,7 +13,7 @@
 //! Encodings that the example does not show: `locations` has one entry for each of `events`, null where
 //! the place is not known; `block` is `[begin, end]`, `end` null where the block is open;
 //! `writer` and `challenger` are event indices, or `"initial"` for the initial value; `form` is one of
-//! the words of [`Form`]. A nondeterministic final value has the form `"final-value"`, the
+//! the words of [`NondeterminismForm`]. A nondeterministic final value has the form `"final-value"`, the
 //! challenger (the other last write) as its only event, the variable as its only object, and the
 //! write that was last in the trace as its writer.
 //!
@@ -32,11 +32,12 @@ mod trace_info;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
+use foretell_trace::FindingKind;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 pub use check::{accepts, check};
-pub use finding::{Block, Finding, Form, Kind, Source, StepValues, Undecided, Witness};
+pub use finding::{Block, Finding, Source, StepValues, Undecided, Witness};
 pub use merge::{MergeError, merge};
 pub use pattern::{finding, pattern};
 pub use read::FindingsError;
@@ -58,7 +59,7 @@ pub struct Findings {
     /// What was predicted.
     pub findings: Vec<Finding>,
     /// What was asked and answered, for each kind that was asked for.
-    pub summary: BTreeMap<Kind, Counts>,
+    pub summary: BTreeMap<FindingKind, Counts>,
     /// The queries that a limit cut short.
     pub undecided: Vec<Undecided>,
     /// Fields of later versions.
@@ -126,7 +127,7 @@ impl Findings {
     pub fn renumber(&mut self) {
         self.findings.sort_by(|a, b| a.unit().order(&b.unit()));
         self.undecided.sort_by(|a, b| a.unit().order(&b.unit()));
-        let mut last = BTreeMap::<Kind, u64>::new();
+        let mut last = BTreeMap::<FindingKind, u64>::new();
         for finding in &mut self.findings {
             let number = last.entry(finding.kind).or_default();
             *number += 1;
@@ -137,7 +138,7 @@ impl Findings {
     /// Counts the races in the three units that tools use, so that results can be compared: pairs of
     /// events, second events, pairs of places.
     pub fn count_races(&mut self) {
-        let races = || self.findings.iter().filter(|f| f.kind == Kind::Race);
+        let races = || self.findings.iter().filter(|f| f.kind == FindingKind::Race);
         let second: BTreeSet<Option<&u32>> = races().map(|f| f.events.iter().max()).collect();
         let places: BTreeSet<BTreeSet<&Option<String>>> =
             races().map(|f| f.locations.iter().collect()).collect();
@@ -146,7 +147,7 @@ impl Findings {
             ("second_events", second.len()),
             ("location_pairs", places.len()),
         ];
-        if let Some(counts) = self.summary.get_mut(&Kind::Race) {
+        if let Some(counts) = self.summary.get_mut(&FindingKind::Race) {
             for (name, count) in units {
                 counts.extra.insert(name.to_owned(), count.into());
             }

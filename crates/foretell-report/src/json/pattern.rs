@@ -3,11 +3,11 @@
 //! The way there checks what a file may get wrong: every event must be one of the trace, and there
 //! must be as many as the kind has. Whether they are what they are said to be is for the checker to find out.
 
-use foretell_trace::{EventId, EventKind, Trace};
-use foretell_verify::{Form as ReadForm, Pattern};
+use foretell_trace::{EventId, EventKind, FindingKind, NondeterminismForm, Trace};
+use foretell_verify::Pattern;
 use serde_json::Map;
 
-use super::{Block, Finding, Form, Kind, Source, Witness};
+use super::{Block, Finding, Source, Witness};
 
 /// The pattern that a finding claims its witness shows; what is wrong with the finding, if it is about
 /// no pattern of this trace.
@@ -17,23 +17,23 @@ pub fn pattern(finding: &Finding, trace: &Trace) -> Result<Pattern, String> {
     }
     let events: Vec<EventId> = finding.events.iter().map(|&e| EventId(e)).collect();
     match (finding.kind, &events[..]) {
-        (Kind::Race, &[a, b]) => Ok(Pattern::Race { a, b }),
-        (Kind::Atomicity, &[c, r, c2]) => Ok(Pattern::Atomicity { c, r, c2 }),
-        (Kind::Serializability, _) => {
+        (FindingKind::Race, &[a, b]) => Ok(Pattern::Race { a, b }),
+        (FindingKind::Atomicity, &[c, r, c2]) => Ok(Pattern::Atomicity { c, r, c2 }),
+        (FindingKind::Serializability, _) => {
             let (begin, end) = block(finding)?;
             Ok(Pattern::Serializability { begin, end, path: events })
         }
-        (Kind::Transactions, _) => {
+        (FindingKind::Transactions, _) => {
             let (begin, end) = block(finding)?;
             Ok(Pattern::Transactions { begin, end, cycle: events })
         }
-        (Kind::Nondeterminism, &[event]) => nondeterminism(finding, event, trace),
-        (Kind::Deadlock, _) => Ok(Pattern::Deadlock { acquires: events }),
-        (Kind::Race, _) => Err(format!("a race has 2 events, not {}", events.len())),
-        (Kind::Atomicity, _) => {
+        (FindingKind::Nondeterminism, &[event]) => nondeterminism(finding, event, trace),
+        (FindingKind::Deadlock, _) => Ok(Pattern::Deadlock { acquires: events }),
+        (FindingKind::Race, _) => Err(format!("a race has 2 events, not {}", events.len())),
+        (FindingKind::Atomicity, _) => {
             Err(format!("an atomicity violation has 3 events, not {}", events.len()))
         }
-        (Kind::Nondeterminism, _) => {
+        (FindingKind::Nondeterminism, _) => {
             Err(format!("nondeterminism has 1 event, not {}", events.len()))
         }
     }
@@ -46,12 +46,10 @@ fn block(finding: &Finding) -> Result<(EventId, Option<EventId>), String> {
 
 fn nondeterminism(finding: &Finding, event: EventId, trace: &Trace) -> Result<Pattern, String> {
     let writer = finding.writer.ok_or("`writer` is missing")?;
-    let form = match finding.form.ok_or("`form` is missing")? {
-        Form::BeforeWriter => ReadForm::BeforeWriter,
-        Form::AfterWriter => ReadForm::AfterWriter,
-        Form::WriterAbsent => ReadForm::WriterAbsent,
-        Form::FinalValue => return final_value(finding, event, writer, trace),
-    };
+    let form = finding.form.ok_or("`form` is missing")?;
+    if form == NondeterminismForm::FinalValue {
+        return final_value(finding, event, writer, trace);
+    }
     let challenger = finding.challenger.ok_or("`challenger` is missing")?;
     let event_of = |source: Source| source.event().map(EventId);
     Ok(Pattern::NondeterministicRead {
@@ -89,7 +87,7 @@ pub fn finding(pattern: &Pattern, schedule: &[EventId], engine: &str, trace: &Tr
     let events = parts.events;
     Finding {
         id: String::new(),
-        kind: parts.kind,
+        kind: pattern.kind(),
         objects: match pattern {
             Pattern::FinalValue { var, .. } => vec![trace.variable_name(*var).to_owned()],
             _ => objects(&events, trace),
@@ -119,18 +117,18 @@ pub fn finding(pattern: &Pattern, schedule: &[EventId], engine: &str, trace: &Tr
 }
 
 /// What of a finding follows from its pattern alone.
+#[derive(Default)]
 struct Parts {
-    kind: Kind,
     events: Vec<EventId>,
     block: Option<Block>,
     writer: Option<Source>,
     challenger: Option<Source>,
-    form: Option<Form>,
+    form: Option<NondeterminismForm>,
 }
 
 impl Parts {
-    fn new(kind: Kind, events: Vec<EventId>) -> Self {
-        Parts { kind, events, block: None, writer: None, challenger: None, form: None }
+    fn new(events: Vec<EventId>) -> Self {
+        Parts { events, ..Parts::default() }
     }
 
     fn of(pattern: &Pattern) -> Self {
@@ -143,34 +141,27 @@ impl Parts {
         };
         let source = |event: Option<EventId>| event.map_or(Source::Initial, |e| Source::Event(e.0));
         match *pattern {
-            Pattern::Race { a, b } => Parts::new(Kind::Race, sorted(vec![a, b])),
-            Pattern::Atomicity { c, r, c2 } => Parts::new(Kind::Atomicity, vec![c, r, c2]),
-            Pattern::Serializability { begin, end, ref path } => Parts {
-                block: block(begin, end),
-                ..Parts::new(Kind::Serializability, path.clone())
-            },
+            Pattern::Race { a, b } => Parts::new(sorted(vec![a, b])),
+            Pattern::Atomicity { c, r, c2 } => Parts::new(vec![c, r, c2]),
+            Pattern::Serializability { begin, end, ref path } => {
+                Parts { block: block(begin, end), ..Parts::new(path.clone()) }
+            }
             Pattern::Transactions { begin, end, ref cycle } => {
-                Parts { block: block(begin, end), ..Parts::new(Kind::Transactions, cycle.clone()) }
+                Parts { block: block(begin, end), ..Parts::new(cycle.clone()) }
             }
             Pattern::NondeterministicRead { read, writer, challenger, form } => Parts {
                 writer: Some(source(writer)),
                 challenger: Some(source(challenger)),
-                form: Some(match form {
-                    ReadForm::BeforeWriter => Form::BeforeWriter,
-                    ReadForm::AfterWriter => Form::AfterWriter,
-                    ReadForm::WriterAbsent => Form::WriterAbsent,
-                }),
-                ..Parts::new(Kind::Nondeterminism, vec![read])
+                form: Some(form),
+                ..Parts::new(vec![read])
             },
             Pattern::FinalValue { writer, challenger, .. } => Parts {
                 writer: Some(source(Some(writer))),
                 challenger: Some(source(Some(challenger))),
-                form: Some(Form::FinalValue),
-                ..Parts::new(Kind::Nondeterminism, vec![challenger])
+                form: Some(NondeterminismForm::FinalValue),
+                ..Parts::new(vec![challenger])
             },
-            Pattern::Deadlock { ref acquires } => {
-                Parts::new(Kind::Deadlock, sorted(acquires.clone()))
-            }
+            Pattern::Deadlock { ref acquires } => Parts::new(sorted(acquires.clone())),
         }
     }
 }
@@ -230,9 +221,9 @@ mod tests {
             Pattern::Atomicity { c: e(0), r: e(1), c2: e(2) },
             Pattern::Serializability { begin: e(0), end: None, path: vec![e(1), e(3), e(2)] },
             Pattern::Transactions { begin: e(0), end: Some(e(7)), cycle: vec![e(3), e(1)] },
-            read(Some(e(0)), None, ReadForm::BeforeWriter),
-            read(None, Some(e(2)), ReadForm::AfterWriter),
-            read(Some(e(0)), Some(e(2)), ReadForm::WriterAbsent),
+            read(Some(e(0)), None, NondeterminismForm::BeforeWriter),
+            read(None, Some(e(2)), NondeterminismForm::AfterWriter),
+            read(Some(e(0)), Some(e(2)), NondeterminismForm::WriterAbsent),
             Pattern::FinalValue { var: VarId(0), writer: e(3), challenger: e(2) },
             Pattern::Deadlock { acquires: vec![e(4), e(7)] },
         ]

@@ -1,6 +1,6 @@
 //! Findings files written, read, refused and merged.
 
-use foretell_trace::{Model, Trace};
+use foretell_trace::{FindingKind, Model, NondeterminismForm, Trace};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -21,7 +21,7 @@ fn written(findings: &Findings) -> String {
     String::from_utf8(bytes).unwrap()
 }
 
-fn finding(kind: Kind, events: &[u32]) -> Finding {
+fn finding(kind: FindingKind, events: &[u32]) -> Finding {
     Finding {
         id: "some".to_owned(),
         kind,
@@ -61,10 +61,10 @@ fn the_documented_example_passes_through_unchanged() {
 
 #[test]
 fn every_field_has_its_documented_form() {
-    let mut f = finding(Kind::Nondeterminism, &[7]);
+    let mut f = finding(FindingKind::Nondeterminism, &[7]);
     f.writer = Some(Source::Initial);
     f.challenger = Some(Source::Event(3));
-    f.form = Some(Form::BeforeWriter);
+    f.form = Some(NondeterminismForm::BeforeWriter);
     f.block = Some(Block { begin: 2, end: None });
     let value = serde_json::to_value(&f).unwrap();
     assert_eq!(value["kind"], "nondeterminism");
@@ -73,10 +73,14 @@ fn every_field_has_its_documented_form() {
     assert_eq!(value["challenger"], 3);
     assert_eq!(value["form"], "before-writer");
     assert_eq!(value["block"], json!([2, null]));
-    let words = [Form::AfterWriter, Form::WriterAbsent, Form::FinalValue]
-        .map(|form| serde_json::to_value(form).unwrap());
+    let words = [
+        NondeterminismForm::AfterWriter,
+        NondeterminismForm::WriterAbsent,
+        NondeterminismForm::FinalValue,
+    ]
+    .map(|form| serde_json::to_value(form).unwrap());
     assert_eq!(words, ["after-writer", "writer-absent", "final-value"]);
-    for kind in Kind::ALL {
+    for kind in FindingKind::ALL {
         assert_eq!(serde_json::to_value(kind).unwrap(), kind.name());
     }
 }
@@ -90,7 +94,7 @@ fn unknown_fields_are_kept() {
         .replace(r#""undecided":[]"#, r#""undecided":[],"tool":{"version":"9"}"#);
     let parsed = Findings::parse(&text).unwrap();
     assert_eq!(parsed.findings[0].extra["severity"], "high");
-    assert_eq!(parsed.summary[&Kind::Race].extra["pruned"], 4);
+    assert_eq!(parsed.summary[&FindingKind::Race].extra["pruned"], 4);
     assert_eq!(parsed.trace.extra["host"], "h");
     assert_eq!(parsed.extra["tool"]["version"], "9");
     assert_eq!(Findings::parse(&written(&parsed)).unwrap(), parsed);
@@ -187,8 +191,9 @@ fn a_hostile_id_does_not_reach_the_terminal() {
 
 #[test]
 fn merging_numbers_by_kind_and_events() {
-    let one = file(vec![finding(Kind::Deadlock, &[1, 2]), finding(Kind::Race, &[5, 9])]);
-    let two = file(vec![finding(Kind::Race, &[2, 30]), finding(Kind::Race, &[2, 4])]);
+    let one =
+        file(vec![finding(FindingKind::Deadlock, &[1, 2]), finding(FindingKind::Race, &[5, 9])]);
+    let two = file(vec![finding(FindingKind::Race, &[2, 30]), finding(FindingKind::Race, &[2, 4])]);
     let whole = merge(vec![("1".to_owned(), one.clone()), ("2".to_owned(), two.clone())]).unwrap();
     let ids: Vec<_> = whole.findings.iter().map(|f| (f.id.as_str(), &f.events[..])).collect();
     assert_eq!(
@@ -200,27 +205,28 @@ fn merging_numbers_by_kind_and_events() {
             ("deadlock-1", &[1, 2])
         ]
     );
-    assert_eq!(whole.summary[&Kind::Race].candidates, 9);
-    assert_eq!(whole.summary[&Kind::Race].predicted, 3);
-    assert_eq!(whole.summary[&Kind::Deadlock].predicted, 1);
+    assert_eq!(whole.summary[&FindingKind::Race].candidates, 9);
+    assert_eq!(whole.summary[&FindingKind::Race].predicted, 3);
+    assert_eq!(whole.summary[&FindingKind::Deadlock].predicted, 1);
     assert_eq!(merge(vec![("2".to_owned(), two), ("1".to_owned(), one)]).unwrap(), whole);
 }
 
 #[test]
 fn a_finding_of_two_parts_is_kept_once_with_its_shortest_witness() {
-    let (mut long, short) = (finding(Kind::Race, &[2, 4]), finding(Kind::Race, &[2, 4]));
+    let (mut long, short) =
+        (finding(FindingKind::Race, &[2, 4]), finding(FindingKind::Race, &[2, 4]));
     long.witness.schedule = vec![0, 1, 2, 4];
     let parts = vec![("a".to_owned(), file(vec![long])), ("b".to_owned(), file(vec![short]))];
     let whole = merge(parts).unwrap();
     assert_eq!(whole.findings.len(), 1);
     assert_eq!(whole.findings[0].witness.schedule, [2, 4]);
-    assert_eq!(whole.summary[&Kind::Race].predicted, 1);
+    assert_eq!(whole.summary[&FindingKind::Race].predicted, 1);
 }
 
 #[test]
 fn one_block_is_one_finding_whatever_the_path() {
     let with_block = |begin, events: &[u32]| {
-        let mut f = finding(Kind::Serializability, events);
+        let mut f = finding(FindingKind::Serializability, events);
         f.block = Some(Block { begin, end: Some(9) });
         f
     };
@@ -281,7 +287,7 @@ proptest! {
 
 #[test]
 fn several_files_in_one_are_read_one_after_the_other() {
-    let (a, b) = (file(vec![finding(Kind::Race, &[0, 1])]), file(vec![]));
+    let (a, b) = (file(vec![finding(FindingKind::Race, &[0, 1])]), file(vec![]));
     let text = format!("{}{}", written(&a), written(&b));
     assert_eq!(Findings::parse_all(&text).unwrap(), [a, b]);
     assert!(Findings::parse_all("").is_err());

@@ -1,10 +1,10 @@
 //! The schedule as a code flow: a thread flow for each thread.
 
-use foretell_trace::{EventId, EventKind, Model, ThreadId, Trace};
+use foretell_trace::{EventId, EventKind, FindingKind, Model, ThreadId, Trace};
 use serde_json::{Value, json};
 
 use super::location::Locations;
-use crate::json::{Finding, Kind};
+use crate::json::Finding;
 use crate::text::event::{Shown, describe};
 use crate::text::fold::{self, Row};
 use crate::text::observed::Observed;
@@ -60,7 +60,7 @@ pub(super) fn code_flow(
     };
     let mut steps: Vec<(ThreadId, Value)> =
         shown.into_iter().map(|place| step(place, schedule[place], false)).collect();
-    if finding.kind == Kind::Deadlock {
+    if finding.kind == FindingKind::Deadlock {
         let stuck = pattern.iter().filter(|e| !schedule.contains(e));
         let last = schedule.len();
         steps.extend(stuck.enumerate().map(|(i, &e)| step(last + i, e, true)));

@@ -15,12 +15,12 @@ mod rules;
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-use foretell_trace::{EventId, Trace};
+use foretell_trace::{EventId, FindingKind, Trace};
 use serde_json::{Map, Value, json};
 
 use crate::baseline::State;
 use crate::headline::headline;
-use crate::json::{Finding, Findings, Kind};
+use crate::json::{Finding, Findings};
 use crate::place::stack;
 use crate::source::Sources;
 use crate::text::snippet;
@@ -268,8 +268,8 @@ impl Describe<'_> {
 fn level(finding: &Finding) -> &'static str {
     match finding.kind {
         _ if replay::went_wrong(finding) => "error",
-        Kind::Nondeterminism => "note",
-        Kind::Deadlock => "error",
+        FindingKind::Nondeterminism => "note",
+        FindingKind::Deadlock => "error",
         _ => "warning",
     }
 }

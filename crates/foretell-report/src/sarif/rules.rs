@@ -1,24 +1,24 @@
 //! The rules: one for each kind of finding.
 
+use foretell_trace::FindingKind;
 use serde_json::{Value, json};
 
 use crate::explain;
-use crate::json::Kind;
 
 /// The place of a kind's rule.
-pub(super) fn index(kind: Kind) -> usize {
-    Kind::ALL.iter().position(|&k| k == kind).unwrap_or_default()
+pub(super) fn index(kind: FindingKind) -> usize {
+    FindingKind::ALL.iter().position(|&k| k == kind).unwrap_or_default()
 }
 
-/// All rules, in the order of [`Kind::ALL`].
+/// All rules, in the order of [`FindingKind::ALL`].
 pub(super) fn descriptors() -> Vec<Value> {
-    Kind::ALL.into_iter().map(descriptor).collect()
+    FindingKind::ALL.into_iter().map(descriptor).collect()
 }
 
-fn descriptor(kind: Kind) -> Value {
+fn descriptor(kind: FindingKind) -> Value {
     let (level, severity) = match kind {
-        Kind::Nondeterminism => ("note", "recommendation"),
-        Kind::Deadlock => ("error", "error"),
+        FindingKind::Nondeterminism => ("note", "recommendation"),
+        FindingKind::Deadlock => ("error", "error"),
         _ => ("warning", "warning"),
     };
     json!({
@@ -37,23 +37,23 @@ fn descriptor(kind: Kind) -> Value {
 }
 
 /// Names are identifiers, and none is its own id, by the standard's advice.
-fn name(kind: Kind) -> &'static str {
+fn name(kind: FindingKind) -> &'static str {
     match kind {
-        Kind::Race => "DataRace",
-        Kind::Atomicity => "AtomicityViolation",
-        Kind::Serializability => "SerializabilityViolation",
-        Kind::Transactions => "TransactionCycle",
-        Kind::Nondeterminism => "ScheduleDependentValue",
-        Kind::Deadlock => "LockDeadlock",
+        FindingKind::Race => "DataRace",
+        FindingKind::Atomicity => "AtomicityViolation",
+        FindingKind::Serializability => "SerializabilityViolation",
+        FindingKind::Transactions => "TransactionCycle",
+        FindingKind::Nondeterminism => "ScheduleDependentValue",
+        FindingKind::Deadlock => "LockDeadlock",
     }
 }
 
 /// The entry of the Common Weakness Enumeration, in the form that code scanning shows.
-fn weakness(kind: Kind) -> &'static str {
+fn weakness(kind: FindingKind) -> &'static str {
     match kind {
-        Kind::Race => "external/cwe/cwe-366",
-        Kind::Deadlock => "external/cwe/cwe-833",
-        Kind::Atomicity => "external/cwe/cwe-367",
+        FindingKind::Race => "external/cwe/cwe-366",
+        FindingKind::Deadlock => "external/cwe/cwe-833",
+        FindingKind::Atomicity => "external/cwe/cwe-367",
         _ => "external/cwe/cwe-362",
     }
 }

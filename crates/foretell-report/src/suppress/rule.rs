@@ -1,9 +1,10 @@
 //! One rule: which findings not to show.
 
+use foretell_trace::FindingKind;
 use wildmatch::WildMatch;
 
 use super::glob;
-use crate::json::{Finding, Kind};
+use crate::json::Finding;
 use crate::place::{Place, base_name};
 
 /// What a rule is matched against.
@@ -26,7 +27,7 @@ pub(super) struct Subject {
 pub(super) struct Rule {
     /// The rule as it is written.
     pub(super) text: String,
-    kind: Option<Kind>,
+    kind: Option<FindingKind>,
     conditions: Vec<(Field, WildMatch)>,
 }
 
@@ -80,7 +81,7 @@ impl Rule {
             return Err(format!("`{word}:` without a pattern"));
         }
         let (kind, field) = match word {
-            "race_top" => (Some(Kind::Race), Field::Top),
+            "race_top" => (Some(FindingKind::Race), Field::Top),
             "thread" | "mutex" | "signal" | "called_from_lib" => {
                 return Ok(Line::NotOurs(line.to_owned()));
             }
@@ -97,11 +98,11 @@ impl Rule {
     }
 }
 
-fn kind(word: &str) -> Result<Option<Kind>, String> {
+fn kind(word: &str) -> Result<Option<FindingKind>, String> {
     if word == "*" {
         return Ok(None);
     }
-    match Kind::ALL.into_iter().find(|kind| kind.name() == word) {
+    match FindingKind::ALL.into_iter().find(|kind| kind.name() == word) {
         Some(kind) => Ok(Some(kind)),
         None => Err(format!(
             "`{word}` is no kind of finding: race, atomicity, serializability, transactions, \

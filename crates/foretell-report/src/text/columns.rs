@@ -12,13 +12,13 @@
 use std::io::{self, Write};
 
 use anstyle::Style;
-use foretell_trace::{EventId, ThreadId, Trace};
+use foretell_trace::{EventId, FindingKind, ThreadId, Trace};
 use unicode_width::UnicodeWidthStr;
 
 use super::event::{Shown, describe};
 use super::fold::{self, Row};
 use super::{MARKED, QUIET, Shower, TITLE, grouped, printable, wrap};
-use crate::json::{Finding, Kind};
+use crate::json::Finding;
 
 /// The narrowest column for a thread that can still be read.
 const NARROWEST: usize = 10;
@@ -82,7 +82,7 @@ fn lines(
             Row::Folded(range) => Line::Folded(folded_text(trace, &schedule[range])),
         })
         .collect();
-    if finding.kind == Kind::Deadlock {
+    if finding.kind == FindingKind::Deadlock {
         // The acquires are what the threads are stuck at: they come after the witness, not in it.
         let stuck = pattern.iter().filter(|e| !schedule.contains(e));
         lines.extend(stuck.map(|&id| event(id, silent, true)));

@@ -15,12 +15,12 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::rc::Rc;
 
-use foretell_trace::{EventId, EventKind, Trace};
+use foretell_trace::{EventId, EventKind, FindingKind, NondeterminismForm, Trace};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::{MARKED, QUIET, Shower, fold, printable, wrap};
 use crate::headline::role;
-use crate::json::{Finding, Form, Kind, Source as Writer};
+use crate::json::{Finding, Source as Writer};
 use crate::source::Source;
 use crate::span;
 
@@ -36,7 +36,7 @@ pub(crate) struct Note {
 pub(crate) fn notes(finding: &Finding, schedule: &[EventId], trace: &Trace) -> Vec<Note> {
     let known = |e: &u32| (*e as usize) < trace.len();
     let mut notes: Vec<Note> = Vec::new();
-    if finding.kind == Kind::Deadlock {
+    if finding.kind == FindingKind::Deadlock {
         let stuck: Vec<EventId> =
             finding.events.iter().copied().filter(known).map(EventId).collect();
         let wanted: Vec<_> = stuck.iter().filter_map(|&e| fold::lock(trace, e)).collect();
@@ -64,7 +64,7 @@ pub(crate) fn notes(finding: &Finding, schedule: &[EventId], trace: &Trace) -> V
     let sources = [
         (
             finding.challenger,
-            if finding.form == Some(Form::FinalValue) { "" } else { "seen instead" },
+            if finding.form == Some(NondeterminismForm::FinalValue) { "" } else { "seen instead" },
         ),
         (finding.writer, "seen in the recorded run"),
     ];

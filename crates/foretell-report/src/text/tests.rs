@@ -1,12 +1,14 @@
 //! What people see, pinned.
 
 use foretell_generate::{Family, Params, generate};
-use foretell_trace::{EventKind, LockId, SiteId, TraceBuilder, Value, VarId};
+use foretell_trace::{
+    EventKind, FindingKind, LockId, NondeterminismForm, SiteId, TraceBuilder, Value, VarId,
+};
 use proptest::prelude::*;
 use serde_json::Map;
 
 use super::*;
-use crate::json::{Block, Counts, Form, Kind, Source, TraceInfo, Undecided, Witness};
+use crate::json::{Block, Counts, Source, TraceInfo, Undecided, Witness};
 
 /// A bank account: both threads read the balance, then write it, in a block each.
 struct Bank {
@@ -48,13 +50,13 @@ impl Bank {
         bank.push("T1", EventKind::End { label }, "bank.c:43");
         bank.read("T2", 110, "bank.c:51");
         let r = bank.write("T2", 90, "bank.c:52");
-        let mut f = finding(Kind::Atomicity, &[c, r, c2], &[0, c, 4, r, c2]);
+        let mut f = finding(FindingKind::Atomicity, &[c, r, c2], &[0, c, 4, r, c2]);
         f.block = Some(Block { begin: 0, end: Some(3) });
         (bank.b.build(), f)
     }
 }
 
-fn finding(kind: Kind, events: &[u32], schedule: &[u32]) -> Finding {
+fn finding(kind: FindingKind, events: &[u32], schedule: &[u32]) -> Finding {
     Finding {
         id: format!("{kind}-1"),
         kind,
@@ -148,7 +150,7 @@ fn threads_that_do_not_fit_are_named_in_each_row() {
     let mut bank = Bank::new();
     let events: Vec<u32> =
         (0..8).map(|i| bank.write(&format!("worker-{i}"), i, "bank.c:7")).collect();
-    let f = finding(Kind::Race, &events[6..], &events);
+    let f = finding(FindingKind::Race, &events[6..], &events);
     let text = shown(&bank.b.build(), &f, Look { width: 60, ..Look::default() });
     assert!(text.contains("    0  worker-0  w(balance=0)"), "{text}");
     assert!(text.contains("  > 7  worker-7  w(balance=7)"), "{text}");
@@ -171,7 +173,7 @@ fn a_long_witness_is_folded_to_what_decides() {
     let b = bank.write("T2", 2, "");
     let trace = bank.b.build();
     let schedule: Vec<u32> = (0..trace.len() as u32).collect();
-    let f = finding(Kind::Race, &[a, b], &schedule);
+    let f = finding(FindingKind::Race, &[a, b], &schedule);
     let text = shown(&trace, &f, Look { width: 60, ..Look::default() });
     assert_eq!(
         text,
@@ -207,7 +209,7 @@ fn inversion() -> (Trace, Finding) {
         bank.push(thread, EventKind::Release { lock: second }, "");
         bank.push(thread, EventKind::Release { lock: first }, "");
     }
-    (bank.b.build(), finding(Kind::Deadlock, &[1, 5], &[0, 4]))
+    (bank.b.build(), finding(FindingKind::Deadlock, &[1, 5], &[0, 4]))
 }
 
 #[test]
@@ -239,28 +241,28 @@ deadlock-1: Threads T1 and T2 can wait for each other for ever: T1 holds `a` and
 #[test]
 fn every_kind_has_a_headline_in_plain_words() {
     let (trace, atomicity) = Bank::lost_update();
-    let mut f = finding(Kind::Race, &[2, 4], &[0, 1, 2, 4]);
+    let mut f = finding(FindingKind::Race, &[2, 4], &[0, 1, 2, 4]);
     assert_eq!(
         headline(&trace, &f),
         "race-1: Thread T1 can set `balance` to 110 while thread T2 reads it"
     );
-    f = Finding { kind: Kind::Serializability, ..atomicity.clone() };
+    f = Finding { kind: FindingKind::Serializability, ..atomicity.clone() };
     assert_eq!(
         headline(&trace, &f),
         "atomicity-1: Thread T1's atomic block deposit can be seen half done: conflicts lead out of it where it \
          reads `balance` at bank.c:41 and back into it where it writes `balance` at bank.c:42"
     );
-    f = Finding { kind: Kind::Transactions, ..atomicity.clone() };
+    f = Finding { kind: FindingKind::Transactions, ..atomicity.clone() };
     assert_eq!(
         headline(&trace, &f),
         "atomicity-1: Thread T1's atomic block deposit is on a cycle of conflicts, so no order of whole blocks \
          explains it: T1 reads `balance` at bank.c:41, T2 writes `balance` at bank.c:52, T1 writes `balance` at \
          bank.c:42"
     );
-    f = finding(Kind::Nondeterminism, &[4], &[0, 4]);
+    f = finding(FindingKind::Nondeterminism, &[4], &[0, 4]);
     f.writer = Some(Source::Event(2));
     f.challenger = Some(Source::Initial);
-    f.form = Some(Form::WriterAbsent);
+    f.form = Some(NondeterminismForm::WriterAbsent);
     assert_eq!(
         headline(&trace, &f),
         "nondeterminism-1: What thread T2 reads from `balance` depends on the schedule: the initial value \
@@ -272,9 +274,9 @@ fn every_kind_has_a_headline_in_plain_words() {
         "nondeterminism-1: Thread T2 can read 90 from `balance` instead of 110: thread T2's write at bank.c:52 \
          instead of thread T1's write at bank.c:42"
     );
-    f = finding(Kind::Nondeterminism, &[2], &[0, 1, 4, 5, 2, 3]);
+    f = finding(FindingKind::Nondeterminism, &[2], &[0, 1, 4, 5, 2, 3]);
     f.writer = Some(Source::Event(5));
-    f.form = Some(Form::FinalValue);
+    f.form = Some(NondeterminismForm::FinalValue);
     assert_eq!(
         headline(&trace, &f),
         "nondeterminism-1: The last value of `balance` depends on the schedule: thread T1's write at bank.c:42 \
@@ -293,7 +295,7 @@ fn between(ops: [EventKind; 3]) -> String {
     std::fs::write(dir.path().join("a.c"), "if (balance)\n  use(balance);\nbalance = 0;\n")
         .unwrap();
     let sources = Sources::new(vec![dir.path().to_path_buf()]);
-    let f = finding(Kind::Atomicity, &[c, r, c2], &[c, r, c2]);
+    let f = finding(FindingKind::Atomicity, &[c, r, c2], &[c, r, c2]);
     crate::headline::headline(&f, Some(&bank.b.build()), &sources)
 }
 
@@ -329,7 +331,7 @@ fn source_lines_are_underlined() {
     let read = bank.read("T1", 1, "bank.c:3");
     let write = bank.write("T2", 0, "bank.c:6");
     bank.write("T2", 0, "bank.c:99");
-    let f = finding(Kind::Race, &[read, write], &[read, write]);
+    let f = finding(FindingKind::Race, &[read, write], &[read, write]);
     let trace = bank.b.build();
     let mut out = Vec::new();
     let look = Look { width: 72, ..Look::default() };
@@ -361,7 +363,7 @@ fn stacks_verdicts_and_commands_are_below() {
     let b = bank.write("T2", 0, "bank.c:6");
     bank.b.set_meta("command", "./bank 3");
     bank.b.set_meta("seed", "0");
-    let mut f = finding(Kind::Race, &[a, b], &[a, b]);
+    let mut f = finding(FindingKind::Race, &[a, b], &[a, b]);
     f.replay =
         Some(serde_json::json!({"verdict": "crash", "text": "SIGSEGV", "times": 2, "of": 3}));
     let (trace, sources) = (bank.b.build(), Sources::none());
@@ -388,16 +390,16 @@ fn a_whole_file_ends_with_its_summary() {
     let mut file = Findings::new(TraceInfo::new("bank.std", &trace, Model::Value));
     file.findings = vec![f];
     let counts = Counts { candidates: 1234, predicted: 1, undecided: 1, ..Counts::default() };
-    file.summary.insert(Kind::Atomicity, counts);
+    file.summary.insert(FindingKind::Atomicity, counts);
     file.undecided.push(Undecided {
-        kind: Kind::Atomicity,
+        kind: FindingKind::Atomicity,
         events: vec![1, 4, 2],
         block: None,
         reason: "the time limit of 1 s".to_owned(),
         extra: Map::new(),
     });
     file.undecided.push(Undecided {
-        kind: Kind::Serializability,
+        kind: FindingKind::Serializability,
         events: Vec::new(),
         block: Some(Block { begin: 3, end: None }),
         reason: "bounded".to_owned(),
@@ -426,7 +428,7 @@ atomicity              1,234           1           1
 #[test]
 fn events_that_the_trace_does_not_have_do_no_harm() {
     let (trace, _) = Bank::lost_update();
-    for kind in Kind::ALL {
+    for kind in FindingKind::ALL {
         let mut f = finding(kind, &[7, 1, u32::MAX], &[0, 99, 1]);
         f.writer = Some(Source::Event(99));
         f.block = Some(Block { begin: 99, end: Some(0) });
@@ -444,7 +446,7 @@ fn events_that_the_trace_does_not_have_do_no_harm() {
 fn control_characters_of_names_do_not_reach_the_terminal() {
     let mut bank = Bank::new();
     let (a, b) = (bank.write("T\u{1b}[2J", 1, "a\nb"), bank.write("T2", 2, "\u{7}"));
-    let f = finding(Kind::Race, &[a, b], &[a, b]);
+    let f = finding(FindingKind::Race, &[a, b], &[a, b]);
     let text = shown(&bank.b.build(), &f, Look::default());
     assert!(!text.chars().any(|c| c.is_control() && c != '\n'), "{text:?}");
 }
@@ -463,7 +465,7 @@ proptest! {
     fn any_finding_of_any_trace_can_be_shown(
         family in proptest::sample::select(Family::ALL),
         seed in 0..1000u64,
-        kind in proptest::sample::select(&Kind::ALL[..]),
+        kind in proptest::sample::select(&FindingKind::ALL[..]),
         picks in proptest::collection::vec(any::<prop::sample::Index>(), 0..5),
         keep in proptest::collection::vec(any::<bool>(), 80),
         width in 70..160usize,

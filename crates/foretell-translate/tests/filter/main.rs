@@ -338,7 +338,7 @@ fn findings(t: &Translated, model: Model) -> [BTreeSet<String>; 2] {
     };
     let mut found = [BTreeSet::new(), BTreeSet::new()];
     for finding in prediction.expect("no witness is refused").findings {
-        let analysis = finding.candidate.analysis();
+        let analysis = finding.candidate.kind();
         let events = match finding.candidate {
             Candidate::Race(a, b) => vec![a, b],
             Candidate::Atomicity(a, b, c) => vec![a, b, c],

@@ -6,14 +6,13 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use foretell_predict::analyses::Analysis;
 use foretell_predict::driver::{self, Options};
-use foretell_report::json::{Finding, Findings, Kind};
+use foretell_report::json::{Finding, Findings};
 use foretell_report::text::{self, Shower};
 use foretell_session::{
     Error, Language, Launch, Recorded, Reference, Replay, Steps, Verdict, compile, record,
 };
-use foretell_trace::{Model, Trace};
+use foretell_trace::{FindingKind, Model, Trace};
 
 use super::java;
 use super::predict::{defective, document};
@@ -59,7 +58,7 @@ pub(crate) struct Check {
 
     /// What to look for [default: all]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    analyses: Vec<Analysis>,
+    analyses: Vec<FindingKind>,
 
     /// Replay so many findings of a run at most
     #[arg(long, value_name = "N", default_value_t = 100)]
@@ -171,7 +170,7 @@ impl Check {
         terminal: &mut Terminal,
         launch: &Launch,
         first: bool,
-        seen: &mut BTreeSet<(Kind, Vec<Option<String>>)>,
+        seen: &mut BTreeSet<(FindingKind, Vec<Option<String>>)>,
         report: &mut Reporting,
     ) -> Result<usize, Failure> {
         let recorded = record(launch, &self.options.blocks()?)?;
@@ -247,7 +246,7 @@ impl Check {
         trace: &Trace,
         launch: &Launch,
         recorded: &Recorded,
-        seen: &mut BTreeSet<(Kind, Vec<Option<String>>)>,
+        seen: &mut BTreeSet<(FindingKind, Vec<Option<String>>)>,
     ) -> Result<Vec<(usize, Option<Verdict>)>, Failure> {
         let reference = Reference::of(&recorded.run, Some(recorded.run.stdout()));
         let limit = Duration::from_secs(self.limit);
@@ -278,8 +277,8 @@ impl Check {
 
     /// A read that depends on the schedule is how correct programs are, as long as nothing comes of it.
     fn worth_showing(&self, finding: &Finding, verdict: Option<&Verdict>) -> bool {
-        finding.kind != Kind::Nondeterminism
-            || self.analyses.contains(&Analysis::Nondeterminism)
+        finding.kind != FindingKind::Nondeterminism
+            || self.analyses.contains(&FindingKind::Nondeterminism)
             || verdict.is_some_and(Verdict::is_failure)
     }
 
@@ -302,8 +301,11 @@ impl Check {
         }
         let listed: Vec<&Finding> = shown.iter().map(|(i, _)| &file.findings[*i]).collect();
         text::table(terminal, &listed, &look)?;
-        let hidden = file.findings.iter().filter(|f| f.kind == Kind::Nondeterminism).count()
-            - shown.iter().filter(|(i, _)| file.findings[*i].kind == Kind::Nondeterminism).count();
+        let hidden = file.findings.iter().filter(|f| f.kind == FindingKind::Nondeterminism).count()
+            - shown
+                .iter()
+                .filter(|(i, _)| file.findings[*i].kind == FindingKind::Nondeterminism)
+                .count();
         if hidden > 0 {
             let reads = match hidden {
                 1 => "1 read or final value depends".to_owned(),

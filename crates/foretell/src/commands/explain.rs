@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use foretell_report::explain;
-use foretell_report::json::Kind;
+use foretell_trace::FindingKind;
 
 use crate::failure::{Failure, Status};
 use crate::terminal::Terminal;
@@ -13,14 +13,14 @@ use crate::terminal::Terminal;
 pub(crate) struct Explain {
     /// The kind: race, atomicity, serializability, transactions, nondeterminism or deadlock [default: all, in a line each]
     #[arg(value_parser = kind)]
-    kind: Option<Kind>,
+    kind: Option<FindingKind>,
 }
 
 /// A kind, or the kind of a finding: `race-1`.
-fn kind(text: &str) -> Result<Kind, String> {
+fn kind(text: &str) -> Result<FindingKind, String> {
     let name = text.split('-').next().unwrap_or(text);
-    Kind::ALL.into_iter().find(|kind| kind.name() == name).ok_or_else(|| {
-        let names: Vec<&str> = Kind::ALL.iter().map(|kind| kind.name()).collect();
+    FindingKind::ALL.into_iter().find(|kind| kind.name() == name).ok_or_else(|| {
+        let names: Vec<&str> = FindingKind::ALL.iter().map(|kind| kind.name()).collect();
         format!("there are {}", names.join(", "))
     })
 }
@@ -33,7 +33,7 @@ impl Explain {
                 explain::write(terminal, kind, &look)?;
             }
             None => {
-                for kind in Kind::ALL {
+                for kind in FindingKind::ALL {
                     writeln!(terminal, "{kind:<16}{}", explain::title(kind))?;
                 }
             }

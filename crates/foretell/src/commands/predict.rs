@@ -8,15 +8,15 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use foretell_model::Structure;
-use foretell_predict::analyses::{Analysis, Candidate};
+use foretell_predict::analyses::Candidate;
 use foretell_predict::driver::{self, Counts, Options, Prediction, Progress};
 use foretell_predict::engines::dpor::DporOptions;
 use foretell_predict::engines::smt::SmtOptions;
 use foretell_predict::engines::{EngineKind, EngineOptions};
 use foretell_predict::finding::Defect;
 use foretell_report::identity;
-use foretell_report::json::{self, Block, Findings, Kind, Shard, TraceInfo};
-use foretell_trace::{EventId, Model, Trace};
+use foretell_report::json::{self, Block, Findings, Shard, TraceInfo};
+use foretell_trace::{EventId, FindingKind, Model, Trace};
 use serde_json::Map;
 
 use crate::failure::{Failure, Status};
@@ -42,7 +42,7 @@ pub(crate) struct Predict {
     /// What to look for: race, atomicity, serializability, transactions, nondeterminism, deadlock
     /// [default: all]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    analyses: Vec<Analysis>,
+    analyses: Vec<FindingKind>,
 
     /// Which other interleavings count as possible: auto, view, value, symbolic
     #[arg(long, default_value = "auto")]
@@ -322,23 +322,12 @@ pub(crate) fn document(
     }
     for (analysis, counts) in &prediction.counts {
         let columns = if stats { stats::columns(prediction, *analysis) } else { Vec::new() };
-        file.summary.insert(kind(*analysis), summary(counts, columns));
+        file.summary.insert(*analysis, summary(counts, columns));
     }
     file.count_races();
     file.renumber();
     identity::assign(&mut file.findings, trace);
     file
-}
-
-fn kind(analysis: Analysis) -> Kind {
-    match analysis {
-        Analysis::Race => Kind::Race,
-        Analysis::Atomicity => Kind::Atomicity,
-        Analysis::Serializability => Kind::Serializability,
-        Analysis::Transactions => Kind::Transactions,
-        Analysis::Nondeterminism => Kind::Nondeterminism,
-        Analysis::Deadlock => Kind::Deadlock,
-    }
 }
 
 fn summary(counts: &Counts, columns: Vec<(&'static str, u64)>) -> json::Counts {
@@ -352,7 +341,7 @@ fn summary(counts: &Counts, columns: Vec<(&'static str, u64)>) -> json::Counts {
 }
 
 fn race_units(terminal: &mut Terminal, findings: &Findings) -> std::io::Result<()> {
-    let Some(counts) = findings.summary.get(&Kind::Race).filter(|c| c.predicted > 0) else {
+    let Some(counts) = findings.summary.get(&FindingKind::Race).filter(|c| c.predicted > 0) else {
         return Ok(());
     };
     let unit = |name: &str| counts.extra.get(name).and_then(serde_json::Value::as_u64).unwrap_or(0);
@@ -379,7 +368,7 @@ fn undecided(structure: &Structure<'_>, candidate: &Candidate, reason: &str) -> 
         Candidate::Deadlock(acquires) => acquires.clone(),
     };
     json::Undecided {
-        kind: kind(candidate.analysis()),
+        kind: candidate.kind(),
         events: events.iter().map(|e| e.0).collect(),
         block,
         reason: reason.to_owned(),

@@ -9,9 +9,10 @@ use foretell_trace::{ObjectKind, ThreadId};
 
 use crate::query::{Goal, Query};
 
-/// Kinds of queries.
+/// The shape of a query: what it asks of an interleaving. Shapes are not kinds of findings: races and
+/// deadlocks have one shape, reads and last writes of nondeterminism two.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Kind {
+pub enum QueryShape {
     /// Events that are next at the same time: races and deadlocks.
     Next,
     /// Events that run in an order: atomicity.
@@ -26,20 +27,26 @@ pub enum Kind {
     Cycle,
 }
 
-impl Kind {
-    /// Every kind.
-    pub const ALL: [Kind; 6] =
-        [Kind::Next, Kind::Order, Kind::Broken, Kind::Overwritten, Kind::Path, Kind::Cycle];
+impl QueryShape {
+    /// Every shape.
+    pub const ALL: [QueryShape; 6] = [
+        QueryShape::Next,
+        QueryShape::Order,
+        QueryShape::Broken,
+        QueryShape::Overwritten,
+        QueryShape::Path,
+        QueryShape::Cycle,
+    ];
 
-    /// The kind of a query.
-    pub fn of(query: &Query) -> Kind {
+    /// Returns the shape of a query.
+    pub fn of(query: &Query) -> QueryShape {
         match query.goal {
-            Goal::Broken(_) => Kind::Broken,
-            Goal::Overwritten(_) => Kind::Overwritten,
-            Goal::Path(_) => Kind::Path,
-            Goal::Cycle(_) => Kind::Cycle,
-            _ if query.next.is_empty() => Kind::Order,
-            _ => Kind::Next,
+            Goal::Broken(_) => QueryShape::Broken,
+            Goal::Overwritten(_) => QueryShape::Overwritten,
+            Goal::Path(_) => QueryShape::Path,
+            Goal::Cycle(_) => QueryShape::Cycle,
+            _ if query.next.is_empty() => QueryShape::Order,
+            _ => QueryShape::Next,
         }
     }
 }

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use foretell_model::Structure;
 use foretell_trace::Model;
 
-use self::features::{Feature, Kind, Survey};
+use self::features::{Feature, QueryShape, Survey};
 use self::rule::{Choice, DPOR_NODES, LARGEST_SEGMENT, Rule};
 use super::dpor::{DporEngine, DporOptions};
 use super::graph::GraphEngine;
@@ -72,8 +72,8 @@ impl<'s> AutoEngine<'s> {
         if self.order_only {
             return Choice::Order;
         }
-        let kind = Kind::of(query);
-        let Some(mut rule) = rule::RULES.iter().find(|r| r.0 == kind).map(|r| &r.1) else {
+        let shape = QueryShape::of(query);
+        let Some(mut rule) = rule::RULES.iter().find(|r| r.0 == shape).map(|r| &r.1) else {
             return Choice::Order;
         };
         if self.survey.measure(query, Feature::Segment) > LARGEST_SEGMENT {

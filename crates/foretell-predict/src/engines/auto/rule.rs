@@ -1,6 +1,6 @@
 //! Which engine for which query. Written by `bench/selection --write`; not by hand.
 
-use super::features::{Feature, Kind};
+use super::features::{Feature, QueryShape};
 
 /// An engine to choose.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,9 +38,9 @@ pub const DPOR_NODES: u64 = 2_000;
 pub const LARGEST_SEGMENT: u32 = 703;
 
 /// The rules; the order engine where there is none.
-pub const RULES: &[(Kind, Rule)] = &[
+pub const RULES: &[(QueryShape, Rule)] = &[
     (
-        Kind::Broken,
+        QueryShape::Broken,
         Rule::Split {
             feature: Feature::Coupling,
             at_most: 11,
@@ -59,7 +59,7 @@ pub const RULES: &[(Kind, Rule)] = &[
         },
     ),
     (
-        Kind::Overwritten,
+        QueryShape::Overwritten,
         Rule::Split {
             feature: Feature::Waits,
             at_most: 20,
@@ -73,7 +73,7 @@ pub const RULES: &[(Kind, Rule)] = &[
         },
     ),
     (
-        Kind::Path,
+        QueryShape::Path,
         Rule::Split {
             feature: Feature::Coupling,
             at_most: 37,
@@ -91,5 +91,5 @@ pub const RULES: &[(Kind, Rule)] = &[
             },
         },
     ),
-    (Kind::Cycle, Rule::Always(Choice::Dpor)),
+    (QueryShape::Cycle, Rule::Always(Choice::Dpor)),
 ];

@@ -2,12 +2,12 @@
 //! that nothing outside a persistent set gets in the way of it.
 
 use foretell_generate::{Family, Params, generate};
-use foretell_trace::{Model, Trace, text};
+use foretell_trace::{FindingKind, Model, Trace, text};
 
 use super::persistent::{Persistent, dependent};
 use super::state::{State, Status};
 use super::*;
-use crate::analyses::{Analysis, candidates};
+use crate::analyses::candidates;
 
 /// Calls `check` with the machine of some queries about small traces of every family, and some states that it
 /// can be in.
@@ -20,7 +20,7 @@ fn for_machines(
             let trace = generate(family, &Params::small(family, 3_000_000 + seed));
             let model = if seed % 2 == 0 { Model::View } else { Model::Value };
             let structure = Structure::new(&trace, model);
-            for analysis in Analysis::ALL {
+            for analysis in FindingKind::ALL {
                 let all = candidates(&structure, analysis);
                 for candidate in all.iter().step_by(all.len() / 3 + 1) {
                     let Some(program) = Program::new(&structure, &candidate.query(), usize::MAX)

@@ -1,4 +1,4 @@
-//! Choice graphs, the algorithm of "Efficient Predictive Analysis for Detecting Nondeterminism in
+//! Choice graphs, the algorithm of "Efficient Predictive FindingKind for Detecting Nondeterminism in
 //! Multi-Threaded Programs" (Sinha, Malik, Gupta): is there an interleaving in which a read sees another write?
 //!
 //! For a read r of the write w, every other write c of the variable is a *challenger*, and the *witnesses* are the
@@ -49,9 +49,11 @@ pub struct GraphEngine<'s> {
     decided_by_graphs: bool,
 }
 
-/// The three orders that break a read.
+/// The order of challenger, read and writer that a witness graph is built for. Unlike the form of a
+/// finding ([`NondeterminismForm`](foretell_trace::NondeterminismForm)), which a checked schedule has, it is
+/// a supposition; a last write that is overwritten counts as [`WitnessOrder::AfterWriter`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Form {
+pub enum WitnessOrder {
     /// c → r → w.
     BeforeWriter,
     /// w → c → r.
@@ -81,7 +83,7 @@ impl Class {
 }
 
 /// A witness: a challenger (`None`: the initial value) and an order.
-pub type Witness = (Option<EventId>, Form);
+pub type Witness = (Option<EventId>, WitnessOrder);
 
 impl<'s> GraphEngine<'s> {
     /// An engine that knows nothing yet.
@@ -165,7 +167,7 @@ impl<'s> GraphEngine<'s> {
             });
             // The other two orders do not exist: everything runs before the end.
             witnesses.cyclic(2);
-            witnesses.class((Some(last), Form::AfterWriter), graph);
+            witnesses.class((Some(last), WitnessOrder::AfterWriter), graph);
         }
         Some(witnesses.left)
     }
@@ -275,12 +277,12 @@ impl<F: FnMut(Witness, Class)> Witnesses<'_, F> {
         }
         let Some(w) = writer else {
             self.cyclic(2);
-            self.class((Some(c), Form::AfterWriter), Ok(graph));
+            self.class((Some(c), WitnessOrder::AfterWriter), Ok(graph));
             return;
         };
         let mut after = graph.clone();
         let after = after.run(w).and_then(|()| before(&mut after, w, c)).map(|()| after);
-        self.class((Some(c), Form::AfterWriter), after);
+        self.class((Some(c), WitnessOrder::AfterWriter), after);
         self.without_writer(graph, Some(c), read, w);
     }
 
@@ -298,10 +300,10 @@ impl<F: FnMut(Witness, Class)> Witnesses<'_, F> {
         }
         let mut absent = graph.clone();
         let absent = absent.leave_out(w).and_then(|()| absent.saturate()).map(|()| absent);
-        self.class((c, Form::WriterAbsent), absent);
+        self.class((c, WitnessOrder::WriterAbsent), absent);
         let mut later = graph;
         let later = later.run(w).and_then(|()| before(&mut later, read, w)).map(|()| later);
-        self.class((c, Form::BeforeWriter), later);
+        self.class((c, WitnessOrder::BeforeWriter), later);
     }
 
     /// An update that would preserve the read, unless it is broken itself.
@@ -312,7 +314,7 @@ impl<F: FnMut(Witness, Class)> Witnesses<'_, F> {
             .and_then(|()| graph.cut_after(update))
             .and_then(|()| before(&mut graph, update, read))
             .map(|()| graph);
-        self.class((Some(update), Form::AfterWriter), graph);
+        self.class((Some(update), WitnessOrder::AfterWriter), graph);
     }
 }
 

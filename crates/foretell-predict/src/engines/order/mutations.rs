@@ -9,11 +9,11 @@ use std::cell::Cell;
 use foretell_brute::Findings;
 use foretell_generate::{Family, Params, generate};
 use foretell_model::Structure;
-use foretell_trace::{Model, Trace};
+use foretell_trace::{FindingKind, Model, Trace};
 use foretell_verify::Checker;
 
 use super::OrderEngine;
-use crate::analyses::{Analysis, Candidate, candidates};
+use crate::analyses::{Candidate, candidates};
 use crate::engine::Engine;
 use crate::finding::Finding;
 use crate::query::{Limit, Verdict};
@@ -158,7 +158,7 @@ fn disagrees(case: &Case) -> bool {
     let structure = Structure::new(&case.trace, case.model);
     let checker = Checker::new(&case.trace, case.model);
     let mut engine = OrderEngine::search_only(&structure);
-    let mut all = Analysis::ALL.into_iter().flat_map(|a| candidates(&structure, a));
+    let mut all = FindingKind::ALL.into_iter().flat_map(|a| candidates(&structure, a));
     all.any(|candidate| match engine.decide(&candidate.query(), &Limit::default()) {
         Verdict::Impossible => is_finding(&structure, &case.findings, &candidate),
         Verdict::Undecided(_) => true,

@@ -6,10 +6,10 @@
 use std::io::Write;
 use std::time::Duration;
 
-use foretell_predict::analyses::Analysis;
 use foretell_predict::driver::{Counts, Prediction, Work};
 use foretell_predict::engines::graph::GraphCounts;
 use foretell_report::text::grouped;
+use foretell_trace::FindingKind;
 
 use crate::terminal::Terminal;
 
@@ -17,7 +17,7 @@ use crate::terminal::Terminal;
 type Column = (&'static str, u64);
 
 /// Where candidates went before a search.
-fn phases(analysis: Analysis, counts: &Counts) -> Vec<Column> {
+fn phases(analysis: FindingKind, counts: &Counts) -> Vec<Column> {
     let mut columns = vec![
         ("groups", counts.groups),
         ("examined", counts.examined),
@@ -29,10 +29,10 @@ fn phases(analysis: Analysis, counts: &Counts) -> Vec<Column> {
         ("solved", counts.solved),
     ];
     match analysis {
-        Analysis::Race => {
+        FindingKind::Race => {
             columns.extend([("lsa", counts.after_locks()), ("mhb", counts.after_must())]);
         }
-        Analysis::Serializability => columns.push(("segment_events", counts.segment_events)),
+        FindingKind::Serializability => columns.push(("segment_events", counts.segment_events)),
         _ => {}
     }
     columns
@@ -66,14 +66,14 @@ fn values(work: &Work) -> Vec<Column> {
 }
 
 /// Everything about an analysis that adds up, for a findings file.
-pub(super) fn columns(prediction: &Prediction, analysis: Analysis) -> Vec<Column> {
+pub(super) fn columns(prediction: &Prediction, analysis: FindingKind) -> Vec<Column> {
     let Some(counts) = prediction.counts.get(&analysis) else { return Vec::new() };
     let work = prediction.work.get(&analysis).copied().unwrap_or_default();
     let mut columns = phases(analysis, counts);
     columns.extend(search(counts, &work));
     columns.extend(values(&work));
     let graphs = &prediction.effort.graphs;
-    if analysis == Analysis::Nondeterminism && graphs.witnesses > 0 {
+    if analysis == FindingKind::Nondeterminism && graphs.witnesses > 0 {
         columns.extend(graphs.columns());
     }
     columns
@@ -95,8 +95,8 @@ pub(super) fn print(
         writeln!(terminal, "{analysis}: {}", phases.join(", "))?;
         let work = prediction.work.get(&analysis).copied().unwrap_or_default();
         let line = match analysis {
-            Analysis::Race => race(counts),
-            Analysis::Serializability => blocks(counts, events),
+            FindingKind::Race => race(counts),
+            FindingKind::Serializability => blocks(counts, events),
             _ => verdicts(counts),
         };
         writeln!(terminal, "  {line}; {}", effort(&work))?;
