@@ -11,7 +11,7 @@ use thiserror::Error;
 
 /// How a file is compressed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Compression {
+pub(crate) enum Compression {
     /// Not at all.
     None,
     /// gzip, one member or several in a row.
@@ -74,7 +74,7 @@ pub enum CompressError {
 }
 
 /// How the data is compressed, by its first bytes.
-pub fn detect(bytes: &[u8]) -> Compression {
+pub(crate) fn detect(bytes: &[u8]) -> Compression {
     match bytes {
         [0x1f, 0x8b, ..] => Compression::Gzip,
         [0x28, 0xb5, 0x2f, 0xfd, ..] => Compression::Zstd,
@@ -85,7 +85,7 @@ pub fn detect(bytes: &[u8]) -> Compression {
 }
 
 /// The data itself if it is not compressed, else what it unfolds to.
-pub fn decompress(bytes: &[u8], limits: Limits) -> Result<Cow<'_, [u8]>, CompressError> {
+pub(crate) fn decompress(bytes: &[u8], limits: Limits) -> Result<Cow<'_, [u8]>, CompressError> {
     match detect(bytes) {
         Compression::None => Ok(Cow::Borrowed(bytes)),
         Compression::Gzip => {

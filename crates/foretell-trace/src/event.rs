@@ -214,7 +214,7 @@ impl Op {
 
     /// Whether this operation names a condition and its lock.
     #[inline]
-    pub fn has_condition_lock(self) -> bool {
+    pub(crate) fn has_condition_lock(self) -> bool {
         matches!(self, Op::Wait | Op::Woken | Op::TimedOut)
     }
 }

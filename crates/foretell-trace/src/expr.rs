@@ -5,11 +5,11 @@
 //! the table in order is a pass from the leaves up.
 //!
 //! [`parse`] reads the prefix form and checks sorts, [`print()`] writes it, [`eval`] computes it
-//! (semantics section 6, "Symbolic model"). None of the three recurses, and [`parse`] bounds the depth of
-//! what it accepts by [`MAX_DEPTH`], so that whoever walks an expression that was read may recurse.
+//! (semantics section 6, "Symbolic model"). None of the three recurses. [`parse`] accepts a depth of
+//! at most 1000, so that a walk over an expression that was read may recurse.
 //!
-//! Departures from SMT-LIB: integers are 64-bit and wrap; a negative integer may be written `-5` as well
-//! as `(- 5)`; there is no `let`, no `=>` and no `xor`.
+//! Departures from SMT-LIB: integers are 64-bit and wrap; a negative integer may be written `-5` as
+//! well as `(- 5)`; there is no `let`, no `=>` and no `xor`.
 
 mod eval;
 mod parse;
@@ -19,9 +19,11 @@ mod sort;
 use rustc_hash::FxHashMap;
 
 pub use eval::{Answer, Evaluator, eval};
-pub use parse::{MAX_DEPTH, parse, parse_guard, parse_value};
+pub use parse::parse;
+pub(crate) use parse::{MAX_DEPTH, parse_guard, parse_value};
 pub use print::{print, print_with};
-pub use sort::{Sort, result_sort, sorts};
+pub(crate) use sort::sorts;
+pub use sort::{Sort, result_sort};
 
 use crate::{ExprId, RegId, Value};
 

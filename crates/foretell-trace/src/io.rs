@@ -130,14 +130,6 @@ pub fn load(path: &Path, options: &ReadOptions) -> Result<Loaded, ReadError> {
     }
 }
 
-/// Reads a trace of any format from bytes; `file` is what messages call them.
-///
-/// # Errors
-/// As [`load`].
-pub fn load_bytes(bytes: &[u8], file: &str, options: &ReadOptions) -> Result<Loaded, ReadError> {
-    Source { file: one_line(file), options }.bytes(bytes)
-}
-
 /// Bytes that tell a binary file.
 const MAGIC_LENGTH: usize = 8;
 
@@ -387,6 +379,10 @@ fn create_beside(target: &Path) -> io::Result<(File, PathBuf)> {
 mod tests {
     use super::*;
     use crate::{EventKind, TraceBuilder, Value};
+
+    fn load_bytes(bytes: &[u8], file: &str, options: &ReadOptions) -> Result<Loaded, ReadError> {
+        Source { file: one_line(file), options }.bytes(bytes)
+    }
 
     /// A directory that goes away with the test.
     struct Directory(PathBuf);

@@ -253,7 +253,7 @@ impl Trace {
     }
 
     /// The declared name of a thread for people to read, if there is one.
-    pub fn declared_display_name(&self, t: ThreadId) -> Option<&str> {
+    pub(crate) fn declared_display_name(&self, t: ThreadId) -> Option<&str> {
         self.tables.display_names.get(&t).map(String::as_str)
     }
 
@@ -298,7 +298,7 @@ impl Trace {
     }
 
     /// The sort of a register: that of the value first put in it, or integer if that is not known.
-    pub fn register_sort(&self, r: RegId) -> Sort {
+    pub(crate) fn register_sort(&self, r: RegId) -> Sort {
         self.tables.register_sorts.get(&r).copied().unwrap_or(Sort::Int)
     }
 
@@ -323,7 +323,7 @@ impl Trace {
     }
 
     /// Whether the initial count of a semaphore was declared.
-    pub fn has_declared_count(&self, s: SemId) -> bool {
+    pub(crate) fn has_declared_count(&self, s: SemId) -> bool {
         self.tables.initial_counts.contains_key(&s)
     }
 

@@ -5,7 +5,7 @@
 //! which are the identifiers of the [`Trace`](crate::Trace); event chunks hold events as what both sides could
 //! not guess (`predict`): mostly one byte for an event, and a byte or two more where a guess was
 //! wrong. A definition always comes before its first use, so neither side ever seeks: [`Writer`]
-//! takes events one at a time and works on any [`std::io::Write`], [`Reader`] on any
+//! takes events one at a time and works on any [`std::io::Write`], [`read`] on any
 //! [`std::io::Read`].
 //!
 //! A file that ends early is read up to its last whole chunk, and a note says so. Damage anywhere
@@ -31,7 +31,7 @@ mod writer;
 use std::io;
 
 pub use packed::{Packed, PackedEvents};
-pub use reader::{Decoded, Reader, read};
+pub use reader::{Decoded, read};
 pub use writer::{Writer, write};
 
 /// The most events a trace can have.
@@ -40,7 +40,7 @@ const MAX_EVENTS: usize = u32::MAX as usize - 1;
 const MAX_ROWS: usize = (1 << 31) - 1;
 
 /// Whether these are the first bytes of a `.ft` file.
-pub fn is_binary(start: &[u8]) -> bool {
+pub(crate) fn is_binary(start: &[u8]) -> bool {
     start.starts_with(&chunk::MAGIC)
 }
 

@@ -30,8 +30,8 @@ pub fn read(input: impl Read) -> Result<Decoded, Error> {
     reader.finish()
 }
 
-/// Reads a `.ft` file one chunk at a time, so that a trace can be looked at while it is written.
-pub struct Reader<R> {
+/// Reader of a `.ft` file, one chunk at a time.
+struct Reader<R> {
     chunks: Chunks<R>,
     builder: TraceBuilder,
     state: State,
@@ -42,10 +42,7 @@ pub struct Reader<R> {
 
 impl<R: Read> Reader<R> {
     /// Reads the file header.
-    ///
-    /// # Errors
-    /// If the input cannot be read or is not a `.ft` file that this version knows.
-    pub fn new(input: R) -> Result<Self, Error> {
+    fn new(input: R) -> Result<Self, Error> {
         Ok(Reader {
             chunks: Chunks::open(input)?,
             builder: TraceBuilder::new(),
@@ -57,10 +54,7 @@ impl<R: Read> Reader<R> {
     }
 
     /// Takes in one more chunk; `false` if there is none.
-    ///
-    /// # Errors
-    /// If the input cannot be read, or is damaged anywhere but at its end.
-    pub fn advance(&mut self) -> Result<bool, Error> {
+    fn advance(&mut self) -> Result<bool, Error> {
         if self.ended {
             return Ok(false);
         }
@@ -111,16 +105,8 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// The trace as far as it has been read.
-    pub fn trace(&self) -> &Trace {
-        self.builder.trace()
-    }
-
     /// The trace as far as it has been read, with the notes.
-    ///
-    /// # Errors
-    /// If an event's expression makes no sense.
-    pub fn finish(self) -> Result<Decoded, Error> {
+    fn finish(self) -> Result<Decoded, Error> {
         let trace = self.builder.build();
         check_sorts(&trace)?;
         Ok(Decoded { trace, notes: self.notes })

@@ -6,7 +6,7 @@ use crate::{ExprId, ThreadId, TraceBuilder, Value};
 
 /// The deepest nesting of an expression that is read. Deeper ones are refused, so that nothing that
 /// walks an expression can run out of stack.
-pub const MAX_DEPTH: usize = 1000;
+pub(crate) const MAX_DEPTH: usize = 1000;
 
 /// Reads an expression over the registers of `thread` (`%name`) and adds it to the trace.
 ///
@@ -17,7 +17,7 @@ pub fn parse(text: &str, thread: ThreadId, builder: &mut TraceBuilder) -> Result
 }
 
 /// The same for the condition of a guard: true or false.
-pub fn parse_guard(
+pub(crate) fn parse_guard(
     text: &str,
     thread: ThreadId,
     builder: &mut TraceBuilder,
@@ -31,7 +31,7 @@ pub fn parse_guard(
 }
 
 /// The same for a value to be written: an integer or a bit-vector.
-pub fn parse_value(
+pub(crate) fn parse_value(
     text: &str,
     thread: ThreadId,
     builder: &mut TraceBuilder,

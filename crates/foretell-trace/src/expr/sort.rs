@@ -39,7 +39,7 @@ impl fmt::Display for Sort {
 
 /// The sort of every expression of a trace, by identifier; `None` where one is ill-sorted, which an
 /// expression that was parsed never is.
-pub fn sorts(trace: &Trace) -> Vec<Option<Sort>> {
+pub(crate) fn sorts(trace: &Trace) -> Vec<Option<Sort>> {
     let mut sorts: Vec<Option<Sort>> = Vec::with_capacity(trace.exprs().len());
     for (_, node) in trace.exprs().iter() {
         let sort = match node {

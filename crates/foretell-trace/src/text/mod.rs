@@ -28,7 +28,6 @@ use thiserror::Error;
 use crate::Trace;
 
 pub use lines::LineMap;
-pub use value::parse_value;
 pub use writer::write;
 
 /// What a text holds.
@@ -38,7 +37,7 @@ pub struct Parsed {
     pub trace: Trace,
     /// The line of each event.
     pub lines: LineMap,
-    /// What was translated from a dialect or, by [`parse_lenient`], dropped; one line each.
+    /// What was translated from a dialect or, in a lenient reading, dropped; one line each.
     pub notes: Vec<String>,
 }
 
@@ -62,6 +61,6 @@ pub fn parse(bytes: &[u8]) -> Result<Parsed, TextError> {
 
 /// Reads a text and drops the lines that do not parse; the notes count them, one note for each
 /// kind of problem.
-pub fn parse_lenient(bytes: &[u8]) -> Parsed {
+pub(crate) fn parse_lenient(bytes: &[u8]) -> Parsed {
     reader::parse_lenient(bytes)
 }

@@ -5,15 +5,7 @@ use crate::Value;
 
 /// Reads a value: a decimal 64-bit integer, `0x…` (both may go up to 2⁶⁴ − 1 and are then taken as
 /// two's complement), or a bit-vector `#x…`, `#b…` of 1 to 64 bits.
-///
-/// ```
-/// use foretell_trace::{Value, text::parse_value};
-/// assert_eq!(parse_value("-7"), Ok(Value::Int(-7)));
-/// assert_eq!(parse_value("0xffffffffffffffff"), Ok(Value::Int(-1)));
-/// assert_eq!(parse_value("#b101"), Ok(Value::Bits { width: 3, bits: 5 }));
-/// assert!(parse_value("five").is_err());
-/// ```
-pub fn parse_value(text: &str) -> Result<Value, String> {
+pub(crate) fn parse_value(text: &str) -> Result<Value, String> {
     if let Some(value) = short_decimal(text.as_bytes()) {
         return Ok(Value::Int(value));
     }
@@ -91,11 +83,14 @@ mod tests {
         assert_eq!(parse_value("0"), int(0));
         assert_eq!(parse_value("-0"), int(0));
         assert_eq!(parse_value("007"), int(7));
+        assert_eq!(parse_value("-7"), int(-7));
         assert_eq!(parse_value("-9223372036854775808"), int(i64::MIN));
         assert_eq!(parse_value("9223372036854775807"), int(i64::MAX));
         assert_eq!(parse_value("18446744073709551615"), int(-1));
         assert_eq!(parse_value("0xFf"), int(255));
         assert_eq!(parse_value("0x8000000000000000"), int(i64::MIN));
+        assert_eq!(parse_value("0xffffffffffffffff"), int(-1));
+        assert_eq!(parse_value("#b101"), Ok(Value::Bits { width: 3, bits: 5 }));
         assert_eq!(parse_value("#x0F"), Ok(Value::Bits { width: 8, bits: 15 }));
         assert_eq!(
             parse_value("#xffffffffffffffff"),
