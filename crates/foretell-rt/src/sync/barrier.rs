@@ -40,10 +40,10 @@ unsafe extern "C-unwind" fn barrier_wait(b: usize, pc: usize) -> c_int {
         }
         step(t, Kind::Arrive, pc);
         put(t, SyncKind::Arrive, b, 0, pc);
+        let library = served_by(t, ObjectKind::Barrier, b) == ServedBy::Library;
         // Only the one with the baton looks at the list.
         let list = &mut *(&raw mut BARRIERS);
-        let found =
-            if (*t).hot.parallel { None } else { list.iter_mut().find(|known| known.at == b) };
+        let found = if library { None } else { list.iter_mut().find(|known| known.at == b) };
         let r = match found {
             Some(barrier) => {
                 barrier.arrived += 1;

@@ -1,5 +1,6 @@
 //! Condition variables. The wait set is the scheduler's; the mutex is really given back and taken.
 
+use super::mutex::retake_mutex;
 use super::*;
 
 /// The wait set is this scheduler's; the mutex is really released and taken.
@@ -29,22 +30,7 @@ unsafe fn wait(t: *mut Thread, c: usize, m: usize, pc: usize, deadline: Option<D
             }
         };
         // Own the mutex again before the step that says so.
-        loop {
-            let r = real!(pthread_mutex_trylock(m: usize) -> c_int);
-            if r != EBUSY {
-                break;
-            }
-            let w = Waiting {
-                what: WaitingFor::Lock,
-                object: m,
-                pc,
-                owner_at: MUTEX_OWNER,
-                between: true,
-            };
-            if block(t, w, None) == Wake::Interrupt {
-                crate::signal::deliver(t);
-            }
-        }
+        retake_mutex(t, m, pc);
         let (kind, done) = if timed_out || cancelled {
             (Kind::TimedOut, SyncKind::TimedOut)
         } else {
@@ -81,10 +67,11 @@ unsafe fn native_wait(
     }
 }
 
-/// Flags of a condition (glibc): bit 0 shared between processes, bit 1 monotonic clock.
-unsafe fn cond_flags(c: usize) -> u32 {
+/// Returns the clock of a condition's deadlines: bit 1 of `__wrefs` (glibc).
+unsafe fn cond_clock(c: usize) -> c_int {
     // SAFETY: the program's own condition.
-    unsafe { *((c + 36) as *const u32) }
+    let flags = unsafe { *((c + 36) as *const u32) };
+    if flags & 2 != 0 { libc::CLOCK_MONOTONIC } else { libc::CLOCK_REALTIME }
 }
 
 /// All waits on conditions; `clock`: `None` takes the condition's own.
@@ -102,13 +89,11 @@ unsafe fn wait_any(
             return real();
         }
         let pc = caller(pc);
-        let flags = cond_flags(c);
-        let r = if (*t).hot.parallel || flags & 1 != 0 {
+        let r = if served_by(t, ObjectKind::Condition, c) == ServedBy::Library {
             native_wait(t, c, m, pc, real)
         } else {
             crate::cancel::point(t);
-            let own = if flags & 2 != 0 { libc::CLOCK_MONOTONIC } else { libc::CLOCK_REALTIME };
-            let deadline = at.map(|(clock, at)| until(clock.unwrap_or(own), at));
+            let deadline = at.map(|(clock, at)| until(clock.unwrap_or_else(|| cond_clock(c)), at));
             match deadline {
                 Some(None) => libc::EINVAL,
                 Some(d) => wait(t, c, m, pc, d),
@@ -176,7 +161,7 @@ unsafe fn notify(c: usize, pc: usize, all: bool, real: &dyn Fn() -> c_int) -> c_
         step(t, step_kind, pc);
         put(t, kind, c, 0, pc);
         let mut r = 0;
-        if (*t).hot.parallel || cond_flags(c) & 1 != 0 {
+        if served_by(t, ObjectKind::Condition, c) == ServedBy::Library {
             r = real();
         } else {
             wake_waiters(&[WaitingFor::Condition], c, max);

@@ -2,8 +2,8 @@
 //!
 //! Locks and semaphores keep their real state: the non-blocking operation of the C library
 //! decides, so that types, attributes and errors are the library's own. Conditions, barriers
-//! and one-time initialisation are modelled here. Objects shared between processes are left to
-//! the library, as a call outside.
+//! and one-time initialisation are modelled here. Process-shared objects are left to the library,
+//! as a blocking call: see [`served_by`], which decides for every kind of object.
 
 mod barrier;
 mod condition;
@@ -12,6 +12,7 @@ mod mutex;
 mod once;
 mod rwlock;
 mod semaphore;
+mod served_by;
 
 use crate::entry::{enter, entries, leave};
 use crate::modules::caller;
@@ -23,6 +24,7 @@ use crate::sys::{self, now_ns};
 use crate::thread::{Thread, Wake};
 use foretell_rt_format::{AtomicKind, Kind, Record, SyncKind, WaitingFor};
 use libc::{EBUSY, ETIMEDOUT, timespec};
+use served_by::{ObjectKind, ServedBy, served_by};
 use std::ffi::{c_int, c_uint};
 
 /// Offset of the owner's thread id in a mutex, and in a reader-writer lock (glibc, x86-64).

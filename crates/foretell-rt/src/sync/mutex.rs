@@ -8,12 +8,6 @@ unsafe fn mutex_kind(m: usize) -> u32 {
     unsafe { *((m + 16) as *const u32) }
 }
 
-/// Shared between processes: not ours to model.
-unsafe fn mutex_is_shared(m: usize) -> bool {
-    // SAFETY: the program's own mutex.
-    unsafe { mutex_kind(m) & 128 != 0 }
-}
-
 unsafe fn try_mutex(m: usize) -> c_int {
     // SAFETY: the program's own mutex.
     unsafe {
@@ -51,7 +45,7 @@ pub(super) unsafe extern "C-unwind" fn mutex_lock(m: usize, pc: usize) -> c_int 
         if t.is_null() {
             return real();
         }
-        let r = if (*t).hot.parallel || mutex_is_shared(m) {
+        let r = if served_by(t, ObjectKind::Mutex, m) == ServedBy::Library {
             native(t, m, pc, MUTEX, "pthread_mutex_lock", &real)
         } else {
             take_mutex(t, m, pc, Patience::Forever)
@@ -87,7 +81,7 @@ unsafe fn mutex_until(
         if t.is_null() {
             return real();
         }
-        let r = if (*t).hot.parallel || mutex_is_shared(m) {
+        let r = if served_by(t, ObjectKind::Mutex, m) == ServedBy::Library {
             native(t, m, pc, MUTEX, "pthread_mutex_timedlock", real)
         } else {
             match until(clock, at) {
@@ -149,6 +143,25 @@ pub(super) unsafe extern "C-unwind" fn mutex_unlock(m: usize, pc: usize) -> c_in
     }
 }
 
+/// Takes a mutex again after a wait for a condition that the scheduler serves.
+pub(super) unsafe fn retake_mutex(t: *mut Thread, m: usize, pc: usize) {
+    // SAFETY: the program's own mutex.
+    unsafe {
+        if served_by(t, ObjectKind::Mutex, m) == ServedBy::Library {
+            let real = || real!(pthread_mutex_lock(m: usize) -> c_int);
+            outside::call(t, "pthread_mutex_lock", pc, &real);
+            return;
+        }
+        let what = WaitingFor::Lock;
+        let w = Waiting { what, object: m, pc, owner_at: MUTEX_OWNER, between: true };
+        while real!(pthread_mutex_trylock(m: usize) -> c_int) == EBUSY {
+            if block(t, w, None) == Wake::Interrupt {
+                crate::signal::deliver(t);
+            }
+        }
+    }
+}
+
 unsafe extern "C-unwind" fn spin_lock(l: usize, pc: usize) -> c_int {
     // SAFETY: as the program's own call.
     unsafe {
@@ -167,9 +180,19 @@ unsafe extern "C-unwind" fn spin_lock(l: usize, pc: usize) -> c_int {
     }
 }
 
+/// Takes a spin lock. Only a lock that is held is asked whether it is process-shared: the answer
+/// is not in the lock and takes long.
 unsafe fn take_spin(t: *mut Thread, l: usize, pc: usize, patience: Patience) -> c_int {
     // SAFETY: the program's own lock.
-    let attempt = || unsafe { real!(pthread_spin_trylock(l: usize) -> c_int) };
+    let attempt = || unsafe {
+        let r = real!(pthread_spin_trylock(l: usize) -> c_int);
+        let waits = r == EBUSY && !matches!(patience, Patience::None);
+        if waits && served_by(t, ObjectKind::SpinLock, l) == ServedBy::Library {
+            let real = || real!(pthread_spin_lock(l: usize) -> c_int);
+            return outside::call(t, "pthread_spin_lock", pc, &real);
+        }
+        r
+    };
     let a = Acquire {
         kind: Kind::Lock,
         done: SyncKind::Lock,

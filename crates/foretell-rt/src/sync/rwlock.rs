@@ -46,7 +46,8 @@ macro_rules! rwlock_fns {
                 if t.is_null() {
                     return real();
                 }
-                let r = if (*t).hot.parallel {
+                let waits = !matches!($patience, Patience::None);
+                let r = if waits && served_by(t, ObjectKind::RwLock, l) == ServedBy::Library {
                     native(t, l, pc, if $write { MUTEX } else { READER }, stringify!($real), &real)
                 } else {
                     take_rwlock(t, l, pc, $write, $patience)
@@ -78,7 +79,7 @@ unsafe fn rwlock_until(
         if t.is_null() {
             return real();
         }
-        let r = if (*t).hot.parallel {
+        let r = if served_by(t, ObjectKind::RwLock, l) == ServedBy::Library {
             native(t, l, pc, if write { MUTEX } else { READER }, "pthread_rwlock_timed", real)
         } else {
             match until(clock, at) {

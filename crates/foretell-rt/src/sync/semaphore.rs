@@ -76,9 +76,8 @@ unsafe fn down(
                 other => other,
             },
         };
-        // Shared between processes (glibc).
-        let shared = *((s + 8) as *const u32) != 0;
-        let r = if waits && ((*t).hot.parallel || shared) {
+        let library = served_by(t, ObjectKind::Semaphore, s) == ServedBy::Library;
+        let r = if waits && library {
             step(t, Kind::Down, pc);
             let r = if (*t).hot.parallel { real() } else { outside::call(t, name, pc, real) };
             let done = if r == 0 { SyncKind::Down } else { SyncKind::DownFailed };
