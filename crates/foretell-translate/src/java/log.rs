@@ -305,16 +305,7 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn varint(&mut self) -> Option<u64> {
-        let mut value = 0u64;
-        for shift in (0..64).step_by(7) {
-            let byte = *self.bytes.get(self.at)?;
-            self.at += 1;
-            value |= u64::from(byte & 0x7f) << shift;
-            if byte < 0x80 {
-                return Some(value);
-            }
-        }
-        None
+        foretell_varint::read(self.bytes, &mut self.at).ok()
     }
 
     fn id(&mut self) -> Option<u32> {
@@ -322,8 +313,7 @@ impl<'a> Reader<'a> {
     }
 
     fn signed(&mut self) -> Option<i64> {
-        let v = self.varint()?;
-        Some((v >> 1) as i64 ^ -((v & 1) as i64))
+        self.varint().map(foretell_varint::unzigzag)
     }
 
     fn text(&mut self) -> Option<&'a str> {

@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::OnceLock;
 
 use foretell_rt_format::{Kind, Step};
+use foretell_varint as varint;
 use rustc_hash::FxHashMap;
 
 /// Kind and place of a step.
@@ -152,13 +153,13 @@ struct Run {
 
 impl Columns {
     fn push_none(&mut self) {
-        put(&mut self.kinds, 0);
+        varint::push(&mut self.kinds, 0);
         self.events += 1;
     }
 
     #[inline]
     fn push(&mut self, thread: u32, ordinal: u64, what: u32) {
-        put(&mut self.kinds, u64::from(what));
+        varint::push(&mut self.kinds, u64::from(what));
         self.events += 1;
         let run = match &mut self.running {
             Some(run) if run.thread == thread => run,
@@ -167,7 +168,7 @@ impl Columns {
         run.count += 1;
         let far = ordinal.wrapping_sub(run.last) as i64;
         run.last = ordinal;
-        put(&mut self.ordinals, ((far << 1) ^ (far >> 63)) as u64);
+        varint::push(&mut self.ordinals, varint::zigzag(far));
     }
 
     fn switch(&mut self, thread: u32) -> &mut Run {
@@ -196,7 +197,7 @@ fn steps_in(bytes: &[u8], events: usize, whats: usize) -> Option<(Vec<EventStep>
     let mut at = 0;
     let mut steps = Vec::with_capacity(events);
     for _ in 0..events {
-        let what = u32::try_from(get(bytes, &mut at)?).ok()?;
+        let what = u32::try_from(varint::read(bytes, &mut at).ok()?).ok()?;
         if what as usize > whats {
             return None;
         }
@@ -206,8 +207,8 @@ fn steps_in(bytes: &[u8], events: usize, whats: usize) -> Option<(Vec<EventStep>
     let (mut left, mut thread) = (0u64, 0);
     for step in steps.iter_mut().filter(|step| step.what != 0) {
         if left == 0 {
-            left = get(bytes, &mut at).filter(|&n| n > 0)?;
-            thread = u32::try_from(get(bytes, &mut at)?).ok()?;
+            left = varint::read(bytes, &mut at).ok().filter(|&n| n > 0)?;
+            thread = u32::try_from(varint::read(bytes, &mut at).ok()?).ok()?;
         }
         step.thread = thread;
         left -= 1;
@@ -215,9 +216,9 @@ fn steps_in(bytes: &[u8], events: usize, whats: usize) -> Option<(Vec<EventStep>
     let ordinals = at;
     let mut last: FxHashMap<u32, u64> = FxHashMap::default();
     for step in steps.iter_mut().filter(|step| step.what != 0) {
-        let far = get(bytes, &mut at)?;
+        let far = varint::unzigzag(varint::read(bytes, &mut at).ok()?);
         let last = last.entry(step.thread).or_insert(0);
-        *last = last.wrapping_add((far >> 1) ^ (far & 1).wrapping_neg());
+        *last = last.wrapping_add_signed(far);
         step.ordinal = *last;
     }
     (left == 0 && at == bytes.len()).then_some((steps, [threads, ordinals]))
@@ -246,39 +247,8 @@ impl fmt::Debug for EventSteps {
 }
 
 fn end_run(threads: &mut Vec<u8>, run: Run) {
-    put(threads, run.count);
-    put(threads, u64::from(run.thread));
-}
-
-#[inline]
-fn put(out: &mut Vec<u8>, v: u64) {
-    if v < 0x80 {
-        out.push(v as u8);
-    } else {
-        put_long(out, v);
-    }
-}
-
-fn put_long(out: &mut Vec<u8>, mut v: u64) {
-    while v >= 0x80 {
-        out.push(v as u8 | 0x80);
-        v >>= 7;
-    }
-    out.push(v as u8);
-}
-
-#[inline]
-fn get(bytes: &[u8], at: &mut usize) -> Option<u64> {
-    let (mut v, mut shift) = (0u64, 0);
-    loop {
-        let &b = bytes.get(*at)?;
-        *at += 1;
-        v |= u64::from(b & 0x7f).checked_shl(shift)?;
-        if b < 0x80 {
-            return Some(v);
-        }
-        shift += 7;
-    }
+    varint::push(threads, run.count);
+    varint::push(threads, u64::from(run.thread));
 }
 
 #[cfg(test)]
