@@ -5,9 +5,12 @@
 //! wait, as in the papers, and calls of functions whose name matches a pattern.
 
 use foretell_rt_format::{Entry, Record, SyncKind};
+/// Pattern for the whole of a name: `*` is any text, `?` any one character, everything else stands
+/// for itself.
+pub use wildmatch::WildMatch as Glob;
 
 /// What makes an atomic block.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Blocks {
     /// Markers in the source.
     pub markers: bool,
@@ -27,54 +30,6 @@ impl Blocks {
     /// Whether calls of this function are atomic.
     pub(crate) fn function(&self, name: &str) -> bool {
         self.functions.iter().any(|glob| glob.matches(name))
-    }
-}
-
-/// A pattern for names: `*` is any text, `?` any one character.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Glob(Vec<char>);
-
-impl std::str::FromStr for Glob {
-    type Err = std::convert::Infallible;
-
-    fn from_str(pattern: &str) -> Result<Self, Self::Err> {
-        Ok(Glob(pattern.chars().collect()))
-    }
-}
-
-impl std::fmt::Display for Glob {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.0.iter().try_for_each(|c| write!(f, "{c}"))
-    }
-}
-
-impl Glob {
-    /// Whether the whole of `name` fits.
-    pub fn matches(&self, name: &str) -> bool {
-        let name: Vec<char> = name.chars().collect();
-        let (mut p, mut n) = (0, 0);
-        // Where to go on when the text after the last `*` does not fit here.
-        let mut retry: Option<(usize, usize)> = None;
-        while n < name.len() {
-            match self.0.get(p) {
-                Some('*') => {
-                    retry = Some((p + 1, n));
-                    p += 1;
-                }
-                Some(&c) if c == '?' || c == name[n] => {
-                    p += 1;
-                    n += 1;
-                }
-                _ => match retry {
-                    Some((after, at)) => {
-                        (p, n) = (after, at + 1);
-                        retry = Some((after, at + 1));
-                    }
-                    None => return false,
-                },
-            }
-        }
-        self.0[p..].iter().all(|&c| c == '*')
     }
 }
 
@@ -177,7 +132,7 @@ mod tests {
 
     #[test]
     fn globs() {
-        let m = |p: &str, n: &str| p.parse::<Glob>().unwrap().matches(n);
+        let m = |p: &str, n: &str| Glob::new(p).matches(n);
         assert!(m("bank_*", "bank_move") && m("*", "") && m("a?c", "abc") && m("*b*d", "abcbd"));
         assert!(!m("bank_*", "bank") && !m("a?c", "ac") && !m("*b", "abc") && !m("", "a"));
     }

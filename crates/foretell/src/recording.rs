@@ -42,7 +42,7 @@ pub(crate) struct RecordOptions {
 
     /// Functions whose calls are atomic blocks: names, `*` is any text
     #[arg(long, value_name = "GLOB", value_delimiter = ',')]
-    atomic_functions: Vec<Glob>,
+    atomic_functions: Vec<String>,
 
     /// Java: record these classes only, by their full names, `*` is any text: 'com.example.*'
     #[arg(long, value_name = "GLOB", value_delimiter = ',')]
@@ -76,7 +76,7 @@ impl RecordOptions {
         Ok(Blocks {
             markers: self.blocks.contains(&BlockSource::Markers),
             locks: self.blocks.contains(&BlockSource::Locks),
-            functions: self.atomic_functions.clone(),
+            functions: self.atomic_functions.iter().map(|pattern| Glob::new(pattern)).collect(),
         })
     }
 
@@ -86,7 +86,7 @@ impl RecordOptions {
         let java = Java {
             include: self.include.clone(),
             exclude: self.exclude.clone(),
-            atomic: self.atomic_functions.iter().map(ToString::to_string).collect(),
+            atomic: self.atomic_functions.clone(),
             annotations: if markers { self.atomic_annotations.clone() } else { Vec::new() },
         };
         let Self { seed, quantum, symbolic, keep_all, .. } = *self;
