@@ -19,7 +19,7 @@
 //! A segment bounds the steps of a path, and nothing else: an interleaving that shows the path may have to
 //! arrange what is above the segment in another order than the observed one (docs/engines.md).
 
-use foretell_trace::{EventId, ThreadId};
+use foretell_trace::{EventId, ThreadId, conflict, visible_variable};
 
 use crate::must::Frontier;
 use crate::{BlockId, Structure};
@@ -105,12 +105,11 @@ impl Segment {
     fn conflicts(&self, structure: &Structure<'_>, e: EventId) -> bool {
         let Structure { trace, chains, couples, .. } = structure;
         let Some(x) = trace.variable(e) else { return false };
-        let any = trace.op(e).writes();
         couples.accesses_by_thread(x).iter().any(|(thread, list)| {
             let t = thread.index();
             let from = list.partition_point(|&f| chains.position(f) < self.upper[t]);
             let inside = list[from..].iter().take_while(|&&f| chains.position(f) < self.lower[t]);
-            *thread != trace.thread(e) && inside.into_iter().any(|&f| any || trace.op(f).writes())
+            *thread != trace.thread(e) && inside.into_iter().any(|&f| conflict(trace, e, f))
         })
     }
 
@@ -132,7 +131,7 @@ impl Segment {
 /// The accesses of a block that can take part in a finding.
 fn accesses(structure: &Structure<'_>, block: BlockId) -> Vec<EventId> {
     let trace = structure.trace;
-    let visible = |e: &EventId| trace.variable(*e).is_some_and(|x| !trace.is_opaque(x));
+    let visible = |e: &EventId| visible_variable(trace, *e).is_some();
     let events = structure.blocks.events(&structure.chains, block);
     events.iter().copied().filter(visible).collect()
 }

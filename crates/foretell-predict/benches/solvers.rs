@@ -15,12 +15,11 @@ use std::time::Duration;
 use foretell_generate::{Family, Params, generate};
 use foretell_model::Structure;
 use foretell_predict::analyses::Candidate;
-use foretell_predict::conflict::conflict;
 use foretell_predict::engine::Engine;
 use foretell_predict::engines::order::OrderEngine;
 use foretell_predict::engines::smt::{SmtEngine, SmtOptions, SmtSolver};
 use foretell_predict::filters::Filters;
-use foretell_trace::{EventKind, Model, Trace, TraceBuilder, VarId};
+use foretell_trace::{EventKind, Model, Trace, TraceBuilder, VarId, conflict};
 use support::run;
 
 /// A kind of trace. A to C: threads that take and free locks, at most three at a time, and access

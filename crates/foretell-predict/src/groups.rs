@@ -10,11 +10,10 @@
 use std::collections::BTreeMap;
 
 use foretell_model::{SectionId, Structure};
-use foretell_trace::{EventId, FindingKind, Op, ThreadId, VarId};
+use foretell_trace::{EventId, FindingKind, Op, ThreadId, VarId, conflict};
 use rustc_hash::FxHashMap;
 
 use crate::analyses::{Candidate, candidates};
-use crate::conflict::conflict;
 
 /// Candidates of which one witness is wanted.
 pub(crate) struct Group {

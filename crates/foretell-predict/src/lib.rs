@@ -16,7 +16,6 @@
 //! ```
 
 pub mod analyses;
-pub mod conflict;
 pub mod counts;
 pub mod driver;
 pub mod engine;

@@ -8,10 +8,9 @@
 use std::collections::VecDeque;
 
 use foretell_model::{BlockId, SectionId, Segment, Structure};
-use foretell_trace::{EventId, ThreadId, VarId};
+use foretell_trace::{EventId, ThreadId, VarId, conflict, visible_variable};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::conflict::{conflict, visible_variable};
 use crate::filters::excludes;
 
 /// Per thread, the positions from which on accesses can be reached from somewhere, and up to which

@@ -49,14 +49,6 @@ impl Relations {
     }
 }
 
-/// Whether two events conflict: different threads, one variable, one of them a write.
-pub(crate) fn conflict(trace: &Trace, a: EventId, b: EventId) -> bool {
-    trace.thread(a) != trace.thread(b)
-        && trace.variable(a).is_some()
-        && trace.variable(a) == trace.variable(b)
-        && (trace.op(a).writes() || trace.op(b).writes())
-}
-
 /// The schedule of a finding, with the acquires that a deadlock is stuck at after it; and how many of the
 /// steps are the schedule itself. Events that the trace does not have are left out.
 pub(crate) fn steps(finding: &Finding, trace: &Trace) -> (Vec<EventId>, usize) {
@@ -75,7 +67,7 @@ pub(crate) fn steps(finding: &Finding, trace: &Trace) -> (Vec<EventId>, usize) {
 
 #[cfg(test)]
 mod tests {
-    use foretell_trace::TraceBuilder;
+    use foretell_trace::{TraceBuilder, conflict};
 
     use super::*;
 

@@ -10,6 +10,7 @@
 
 pub mod binary;
 pub mod compress;
+mod conflict;
 mod event;
 pub mod expr;
 mod finding_kind;
@@ -24,6 +25,7 @@ pub mod text;
 mod trace;
 mod value;
 
+pub use conflict::{conflict, visible_variable};
 pub use event::{Event, EventKind, ObjectKind, Op};
 pub use finding_kind::{FindingKind, NondeterminismForm, UnknownFindingKind};
 pub use ids::{

@@ -5,10 +5,9 @@
 //! conflicts with both others.
 
 use foretell_model::Structure;
-use foretell_trace::EventId;
+use foretell_trace::{EventId, conflict, visible_variable};
 
 use super::Candidate;
-use crate::conflict::{conflict, visible_variable};
 use crate::query::Query;
 use crate::reachability::accesses_of;
 

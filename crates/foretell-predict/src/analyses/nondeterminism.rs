@@ -5,10 +5,9 @@
 //! challenger that wrote the same value is none.
 
 use foretell_model::Structure;
-use foretell_trace::{EventId, VarId};
+use foretell_trace::{EventId, VarId, visible_variable};
 
 use super::Candidate;
-use crate::conflict::visible_variable;
 use crate::query::{Goal, Query};
 
 /// The read runs and is broken.

@@ -5,10 +5,9 @@
 //! after which both are next, and so finds more.
 
 use foretell_model::Structure;
-use foretell_trace::{EventId, VarId};
+use foretell_trace::{EventId, VarId, conflict};
 
 use super::Candidate;
-use crate::conflict::conflict;
 use crate::query::Query;
 
 /// Both accesses are next.

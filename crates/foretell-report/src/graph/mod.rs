@@ -9,11 +9,11 @@ mod svg;
 
 use std::io::{self, Write};
 
-use foretell_trace::{EventId, FindingKind, Model, ThreadId, Trace};
+use foretell_trace::{EventId, FindingKind, Model, ThreadId, Trace, conflict};
 
 use crate::headline::headline;
 use crate::json::{Finding, Findings};
-use crate::relations::{Relations, conflict, steps};
+use crate::relations::{Relations, steps};
 use crate::source::Sources;
 use crate::text::event::describe;
 use crate::text::fold::{self, Row};

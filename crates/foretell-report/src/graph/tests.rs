@@ -54,6 +54,18 @@ fn conflicts_stand_for_the_reads_between_the_same_steps() {
 }
 
 #[test]
+fn opaque_variables_have_no_conflict_edges() {
+    let mut b = TraceBuilder::new();
+    let (t1, t2, var) = (b.thread("T1"), b.thread("T2"), b.variable("x"));
+    b.set_opaque(var);
+    b.push(t1, EventKind::Write { var, atomic: false, value: None, expr: None }, None);
+    b.push(t2, EventKind::Read { var, atomic: false, value: None, register: None }, None);
+    let trace = b.build();
+    let graphs = graphs(&trace, &Pattern::Race { a: EventId(0), b: EventId(1) }, &[0, 1]);
+    assert_eq!(graphs.0[0].edges, [(0, 1, Edge::ReadsFrom)]);
+}
+
+#[test]
 fn names_cannot_break_out() {
     let (mut dot, mut svg) = (Vec::new(), Vec::new());
     inversion().write_dot(&mut dot).unwrap();

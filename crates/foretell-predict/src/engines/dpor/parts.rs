@@ -1,10 +1,9 @@
 //! Which accesses may be on a path or a cycle, and what a goal needs to have run.
 
 use foretell_model::{BlockId, Structure};
-use foretell_trace::EventId;
+use foretell_trace::{EventId, visible_variable};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::conflict::visible_variable;
 use crate::query::{Goal, Query};
 use crate::reachability::{Reach, accesses_of, transaction};
 

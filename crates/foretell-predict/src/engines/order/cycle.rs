@@ -13,12 +13,11 @@
 
 use foretell_model::{BlockId, Structure};
 use foretell_order::Lit;
-use foretell_trace::{EventId, ThreadId};
+use foretell_trace::{EventId, ThreadId, visible_variable};
 use rustc_hash::FxHashMap;
 
 use super::encode::{Encoding, TooLarge};
 use super::goals::MOST_PAIRS;
-use crate::conflict::visible_variable;
 use crate::reachability::{Reach, TransactionGraph, accesses_of, transaction};
 
 /// Entries of clocks that are kept at most.

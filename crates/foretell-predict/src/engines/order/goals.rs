@@ -11,7 +11,7 @@
 
 use foretell_model::{BlockId, Structure};
 use foretell_order::Lit;
-use foretell_trace::{EventId, Model, ThreadId};
+use foretell_trace::{EventId, Model, ThreadId, conflict, visible_variable};
 use rustc_hash::FxHashMap;
 
 use super::cycle::{Cycle, cycle};
@@ -19,7 +19,6 @@ use super::encode::{Encoding, TooLarge};
 use super::linearize::Proposal;
 use super::observes;
 use super::simulate::Outcome;
-use crate::conflict::{conflict, visible_variable};
 use crate::query::Goal;
 use crate::reachability::{Reach, accesses_of};
 

@@ -6,13 +6,12 @@
 //! for that.
 
 use foretell_model::{BlockId, Structure};
-use foretell_trace::{EventId, Model, Op, ThreadId};
+use foretell_trace::{EventId, Model, Op, ThreadId, conflict, visible_variable};
 use rustc_hash::FxHashMap;
 
 use super::couples::writers;
 use super::feasible::CutShort;
 use super::formula::{Formula, Lit};
-use crate::conflict::{conflict, visible_variable};
 use crate::query::{Goal, Query};
 
 /// More pairs of conflicting accesses than this are not written down.
