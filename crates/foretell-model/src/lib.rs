@@ -1,16 +1,16 @@
-//! What else could have happened: the structure of a trace that every feasible interleaving keeps.
+//! The model of a trace: the facts that every feasible interleaving of its events keeps.
 //!
-//! [`Structure`] is computed once for a trace and a predictive model, in a few linear passes, and
+//! [`TraceModel`] is computed once for a trace and a predictive model, in a few linear passes, and
 //! then only read: threads as chains of events ([`chains`]), which write each read saw and which
-//! others it could see ([`couples`]), lock sections ([`locks`]), waits and their notifications
-//! ([`waits`]), atomic blocks ([`blocks`]), and what must happen before what ([`must`]). Where in the trace a
+//! others it could see ([`reads_from`]), lock sections ([`locks`]), waits and their notifications
+//! ([`waits`]), atomic blocks ([`blocks`]), and what must happen before what ([`must_happen_before`]). Where in the trace a
 //! violation of a block must lie is its segment ([`segments`]).
 
 pub mod blocks;
 pub mod chains;
-pub mod couples;
 pub mod locks;
-pub mod must;
+pub mod must_happen_before;
+pub mod reads_from;
 pub mod segments;
 pub mod waits;
 
@@ -21,15 +21,15 @@ use foretell_trace::{EventKind, Model, Op, Trace};
 
 pub use blocks::{Block, BlockId, Blocks};
 pub use chains::Chains;
-pub use couples::Couples;
 pub use locks::{Section, SectionId, Sections};
-pub use must::MustOrder;
+pub use must_happen_before::MustHappenBefore;
+pub use reads_from::ReadsFrom;
 pub use segments::Segment;
 pub use waits::{Counters, Wait, WaitId, Waits};
 
-/// Everything the analyses and engines ask about a trace.
+/// The model of one trace under one predictive model: all that analyses and engines ask about it.
 #[derive(Debug)]
-pub struct Structure<'t> {
+pub struct TraceModel<'t> {
     /// The trace.
     pub trace: &'t Trace,
     /// The predictive model.
@@ -37,7 +37,7 @@ pub struct Structure<'t> {
     /// Threads as chains of events, forks and joins.
     pub chains: Chains,
     /// Reads and the writes they may see.
-    pub couples: Couples,
+    pub reads_from: ReadsFrom,
     /// Critical sections.
     pub locks: Sections,
     /// Waits and notifications.
@@ -47,65 +47,73 @@ pub struct Structure<'t> {
     /// Atomic blocks.
     pub blocks: Blocks,
     /// Must-happen-before.
-    pub must: MustOrder,
-    /// The trace itself is feasible up to here. A try-lock that failed although nobody owned the lock
-    /// is legal in a trace, but nothing explains what its thread did next.
-    pub explained: u32,
+    pub must_happen_before: MustHappenBefore,
+    /// Number of events of the longest feasible prefix of the trace. A try-lock that failed although
+    /// no thread owned the lock is legal in a trace, but ends its thread in every interleaving.
+    pub feasible_prefix: u32,
     /// Whether questions about a block look only at its segment.
     pub segmented: bool,
 }
 
-impl<'t> Structure<'t> {
-    /// Computes the structure of a legal trace.
+impl<'t> TraceModel<'t> {
+    /// Computes the model of a legal trace.
     pub fn new(trace: &'t Trace, model: Model) -> Self {
         let chains = Chains::new(trace);
-        let couples = Couples::new(trace, model);
+        let reads_from = ReadsFrom::new(trace, model);
         let locks = Sections::new(trace, &chains);
         let waits = Waits::new(trace);
         let counters = Counters::new(trace);
         let blocks = Blocks::new(trace, &chains);
-        let must = MustOrder::new(trace, &chains, &couples, &locks);
-        let unexplained = trace.ids().filter(|&e| trace.op(e) == Op::TryFailed).find(|&e| {
+        let must_happen_before = MustHappenBefore::new(trace, &chains, &reads_from, &locks);
+        let infeasible = trace.ids().filter(|&e| trace.op(e) == Op::TryFailed).find(|&e| {
             let EventKind::TryFailed { lock } = trace.event(e).kind else { return false };
             !locks.open_at(lock, e.0).iter().any(|&s| {
                 let section = locks.get(s);
                 !section.shared && section.thread != trace.thread(e)
             })
         });
-        let explained = unexplained.map_or(trace.len() as u32, |e| e.0);
+        let feasible_prefix = infeasible.map_or(trace.len() as u32, |e| e.0);
         Self {
             trace,
             model,
             chains,
-            couples,
+            reads_from,
             locks,
             waits,
             counters,
             blocks,
-            must,
-            explained,
+            must_happen_before,
+            feasible_prefix,
             segmented: true,
         }
     }
 }
 
-impl Structure<'_> {
+impl TraceModel<'_> {
     /// The frontier that every feasible interleaving has reached in which all of `next` are
     /// next events of their threads, closed under the locks that those threads then hold; `None`
     /// if there is no such interleaving.
-    pub fn frontier_of_next(&self, next: &[foretell_trace::EventId]) -> Option<must::Frontier> {
+    pub fn frontier_of_next(
+        &self,
+        next: &[foretell_trace::EventId],
+    ) -> Option<must_happen_before::Frontier> {
         let (trace, chains) = (self.trace, &self.chains);
         let mut frontier = vec![0; chains.thread_count()];
         for &e in next {
-            self.must.include(&mut frontier, trace.thread(e), chains.position(e));
+            self.must_happen_before.include(&mut frontier, trace.thread(e), chains.position(e));
         }
         let mut grew = true;
         while grew {
             grew = false;
             for &e in next {
                 for &section in self.locks.held_before(e) {
-                    grew |=
-                        must::leave_others(chains, &self.locks, &self.must, section, &mut frontier);
+                    grew |= must_happen_before::leave_others(
+                        chains,
+                        &self.locks,
+                        &self.must_happen_before,
+                        section,
+                        &mut frontier,
+                    );
                 }
                 if frontier[trace.thread(e).index()] > chains.position(e) {
                     return None;

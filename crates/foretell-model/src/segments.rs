@@ -8,7 +8,7 @@
 //! that conflict with other threads' accesses in the segment; without two of them there is no path.
 //!
 //! Departures from the paper:
-//! - The vectors are those of [`MustOrder`](crate::MustOrder), closed under locks (semantics section 5).
+//! - The vectors are those of [`MustHappenBefore`](crate::MustHappenBefore), closed under locks (semantics section 5).
 //! - The lower frontier of the paper leaves out every read that is coupled below the upper frontier. Here a
 //!   read counts with what it needs to run, broken or not, which is exact in that place and lets what comes
 //!   after such a read be below.
@@ -21,8 +21,8 @@
 
 use foretell_trace::{EventId, ThreadId, conflict, visible_variable};
 
-use crate::must::Frontier;
-use crate::{BlockId, Structure};
+use crate::must_happen_before::Frontier;
+use crate::{BlockId, TraceModel};
 
 /// The segment of one atomic block.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -37,27 +37,27 @@ pub struct Segment {
 
 impl Segment {
     /// The segment between the frontiers of a block's first and last access.
-    pub fn new(structure: &Structure<'_>, block: BlockId) -> Self {
-        Self::between(structure, block, accesses(structure, block))
+    pub fn new(trace_model: &TraceModel<'_>, block: BlockId) -> Self {
+        Self::between(trace_model, block, accesses(trace_model, block))
     }
 
     /// The whole trace: a segment that rules nothing out.
-    pub fn whole(structure: &Structure<'_>, block: BlockId) -> Self {
-        let threads = structure.chains.thread_count();
-        let ends = accesses(structure, block);
-        Self { upper: vec![0; threads], lower: lengths(structure), ends }
+    pub fn whole(trace_model: &TraceModel<'_>, block: BlockId) -> Self {
+        let threads = trace_model.chains.thread_count();
+        let ends = accesses(trace_model, block);
+        Self { upper: vec![0; threads], lower: lengths(trace_model), ends }
     }
 
-    fn between(structure: &Structure<'_>, block: BlockId, ends: Vec<EventId>) -> Self {
-        let Structure { trace, chains, must, .. } = structure;
+    fn between(trace_model: &TraceModel<'_>, block: BlockId, ends: Vec<EventId>) -> Self {
+        let TraceModel { trace, chains, must_happen_before, .. } = trace_model;
         let threads = chains.thread_count();
         let (Some(&first), Some(&last)) = (ends.first(), ends.last()) else {
             return Self { upper: vec![0; threads], lower: vec![0; threads], ends };
         };
-        let own = structure.blocks.get(block).thread;
+        let own = trace_model.blocks.get(block).thread;
         // A path comes back after it left, so the thread goes on after the first access, and its view is
         // preserved. What this asks for has run before it.
-        let mut upper = must.after(chains, trace, first);
+        let mut upper = must_happen_before.after(chains, trace, first);
         upper[own.index()] = chains.position(first);
         let end = chains.position(last);
         let below = |(t, &above): (usize, &u32)| {
@@ -66,7 +66,7 @@ impl Segment {
                 return end + 1;
             }
             // What an event needs only grows along a thread.
-            let between = |&e: &EventId| must.needs(chains, trace, e, own) <= end;
+            let between = |&e: &EventId| must_happen_before.needs(chains, trace, e, own) <= end;
             (chains.events(thread).partition_point(between) as u32).max(above)
         };
         let lower = upper.iter().enumerate().map(below).collect();
@@ -75,9 +75,9 @@ impl Segment {
 
     /// The segment without what the block's accesses that conflict with nothing in it add to it.
     #[must_use]
-    pub fn shrunk(mut self, structure: &Structure<'_>, block: BlockId) -> Self {
+    pub fn shrunk(mut self, trace_model: &TraceModel<'_>, block: BlockId) -> Self {
         loop {
-            let ends = self.conflicting(structure);
+            let ends = self.conflicting(trace_model);
             if ends.len() == self.ends.len() {
                 return self;
             }
@@ -85,27 +85,27 @@ impl Segment {
             self.ends = ends;
             if narrowed {
                 let ends = std::mem::take(&mut self.ends);
-                self = Self::between(structure, block, ends);
+                self = Self::between(trace_model, block, ends);
             }
         }
     }
 
     /// The static check: whether two accesses of the block conflict with accesses of other threads in the
     /// segment. Without two of them the block is serializable in every feasible interleaving.
-    pub fn may_be_violated(&self, structure: &Structure<'_>) -> bool {
-        self.conflicting(structure).len() > 1
+    pub fn may_be_violated(&self, trace_model: &TraceModel<'_>) -> bool {
+        self.conflicting(trace_model).len() > 1
     }
 
-    fn conflicting(&self, structure: &Structure<'_>) -> Vec<EventId> {
-        let conflicts = |&e: &EventId| self.conflicts(structure, e);
+    fn conflicting(&self, trace_model: &TraceModel<'_>) -> Vec<EventId> {
+        let conflicts = |&e: &EventId| self.conflicts(trace_model, e);
         self.ends.iter().copied().filter(conflicts).collect()
     }
 
     /// Whether an access of the block conflicts with an access of another thread in the segment.
-    fn conflicts(&self, structure: &Structure<'_>, e: EventId) -> bool {
-        let Structure { trace, chains, couples, .. } = structure;
+    fn conflicts(&self, trace_model: &TraceModel<'_>, e: EventId) -> bool {
+        let TraceModel { trace, chains, reads_from, .. } = trace_model;
         let Some(x) = trace.variable(e) else { return false };
-        couples.accesses_by_thread(x).iter().any(|(thread, list)| {
+        reads_from.accesses_by_thread(x).iter().any(|(thread, list)| {
             let t = thread.index();
             let from = list.partition_point(|&f| chains.position(f) < self.upper[t]);
             let inside = list[from..].iter().take_while(|&&f| chains.position(f) < self.lower[t]);
@@ -115,9 +115,9 @@ impl Segment {
 
     /// Whether an event lies between the frontiers.
     #[inline]
-    pub fn contains(&self, structure: &Structure<'_>, e: EventId) -> bool {
-        let thread = structure.trace.thread(e).index();
-        let position = structure.chains.position(e);
+    pub fn contains(&self, trace_model: &TraceModel<'_>, e: EventId) -> bool {
+        let thread = trace_model.trace.thread(e).index();
+        let position = trace_model.chains.position(e);
         self.upper[thread] <= position && position < self.lower[thread]
     }
 
@@ -129,19 +129,19 @@ impl Segment {
 }
 
 /// The accesses of a block that can take part in a finding.
-fn accesses(structure: &Structure<'_>, block: BlockId) -> Vec<EventId> {
-    let trace = structure.trace;
+fn accesses(trace_model: &TraceModel<'_>, block: BlockId) -> Vec<EventId> {
+    let trace = trace_model.trace;
     let visible = |e: &EventId| visible_variable(trace, *e).is_some();
-    let events = structure.blocks.events(&structure.chains, block);
+    let events = trace_model.blocks.events(&trace_model.chains, block);
     events.iter().copied().filter(visible).collect()
 }
 
-fn lengths(structure: &Structure<'_>) -> Frontier {
-    let threads = 0..structure.chains.thread_count();
-    threads.map(|t| structure.chains.events(ThreadId::from_index(t)).len() as u32).collect()
+fn lengths(trace_model: &TraceModel<'_>) -> Frontier {
+    let threads = 0..trace_model.chains.thread_count();
+    threads.map(|t| trace_model.chains.events(ThreadId::from_index(t)).len() as u32).collect()
 }
 
-impl Structure<'_> {
+impl TraceModel<'_> {
     /// The segment in which a path that leaves a block and comes back lies: shrunk as far as it goes, or the
     /// whole trace where segments are switched off.
     pub fn segment(&self, block: BlockId) -> Segment {

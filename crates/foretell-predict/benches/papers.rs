@@ -203,7 +203,7 @@ fn race_witnesses(row: &Row<'_>) -> Result<Ours, String> {
     let (mut ours, mut wrong) = common(&trace, &outcome);
     let lsa = counts.candidates - counts.locksets - counts.histories;
     ours.push(("lsa", lsa.to_string()));
-    ours.push(("mhb", (lsa - counts.must).to_string()));
+    ours.push(("mhb", (lsa - counts.must_happen_before).to_string()));
     ours.push(("witnesses", counts.predicted.to_string()));
     expect(&mut wrong, "races", row.number("witnesses").map(|n| n as u64), counts.predicted);
     Ok((ours, wrong))

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use foretell_generate::programs::{self, Benchmark, Shape};
 use foretell_generate::{Family, Params, generate};
-use foretell_model::Structure;
+use foretell_model::TraceModel;
 use foretell_predict::analyses::{Candidate, candidates};
 use foretell_predict::engine::Engine;
 use foretell_predict::engines::auto::features::{Feature, QueryShape, Survey};
@@ -93,17 +93,17 @@ fn measure(parts: Range<u64>) {
     let features: Vec<String> = Feature::ALL.iter().map(|f| format!("{f:?}")).collect();
     println!("trace\tkind\t{}\torder\tdpor\tgraph", features.join("\t"));
     for (name, trace) in parts.flat_map(traces) {
-        let structure = Structure::new(&trace, Model::Value);
-        let survey = Survey::new(&structure);
+        let trace_model = TraceModel::new(&trace, Model::Value);
+        let survey = Survey::new(&trace_model);
         for analysis in FindingKind::ALL {
             // As in a run, where a chunk of queries of one kind has an engine of its own.
-            let mut order = OrderEngine::new(&structure);
+            let mut order = OrderEngine::new(&trace_model);
             let options = DporOptions { nodes: DPOR_NODES, ..DporOptions::default() };
-            let mut dpor = DporEngine::new(&structure, options);
-            let mut graph = GraphEngine::quick(&structure);
+            let mut dpor = DporEngine::new(&trace_model, options);
+            let mut graph = GraphEngine::quick(&trace_model);
             let filters = Filters::default();
-            let mut left = candidates(&structure, analysis);
-            left.retain(|c| filters.drop(&structure, c).is_none());
+            let mut left = candidates(&trace_model, analysis);
+            left.retain(|c| filters.drop(&trace_model, c).is_none());
             let blocks =
                 matches!(analysis, FindingKind::Serializability | FindingKind::Transactions);
             let wanted = if blocks { QUERIES / 10 } else { QUERIES };
@@ -206,13 +206,13 @@ impl Drop for Done<'_> {
 }
 
 /// The queries about a trace that the filters leave, in chunks as a run has them, each with an engine of its own.
-fn chunks(structure: &Structure<'_>) -> Vec<Vec<Query>> {
+fn chunks(trace_model: &TraceModel<'_>) -> Vec<Vec<Query>> {
     let filters = Filters::default();
-    let all = FindingKind::ALL.into_iter().flat_map(|a| candidates(structure, a));
+    let all = FindingKind::ALL.into_iter().flat_map(|a| candidates(trace_model, a));
     let all: Vec<Candidate> = all.collect();
     let size = all.len().div_ceil(64).clamp(1, 256);
     let left = |chunk: &[Candidate]| -> Vec<Query> {
-        let left = chunk.iter().filter(|c| filters.drop(structure, c).is_none());
+        let left = chunk.iter().filter(|c| filters.drop(trace_model, c).is_none());
         left.map(Candidate::query).collect()
     };
     all.chunks(size).map(left).collect()
@@ -221,7 +221,7 @@ fn chunks(structure: &Structure<'_>) -> Vec<Vec<Query>> {
 /// Answers all queries about a trace, and gives up after so much processor time. `answers` has those of an engine before, and
 /// gets the missing ones: all have to agree.
 fn cost(
-    structure: &Structure<'_>,
+    trace_model: &TraceModel<'_>,
     chunks: &[Vec<Query>],
     kind: EngineKind,
     patience: Duration,
@@ -235,7 +235,7 @@ fn cost(
         scope.spawn(|| watch.look());
         let _done = Done(&watch.done);
         'trace: for chunk in chunks {
-            let mut engine = kind.engine(structure, &EngineOptions::default());
+            let mut engine = kind.engine(trace_model, &EngineOptions::default());
             for (query, known) in chunk.iter().zip(&mut answers) {
                 let used = cpu() - start;
                 if used > patience {
@@ -273,11 +273,11 @@ fn compare(part: u64) {
     println!("|---|---:|---:|---:|---:|---:|");
     let (mut queries, mut settled_queries) = (0, 0);
     for (name, trace) in traces(part) {
-        let structure = Structure::new(&trace, Model::Value);
-        let chunks = chunks(&structure);
+        let trace_model = TraceModel::new(&trace, Model::Value);
+        let chunks = chunks(&trace_model);
         let count = chunks.iter().map(Vec::len).sum();
         let mut answers = vec![None; count];
-        let mut cost = |kind, patience| cost(&structure, &chunks, kind, patience, &mut answers);
+        let mut cost = |kind, patience| cost(&trace_model, &chunks, kind, patience, &mut answers);
         let auto = cost(EngineKind::Auto, Duration::MAX);
         let patience = PATIENCE * auto.time + MORE_PATIENCE;
         let [order, dpor, graph] = fixed.map(|kind| cost(kind, patience));

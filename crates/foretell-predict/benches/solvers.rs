@@ -13,7 +13,7 @@ mod support;
 use std::time::Duration;
 
 use foretell_generate::{Family, Params, generate};
-use foretell_model::Structure;
+use foretell_model::TraceModel;
 use foretell_predict::analyses::Candidate;
 use foretell_predict::engine::Engine;
 use foretell_predict::engines::order::OrderEngine;
@@ -159,9 +159,9 @@ fn arguments() -> Result<Arguments, String> {
 }
 
 /// Races that the filters leave open.
-fn candidates(structure: &Structure<'_>, wanted: usize) -> Vec<Candidate> {
+fn candidates(trace_model: &TraceModel<'_>, wanted: usize) -> Vec<Candidate> {
     const MOST_TRIES: usize = 2_000_000;
-    let (trace, filters) = (structure.trace, Filters::default());
+    let (trace, filters) = (trace_model.trace, Filters::default());
     let mut random = Random(1);
     let mut below = |n: usize| random.below(n);
     let mut found: Vec<Candidate> = Vec::new();
@@ -169,7 +169,8 @@ fn candidates(structure: &Structure<'_>, wanted: usize) -> Vec<Candidate> {
         if found.len() == wanted {
             break;
         }
-        let accesses = structure.couples.accesses(VarId::from_index(below(trace.variable_count())));
+        let accesses =
+            trace_model.reads_from.accesses(VarId::from_index(below(trace.variable_count())));
         if accesses.len() < 2 {
             continue;
         }
@@ -178,7 +179,7 @@ fn candidates(structure: &Structure<'_>, wanted: usize) -> Vec<Candidate> {
         if conflict(trace, a, b)
             && !(trace.op(a).is_atomic() && trace.op(b).is_atomic())
             && !found.contains(&candidate)
-            && filters.drop(structure, &candidate).is_none()
+            && filters.drop(trace_model, &candidate).is_none()
         {
             found.push(candidate);
         }
@@ -189,14 +190,14 @@ fn candidates(structure: &Structure<'_>, wanted: usize) -> Vec<Candidate> {
 /// One row of the table. `given_up` are the columns that are not tried any more.
 fn row(kind: &Kind, events: usize, arguments: &Arguments, given_up: &mut [bool]) {
     let trace = trace(kind, events);
-    let structure = Structure::new(&trace, Model::View);
-    let queries = candidates(&structure, arguments.queries);
+    let trace_model = TraceModel::new(&trace, Model::View);
+    let queries = candidates(&trace_model, arguments.queries);
     if queries.is_empty() {
         // The filters settle everything.
         return;
     }
-    let sections = structure.locks.all().len();
-    let order = || -> Box<dyn Engine + '_> { Box::new(OrderEngine::new(&structure)) };
+    let sections = trace_model.locks.all().len();
+    let order = || -> Box<dyn Engine + '_> { Box::new(OrderEngine::new(&trace_model)) };
     let (expected, seconds) = run(order, &queries, arguments.time_limit);
     let races = expected.iter().filter(|a| **a == Some(true)).count();
     let open = expected.iter().filter(|a| a.is_none()).count();
@@ -217,7 +218,7 @@ fn row(kind: &Kind, events: usize, arguments: &Arguments, given_up: &mut [bool])
         }
         let options = SmtOptions { fresh, ..SmtOptions::default() };
         let engine =
-            || -> Box<dyn Engine + '_> { Box::new(SmtEngine::new(&structure, solver, options)) };
+            || -> Box<dyn Engine + '_> { Box::new(SmtEngine::new(&trace_model, solver, options)) };
         let (answers, time) = run(engine, &queries, arguments.time_limit);
         for ((query, theirs), ours) in queries.iter().zip(&answers).zip(&expected) {
             if let (Some(theirs), Some(ours)) = (theirs, ours) {

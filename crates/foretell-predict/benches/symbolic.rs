@@ -15,7 +15,7 @@ mod support;
 use std::time::Duration;
 
 use foretell_generate::{Family, Params, generate};
-use foretell_model::Structure;
+use foretell_model::TraceModel;
 use foretell_predict::analyses::{Candidate, candidates};
 use foretell_predict::driver::{Options, predict};
 use foretell_predict::engine::Engine;
@@ -72,15 +72,15 @@ fn trace(sharing: usize, events: usize, seed: u64) -> Trace {
 }
 
 /// Queries that the filters leave open: of each analysis the same number, as far as it has them.
-fn queries(structure: &Structure<'_>, wanted: usize) -> Vec<Candidate> {
+fn queries(trace_model: &TraceModel<'_>, wanted: usize) -> Vec<Candidate> {
     let filters = Filters::default();
     let analyses = FindingKind::ALL.into_iter().filter(|&a| a != FindingKind::Transactions);
     let of_each = wanted.div_ceil(analyses.clone().count());
     let mut all = Vec::new();
     for analysis in analyses {
-        let open: Vec<Candidate> = candidates(structure, analysis)
+        let open: Vec<Candidate> = candidates(trace_model, analysis)
             .into_iter()
-            .filter(|candidate| filters.drop(structure, candidate).is_none())
+            .filter(|candidate| filters.drop(trace_model, candidate).is_none())
             .collect();
         let step = open.len().div_ceil(of_each).max(1);
         all.extend(open.into_iter().step_by(step));
@@ -112,12 +112,12 @@ fn engines(arguments: &Arguments) {
         let mut given_up = false;
         for &events in &arguments.sizes {
             let trace = trace(sharing, events, 3);
-            let structure = Structure::new(&trace, Model::Symbolic);
-            let easier = Structure::new(&trace, Model::Value);
-            let queries = queries(&structure, arguments.queries);
+            let trace_model = TraceModel::new(&trace, Model::Symbolic);
+            let value_model = TraceModel::new(&trace, Model::Value);
+            let queries = queries(&trace_model, arguments.queries);
             let guards = trace.ids().filter(|&e| trace.op(e) == foretell_trace::Op::Guard).count();
             let order = || -> Box<dyn Engine + '_> {
-                Box::new(OrderEngine::new(&structure).with_easier(&easier))
+                Box::new(OrderEngine::new(&trace_model).with_value_engine(&value_model))
             };
             let (expected, time) = run(order, &queries, arguments.time_limit);
             let feasible = expected.iter().filter(|a| **a == Some(true)).count();
@@ -132,7 +132,7 @@ fn engines(arguments: &Arguments) {
                 continue;
             }
             let engine = || -> Box<dyn Engine + '_> {
-                Box::new(SmtEngine::new(&structure, solver, SmtOptions::default()))
+                Box::new(SmtEngine::new(&trace_model, solver, SmtOptions::default()))
             };
             let (answers, solver_time) = run(engine, &queries, arguments.time_limit);
             for ((query, theirs), ours) in queries.iter().zip(&answers).zip(&expected) {

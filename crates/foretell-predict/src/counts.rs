@@ -23,7 +23,7 @@ pub struct Counts {
     /// Dropped for crossed acquisition histories.
     pub histories: u64,
     /// Dropped by must-happen-before.
-    pub must: u64,
+    pub must_happen_before: u64,
     /// Dropped by the static check of their segment.
     pub static_check: u64,
     /// Dropped because no path or cycle is possible.
@@ -55,7 +55,7 @@ impl Counts {
         self.examined += other.examined;
         self.locksets += other.locksets;
         self.histories += other.histories;
-        self.must += other.must;
+        self.must_happen_before += other.must_happen_before;
         self.static_check += other.static_check;
         self.reachability += other.reachability;
         self.solved += other.solved;
@@ -73,7 +73,7 @@ impl Counts {
         match dropped {
             Dropped::Lockset => self.locksets += 1,
             Dropped::History => self.histories += 1,
-            Dropped::Must => self.must += 1,
+            Dropped::Must => self.must_happen_before += 1,
             Dropped::Static => self.static_check += 1,
             Dropped::Reachability => self.reachability += 1,
         }
@@ -95,7 +95,7 @@ impl Counts {
 
     /// Candidates left after must-happen-before (mhb).
     pub fn after_must(&self) -> u64 {
-        self.after_locks() - self.must
+        self.after_locks() - self.must_happen_before
     }
 
     /// Proved impossible without a search, beyond locks and must-happen-before (SP).

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use foretell_model::{Segment, Structure};
+use foretell_model::{Segment, TraceModel};
 use foretell_trace::{FindingKind, Model, Trace};
 use foretell_verify::Checker;
 use rayon::prelude::*;
@@ -115,13 +115,16 @@ pub fn predict(
     model: Model,
     options: &Options<'_>,
 ) -> Result<Prediction, Vec<Defect>> {
-    let structure = Structure { segmented: options.segments, ..Structure::new(trace, model) };
-    let easier = (model == Model::Symbolic && options.engine.smt_solver().is_none())
-        .then(|| Structure { segmented: options.segments, ..Structure::new(trace, Model::Value) });
+    let trace_model = TraceModel { segmented: options.segments, ..TraceModel::new(trace, model) };
+    let value_model =
+        (model == Model::Symbolic && options.engine.smt_solver().is_none()).then(|| TraceModel {
+            segmented: options.segments,
+            ..TraceModel::new(trace, Model::Value)
+        });
     let checker = Checker::new(trace, model);
     let mut work: Vec<Group> = Vec::new();
     for &kind in &options.analyses {
-        work.extend(groups(&structure, kind, options.all));
+        work.extend(groups(&trace_model, kind, options.all));
     }
     let chunks = if options.engine.smt_solver().is_some() { CHUNKS_FOR_PROCESSES } else { CHUNKS };
     let size = work.len().div_ceil(chunks).clamp(1, LARGEST_CHUNK);
@@ -132,9 +135,9 @@ pub fn predict(
         progress.groups.store(groups, Ordering::Relaxed);
     }
     let run = Run {
-        structure: &structure,
-        values: Symbolic::of_model(&structure, options.engine_options.simplify),
-        easier: easier.as_ref(),
+        trace_model: &trace_model,
+        values: Symbolic::of_model(&trace_model, options.engine_options.simplify),
+        value_model: value_model.as_ref(),
         checker: &checker,
         options,
         deadline: options.budget.map(|b| Instant::now() + b),
@@ -184,11 +187,11 @@ fn merge(options: &Options<'_>, parts: Vec<Prediction>) -> Prediction {
 }
 
 struct Run<'a> {
-    structure: &'a Structure<'a>,
+    trace_model: &'a TraceModel<'a>,
     /// The values of the symbolic model, which all engines share.
     values: Option<Arc<Symbolic>>,
     /// The trace in the value model, where the model is the symbolic one.
-    easier: Option<&'a Structure<'a>>,
+    value_model: Option<&'a TraceModel<'a>>,
     checker: &'a Checker<'a>,
     options: &'a Options<'a>,
     deadline: Option<Instant>,
@@ -199,11 +202,11 @@ impl Run<'_> {
     fn chunk(&self, groups: &[Group]) -> Prediction {
         let mut engine: Box<dyn Engine + '_> = match self.options.engine {
             EngineKind::Order if self.options.search_only => {
-                Box::new(OrderEngine::search_with_values(self.structure, self.values.clone()))
+                Box::new(OrderEngine::search_with_values(self.trace_model, self.values.clone()))
             }
             kind => {
                 let options = &self.options.engine_options;
-                kind.engine_with(self.structure, options, self.values.clone(), self.easier)
+                kind.engine_with(self.trace_model, options, self.values.clone(), self.value_model)
             }
         };
         let mut prediction = Prediction::default();
@@ -222,13 +225,13 @@ impl Run<'_> {
         let mut counts = Counts { candidates: group.size, groups: 1, ..Counts::default() };
         let filters = &self.options.filters;
         let keep = |c: &Candidate| {
-            !matches!(filters.drop_class(self.structure, c), Some(Dropped::Lockset))
+            !matches!(filters.drop_class(self.trace_model, c), Some(Dropped::Lockset))
         };
         let mut undecided = None;
         for candidate in group.candidates(keep) {
             counts.examined += 1;
             counts.segment_events += self.segment_size(&candidate);
-            if let Some(dropped) = filters.drop(self.structure, &candidate) {
+            if let Some(dropped) = filters.drop(self.trace_model, &candidate) {
                 counts.drop(dropped);
                 continue;
             }
@@ -264,10 +267,10 @@ impl Run<'_> {
     /// The size of the segment of a block that is asked about.
     fn segment_size(&self, candidate: &Candidate) -> u64 {
         match *candidate {
-            Candidate::Serializability(block) if self.structure.segmented => {
-                Segment::new(self.structure, block).size()
+            Candidate::Serializability(block) if self.trace_model.segmented => {
+                Segment::new(self.trace_model, block).size()
             }
-            Candidate::Serializability(_) => self.structure.trace.len() as u64,
+            Candidate::Serializability(_) => self.trace_model.trace.len() as u64,
             _ => 0,
         }
     }
@@ -279,7 +282,7 @@ impl Run<'_> {
         engine: &'static str,
         prediction: &mut Prediction,
     ) {
-        match Finding::new(self.structure, self.checker, candidate, schedule, engine) {
+        match Finding::new(self.trace_model, self.checker, candidate, schedule, engine) {
             Ok(finding) => {
                 if let Some(progress) = self.options.progress {
                     progress.findings.fetch_add(1, Ordering::Relaxed);

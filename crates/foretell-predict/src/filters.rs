@@ -13,7 +13,7 @@
 //! - *Must-happen-before*: one of the events has run whenever the other one is next, or the frontier
 //!   that all of them need cannot be reached.
 
-use foretell_model::{SectionId, Structure};
+use foretell_model::{SectionId, TraceModel};
 use foretell_trace::{EventId, Model};
 
 use crate::analyses::Candidate;
@@ -27,7 +27,7 @@ pub struct Filters {
     /// Acquisition histories.
     pub histories: bool,
     /// Must-happen-before.
-    pub must: bool,
+    pub must_happen_before: bool,
     /// The static check of a block's segment.
     pub static_check: bool,
     /// Paths and cycles that must-happen-before and locks rule out.
@@ -36,7 +36,13 @@ pub struct Filters {
 
 impl Default for Filters {
     fn default() -> Self {
-        Self { locksets: true, histories: true, must: true, static_check: true, reachability: true }
+        Self {
+            locksets: true,
+            histories: true,
+            must_happen_before: true,
+            static_check: true,
+            reachability: true,
+        }
     }
 }
 
@@ -60,33 +66,33 @@ impl Filters {
     pub const NONE: Filters = Filters {
         locksets: false,
         histories: false,
-        must: false,
+        must_happen_before: false,
         static_check: false,
         reachability: false,
     };
 
     /// The filter that proves a candidate impossible, if one does.
-    pub fn drop(&self, structure: &Structure<'_>, candidate: &Candidate) -> Option<Dropped> {
+    pub fn drop(&self, trace_model: &TraceModel<'_>, candidate: &Candidate) -> Option<Dropped> {
         match candidate {
-            Candidate::Race(a, b) => self.next(structure, &[*a, *b]),
-            Candidate::Deadlock(acquires) => self.next(structure, acquires),
-            Candidate::Atomicity(c, r, c2) => self.between(structure, *c, *r, *c2),
+            Candidate::Race(a, b) => self.next(trace_model, &[*a, *b]),
+            Candidate::Deadlock(acquires) => self.next(trace_model, acquires),
+            Candidate::Atomicity(c, r, c2) => self.between(trace_model, *c, *r, *c2),
             Candidate::Serializability(block) => {
-                if self.static_check && !structure.segment(*block).may_be_violated(structure) {
+                if self.static_check && !trace_model.segment(*block).may_be_violated(trace_model) {
                     return Some(Dropped::Static);
                 }
                 let unreachable =
-                    self.reachability && Reach::around(structure, *block, false).is_empty();
+                    self.reachability && Reach::around(trace_model, *block, false).is_empty();
                 unreachable.then_some(Dropped::Reachability)
             }
             Candidate::Transactions(block) => {
                 let unreachable =
-                    self.reachability && Reach::around(structure, *block, true).is_empty();
+                    self.reachability && Reach::around(trace_model, *block, true).is_empty();
                 unreachable.then_some(Dropped::Reachability)
             }
-            Candidate::NondeterministicRead(read) => {
-                (self.must && !has_challenger(structure, *read)).then_some(Dropped::Must)
-            }
+            Candidate::NondeterministicRead(read) => (self.must_happen_before
+                && !has_challenger(trace_model, *read))
+            .then_some(Dropped::Must),
             Candidate::FinalValue(_) => None,
         }
     }
@@ -95,76 +101,84 @@ impl Filters {
     /// the members of a class have in common may count.
     pub(crate) fn drop_class(
         &self,
-        structure: &Structure<'_>,
+        trace_model: &TraceModel<'_>,
         candidate: &Candidate,
     ) -> Option<Dropped> {
         let locksets = Filters { locksets: self.locksets, ..Filters::NONE };
-        locksets.drop(structure, candidate)
+        locksets.drop(trace_model, candidate)
     }
 
     /// Events that are all next at the same time.
-    fn next(&self, structure: &Structure<'_>, events: &[EventId]) -> Option<Dropped> {
+    fn next(&self, trace_model: &TraceModel<'_>, events: &[EventId]) -> Option<Dropped> {
         for (i, &a) in events.iter().enumerate() {
             for &b in &events[i + 1..] {
-                if self.locksets && common_lock(structure, a, b) {
+                if self.locksets && common_lock(trace_model, a, b) {
                     return Some(Dropped::Lockset);
                 }
-                if self.histories && crossed_histories(structure, a, b) {
+                if self.histories && crossed_histories(trace_model, a, b) {
                     return Some(Dropped::History);
                 }
             }
         }
-        (self.must && structure.frontier_of_next(events).is_none()).then_some(Dropped::Must)
+        (self.must_happen_before && trace_model.frontier_of_next(events).is_none())
+            .then_some(Dropped::Must)
     }
 
     /// r between c and c'.
     fn between(
         &self,
-        structure: &Structure<'_>,
+        trace_model: &TraceModel<'_>,
         c: EventId,
         r: EventId,
         c2: EventId,
     ) -> Option<Dropped> {
-        let Structure { trace, chains, must, locks, .. } = structure;
+        let TraceModel { trace, chains, must_happen_before, locks, .. } = trace_model;
         let spans = |s: &&SectionId| locks.held_before(c2).contains(s);
         if self.locksets
-            && locks.held_before(c).iter().filter(spans).any(|&s| excludes(structure, s, r))
+            && locks.held_before(c).iter().filter(spans).any(|&s| excludes(trace_model, s, r))
         {
             return Some(Dropped::Lockset);
         }
-        let ordered =
-            must.ordered_before(chains, trace, r, c) || must.ordered_before(chains, trace, c2, r);
-        (self.must && ordered).then_some(Dropped::Must)
+        let ordered = must_happen_before.ordered_before(chains, trace, r, c)
+            || must_happen_before.ordered_before(chains, trace, c2, r);
+        (self.must_happen_before && ordered).then_some(Dropped::Must)
     }
 }
 
 /// Whether `e` cannot run while section `s` is open, because its thread holds the same lock.
-pub(crate) fn excludes(structure: &Structure<'_>, s: SectionId, e: EventId) -> bool {
-    let section = structure.locks.get(s);
-    structure.locks.held_before(e).iter().any(|&other| {
-        let other = structure.locks.get(other);
+pub(crate) fn excludes(trace_model: &TraceModel<'_>, s: SectionId, e: EventId) -> bool {
+    let section = trace_model.locks.get(s);
+    trace_model.locks.held_before(e).iter().any(|&other| {
+        let other = trace_model.locks.get(other);
         other.lock == section.lock && !(other.shared && section.shared)
     })
 }
 
-fn common_lock(structure: &Structure<'_>, a: EventId, b: EventId) -> bool {
-    structure.locks.held_before(a).iter().any(|&s| excludes(structure, s, b))
+fn common_lock(trace_model: &TraceModel<'_>, a: EventId, b: EventId) -> bool {
+    trace_model.locks.held_before(a).iter().any(|&s| excludes(trace_model, s, b))
 }
 
 /// Whether each thread took, inside a section it still holds, the lock that the other one holds.
-fn crossed_histories(structure: &Structure<'_>, a: EventId, b: EventId) -> bool {
-    let locks = &structure.locks;
+fn crossed_histories(trace_model: &TraceModel<'_>, a: EventId, b: EventId) -> bool {
+    let locks = &trace_model.locks;
     let held_by_a = locks.held_before(a);
     let held_by_b = locks.held_before(b);
     held_by_a.iter().any(|&s| {
-        held_by_b.iter().any(|&t| took_since(structure, s, a, t) && took_since(structure, t, b, s))
+        held_by_b
+            .iter()
+            .any(|&t| took_since(trace_model, s, a, t) && took_since(trace_model, t, b, s))
     })
 }
 
 /// Whether the thread that holds `held` until `now` has taken the lock of `other` meanwhile, in a
 /// mode that excludes.
-fn took_since(structure: &Structure<'_>, held: SectionId, now: EventId, other: SectionId) -> bool {
-    let Structure { trace, chains, locks, .. } = structure;
+fn took_since(
+    trace_model: &TraceModel<'_>,
+    held: SectionId,
+    now: EventId,
+    other: SectionId,
+) -> bool {
+    let TraceModel { trace, chains, locks, .. } = trace_model;
     let (held, other) = (locks.get(held), locks.get(other));
     let sections = locks.of_lock_by_thread(other.lock).iter();
     let Some((_, list)) = sections.into_iter().find(|(t, _)| *t == trace.thread(now)) else {
@@ -181,30 +195,31 @@ fn took_since(structure: &Structure<'_>, held: SectionId, now: EventId, other: S
 /// Whether a read can see something else by must-happen-before: a write, or the initial value, that does not
 /// preserve it, that can come before it, and that no write which always comes in between hides. In the
 /// symbolic model what a write writes is not known in advance, so there the answer is always yes.
-fn has_challenger(structure: &Structure<'_>, read: EventId) -> bool {
-    let Structure { trace, chains, must, couples, .. } = structure;
-    if structure.model == Model::Symbolic {
+fn has_challenger(trace_model: &TraceModel<'_>, read: EventId) -> bool {
+    let TraceModel { trace, chains, must_happen_before, reads_from, .. } = trace_model;
+    if trace_model.model == Model::Symbolic {
         return true;
     }
     let Some(x) = trace.variable(read) else { return false };
-    let before = |a: EventId, b: EventId| must.ordered_before(chains, trace, a, b);
-    let breaks = |w: Option<EventId>| !couples.preserves(trace, read, w);
+    let before = |a: EventId, b: EventId| must_happen_before.ordered_before(chains, trace, a, b);
+    let breaks = |w: Option<EventId>| !reads_from.preserves(trace, read, w);
     let thread = trace.thread(read);
-    let mine = couples.accesses_by_thread(x).iter().find(|(t, _)| *t == thread);
+    let mine = reads_from.accesses_by_thread(x).iter().find(|(t, _)| *t == thread);
     let own = mine.and_then(|(_, list)| {
         let end = list.partition_point(|&e| e < read);
         list[..end].iter().rev().find(|&&e| trace.op(e).writes()).copied()
     });
-    let observed = couples.observed(read).filter(|&w| before(w, read));
+    let observed = reads_from.observed(read).filter(|&w| before(w, read));
     let hidden = observed.is_some_and(|w| own.is_none_or(|own| own == w || before(own, w)));
     if !hidden && breaks(own) {
         return true;
     }
-    couples.accesses_by_thread(x).iter().filter(|(t, _)| *t != thread).any(|(t, list)| {
+    reads_from.accesses_by_thread(x).iter().filter(|(t, _)| *t != thread).any(|(t, list)| {
         // What comes before a write that always comes before the read is hidden by it.
         let hiding = own.into_iter().chain(observed);
-        let from = hiding.map(|w| must.needs(chains, trace, w, *t)).max().unwrap_or(0);
-        let to = must.first_after(chains, trace, read, *t).unwrap_or(u32::MAX);
+        let from =
+            hiding.map(|w| must_happen_before.needs(chains, trace, w, *t)).max().unwrap_or(0);
+        let to = must_happen_before.first_after(chains, trace, read, *t).unwrap_or(u32::MAX);
         let first = list.partition_point(|&e| chains.position(e) < from);
         list[first..].iter().take_while(|&&e| chains.position(e) < to).any(|&w| {
             // An update that would preserve the read may be broken itself.

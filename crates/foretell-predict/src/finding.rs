@@ -1,6 +1,6 @@
 //! A finding: a candidate with its pattern and a witness that the independent checker has accepted.
 
-use foretell_model::Structure;
+use foretell_model::TraceModel;
 use foretell_trace::{EventId, Model, NondeterminismForm};
 use foretell_verify::{Checker, Pattern, Refusal};
 use rustc_hash::FxHashSet;
@@ -42,14 +42,14 @@ impl std::error::Error for Defect {}
 impl Finding {
     /// Turns what an engine found into a finding: shortened, and accepted by the checker.
     pub fn new(
-        structure: &Structure<'_>,
+        trace_model: &TraceModel<'_>,
         checker: &Checker<'_>,
         candidate: &Candidate,
         schedule: &[EventId],
         engine: &'static str,
     ) -> Result<Self, Defect> {
         let defect = |message: String| Defect { candidate: candidate.clone(), message };
-        let (pattern, schedule) = show(structure, candidate, schedule).ok_or_else(|| {
+        let (pattern, schedule) = show(trace_model, candidate, schedule).ok_or_else(|| {
             defect(format!("the engine's schedule {schedule:?} does not show it"))
         })?;
         checker.verify(&pattern, &schedule).map_err(|refusal: Refusal| {
@@ -61,50 +61,51 @@ impl Finding {
 
 /// The pattern that an engine's schedule shows, and the schedule without the rest.
 fn show(
-    structure: &Structure<'_>,
+    trace_model: &TraceModel<'_>,
     candidate: &Candidate,
     schedule: &[EventId],
 ) -> Option<(Pattern, Vec<EventId>)> {
-    let trace = structure.trace;
+    let trace = trace_model.trace;
     Some(match *candidate {
         Candidate::Race(a, b) => {
-            let mut short = shorten(structure, schedule, &[], &[], &[a, b]);
+            let mut short = shorten(trace_model, schedule, &[], &[], &[a, b]);
             short.extend([a, b]);
             (Pattern::Race { a, b }, short)
         }
         Candidate::Atomicity(c, r, c2) => {
             // In the symbolic model the values that the three find decide whether they conflict.
-            let symbolic = structure.model == Model::Symbolic;
+            let symbolic = trace_model.model == Model::Symbolic;
             let views = if symbolic { &[c, r, c2][..] } else { &[] };
-            let short = shorten(structure, schedule, &[c, r, c2], views, &[]);
+            let short = shorten(trace_model, schedule, &[c, r, c2], views, &[]);
             (Pattern::Atomicity { c, r, c2 }, short)
         }
         Candidate::Serializability(block) => {
-            let path = path_in(structure, schedule, block)?;
-            let block = structure.blocks.get(block);
-            let short = shorten(structure, schedule, &path, &[], &[]);
+            let path = path_in(trace_model, schedule, block)?;
+            let block = trace_model.blocks.get(block);
+            let short = shorten(trace_model, schedule, &path, &[], &[]);
             (Pattern::Serializability { begin: block.begin, end: block.end, path }, short)
         }
         Candidate::Transactions(block) => {
-            let block = structure.blocks.get(block);
-            let cycle = TransactionGraph::new(structure, schedule).cycle(structure, block.begin)?;
-            let short = shorten(structure, schedule, &cycle, &[], &[]);
+            let block = trace_model.blocks.get(block);
+            let cycle =
+                TransactionGraph::new(trace_model, schedule).cycle(trace_model, block.begin)?;
+            let short = shorten(trace_model, schedule, &cycle, &[], &[]);
             (Pattern::Transactions { begin: block.begin, end: block.end, cycle }, short)
         }
         Candidate::NondeterministicRead(read) => {
             let end = schedule.iter().position(|&e| e == read)?;
-            let short = shorten(structure, &schedule[..=end], &[], &[read], &[]);
-            nondeterministic_read(structure, read, short)
+            let short = shorten(trace_model, &schedule[..=end], &[], &[read], &[]);
+            nondeterministic_read(trace_model, read, short)
         }
         Candidate::FinalValue(writer) => {
             let var = trace.variable(writer)?;
             let writes = |e: &&EventId| trace.variable(**e) == Some(var) && trace.op(**e).writes();
             let challenger = *schedule.iter().rev().find(writes)?;
-            let tidied = shorten(structure, schedule, schedule, &[], &[]);
+            let tidied = shorten(trace_model, schedule, schedule, &[], &[]);
             (Pattern::FinalValue { var, writer, challenger }, tidied)
         }
         Candidate::Deadlock(ref acquires) => {
-            let short = shorten(structure, schedule, &[], &[], acquires);
+            let short = shorten(trace_model, schedule, &[], &[], acquires);
             (Pattern::Deadlock { acquires: acquires.clone() }, short)
         }
     })
@@ -112,12 +113,12 @@ fn show(
 
 /// Which of the three forms a schedule that ends with a broken read has.
 fn nondeterministic_read(
-    structure: &Structure<'_>,
+    trace_model: &TraceModel<'_>,
     read: EventId,
     schedule: Vec<EventId>,
 ) -> (Pattern, Vec<EventId>) {
-    let trace = structure.trace;
-    let writer = structure.couples.observed(read);
+    let trace = trace_model.trace;
+    let writer = trace_model.reads_from.observed(read);
     let same_variable =
         |e: &&EventId| trace.variable(**e) == trace.variable(read) && trace.op(**e).writes();
     let before = &schedule[..schedule.len() - 1];
@@ -127,7 +128,7 @@ fn nondeterministic_read(
         // The initial value came before everything.
         None => NondeterminismForm::AfterWriter,
         Some(w) if ran.contains(&w) => NondeterminismForm::AfterWriter,
-        Some(w) if still_to_come(structure, &ran, w) => NondeterminismForm::BeforeWriter,
+        Some(w) if still_to_come(trace_model, &ran, w) => NondeterminismForm::BeforeWriter,
         Some(_) => NondeterminismForm::WriterAbsent,
     };
     (Pattern::NondeterministicRead { read, writer, challenger, form }, schedule)
@@ -135,8 +136,8 @@ fn nondeterministic_read(
 
 /// Whether the write is the next event of its thread, which nothing has cut, so that it can run
 /// right after the read.
-fn still_to_come(structure: &Structure<'_>, ran: &FxHashSet<EventId>, write: EventId) -> bool {
-    let Structure { trace, chains, .. } = structure;
+fn still_to_come(trace_model: &TraceModel<'_>, ran: &FxHashSet<EventId>, write: EventId) -> bool {
+    let TraceModel { trace, chains, .. } = trace_model;
     match chains.previous(trace, write) {
         Some(p) => {
             ran.contains(&p) && !trace.op(p).reads() && trace.op(p) != foretell_trace::Op::TryFailed

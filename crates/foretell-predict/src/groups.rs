@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 
-use foretell_model::{SectionId, Structure};
+use foretell_model::{SectionId, TraceModel};
 use foretell_trace::{EventId, FindingKind, Op, ThreadId, VarId, conflict};
 use rustc_hash::FxHashMap;
 
@@ -43,8 +43,8 @@ enum Place {
     Unknown(ThreadId, Op, u32),
 }
 
-fn place(structure: &Structure<'_>, e: EventId) -> Place {
-    let trace = structure.trace;
+fn place(trace_model: &TraceModel<'_>, e: EventId) -> Place {
+    let trace = trace_model.trace;
     match trace.site(e) {
         Some(site) => Place::Known(trace.place_index(site)),
         None => {
@@ -55,35 +55,35 @@ fn place(structure: &Structure<'_>, e: EventId) -> Place {
 }
 
 /// All groups of an analysis; with `all`, every candidate is a group of its own.
-pub(crate) fn groups(structure: &Structure<'_>, kind: FindingKind, all: bool) -> Vec<Group> {
+pub(crate) fn groups(trace_model: &TraceModel<'_>, kind: FindingKind, all: bool) -> Vec<Group> {
     let single = |members: Vec<Candidate>| Group {
         kind,
         size: members.len() as u64,
         members: Members::List(members),
     };
     if all {
-        return candidates(structure, kind).into_iter().map(|c| single(vec![c])).collect();
+        return candidates(trace_model, kind).into_iter().map(|c| single(vec![c])).collect();
     }
     match kind {
-        FindingKind::Race => class_groups(structure, kind, races),
-        FindingKind::Atomicity => class_groups(structure, kind, triples),
+        FindingKind::Race => class_groups(trace_model, kind, races),
+        FindingKind::Atomicity => class_groups(trace_model, kind, triples),
         _ => {
             let mut groups: BTreeMap<Vec<Place>, Vec<Candidate>> = BTreeMap::new();
-            for candidate in candidates(structure, kind) {
-                groups.entry(places(structure, &candidate)).or_default().push(candidate);
+            for candidate in candidates(trace_model, kind) {
+                groups.entry(places(trace_model, &candidate)).or_default().push(candidate);
             }
             groups.into_values().map(single).collect()
         }
     }
 }
 
-fn places(structure: &Structure<'_>, candidate: &Candidate) -> Vec<Place> {
-    let of = |e: EventId| place(structure, e);
+fn places(trace_model: &TraceModel<'_>, candidate: &Candidate) -> Vec<Place> {
+    let of = |e: EventId| place(trace_model, e);
     match candidate {
         Candidate::Race(a, b) => vec![of(*a).min(of(*b)), of(*a).max(of(*b))],
         Candidate::Atomicity(c, r, c2) => vec![of(*c), of(*r), of(*c2)],
         Candidate::Serializability(b) | Candidate::Transactions(b) => {
-            vec![of(structure.blocks.get(*b).begin)]
+            vec![of(trace_model.blocks.get(*b).begin)]
         }
         Candidate::NondeterministicRead(e) => vec![of(*e)],
         // Apart from the reads: a final value has two entries.
@@ -99,14 +99,15 @@ fn places(structure: &Structure<'_>, candidate: &Candidate) -> Vec<Place> {
 type ByPlaces = BTreeMap<Vec<Place>, Vec<(Class, Class)>>;
 
 fn class_groups(
-    structure: &Structure<'_>,
+    trace_model: &TraceModel<'_>,
     kind: FindingKind,
-    pairs: fn(&Structure<'_>, VarId, &mut ByPlaces),
+    pairs: fn(&TraceModel<'_>, VarId, &mut ByPlaces),
 ) -> Vec<Group> {
     let mut groups = ByPlaces::new();
-    for x in (0..structure.trace.variable_count()).map(VarId::from_index) {
-        if !structure.trace.is_opaque(x) && structure.couples.accesses_by_thread(x).len() > 1 {
-            pairs(structure, x, &mut groups);
+    for x in (0..trace_model.trace.variable_count()).map(VarId::from_index) {
+        if !trace_model.trace.is_opaque(x) && trace_model.reads_from.accesses_by_thread(x).len() > 1
+        {
+            pairs(trace_model, x, &mut groups);
         }
     }
     let group = |pairs: Vec<(Class, Class)>| Group {
@@ -121,29 +122,29 @@ fn class_groups(
 type Key = (ThreadId, Place, Op, Vec<(u32, bool)>);
 
 /// The classes of accesses of a variable, in the order they first occur.
-fn classes(structure: &Structure<'_>, x: VarId) -> Vec<(Key, Class)> {
-    let trace = structure.trace;
+fn classes(trace_model: &TraceModel<'_>, x: VarId) -> Vec<(Key, Class)> {
+    let trace = trace_model.trace;
     // The sets of locks held are few, and the same for all accesses until something is taken or freed.
     let mut locksets: FxHashMap<Vec<(u32, bool)>, u32> = FxHashMap::default();
     let mut last_of_thread: FxHashMap<ThreadId, (u32, u32)> = FxHashMap::default();
     let mut index: FxHashMap<(ThreadId, Place, Op, u32), usize> = FxHashMap::default();
     let mut classes: Vec<(Key, Vec<Member>)> = Vec::new();
-    for &e in structure.couples.accesses(x) {
+    for &e in trace_model.reads_from.accesses(x) {
         let thread = trace.thread(e);
-        let held = structure.locks.held_set_index(e);
+        let held = trace_model.locks.held_set_index(e);
         let lockset = match last_of_thread.get(&thread) {
             Some(&(last, lockset)) if last == held => lockset,
             _ => {
-                let locks = locks_of(structure, structure.locks.held_before(e));
+                let locks = locks_of(trace_model, trace_model.locks.held_before(e));
                 let new = locksets.len() as u32;
                 let lockset = *locksets.entry(locks).or_insert(new);
                 last_of_thread.insert(thread, (held, lockset));
                 lockset
             }
         };
-        let (place, op) = (place(structure, e), trace.op(e));
+        let (place, op) = (place(trace_model, e), trace.op(e));
         let i = *index.entry((thread, place, op, lockset)).or_insert_with(|| {
-            let locks = locks_of(structure, structure.locks.held_before(e));
+            let locks = locks_of(trace_model, trace_model.locks.held_before(e));
             classes.push(((thread, place, op, locks), Vec::new()));
             classes.len() - 1
         });
@@ -152,20 +153,20 @@ fn classes(structure: &Structure<'_>, x: VarId) -> Vec<(Key, Class)> {
     classes.into_iter().map(|(key, members)| (key, Class::new(members))).collect()
 }
 
-fn locks_of(structure: &Structure<'_>, sections: &[SectionId]) -> Vec<(u32, bool)> {
+fn locks_of(trace_model: &TraceModel<'_>, sections: &[SectionId]) -> Vec<(u32, bool)> {
     let mut held: Vec<_> =
-        sections.iter().map(|&s| structure.locks.get(s)).map(|s| (s.lock.0, s.shared)).collect();
+        sections.iter().map(|&s| trace_model.locks.get(s)).map(|s| (s.lock.0, s.shared)).collect();
     held.sort_unstable();
     held
 }
 
 /// Pairs of classes that may race.
-fn races(structure: &Structure<'_>, x: VarId, groups: &mut ByPlaces) {
-    let classes = classes(structure, x);
+fn races(trace_model: &TraceModel<'_>, x: VarId, groups: &mut ByPlaces) {
+    let classes = classes(trace_model, x);
     for (i, (key_a, a)) in classes.iter().enumerate() {
         for (key_b, b) in &classes[i + 1..] {
             let both_atomic = key_a.2.is_atomic() && key_b.2.is_atomic();
-            if !both_atomic && conflict(structure.trace, a[0].0, b[0].0) {
+            if !both_atomic && conflict(trace_model.trace, a[0].0, b[0].0) {
                 let places = vec![key_a.1.min(key_b.1), key_a.1.max(key_b.1)];
                 groups.entry(places).or_default().push((a.clone(), b.clone()));
             }
@@ -174,23 +175,23 @@ fn races(structure: &Structure<'_>, x: VarId, groups: &mut ByPlaces) {
 }
 
 /// Classes of (c, c') with classes of r.
-fn triples(structure: &Structure<'_>, x: VarId, groups: &mut ByPlaces) {
-    let trace = structure.trace;
-    let others = classes(structure, x);
+fn triples(trace_model: &TraceModel<'_>, x: VarId, groups: &mut ByPlaces) {
+    let trace = trace_model.trace;
+    let others = classes(trace_model, x);
     let mut index: BTreeMap<(Key, Place, Op), Vec<Member>> = BTreeMap::new();
-    for (thread, list) in structure.couples.accesses_by_thread(x) {
+    for (thread, list) in trace_model.reads_from.accesses_by_thread(x) {
         for (i, &c) in list.iter().enumerate() {
-            let Some(block) = structure.blocks.outermost(c) else { continue };
+            let Some(block) = trace_model.blocks.outermost(c) else { continue };
             for &c2 in &list[i + 1..] {
-                if structure.blocks.outermost(c2) != Some(block) {
+                if trace_model.blocks.outermost(c2) != Some(block) {
                     break;
                 }
-                let at_c2 = structure.locks.held_before(c2);
-                let both: Vec<_> = structure.locks.held_before(c).to_vec();
+                let at_c2 = trace_model.locks.held_before(c2);
+                let both: Vec<_> = trace_model.locks.held_before(c).to_vec();
                 let both: Vec<_> = both.into_iter().filter(|s| at_c2.contains(s)).collect();
-                let spans = locks_of(structure, &both);
-                let key = (*thread, place(structure, c), trace.op(c), spans);
-                let key = (key, place(structure, c2), trace.op(c2));
+                let spans = locks_of(trace_model, &both);
+                let key = (*thread, place(trace_model, c), trace.op(c), spans);
+                let key = (key, place(trace_model, c2), trace.op(c2));
                 index.entry(key).or_default().push((c, Some(c2)));
             }
         }

@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 
-use foretell_model::{BlockId, SectionId, Segment, Structure};
+use foretell_model::{BlockId, SectionId, Segment, TraceModel};
 use foretell_trace::{EventId, ThreadId, VarId, conflict, visible_variable};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -31,26 +31,26 @@ impl Reach {
     /// What lies between leaving `block` and coming back. With `own_thread`, accesses of the block's
     /// own thread outside of it are steps as well (transactions); a transaction that is
     /// entered late can be left early, so thresholds then move to the transaction's limits.
-    pub(crate) fn around(structure: &Structure<'_>, block: BlockId, transactions: bool) -> Self {
-        let threads = structure.chains.thread_count();
-        let segment = (!transactions).then(|| structure.segment(block));
+    pub(crate) fn around(trace_model: &TraceModel<'_>, block: BlockId, transactions: bool) -> Self {
+        let threads = trace_model.chains.thread_count();
+        let segment = (!transactions).then(|| trace_model.segment(block));
         let accesses = match &segment {
             Some(segment) => segment.ends.clone(),
-            None => accesses_of(structure, block),
+            None => accesses_of(trace_model, block),
         };
         let mut spans = Vec::new();
         if let (false, Some(&first), Some(&last)) =
             (transactions, accesses.first(), accesses.last())
         {
-            let held_at_last = structure.locks.held_before(last);
-            spans.extend(structure.locks.held_before(first));
+            let held_at_last = trace_model.locks.held_before(last);
+            spans.extend(trace_model.locks.held_before(first));
             spans.retain(|s| held_at_last.contains(s));
         }
         let (from, to) = (vec![u32::MAX; threads], vec![0; threads]);
         let mut reach = Self { from, to, spans, segment };
-        let own = (!transactions).then(|| structure.blocks.get(block).thread);
-        reach.forward(structure, &accesses, own, transactions);
-        reach.backward(structure, &accesses, own, transactions);
+        let own = (!transactions).then(|| trace_model.blocks.get(block).thread);
+        reach.forward(trace_model, &accesses, own, transactions);
+        reach.backward(trace_model, &accesses, own, transactions);
         reach
     }
 
@@ -66,63 +66,63 @@ impl Reach {
     }
 
     /// Whether an access can be on a path.
-    pub(crate) fn contains(&self, structure: &Structure<'_>, e: EventId) -> bool {
-        let thread = structure.trace.thread(e).index();
-        let position = structure.chains.position(e);
-        self.from[thread] <= position && position < self.to[thread] && self.possible(structure, e)
+    pub(crate) fn contains(&self, trace_model: &TraceModel<'_>, e: EventId) -> bool {
+        let thread = trace_model.trace.thread(e).index();
+        let position = trace_model.chains.position(e);
+        self.from[thread] <= position && position < self.to[thread] && self.possible(trace_model, e)
     }
 
-    fn possible(&self, structure: &Structure<'_>, e: EventId) -> bool {
-        self.segment.as_ref().is_none_or(|s| s.contains(structure, e))
-            && !self.spans.iter().any(|&s| excludes(structure, s, e))
+    fn possible(&self, trace_model: &TraceModel<'_>, e: EventId) -> bool {
+        self.segment.as_ref().is_none_or(|s| s.contains(trace_model, e))
+            && !self.spans.iter().any(|&s| excludes(trace_model, s, e))
     }
 
     /// Whether the step from one access to another is a conflict of accesses that can be on a path.
-    fn step(&self, structure: &Structure<'_>, u: EventId, v: EventId) -> bool {
-        conflict(structure.trace, u, v) && self.possible(structure, v)
+    fn step(&self, trace_model: &TraceModel<'_>, u: EventId, v: EventId) -> bool {
+        conflict(trace_model.trace, u, v) && self.possible(trace_model, v)
     }
 
     fn forward(
         &mut self,
-        structure: &Structure<'_>,
+        trace_model: &TraceModel<'_>,
         start: &[EventId],
         without: Option<ThreadId>,
         transactions: bool,
     ) {
-        let Structure { trace, chains, must, couples, .. } = structure;
+        let TraceModel { trace, chains, must_happen_before, reads_from, .. } = trace_model;
         let mut work: Vec<EventId> = start.to_vec();
         if transactions && let Some(&first) = start.first() {
             // Program order leads from the block to everything after it.
             let thread = trace.thread(first);
             let last = chains.position(start[start.len() - 1]);
-            self.lower(structure, thread, last + 1, &mut work);
+            self.lower(trace_model, thread, last + 1, &mut work);
         }
         while let Some(u) = work.pop() {
-            let Some(x) = self.access(structure, u, start) else { continue };
-            for (thread, list) in couples.accesses_by_thread(x) {
+            let Some(x) = self.access(trace_model, u, start) else { continue };
+            for (thread, list) in reads_from.accesses_by_thread(x) {
                 if *thread == trace.thread(u) || Some(*thread) == without {
                     continue;
                 }
-                let needed = must.needs(chains, trace, u, *thread);
+                let needed = must_happen_before.needs(chains, trace, u, *thread);
                 let possible = list.partition_point(|&v| chains.position(v) < needed);
-                let Some(&v) = list[possible..].iter().find(|&&v| self.step(structure, u, v))
+                let Some(&v) = list[possible..].iter().find(|&&v| self.step(trace_model, u, v))
                 else {
                     continue;
                 };
-                let first = if transactions { first_of_transaction(structure, v) } else { v };
-                self.lower(structure, *thread, chains.position(first), &mut work);
+                let first = if transactions { first_of_transaction(trace_model, v) } else { v };
+                self.lower(trace_model, *thread, chains.position(first), &mut work);
             }
         }
     }
 
     /// The variable of an access that steps may start from: one of the block, or one that can be on a
     /// path.
-    fn access(&self, structure: &Structure<'_>, u: EventId, start: &[EventId]) -> Option<VarId> {
+    fn access(&self, trace_model: &TraceModel<'_>, u: EventId, start: &[EventId]) -> Option<VarId> {
         let inside = || start.binary_search(&u).is_ok();
-        visible_variable(structure.trace, u).filter(|_| self.possible(structure, u) || inside())
+        visible_variable(trace_model.trace, u).filter(|_| self.possible(trace_model, u) || inside())
     }
 
-    fn lower(&mut self, s: &Structure<'_>, thread: ThreadId, to: u32, work: &mut Vec<EventId>) {
+    fn lower(&mut self, s: &TraceModel<'_>, thread: ThreadId, to: u32, work: &mut Vec<EventId>) {
         let from = &mut self.from[thread.index()];
         if to < *from {
             let events = s.chains.events(thread);
@@ -134,37 +134,39 @@ impl Reach {
 
     fn backward(
         &mut self,
-        structure: &Structure<'_>,
+        trace_model: &TraceModel<'_>,
         start: &[EventId],
         without: Option<ThreadId>,
         transactions: bool,
     ) {
-        let Structure { trace, chains, must, couples, .. } = structure;
+        let TraceModel { trace, chains, must_happen_before, reads_from, .. } = trace_model;
         let mut work: Vec<EventId> = start.to_vec();
         if transactions && let Some(&first) = start.first() {
             let before = chains.position(first);
-            self.raise(structure, trace.thread(first), before, &mut work);
+            self.raise(trace_model, trace.thread(first), before, &mut work);
         }
         while let Some(u) = work.pop() {
-            let Some(x) = self.access(structure, u, start) else { continue };
+            let Some(x) = self.access(trace_model, u, start) else { continue };
             let own = trace.thread(u);
-            for (thread, list) in couples.accesses_by_thread(x) {
+            for (thread, list) in reads_from.accesses_by_thread(x) {
                 if *thread == own || Some(*thread) == without {
                     continue;
                 }
-                let possible = list
-                    .partition_point(|&v| must.needs(chains, trace, v, own) <= chains.position(u));
-                let Some(&v) = list[..possible].iter().rev().find(|&&v| self.step(structure, u, v))
+                let possible = list.partition_point(|&v| {
+                    must_happen_before.needs(chains, trace, v, own) <= chains.position(u)
+                });
+                let Some(&v) =
+                    list[..possible].iter().rev().find(|&&v| self.step(trace_model, u, v))
                 else {
                     continue;
                 };
-                let last = if transactions { last_of_transaction(structure, v) } else { v };
-                self.raise(structure, *thread, chains.position(last) + 1, &mut work);
+                let last = if transactions { last_of_transaction(trace_model, v) } else { v };
+                self.raise(trace_model, *thread, chains.position(last) + 1, &mut work);
             }
         }
     }
 
-    fn raise(&mut self, s: &Structure<'_>, thread: ThreadId, to: u32, work: &mut Vec<EventId>) {
+    fn raise(&mut self, s: &TraceModel<'_>, thread: ThreadId, to: u32, work: &mut Vec<EventId>) {
         let old = &mut self.to[thread.index()];
         if to > *old {
             work.extend(&s.chains.events(thread)[*old as usize..to as usize]);
@@ -174,37 +176,37 @@ impl Reach {
 }
 
 /// The accesses of a block that can take part in a finding.
-pub(crate) fn accesses_of(structure: &Structure<'_>, block: BlockId) -> Vec<EventId> {
-    let events = structure.blocks.events(&structure.chains, block);
-    events.iter().copied().filter(|&e| visible_variable(structure.trace, e).is_some()).collect()
+pub(crate) fn accesses_of(trace_model: &TraceModel<'_>, block: BlockId) -> Vec<EventId> {
+    let events = trace_model.blocks.events(&trace_model.chains, block);
+    events.iter().copied().filter(|&e| visible_variable(trace_model.trace, e).is_some()).collect()
 }
 
 /// The event that stands for the transaction of `e`: the begin of its outermost block, or itself.
-pub(crate) fn transaction(structure: &Structure<'_>, e: EventId) -> EventId {
-    structure.blocks.outermost(e).map_or(e, |b| structure.blocks.get(b).begin)
+pub(crate) fn transaction(trace_model: &TraceModel<'_>, e: EventId) -> EventId {
+    trace_model.blocks.outermost(e).map_or(e, |b| trace_model.blocks.get(b).begin)
 }
 
-fn first_of_transaction(structure: &Structure<'_>, e: EventId) -> EventId {
-    transaction(structure, e)
+fn first_of_transaction(trace_model: &TraceModel<'_>, e: EventId) -> EventId {
+    transaction(trace_model, e)
 }
 
-fn last_of_transaction(structure: &Structure<'_>, e: EventId) -> EventId {
-    structure.blocks.outermost(e).map_or(e, |b| {
-        let block = structure.blocks.get(b);
-        structure.chains.events(block.thread)[block.last as usize]
+fn last_of_transaction(trace_model: &TraceModel<'_>, e: EventId) -> EventId {
+    trace_model.blocks.outermost(e).map_or(e, |b| {
+        let block = trace_model.blocks.get(b);
+        trace_model.chains.events(block.thread)[block.last as usize]
     })
 }
 
 /// The path of a serializability violation of `block` in an interleaving: the earliest that
 /// closes, with few steps.
 pub(crate) fn path_in(
-    structure: &Structure<'_>,
+    trace_model: &TraceModel<'_>,
     schedule: &[EventId],
     block: BlockId,
 ) -> Option<Vec<EventId>> {
-    let trace = structure.trace;
-    let inside: FxHashSet<EventId> = accesses_of(structure, block).into_iter().collect();
-    let own = structure.blocks.get(block).thread;
+    let trace = trace_model.trace;
+    let inside: FxHashSet<EventId> = accesses_of(trace_model, block).into_iter().collect();
+    let own = trace_model.blocks.get(block).thread;
     let mut search = PathSearch::default();
     for &e in schedule {
         let Some(x) = visible_variable(trace, e) else { continue };
@@ -275,15 +277,15 @@ pub(crate) struct TransactionGraph {
 impl TransactionGraph {
     /// Builds the graph of an interleaving. Of the conflicts on a variable only those are kept
     /// that have no other write in between: the rest follow through the transactions between them.
-    pub(crate) fn new(structure: &Structure<'_>, schedule: &[EventId]) -> Self {
-        let trace = structure.trace;
+    pub(crate) fn new(trace_model: &TraceModel<'_>, schedule: &[EventId]) -> Self {
+        let trace = trace_model.trace;
         let mut graph = Self { edges: FxHashMap::default(), first: FxHashMap::default() };
         let mut last_write: FxHashMap<u32, EventId> = FxHashMap::default();
         let mut reads: FxHashMap<u32, Vec<EventId>> = FxHashMap::default();
         let mut last_of_thread: FxHashMap<ThreadId, EventId> = FxHashMap::default();
         for &e in schedule {
             let Some(x) = visible_variable(trace, e) else { continue };
-            let own = transaction(structure, e);
+            let own = transaction(trace_model, e);
             graph.first.entry(own).or_insert(e);
             let previous = last_of_thread.insert(trace.thread(e), own);
             if let Some(previous) = previous.filter(|&p| p != own) {
@@ -298,7 +300,7 @@ impl TransactionGraph {
             }
             for f in from {
                 if conflict(trace, f, e) {
-                    let edges = graph.edges.entry(transaction(structure, f)).or_default();
+                    let edges = graph.edges.entry(transaction(trace_model, f)).or_default();
                     edges.push((own, Some((f, e))));
                 }
             }
@@ -328,7 +330,11 @@ impl TransactionGraph {
     }
 
     /// The accesses along a shortest cycle through `start`, if there is a cycle.
-    pub(crate) fn cycle(&self, structure: &Structure<'_>, start: EventId) -> Option<Vec<EventId>> {
+    pub(crate) fn cycle(
+        &self,
+        trace_model: &TraceModel<'_>,
+        start: EventId,
+    ) -> Option<Vec<EventId>> {
         let parents = self.search(start);
         let mut accesses = Vec::new();
         let mut t = start;
@@ -345,7 +351,7 @@ impl TransactionGraph {
         }
         // A cycle that enters and leaves the block by program order still names an access of it.
         let &own = self.first.get(&start)?;
-        if !accesses.iter().any(|&e| transaction(structure, e) == start) {
+        if !accesses.iter().any(|&e| transaction(trace_model, e) == start) {
             accesses.push(own);
         }
         accesses.reverse();

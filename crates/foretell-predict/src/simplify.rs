@@ -28,7 +28,7 @@ mod visible;
 
 use std::sync::Arc;
 
-use foretell_model::Structure;
+use foretell_model::TraceModel;
 use foretell_trace::expr::Expr;
 use foretell_trace::{EventId, EventKind, ExprId, Model, Value, ValueId, VarId};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -92,16 +92,16 @@ pub(crate) struct Symbolic {
 
 impl Symbolic {
     /// The values of a trace, if the model is the symbolic one.
-    pub(crate) fn of_model(structure: &Structure<'_>, simplify: bool) -> Option<Arc<Self>> {
-        (structure.model == Model::Symbolic).then(|| Arc::new(Self::new(structure, simplify)))
+    pub(crate) fn of_model(trace_model: &TraceModel<'_>, simplify: bool) -> Option<Arc<Self>> {
+        (trace_model.model == Model::Symbolic).then(|| Arc::new(Self::new(trace_model, simplify)))
     }
 
-    fn new(structure: &Structure<'_>, simplify: bool) -> Self {
-        let writes = Writes::new(structure);
-        let mut raw = Builder::new(structure, &writes, None).build();
-        let kinds = Kinds::find(structure, &writes, &raw);
+    fn new(trace_model: &TraceModel<'_>, simplify: bool) -> Self {
+        let writes = Writes::new(trace_model);
+        let mut raw = Builder::new(trace_model, &writes, None).build();
+        let kinds = Kinds::find(trace_model, &writes, &raw);
         let built = if simplify {
-            Builder::new(structure, &writes, Some(&kinds)).build()
+            Builder::new(trace_model, &writes, Some(&kinds)).build()
         } else {
             // What is not sure may have a value all the same: engines then decide it.
             let unsure = |k: &Kind| Kind { sorts: k.sorts.clone(), sure: false };
@@ -112,8 +112,8 @@ impl Symbolic {
         let truth = |id: TermId| matches!(terms.get(id), Term::Truth(true));
         guards.retain(|&(_, id)| !truth(id));
         let widths = match simplify {
-            true => ranges::widths(structure, &terms, &after),
-            false => vec![64; structure.trace.variable_count()],
+            true => ranges::widths(trace_model, &terms, &after),
+            false => vec![64; trace_model.trace.variable_count()],
         };
         let mut this = Self {
             widths,
@@ -126,7 +126,7 @@ impl Symbolic {
             observed,
             counts: SliceCounts::default(),
         };
-        this.counts = this.count(structure);
+        this.counts = this.count(trace_model);
         this
     }
 
@@ -147,8 +147,8 @@ impl Symbolic {
     }
 
     /// How many bits the integers that an access finds need, in two's complement.
-    pub(crate) fn width(&self, structure: &Structure<'_>, e: EventId) -> usize {
-        let x = structure.trace.variable(e);
+    pub(crate) fn width(&self, trace_model: &TraceModel<'_>, e: EventId) -> usize {
+        let x = trace_model.trace.variable(e);
         x.and_then(|x| self.widths.get(x.index())).map_or(64, |&width| usize::from(width))
     }
 
@@ -165,11 +165,11 @@ impl Symbolic {
     /// The writes that an access can see; `otherwise` finds them where nothing is to be simplified.
     pub(crate) fn writers(
         &self,
-        structure: &Structure<'_>,
+        trace_model: &TraceModel<'_>,
         e: EventId,
         otherwise: impl FnOnce() -> Vec<Option<EventId>>,
     ) -> Vec<Option<EventId>> {
-        if self.simplified { self.writes.visible(structure, e) } else { otherwise() }
+        if self.simplified { self.writes.visible(trace_model, e) } else { otherwise() }
     }
 
     /// How much of the trace a query about all of it has to do with.
@@ -178,8 +178,8 @@ impl Symbolic {
     }
 
     /// How many nodes are left of the expression of a guard or of a write.
-    pub(crate) fn expression_nodes(&self, structure: &Structure<'_>, e: EventId) -> u64 {
-        let kind = structure.trace.event(e).kind;
+    pub(crate) fn expression_nodes(&self, trace_model: &TraceModel<'_>, e: EventId) -> u64 {
+        let kind = trace_model.trace.event(e).kind;
         let root = match kind {
             EventKind::Guard { .. } => self.guard(e),
             _ => Some(self.after(e)),
@@ -190,8 +190,8 @@ impl Symbolic {
         }
     }
 
-    fn count(&self, structure: &Structure<'_>) -> SliceCounts {
-        let trace = structure.trace;
+    fn count(&self, trace_model: &TraceModel<'_>) -> SliceCounts {
+        let trace = trace_model.trace;
         let mut counts = SliceCounts::default();
         for event in trace.events() {
             let guard = matches!(event.kind, EventKind::Guard { .. });
@@ -216,7 +216,7 @@ impl Symbolic {
                 if std::mem::replace(&mut loaded[load.index()], true) {
                     continue;
                 }
-                for w in self.writes.visible(structure, load).into_iter().flatten() {
+                for w in self.writes.visible(trace_model, load).into_iter().flatten() {
                     if !std::mem::replace(&mut written[w.index()], true) {
                         work.push((w, self.after(w)));
                     }
@@ -256,11 +256,11 @@ fn expression_parts(exprs: &foretell_trace::expr::Exprs, root: ExprId) -> Vec<Ex
 }
 
 /// The initial value of a variable, if it is known.
-pub(crate) fn initial(structure: &Structure<'_>, x: VarId) -> Option<Value> {
-    known(structure, structure.couples.initial(x))
+pub(crate) fn initial(trace_model: &TraceModel<'_>, x: VarId) -> Option<Value> {
+    known(trace_model, trace_model.reads_from.initial(x))
 }
 
 /// A recorded value, if there is one.
-pub(crate) fn known(structure: &Structure<'_>, value: Option<ValueId>) -> Option<Value> {
-    value.and_then(|v| structure.trace.values().get(v))
+pub(crate) fn known(trace_model: &TraceModel<'_>, value: Option<ValueId>) -> Option<Value> {
+    value.and_then(|v| trace_model.trace.values().get(v))
 }

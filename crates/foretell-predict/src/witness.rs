@@ -15,22 +15,22 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 
-use foretell_model::Structure;
+use foretell_model::TraceModel;
 use foretell_trace::{EventId, EventKind, ObjectKind, Op, ThreadId, Trace};
 use rustc_hash::FxHashMap;
 
 /// A schedule that still shows the pattern, without the rest: `keep` are events of it that run,
 /// `views` those that must see what they see in the schedule, `next` are events that are next after it.
 pub fn shorten(
-    structure: &Structure<'_>,
+    trace_model: &TraceModel<'_>,
     schedule: &[EventId],
     keep: &[EventId],
     views: &[EventId],
     next: &[EventId],
 ) -> Vec<EventId> {
-    let mut facts = Facts::new(structure, schedule, views);
-    let kept = facts.trim(structure, schedule, [keep, views, next]);
-    tidy(structure, &kept)
+    let mut facts = Facts::new(trace_model, schedule, views);
+    let kept = facts.trim(trace_model, schedule, [keep, views, next]);
+    tidy(trace_model, &kept)
 }
 
 /// What each event of a schedule relies on. Tables are indexed, with one more than the index of what
@@ -44,8 +44,8 @@ struct Facts {
 }
 
 impl Facts {
-    fn new(structure: &Structure<'_>, schedule: &[EventId], views: &[EventId]) -> Self {
-        let trace = structure.trace;
+    fn new(trace_model: &TraceModel<'_>, schedule: &[EventId], views: &[EventId]) -> Self {
+        let trace = trace_model.trace;
         let mut facts = Self { seen: vec![0; trace.len()], needs: FxHashMap::default() };
         let mut last_write = vec![0; trace.variable_count()];
         let mut owner: FxHashMap<u32, EventId> = FxHashMap::default();
@@ -66,7 +66,7 @@ impl Facts {
                 EventKind::Acquire { lock }
                 | EventKind::Woken { lock, .. }
                 | EventKind::TimedOut { lock, .. }
-                    if structure.locks.entered_at(e).is_some() =>
+                    if trace_model.locks.entered_at(e).is_some() =>
                 {
                     owner.insert(lock.0, e);
                 }
@@ -82,7 +82,7 @@ impl Facts {
                 EventKind::Arrive { barrier } => arrivals.entry(barrier.0).or_default().push(e),
                 EventKind::Leave { barrier } => {
                     let arrived = arrivals.entry(barrier.0).or_default();
-                    let own = structure.counters.arrival_of(e);
+                    let own = trace_model.counters.arrival_of(e);
                     let place = arrived.iter().position(|a| Some(*a) == own).unwrap_or(0);
                     let parties = trace.parties(barrier).unwrap_or(1).max(1) as usize;
                     let needed = ((place / parties + 1) * parties).min(arrived.len());
@@ -96,15 +96,15 @@ impl Facts {
             }
         }
         for events in conditions.values() {
-            facts.notifications(structure, events);
+            facts.notifications(trace_model, events);
         }
         facts
     }
 
     /// Who wakes whom on one condition. Where waits time out, whom a notify wakes depends on
     /// everybody who waits: then all of the condition's events so far are needed.
-    fn notifications(&mut self, structure: &Structure<'_>, events: &[EventId]) {
-        let trace = structure.trace;
+    fn notifications(&mut self, trace_model: &TraceModel<'_>, events: &[EventId]) {
+        let trace = trace_model.trace;
         if events.iter().any(|&e| trace.op(e) == Op::TimedOut) {
             for (i, &e) in events.iter().enumerate() {
                 self.needs.entry(e).or_default().extend(&events[..i]);
@@ -119,8 +119,8 @@ impl Facts {
                 Op::Wait => waiting.push(e),
                 Op::NotifyAll | Op::Notify => {
                     let exit = |wait: EventId| {
-                        let wait = structure.waits.at(wait)?;
-                        structure.waits.get(wait).exit.filter(|x| place.contains_key(x))
+                        let wait = trace_model.waits.at(wait)?;
+                        trace_model.waits.get(wait).exit.filter(|x| place.contains_key(x))
                     };
                     waiting.sort_by_key(|&w| exit(w).map_or(usize::MAX, |x| place[&x]));
                     let woken = if trace.op(e) == Op::Notify { 1 } else { waiting.len() };
@@ -137,11 +137,11 @@ impl Facts {
 
     fn trim(
         &mut self,
-        structure: &Structure<'_>,
+        trace_model: &TraceModel<'_>,
         schedule: &[EventId],
         [keep, views, next]: [&[EventId]; 3],
     ) -> Vec<EventId> {
-        let Structure { trace, chains, .. } = structure;
+        let TraceModel { trace, chains, .. } = trace_model;
         let mut needed = Needed { counts: vec![0; chains.thread_count()], ..Needed::default() };
         let viewing: BTreeSet<EventId> = views.iter().copied().collect();
         needed.work.extend(keep.iter().chain(views));
@@ -149,7 +149,7 @@ impl Facts {
             match chains.previous(trace, e) {
                 Some(previous) => {
                     needed.work.push(previous);
-                    self.require_view(structure, &mut needed, previous);
+                    self.require_view(trace_model, &mut needed, previous);
                     needed.work.extend(self.needs.get(&previous).into_iter().flatten());
                 }
                 None => needed.work.extend(chains.fork(trace.thread(e))),
@@ -157,9 +157,9 @@ impl Facts {
         }
         loop {
             while let Some(e) = needed.work.pop() {
-                self.require(structure, &mut needed, &viewing, e);
+                self.require(trace_model, &mut needed, &viewing, e);
             }
-            if !self.leave_sections(structure, schedule, &mut needed) {
+            if !self.leave_sections(trace_model, schedule, &mut needed) {
                 break;
             }
         }
@@ -170,12 +170,12 @@ impl Facts {
     /// `e` is needed, with all that it and the events before it in its thread need.
     fn require(
         &mut self,
-        structure: &Structure<'_>,
+        trace_model: &TraceModel<'_>,
         needed: &mut Needed,
         viewing: &BTreeSet<EventId>,
         e: EventId,
     ) {
-        let Structure { trace, chains, .. } = structure;
+        let TraceModel { trace, chains, .. } = trace_model;
         let thread = trace.thread(e);
         let from = needed.counts[thread.index()];
         let to = chains.position(e) + 1;
@@ -191,17 +191,17 @@ impl Facts {
         let events = chains.events(thread);
         for &f in &events[from.saturating_sub(1) as usize..to as usize] {
             if f != e || viewing.contains(&f) {
-                self.require_view(structure, needed, f);
+                self.require_view(trace_model, needed, f);
             }
             if let Some(others) = self.needs.get(&f) {
-                let missing = others.iter().filter(|o| !needed.has(structure, **o)).copied();
+                let missing = others.iter().filter(|o| !needed.has(trace_model, **o)).copied();
                 let missing: Vec<EventId> = missing.collect();
                 needed.work.extend(missing);
             }
             if trace.op(f) == Op::Join
                 && let EventKind::Join { thread } = trace.event(f).kind
                 && let Some(&last) = chains.events(thread).last()
-                && !needed.has(structure, last)
+                && !needed.has(trace_model, last)
             {
                 needed.work.push(last);
             }
@@ -210,13 +210,13 @@ impl Facts {
 
     /// What `e` sees is needed and, if that is an update, what the update sees: it decides whether the
     /// update is broken.
-    fn require_view(&mut self, structure: &Structure<'_>, needed: &mut Needed, mut e: EventId) {
+    fn require_view(&mut self, trace_model: &TraceModel<'_>, needed: &mut Needed, mut e: EventId) {
         while let Some(w) = std::mem::take(&mut self.seen[e.index()]).checked_sub(1) {
             let w = EventId(w);
-            if !needed.has(structure, w) {
+            if !needed.has(trace_model, w) {
                 needed.work.push(w);
             }
-            if structure.trace.op(w) != Op::AtomicUpdate {
+            if trace_model.trace.op(w) != Op::AtomicUpdate {
                 break;
             }
             e = w;
@@ -226,38 +226,38 @@ impl Facts {
     /// A section that is entered and in the way of a later one is left before it.
     fn leave_sections(
         &self,
-        structure: &Structure<'_>,
+        trace_model: &TraceModel<'_>,
         schedule: &[EventId],
         needed: &mut Needed,
     ) -> bool {
         let mut open: FxHashMap<u32, Vec<foretell_model::SectionId>> = FxHashMap::default();
         let mut found = false;
         for &e in schedule {
-            if structure.trace.op(e).is_access() || !needed.has(structure, e) {
+            if trace_model.trace.op(e).is_access() || !needed.has(trace_model, e) {
                 continue;
             }
-            if let Some(section) = structure.locks.entered_at(e) {
-                let own = *structure.locks.get(section);
+            if let Some(section) = trace_model.locks.entered_at(e) {
+                let own = *trace_model.locks.get(section);
                 let holders = open.entry(own.lock.0).or_default();
                 for &other in holders.iter() {
-                    let other = structure.locks.get(other);
+                    let other = trace_model.locks.get(other);
                     let exit = other.exit.filter(|_| !(other.shared && own.shared));
-                    if let Some(exit) = exit.filter(|&x| !needed.has(structure, x)) {
+                    if let Some(exit) = exit.filter(|&x| !needed.has(trace_model, x)) {
                         needed.work.push(exit);
                         found = true;
                     }
                 }
                 holders.retain(|&s| {
-                    let s = structure.locks.get(s);
+                    let s = trace_model.locks.get(s);
                     s.shared && own.shared
                 });
                 holders.push(section);
             } else if let EventKind::Release { lock }
             | EventKind::ReleaseShared { lock }
-            | EventKind::Wait { lock, .. } = structure.trace.event(e).kind
+            | EventKind::Wait { lock, .. } = trace_model.trace.event(e).kind
             {
                 let holders = open.entry(lock.0).or_default();
-                holders.retain(|&s| structure.locks.get(s).exit != Some(e));
+                holders.retain(|&s| trace_model.locks.get(s).exit != Some(e));
             }
         }
         found
@@ -271,8 +271,8 @@ struct Needed {
 }
 
 impl Needed {
-    fn has(&self, structure: &Structure<'_>, e: EventId) -> bool {
-        structure.chains.position(e) < self.counts[structure.trace.thread(e).index()]
+    fn has(&self, trace_model: &TraceModel<'_>, e: EventId) -> bool {
+        trace_model.chains.position(e) < self.counts[trace_model.trace.thread(e).index()]
     }
 }
 
@@ -306,8 +306,8 @@ fn condition_of(kind: EventKind) -> u32 {
 
 /// Reorders what is independent so that a thread goes on as long as it can; then the one whose next
 /// event comes first in the schedule.
-fn tidy(structure: &Structure<'_>, schedule: &[EventId]) -> Vec<EventId> {
-    let trace = structure.trace;
+fn tidy(trace_model: &TraceModel<'_>, schedule: &[EventId]) -> Vec<EventId> {
+    let trace = trace_model.trace;
     let mut dependencies = Dependencies::new(trace, schedule);
     // The places of each thread's events in the schedule, and how many have run.
     let mut queues: Vec<(Vec<u32>, usize)> = vec![Default::default(); trace.thread_count()];

@@ -96,7 +96,7 @@ macro_rules! families {
                 Filters::NONE,
                 Filters { locksets: true, ..Filters::NONE },
                 Filters { histories: true, ..Filters::NONE },
-                Filters { must: true, ..Filters::NONE },
+                Filters { must_happen_before: true, ..Filters::NONE },
                 Filters { static_check: true, ..Filters::NONE },
                 Filters { reachability: true, ..Filters::NONE },
             ];

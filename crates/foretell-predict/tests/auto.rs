@@ -4,7 +4,7 @@
 mod common;
 
 use foretell_generate::{Family, Params, generate};
-use foretell_model::Structure;
+use foretell_model::TraceModel;
 use foretell_predict::analyses::{Candidate, candidates};
 use foretell_predict::driver::{Options, predict};
 use foretell_predict::engines::EngineKind;
@@ -68,9 +68,9 @@ fn features_are_what_they_say() {
          T2|rel(l)
          T3|w(y)",
     );
-    let structure = Structure::new(&trace, Model::View);
-    let survey = Survey::new(&structure);
-    let all = candidates(&structure, FindingKind::Nondeterminism);
+    let trace_model = TraceModel::new(&trace, Model::View);
+    let survey = Survey::new(&trace_model);
+    let all = candidates(&trace_model, FindingKind::Nondeterminism);
     let mut queries = all.iter().map(Candidate::query);
     let query = queries.find(|q| q.run == [EventId(6)]).expect("the read of y");
     let measured = Feature::ALL.map(|f| survey.measure(&query, f));

@@ -8,7 +8,7 @@ mod common;
 
 use foretell_brute::Findings;
 use foretell_generate::{Family, Params, generate};
-use foretell_model::Structure;
+use foretell_model::TraceModel;
 use foretell_predict::analyses::{Candidate, candidates};
 use foretell_predict::driver::{Options, predict};
 use foretell_predict::engine::{Effort, Engine};
@@ -22,21 +22,21 @@ use foretell_verify::Checker;
 
 /// Every finding of an engine, and the candidates that it left undecided.
 fn predicted(
-    structure: &Structure<'_>,
+    trace_model: &TraceModel<'_>,
     options: DporOptions,
 ) -> (Findings, Vec<(Candidate, String)>, Effort) {
-    let checker = Checker::new(structure.trace, structure.model);
-    let mut engine = DporEngine::new(structure, options);
+    let checker = Checker::new(trace_model.trace, trace_model.model);
+    let mut engine = DporEngine::new(trace_model, options);
     let (mut found, mut undecided) = (Vec::new(), Vec::new());
-    for candidate in FindingKind::ALL.into_iter().flat_map(|a| candidates(structure, a)) {
+    for candidate in FindingKind::ALL.into_iter().flat_map(|a| candidates(trace_model, a)) {
         match engine.decide(&candidate.query(), &Limit::default()) {
             Verdict::Impossible => {}
             Verdict::Undecided(reason) => undecided.push((candidate, reason)),
             Verdict::Witness(schedule) => {
                 let name = engine.name();
-                match Finding::new(structure, &checker, &candidate, &schedule, name) {
+                match Finding::new(trace_model, &checker, &candidate, &schedule, name) {
                     Ok(finding) => found.push(finding),
-                    Err(defect) => panic!("{defect}\n{}", common::show(structure.trace)),
+                    Err(defect) => panic!("{defect}\n{}", common::show(trace_model.trace)),
                 }
             }
         }
@@ -55,8 +55,9 @@ fn agree(family: Family) {
             let Some(expected) = foretell_brute::findings_within(&trace, model, 200_000) else {
                 continue;
             };
-            let structure = Structure { segmented: seed % 4 != 3, ..Structure::new(&trace, model) };
-            let (actual, undecided, _) = predicted(&structure, DporOptions::default());
+            let trace_model =
+                TraceModel { segmented: seed % 4 != 3, ..TraceModel::new(&trace, model) };
+            let (actual, undecided, _) = predicted(&trace_model, DporOptions::default());
             let shown = || format!("{family} seed {seed} {model}\n{}", common::show(&trace));
             assert_eq!(undecided, [], "{}", shown());
             assert_eq!(actual, expected, "{}", shown());
@@ -97,7 +98,7 @@ fn longer_traces_agree_with_the_order_engine() {
         for seed in 0..4 {
             let small = Params::small(family, 70_000 + seed);
             let trace = generate(family, &Params { events: 60, ..small });
-            let structure = Structure::new(
+            let trace_model = TraceModel::new(
                 &trace,
                 if trace.ids().any(|e| trace.read_value(e).is_some()) {
                     Model::Value
@@ -106,9 +107,10 @@ fn longer_traces_agree_with_the_order_engine() {
                 },
             );
             let options = DporOptions { nodes: 2_000, ..DporOptions::default() };
-            let mut explicit = DporEngine::new(&structure, options);
-            let mut order = OrderEngine::new(&structure);
-            for candidate in FindingKind::ALL.into_iter().flat_map(|a| candidates(&structure, a)) {
+            let mut explicit = DporEngine::new(&trace_model, options);
+            let mut order = OrderEngine::new(&trace_model);
+            for candidate in FindingKind::ALL.into_iter().flat_map(|a| candidates(&trace_model, a))
+            {
                 let query = candidate.query();
                 let possible = match explicit.decide(&query, &Limit::default()) {
                     Verdict::Undecided(reason) => {
@@ -136,13 +138,13 @@ fn context_bounds_never_say_impossible() {
     for &family in Family::ALL.iter().filter(|&&f| f != Family::Scalable) {
         for seed in 0..40 {
             let trace = generate(family, &Params::small(family, 9_500_000 + seed));
-            let structure = Structure::new(&trace, Model::View);
-            let (exact, _, _) = predicted(&structure, DporOptions::default());
+            let trace_model = TraceModel::new(&trace, Model::View);
+            let (exact, _, _) = predicted(&trace_model, DporOptions::default());
             let mut fewest = usize::MAX;
             for context_bound in [0, 1, 2, 40] {
                 let options =
                     DporOptions { context_bound: Some(context_bound), ..Default::default() };
-                let (some, undecided, _) = predicted(&structure, options);
+                let (some, undecided, _) = predicted(&trace_model, options);
                 assert!(undecided.iter().all(|(_, reason)| reason == "bounded"));
                 assert!(undecided.len() <= fewest, "{family} seed {seed}");
                 fewest = undecided.len();
@@ -174,11 +176,11 @@ fn count(findings: &Findings) -> usize {
 #[test]
 fn figure_1_needs_one_switch() {
     let trace = common::trace("T2|w(p)\nT1|begin\nT1|r(p)\nT1|r(p)\nT1|end\nT2|w(p)");
-    let structure = Structure::new(&trace, Model::View);
+    let trace_model = TraceModel::new(&trace, Model::View);
     let query = Candidate::Serializability(foretell_model::BlockId(0)).query();
     let decide = |context_bound| {
         let options = DporOptions { context_bound, ..DporOptions::default() };
-        DporEngine::new(&structure, options).decide(&query, &Limit::default())
+        DporEngine::new(&trace_model, options).decide(&query, &Limit::default())
     };
     assert_eq!(decide(Some(0)), Verdict::Undecided("bounded".to_owned()));
     assert!(matches!(decide(Some(2)), Verdict::Witness(_)));
@@ -206,8 +208,8 @@ fn a_node_budget_ends_the_search() {
 }
 
 fn nodes(trace: &Trace) -> u64 {
-    let structure = Structure::new(trace, Model::View);
-    predicted(&structure, DporOptions::default()).2.nodes
+    let trace_model = TraceModel::new(trace, Model::View);
+    predicted(&trace_model, DporOptions::default()).2.nodes
 }
 
 /// Threads that have nothing to do with each other do not multiply.

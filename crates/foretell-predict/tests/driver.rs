@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use foretell_brute::Findings;
 use foretell_generate::{Family, Params, generate};
-use foretell_model::Structure;
+use foretell_model::TraceModel;
 use foretell_predict::analyses::{Candidate, candidates};
 use foretell_predict::driver::{Counts, Options, Prediction, Progress, predict};
 use foretell_predict::engine::Engine;
@@ -121,15 +121,17 @@ fn keys(trace: &Trace, findings: &Findings) -> BTreeSet<Key> {
 }
 
 /// The key of a candidate, which may not be a finding.
-fn candidate_key(structure: &Structure<'_>, candidate: &Candidate) -> Key {
-    let trace = structure.trace;
+fn candidate_key(trace_model: &TraceModel<'_>, candidate: &Candidate) -> Key {
+    let trace = trace_model.trace;
     match candidate {
         Candidate::Race(a, b) => key(trace, "race", &[*a, *b]),
         Candidate::Atomicity(c, r, c2) => key(trace, "atomicity", &[*c, *r, *c2]),
         Candidate::Serializability(b) => {
-            key(trace, "serializability", &[structure.blocks.get(*b).begin])
+            key(trace, "serializability", &[trace_model.blocks.get(*b).begin])
         }
-        Candidate::Transactions(b) => key(trace, "transactions", &[structure.blocks.get(*b).begin]),
+        Candidate::Transactions(b) => {
+            key(trace, "transactions", &[trace_model.blocks.get(*b).begin])
+        }
         Candidate::NondeterministicRead(r) => key(trace, "nondeterministic", &[*r]),
         Candidate::FinalValue(w) => key(trace, "final", &[*w]),
         Candidate::Deadlock(acquires) => key(trace, "deadlock", acquires),
@@ -169,16 +171,16 @@ fn limited(options: &Options<'_>, reason: &str) {
         for all in [false, true] {
             let whole = run(&trace, &Options { all, jobs: 2, ..Options::default() });
             let part = run(&trace, &Options { all, jobs: 2, ..options.clone() });
-            let structure = Structure::new(&trace, model(&trace));
+            let trace_model = TraceModel::new(&trace, model(&trace));
             let keys = |p: &Prediction| -> BTreeSet<Key> {
-                p.findings.iter().map(|f| candidate_key(&structure, &f.candidate)).collect()
+                p.findings.iter().map(|f| candidate_key(&trace_model, &f.candidate)).collect()
             };
             let (found, possible) = (keys(&part), keys(&whole));
             assert!(found.is_subset(&possible), "{family}: found only with a limit");
             let mut known = found;
             for (candidate, why) in &part.undecided {
                 assert_eq!(why, reason, "{family}");
-                known.insert(candidate_key(&structure, candidate));
+                known.insert(candidate_key(&trace_model, candidate));
             }
             assert!(possible.is_subset(&known), "{family}: lost without a word");
             for (analysis, counts) in &part.counts {
@@ -255,13 +257,14 @@ fn a_witness_is_never_longer_nor_more_restless_than_what_the_engine_proposed() {
     for family in families() {
         let small = (0..200).map(|seed| generate(family, &Params::small(family, seed)));
         for (seed, trace) in small.chain((0..5).map(|seed| medium(family, seed))).enumerate() {
-            let structure = Structure::new(&trace, Model::View);
+            let trace_model = TraceModel::new(&trace, Model::View);
             let checker = Checker::new(&trace, Model::View);
-            let mut engine = OrderEngine::new(&structure);
-            for candidate in FindingKind::ALL.into_iter().flat_map(|a| candidates(&structure, a)) {
+            let mut engine = OrderEngine::new(&trace_model);
+            for candidate in FindingKind::ALL.into_iter().flat_map(|a| candidates(&trace_model, a))
+            {
                 let verdict = engine.decide(&candidate.query(), &Limit::default());
                 let Verdict::Witness(mut raw) = verdict else { continue };
-                let finding = Finding::new(&structure, &checker, &candidate, &raw, "order")
+                let finding = Finding::new(&trace_model, &checker, &candidate, &raw, "order")
                     .expect("no witness is refused");
                 // The two accesses of a race are next after the engine's schedule.
                 if let Candidate::Race(a, b) = candidate {
@@ -291,9 +294,9 @@ fn a_witness_in_the_recorded_order_shows_the_same() {
         let small = (0..100).map(|seed| generate(family, &Params::small(family, seed)));
         for trace in small.chain((0..3).map(|seed| medium(family, seed))) {
             let model = model(&trace);
-            let structure = Structure::new(&trace, model);
+            let trace_model = TraceModel::new(&trace, model);
             let recorded: Vec<EventId> = trace.ids().collect();
-            let tidied = shorten(&structure, &recorded, &recorded, &[], &[]);
+            let tidied = shorten(&trace_model, &recorded, &recorded, &[], &[]);
             assert_eq!(as_recorded(&trace, &tidied, 0), recorded, "{}", common::show(&trace));
 
             let checker = Checker::new(&trace, model);

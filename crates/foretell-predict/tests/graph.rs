@@ -8,7 +8,7 @@ mod common;
 use std::collections::BTreeSet;
 
 use foretell_generate::{Family, Params, generate};
-use foretell_model::Structure;
+use foretell_model::TraceModel;
 use foretell_predict::analyses::candidates;
 use foretell_predict::driver::{Options, Prediction, predict};
 use foretell_predict::engine::Engine;
@@ -121,14 +121,15 @@ fn refuted_witnesses_do_not_exist() {
         let params = Params { events: 50, threads: small.threads.max(3), ..small };
         let trace = generate(family, &params);
         for model in [Model::View, Model::Value] {
-            let structure = Structure::new(&trace, model);
-            let mut graphs = GraphEngine::new(&structure);
-            let mut exact = OrderEngine::new(&structure);
+            let trace_model = TraceModel::new(&trace, model);
+            let mut graphs = GraphEngine::new(&trace_model);
+            let mut exact = OrderEngine::new(&trace_model);
             for read in trace.ids().filter(|&e| trace.op(e).reads()) {
-                let Some(w) = structure.couples.observed(read) else { continue };
+                let Some(w) = trace_model.reads_from.observed(read) else { continue };
                 let limit = Limit::default();
                 let checked = graphs.witnesses_of(read, &limit, |(c, form), class| {
-                    let breaks = |c: EventId| !structure.couples.preserves(&trace, read, Some(c));
+                    let breaks =
+                        |c: EventId| !trace_model.reads_from.preserves(&trace, read, Some(c));
                     let Some(c) = c.filter(|&c| breaks(c)) else { return };
                     let Some(query) = query(read, w, c, form) else { return };
                     let impossible = exact.decide(&query, &limit) == Verdict::Impossible;
@@ -182,8 +183,8 @@ fn induced_edges_close_a_cycle() {
          T2|r(x)
          T2|rel(l)",
     );
-    let structure = Structure::new(&trace, Model::View);
-    let mut engine = GraphEngine::new(&structure);
+    let trace_model = TraceModel::new(&trace, Model::View);
+    let mut engine = GraphEngine::new(&trace_model);
     let mut classes = Vec::new();
     let left = engine.witnesses_of(EventId(7), &Limit::default(), |(c, form), class| {
         classes.push((c.map(|c| c.0), form, class));
@@ -226,8 +227,8 @@ const BOTH_CHOICES_CYCLIC: &str = "T1|w(z)
 #[test]
 fn all_choices_are_cyclic() {
     let trace = common::trace(BOTH_CHOICES_CYCLIC);
-    let structure = Structure::new(&trace, Model::View);
-    let mut engine = GraphEngine::new(&structure);
+    let trace_model = TraceModel::new(&trace, Model::View);
+    let mut engine = GraphEngine::new(&trace_model);
     let mut classes = Vec::new();
     let left = engine.witnesses_of(EventId(23), &Limit::default(), |(c, form), class| {
         classes.push((c.map(|c| c.0), form, class));
@@ -288,8 +289,8 @@ fn broken_updates_are_challengers() {
 #[test]
 fn third_writers_are_left_to_the_exact_engine() {
     let trace = common::trace("T2|w(x)\nT1|w(x)\nT2|r(x)\nT2|r(x)");
-    let structure = Structure::new(&trace, Model::View);
-    let mut engine = GraphEngine::new(&structure);
+    let trace_model = TraceModel::new(&trace, Model::View);
+    let mut engine = GraphEngine::new(&trace_model);
     let mut classes = Vec::new();
     engine.witnesses_of(EventId(3), &Limit::default(), |(c, form), class| {
         classes.push((c.map(|c| c.0), form, class));
@@ -323,6 +324,6 @@ fn other_analyses_are_decided_exactly() {
     let engines: Vec<_> =
         prediction.findings.iter().map(|f| (f.candidate.kind().name(), f.engine)).collect();
     assert_eq!(engines, [("race", "order"), ("nondeterminism", "graph")]);
-    let structure = Structure::new(&trace, Model::View);
-    assert_eq!(candidates(&structure, FindingKind::Nondeterminism).len(), 1);
+    let trace_model = TraceModel::new(&trace, Model::View);
+    assert_eq!(candidates(&trace_model, FindingKind::Nondeterminism).len(), 1);
 }

@@ -4,7 +4,7 @@
 mod common;
 
 use foretell_generate::{Family, Params, generate};
-use foretell_model::Structure;
+use foretell_model::TraceModel;
 use foretell_predict::analyses::candidates;
 use foretell_predict::driver::{Options, predict};
 use foretell_predict::engine::Engine;
@@ -46,10 +46,10 @@ fn races_and_deadlocks_are_those_of_brute_force() {
 #[test]
 fn verdicts_do_not_depend_on_what_was_asked_before() {
     for (family, seed, trace) in traces(3, 32) {
-        let structure = Structure::new(&trace, Model::View);
-        let mut experienced = OrderEngine::new(&structure);
+        let trace_model = TraceModel::new(&trace, Model::View);
+        let mut experienced = OrderEngine::new(&trace_model);
         let mut all: Vec<_> =
-            FindingKind::ALL.into_iter().flat_map(|a| candidates(&structure, a)).collect();
+            FindingKind::ALL.into_iter().flat_map(|a| candidates(&trace_model, a)).collect();
         all.reverse();
         for candidate in all {
             let query = candidate.query();
@@ -59,7 +59,7 @@ fn verdicts_do_not_depend_on_what_was_asked_before() {
                     Verdict::Impossible => false,
                     Verdict::Undecided(reason) => panic!("{candidate:?}: {reason}"),
                 };
-            let fresh = possible(&mut OrderEngine::new(&structure));
+            let fresh = possible(&mut OrderEngine::new(&trace_model));
             assert_eq!(possible(&mut experienced), fresh, "{family} seed {seed} {candidate:?}");
         }
     }

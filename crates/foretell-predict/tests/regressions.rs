@@ -2,7 +2,7 @@
 
 mod common;
 
-use foretell_model::Structure;
+use foretell_model::TraceModel;
 use foretell_predict::analyses::Candidate;
 use foretell_predict::driver::{Options, predict};
 use foretell_predict::finding::Finding;
@@ -21,11 +21,11 @@ fn impossible_schedule_is_refused() {
          T2|w(x)
          T2|rel(l)",
     );
-    let structure = Structure::new(&trace, Model::View);
+    let trace_model = TraceModel::new(&trace, Model::View);
     let checker = Checker::new(&trace, Model::View);
     let schedule = [3, 0, 4, 1, 5, 2].map(EventId);
     let candidate = Candidate::FinalValue(EventId(4));
-    let refused = Finding::new(&structure, &checker, &candidate, &schedule, "order");
+    let refused = Finding::new(&trace_model, &checker, &candidate, &schedule, "order");
     assert_eq!(refused.unwrap_err().candidate, candidate);
 }
 

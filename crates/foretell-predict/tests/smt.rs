@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use foretell_brute::Findings;
 use foretell_generate::{Family, Params, generate};
-use foretell_model::Structure;
+use foretell_model::TraceModel;
 use foretell_predict::analyses::{Candidate, candidates};
 use foretell_predict::driver::{Options, predict};
 use foretell_predict::engine::Engine;
@@ -22,29 +22,30 @@ use foretell_verify::Checker;
 
 /// Every finding that the engine predicts.
 fn predicted(trace: &Trace, model: Model, kind: EngineKind, options: &EngineOptions) -> Findings {
-    let structure = Structure::new(trace, model);
+    let trace_model = TraceModel::new(trace, model);
     let checker = Checker::new(trace, model);
-    let mut engine = kind.engine(&structure, options);
+    let mut engine = kind.engine(&trace_model, options);
     let mut findings = Findings::default();
-    for candidate in FindingKind::ALL.into_iter().flat_map(|a| candidates(&structure, a)) {
+    for candidate in FindingKind::ALL.into_iter().flat_map(|a| candidates(&trace_model, a)) {
         match engine.decide(&candidate.query(), &Limit::default()) {
             Verdict::Impossible => {}
             Verdict::Undecided(reason) => panic!("{candidate:?} is undecided: {reason}"),
             Verdict::Witness(schedule) => {
                 let name = engine.name();
-                if let Err(defect) = Finding::new(&structure, &checker, &candidate, &schedule, name)
+                if let Err(defect) =
+                    Finding::new(&trace_model, &checker, &candidate, &schedule, name)
                 {
                     panic!("{defect:?}");
                 }
-                insert(&mut findings, &structure, candidate);
+                insert(&mut findings, &trace_model, candidate);
             }
         }
     }
     findings
 }
 
-fn insert(findings: &mut Findings, structure: &Structure<'_>, candidate: Candidate) {
-    let begin = |b| structure.blocks.get(b).begin;
+fn insert(findings: &mut Findings, trace_model: &TraceModel<'_>, candidate: Candidate) {
+    let begin = |b| trace_model.blocks.get(b).begin;
     match candidate {
         Candidate::Race(a, b) => drop(findings.races.insert([a, b])),
         Candidate::Atomicity(c, r, c2) => drop(findings.atomicity.insert([c, r, c2])),
@@ -52,7 +53,7 @@ fn insert(findings: &mut Findings, structure: &Structure<'_>, candidate: Candida
         Candidate::Transactions(b) => drop(findings.transactions.insert(begin(b))),
         Candidate::NondeterministicRead(r) => drop(findings.nondeterministic_reads.insert(r)),
         Candidate::FinalValue(w) => {
-            findings.final_values.extend(structure.trace.variable(w));
+            findings.final_values.extend(trace_model.trace.variable(w));
         }
         Candidate::Deadlock(acquires) => drop(findings.deadlocks.insert(acquires)),
     }
@@ -192,9 +193,9 @@ fn large() -> Trace {
 
 fn undecided(solver: SmtSolver, options: SmtOptions, limit: &Limit<'_>) -> (String, (u64, u64)) {
     let trace = large();
-    let structure = Structure::new(&trace, Model::View);
-    let mut engine = SmtEngine::new(&structure, solver, options);
-    for candidate in candidates(&structure, FindingKind::Race) {
+    let trace_model = TraceModel::new(&trace, Model::View);
+    let mut engine = SmtEngine::new(&trace_model, solver, options);
+    for candidate in candidates(&trace_model, FindingKind::Race) {
         if let Verdict::Undecided(reason) = engine.decide(&candidate.query(), limit) {
             let effort = engine.effort();
             return (reason, (effort.time_outs, effort.memory_outs));

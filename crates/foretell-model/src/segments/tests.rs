@@ -7,14 +7,14 @@ use crate::testing::{ids, trace};
 
 /// The vectors of equation 1 of the paper: program order, read-after-write and sync edges, locks left out.
 /// Counts of events of each thread that must run before each event.
-fn published_vectors(structure: &Structure<'_>) -> Vec<Frontier> {
-    let Structure { trace, chains, couples, .. } = structure;
+fn published_vectors(trace_model: &TraceModel<'_>) -> Vec<Frontier> {
+    let TraceModel { trace, chains, reads_from, .. } = trace_model;
     let mut vectors: Vec<Frontier> = Vec::new();
     for v in trace.ids() {
         let mut sources: Vec<EventId> = chains.previous(trace, v).into_iter().collect();
         sources.extend(chains.fork(trace.thread(v)).filter(|_| chains.position(v) == 0));
         if trace.op(v).reads() {
-            sources.extend(couples.observed(v));
+            sources.extend(reads_from.observed(v));
         }
         if let EventKind::Join { thread } = trace.event(v).kind {
             sources.extend(chains.events(thread).last());
@@ -32,12 +32,12 @@ fn published_vectors(structure: &Structure<'_>) -> Vec<Frontier> {
     vectors
 }
 
-fn segment_of(structure: &Structure<'_>, block: u32) -> Segment {
-    Segment::new(structure, BlockId(block))
+fn segment_of(trace_model: &TraceModel<'_>, block: u32) -> Segment {
+    Segment::new(trace_model, BlockId(block))
 }
 
-fn inside(structure: &Structure<'_>, segment: &Segment) -> Vec<u32> {
-    structure.trace.ids().filter(|&e| segment.contains(structure, e)).map(|e| e.0).collect()
+fn inside(trace_model: &TraceModel<'_>, segment: &Segment) -> Vec<u32> {
+    trace_model.trace.ids().filter(|&e| segment.contains(trace_model, e)).map(|e| e.0).collect()
 }
 
 /// The accesses of a trace whose events are numbered in each thread from 1, as in the paper's figures.
@@ -63,12 +63,12 @@ fn figure_4() -> Trace {
 #[test]
 fn vectors_of_the_papers_figure_4() {
     let trace = figure_4();
-    let structure = Structure::new(&trace, Model::View);
-    let vectors = published_vectors(&structure);
+    let trace_model = TraceModel::new(&trace, Model::View);
+    let vectors = published_vectors(&trace_model);
     let names = ["T1", "T2", "T3"];
     let order = names.map(|n| trace.find_thread(n).expect("a thread").index());
     let vector = |thread: usize, eid: usize| {
-        let e = structure.chains.events(ThreadId::from_index(order[thread]))[eid - 1];
+        let e = trace_model.chains.events(ThreadId::from_index(order[thread]))[eid - 1];
         order.map(|t| vectors[e.index()][t])
     };
     assert_eq!(vector(0, 4), [3, 3, 0]);
@@ -76,7 +76,8 @@ fn vectors_of_the_papers_figure_4() {
     assert_eq!(vector(1, 2), [0, 1, 0]);
     // Ours say the same of what comes after the two reads; the reads themselves may run broken.
     let after = |e: u32| {
-        let frontier = structure.must.after(&structure.chains, &trace, EventId(e));
+        let frontier =
+            trace_model.must_happen_before.after(&trace_model.chains, &trace, EventId(e));
         order.map(|t| frontier[t])
     };
     assert_eq!(after(11), [4, 3, 0]);
@@ -87,13 +88,13 @@ fn vectors_of_the_papers_figure_4() {
 #[test]
 fn segment_of_the_papers_figure_1() {
     let trace = trace("T2|w(p)\nT1|begin\nT1|r(p)\nT1|r(p)\nT1|end\nT2|w(p)");
-    let structure = Structure::new(&trace, Model::View);
-    let segment = segment_of(&structure, 0);
+    let trace_model = TraceModel::new(&trace, Model::View);
+    let segment = segment_of(&trace_model, 0);
     assert_eq!(segment.upper, [1, 1], "e1 is above, and so is the begin");
-    assert_eq!(inside(&structure, &segment), [2, 3, 5]);
+    assert_eq!(inside(&trace_model, &segment), [2, 3, 5]);
     assert_eq!(segment.size(), 3);
     assert_eq!(segment.ends, ids([2, 3]));
-    assert!(segment.may_be_violated(&structure));
+    assert!(segment.may_be_violated(&trace_model));
 }
 
 /// A trace with the shape of the papers' Figure 5: frontiers on all three threads, a read on the lower frontier
@@ -116,14 +117,14 @@ fn frontiers_of_a_block_among_three_threads() {
          T3|r(z)
          T3|w(x)",
     );
-    let structure = Structure::new(&trace, Model::View);
-    let segment = segment_of(&structure, 0);
+    let trace_model = TraceModel::new(&trace, Model::View);
+    let segment = segment_of(&trace_model, 0);
     let order = ["T1", "T2", "T3"].map(|n| trace.find_thread(n).expect("a thread").index());
     assert_eq!(order.map(|t| segment.upper[t]), [3, 1, 1]);
     // T2's read of y may run (broken) before the block's last access, what follows it may not. The write of x
     // in T3 needs an intact read of z, that the write of z, that an intact read of y, that the last access.
     assert_eq!(order.map(|t| segment.lower[t]), [5, 3, 3]);
-    assert_eq!(inside(&structure, &segment), [2, 6, 7, 8, 10, 12]);
+    assert_eq!(inside(&trace_model, &segment), [2, 6, 7, 8, 10, 12]);
 }
 
 /// Without the closure under locks the upper frontier of the block is a state that cannot be reached: T1 and T2
@@ -143,12 +144,12 @@ fn upper_frontier_is_closed_under_locks() {
          T1|end
          T1|rel(l)",
     );
-    let structure = Structure::new(&trace, Model::View);
-    assert_eq!(published_vectors(&structure)[7], [2, 3], "inside both sections");
-    let segment = segment_of(&structure, 0);
+    let trace_model = TraceModel::new(&trace, Model::View);
+    assert_eq!(published_vectors(&trace_model)[7], [2, 3], "inside both sections");
+    let segment = segment_of(&trace_model, 0);
     assert_eq!(segment.upper, [4, 3]);
-    assert_eq!(inside(&structure, &segment), [7, 8]);
-    assert!(!segment.may_be_violated(&structure), "the write of y is above");
+    assert_eq!(inside(&trace_model, &segment), [7, 8]);
+    assert!(!segment.may_be_violated(&trace_model), "the write of y is above");
 }
 
 /// Accesses that conflict with nothing in the segment do not bound it.
@@ -164,10 +165,10 @@ fn shrinking() {
          T2|r(x)
          T2|w(y)",
     );
-    let structure = Structure::new(&trace, Model::View);
-    let segment = segment_of(&structure, 0);
+    let trace_model = TraceModel::new(&trace, Model::View);
+    let segment = segment_of(&trace_model, 0);
     assert_eq!(segment.ends, ids([1, 2, 3]));
-    assert!(segment.may_be_violated(&structure), "y and z and the broken read of x");
+    assert!(segment.may_be_violated(&trace_model), "y and z and the broken read of x");
     let trace = crate::testing::trace(
         "T1|begin
          T1|w(a)
@@ -177,9 +178,9 @@ fn shrinking() {
          T2|r(x)
          T2|w(y)",
     );
-    let structure = Structure::new(&trace, Model::View);
-    let segment = segment_of(&structure, 0);
-    let shrunk = segment.clone().shrunk(&structure, BlockId(0));
+    let trace_model = TraceModel::new(&trace, Model::View);
+    let segment = segment_of(&trace_model, 0);
+    let shrunk = segment.clone().shrunk(&trace_model, BlockId(0));
     assert_eq!(shrunk.ends, ids([2, 3]));
     assert_eq!(shrunk.upper, [2, 0]);
     assert!(shrunk.size() < segment.size());
@@ -189,11 +190,11 @@ fn shrinking() {
 #[test]
 fn nothing_to_violate() {
     let trace = trace("T1|begin\nT1|end\nT1|begin\nT1|w(x)\nT1|w(x)\nT1|end\nT2|w(y)");
-    let structure = Structure::new(&trace, Model::View);
-    assert_eq!(segment_of(&structure, 0).size(), 0);
-    assert!(!segment_of(&structure, 0).may_be_violated(&structure));
-    assert!(!segment_of(&structure, 1).may_be_violated(&structure));
-    let whole = Segment::whole(&structure, BlockId(1));
+    let trace_model = TraceModel::new(&trace, Model::View);
+    assert_eq!(segment_of(&trace_model, 0).size(), 0);
+    assert!(!segment_of(&trace_model, 0).may_be_violated(&trace_model));
+    assert!(!segment_of(&trace_model, 1).may_be_violated(&trace_model));
+    let whole = Segment::whole(&trace_model, BlockId(1));
     assert_eq!(whole.size(), 7);
     assert_eq!(whole.ends, ids([3, 4]));
 }
@@ -202,6 +203,6 @@ fn nothing_to_violate() {
 #[test]
 fn opaque_accesses_do_not_count() {
     let trace = trace("#! opaque x\nT1|begin\nT1|w(x)\nT1|w(x)\nT1|end\nT2|w(x)");
-    let structure = Structure::new(&trace, Model::View);
-    assert!(segment_of(&structure, 0).ends.is_empty());
+    let trace_model = TraceModel::new(&trace, Model::View);
+    assert!(segment_of(&trace_model, 0).ends.is_empty());
 }

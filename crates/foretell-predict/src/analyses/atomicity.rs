@@ -4,7 +4,7 @@
 //! R-W-R, W-W-R, W-R-W, R-W-W, W-W-W are exactly the triples in which the middle access
 //! conflicts with both others.
 
-use foretell_model::Structure;
+use foretell_model::TraceModel;
 use foretell_trace::{EventId, conflict, visible_variable};
 
 use super::Candidate;
@@ -19,21 +19,21 @@ pub fn query(c: EventId, r: EventId, c2: EventId) -> Query {
 
 /// Every unserializable triple. Accesses that share an inner block share its outermost block, so
 /// outermost blocks are enough.
-pub fn candidates(structure: &Structure<'_>) -> Vec<Candidate> {
-    let trace = structure.trace;
+pub fn candidates(trace_model: &TraceModel<'_>) -> Vec<Candidate> {
+    let trace = trace_model.trace;
     let mut candidates = Vec::new();
-    for (id, block) in structure.blocks.iter() {
+    for (id, block) in trace_model.blocks.iter() {
         if block.outermost != id {
             continue;
         }
-        let accesses = accesses_of(structure, id);
+        let accesses = accesses_of(trace_model, id);
         for (i, &c) in accesses.iter().enumerate() {
             for &c2 in &accesses[i + 1..] {
                 if trace.variable(c) != trace.variable(c2) {
                     continue;
                 }
                 let Some(x) = visible_variable(trace, c) else { continue };
-                for &r in structure.couples.accesses(x) {
+                for &r in trace_model.reads_from.accesses(x) {
                     if conflict(trace, c, r) && conflict(trace, r, c2) {
                         candidates.push(Candidate::Atomicity(c, r, c2));
                     }

@@ -4,7 +4,7 @@
 //! the one before it asks for: a cycle of the lock graph. Whether the threads can all get there at
 //! the same time (gate locks, forks and joins, data) is for the engine to say.
 
-use foretell_model::Structure;
+use foretell_model::TraceModel;
 use foretell_trace::{EventId, LockId};
 use rustc_hash::FxHashMap;
 
@@ -25,16 +25,16 @@ struct Request {
 }
 
 /// Every circle of acquires, each as an ascending set.
-pub fn candidates(structure: &Structure<'_>) -> Vec<Candidate> {
-    let requests = requests(structure);
+pub fn candidates(trace_model: &TraceModel<'_>) -> Vec<Candidate> {
+    let requests = requests(trace_model);
     let mut by_held: FxHashMap<LockId, Vec<usize>> = FxHashMap::default();
     for (i, r) in requests.iter().enumerate() {
-        for &s in structure.locks.held_before(r.event) {
-            by_held.entry(structure.locks.get(s).lock).or_default().push(i);
+        for &s in trace_model.locks.held_before(r.event) {
+            by_held.entry(trace_model.locks.get(s).lock).or_default().push(i);
         }
     }
     let mut search =
-        Search { structure, requests: &requests, by_held: &by_held, found: Vec::new() };
+        Search { trace_model, requests: &requests, by_held: &by_held, found: Vec::new() };
     for start in 0..requests.len() {
         search.extend(&mut vec![start]);
     }
@@ -44,17 +44,17 @@ pub fn candidates(structure: &Structure<'_>) -> Vec<Candidate> {
 }
 
 /// Acquires that take a lock anew while the thread holds others.
-fn requests(structure: &Structure<'_>) -> Vec<Request> {
-    let sections = structure.locks.all().iter();
+fn requests(trace_model: &TraceModel<'_>) -> Vec<Request> {
+    let sections = trace_model.locks.all().iter();
     sections
-        .filter(|s| structure.trace.op(s.enter).object_kind() == foretell_trace::ObjectKind::Lock)
-        .filter(|s| !structure.locks.held_before(s.enter).is_empty())
+        .filter(|s| trace_model.trace.op(s.enter).object_kind() == foretell_trace::ObjectKind::Lock)
+        .filter(|s| !trace_model.locks.held_before(s.enter).is_empty())
         .map(|s| Request { event: s.enter, lock: s.lock, shared: s.shared })
         .collect()
 }
 
 struct Search<'a> {
-    structure: &'a Structure<'a>,
+    trace_model: &'a TraceModel<'a>,
     requests: &'a [Request],
     by_held: &'a FxHashMap<LockId, Vec<usize>>,
     found: Vec<Vec<EventId>>,
@@ -87,19 +87,19 @@ impl Search<'_> {
     /// Whether request `waiting` cannot go on while the thread of `holding` is at that request.
     fn blocks(&self, waiting: usize, holding: usize) -> bool {
         let (waiting, holding) = (self.requests[waiting], self.requests[holding]);
-        let trace = self.structure.trace;
+        let trace = self.trace_model.trace;
         trace.thread(waiting.event) != trace.thread(holding.event)
-            && self.structure.locks.held_before(holding.event).iter().any(|&s| {
-                let section = self.structure.locks.get(s);
+            && self.trace_model.locks.held_before(holding.event).iter().any(|&s| {
+                let section = self.trace_model.locks.get(s);
                 section.lock == waiting.lock && !(section.shared && waiting.shared)
             })
     }
 
     /// Two requests of different threads without a gate: no lock is held at both that excludes.
     fn compatible(&self, a: usize, b: usize) -> bool {
-        let locks = &self.structure.locks;
+        let locks = &self.trace_model.locks;
         let (a, b) = (self.requests[a].event, self.requests[b].event);
-        self.structure.trace.thread(a) != self.structure.trace.thread(b)
+        self.trace_model.trace.thread(a) != self.trace_model.trace.thread(b)
             && !locks.held_before(a).iter().any(|&s| {
                 let s = locks.get(s);
                 locks.held_before(b).iter().any(|&t| {

@@ -8,7 +8,7 @@ pub mod race;
 pub mod serializability;
 pub mod transactions;
 
-use foretell_model::{BlockId, Structure};
+use foretell_model::{BlockId, TraceModel};
 use foretell_trace::{EventId, FindingKind};
 
 use crate::query::Query;
@@ -76,13 +76,13 @@ impl Candidate {
 }
 
 /// Returns every candidate for a kind of finding, in a fixed order.
-pub fn candidates(structure: &Structure<'_>, kind: FindingKind) -> Vec<Candidate> {
+pub fn candidates(trace_model: &TraceModel<'_>, kind: FindingKind) -> Vec<Candidate> {
     match kind {
-        FindingKind::Race => race::candidates(structure),
-        FindingKind::Atomicity => atomicity::candidates(structure),
-        FindingKind::Serializability => serializability::candidates(structure),
-        FindingKind::Transactions => transactions::candidates(structure),
-        FindingKind::Nondeterminism => nondeterminism::candidates(structure),
-        FindingKind::Deadlock => deadlock::candidates(structure),
+        FindingKind::Race => race::candidates(trace_model),
+        FindingKind::Atomicity => atomicity::candidates(trace_model),
+        FindingKind::Serializability => serializability::candidates(trace_model),
+        FindingKind::Transactions => transactions::candidates(trace_model),
+        FindingKind::Nondeterminism => nondeterminism::candidates(trace_model),
+        FindingKind::Deadlock => deadlock::candidates(trace_model),
     }
 }

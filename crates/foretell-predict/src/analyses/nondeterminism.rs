@@ -4,7 +4,7 @@
 //! w → c → r, or c → r with w absent. One query asks for any challenger. In the model `value` a
 //! challenger that wrote the same value is none.
 
-use foretell_model::Structure;
+use foretell_model::TraceModel;
 use foretell_trace::{EventId, VarId, visible_variable};
 
 use super::Candidate;
@@ -21,13 +21,13 @@ pub fn query_final(write: EventId) -> Query {
 }
 
 /// Every read and update, then the last write of every variable that several threads write.
-pub fn candidates(structure: &Structure<'_>) -> Vec<Candidate> {
-    let trace = structure.trace;
+pub fn candidates(trace_model: &TraceModel<'_>) -> Vec<Candidate> {
+    let trace = trace_model.trace;
     let reads =
         trace.ids().filter(|&e| trace.op(e).reads() && visible_variable(trace, e).is_some());
     let mut candidates: Vec<_> = reads.map(Candidate::NondeterministicRead).collect();
     for x in (0..trace.variable_count()).map(VarId::from_index) {
-        let writes = structure.couples.writes(x);
+        let writes = trace_model.reads_from.writes(x);
         if let Some(&last) = writes.last()
             && !trace.is_opaque(x)
             && writes.iter().any(|&w| trace.thread(w) != trace.thread(last))

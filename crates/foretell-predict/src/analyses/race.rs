@@ -4,7 +4,7 @@
 //! interleaving of all events with the two side by side; semantics section 2 asks only for a prefix
 //! after which both are next, and so finds more.
 
-use foretell_model::Structure;
+use foretell_model::TraceModel;
 use foretell_trace::{EventId, VarId, conflict};
 
 use super::Candidate;
@@ -16,11 +16,11 @@ pub fn query(a: EventId, b: EventId) -> Query {
 }
 
 /// Every pair of accesses that conflicts and is not both atomic.
-pub fn candidates(structure: &Structure<'_>) -> Vec<Candidate> {
-    let trace = structure.trace;
+pub fn candidates(trace_model: &TraceModel<'_>) -> Vec<Candidate> {
+    let trace = trace_model.trace;
     let mut candidates = Vec::new();
     for x in (0..trace.variable_count()).map(VarId::from_index) {
-        let accesses = structure.couples.accesses(x);
+        let accesses = trace_model.reads_from.accesses(x);
         for (i, &a) in accesses.iter().enumerate() {
             for &b in &accesses[i + 1..] {
                 if conflict(trace, a, b) && !(trace.op(a).is_atomic() && trace.op(b).is_atomic()) {

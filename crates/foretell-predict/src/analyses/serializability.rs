@@ -4,7 +4,7 @@
 //! The definition of the trace-segmentation and the SMT-versus-DPOR paper, for any number of threads
 //! and variables. The query is about reachability along the path; no path is enumerated.
 
-use foretell_model::{BlockId, Structure};
+use foretell_model::{BlockId, TraceModel};
 
 use super::Candidate;
 use crate::query::{Goal, Query};
@@ -15,6 +15,6 @@ pub fn query(block: BlockId) -> Query {
 }
 
 /// Every block, nested ones too.
-pub fn candidates(structure: &Structure<'_>) -> Vec<Candidate> {
-    structure.blocks.iter().map(|(id, _)| Candidate::Serializability(id)).collect()
+pub fn candidates(trace_model: &TraceModel<'_>) -> Vec<Candidate> {
+    trace_model.blocks.iter().map(|(id, _)| Candidate::Serializability(id)).collect()
 }

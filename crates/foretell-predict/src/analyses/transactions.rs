@@ -4,7 +4,7 @@
 //! Beyond the papers: this finds what no single block's path shows, such as
 //! r1(x) r2(y) w1(y) w2(x) with a block in each thread.
 
-use foretell_model::{BlockId, Structure};
+use foretell_model::{BlockId, TraceModel};
 
 use super::Candidate;
 use crate::query::{Goal, Query};
@@ -15,7 +15,7 @@ pub fn query(block: BlockId) -> Query {
 }
 
 /// Every outermost block.
-pub fn candidates(structure: &Structure<'_>) -> Vec<Candidate> {
-    let outermost = structure.blocks.iter().filter(|(id, block)| block.outermost == *id);
+pub fn candidates(trace_model: &TraceModel<'_>) -> Vec<Candidate> {
+    let outermost = trace_model.blocks.iter().filter(|(id, block)| block.outermost == *id);
     outermost.map(|(id, _)| Candidate::Transactions(id)).collect()
 }

@@ -10,7 +10,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use foretell_model::Structure;
+use foretell_model::TraceModel;
 
 use self::auto::AutoEngine;
 use self::dpor::{DporEngine, DporOptions};
@@ -100,34 +100,36 @@ impl EngineKind {
     /// A new engine for the queries about one trace.
     pub fn engine<'s>(
         self,
-        structure: &'s Structure<'s>,
+        trace_model: &'s TraceModel<'s>,
         options: &EngineOptions,
     ) -> Box<dyn Engine + 's> {
-        let values = Symbolic::of_model(structure, options.simplify);
-        self.engine_with(structure, options, values, None)
+        let values = Symbolic::of_model(trace_model, options.simplify);
+        self.engine_with(trace_model, options, values, None)
     }
 
-    /// The same; `values` are those of the symbolic model, `easier` is the trace in the value model.
+    /// The same; `values` are those of the symbolic model, `value_model` is the trace in the value model.
     pub(crate) fn engine_with<'s>(
         self,
-        structure: &'s Structure<'s>,
+        trace_model: &'s TraceModel<'s>,
         options: &EngineOptions,
         values: Option<Arc<Symbolic>>,
-        easier: Option<&'s Structure<'s>>,
+        value_model: Option<&'s TraceModel<'s>>,
     ) -> Box<dyn Engine + 's> {
         match self.smt_solver() {
             Some(solver) => {
-                Box::new(SmtEngine::with_values(structure, solver, options.smt.clone(), values))
+                Box::new(SmtEngine::with_values(trace_model, solver, options.smt.clone(), values))
             }
             None if self == EngineKind::Auto => {
-                Box::new(AutoEngine::with_values(structure, values, easier))
+                Box::new(AutoEngine::with_values(trace_model, values, value_model))
             }
-            None if self == EngineKind::Dpor => Box::new(DporEngine::new(structure, options.dpor)),
-            None if self == EngineKind::Graph => Box::new(GraphEngine::new(structure)),
+            None if self == EngineKind::Dpor => {
+                Box::new(DporEngine::new(trace_model, options.dpor))
+            }
+            None if self == EngineKind::Graph => Box::new(GraphEngine::new(trace_model)),
             None => {
-                let engine = OrderEngine::with_values(structure, values);
-                Box::new(match easier {
-                    Some(easier) => engine.with_easier(easier),
+                let engine = OrderEngine::with_values(trace_model, values);
+                Box::new(match value_model {
+                    Some(value_model) => engine.with_value_engine(value_model),
                     None => engine,
                 })
             }

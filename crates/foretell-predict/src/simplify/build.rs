@@ -1,6 +1,6 @@
 //! From events to terms, in one pass over the trace.
 
-use foretell_model::Structure;
+use foretell_model::TraceModel;
 use foretell_trace::expr::{Expr, ExprOp, Sort};
 use foretell_trace::{EventId, EventKind, ExprId, RegId, ValueId};
 use rustc_hash::FxHashMap;
@@ -23,7 +23,7 @@ pub(super) struct Built {
 }
 
 pub(super) struct Builder<'a> {
-    structure: &'a Structure<'a>,
+    trace_model: &'a TraceModel<'a>,
     writes: &'a Writes,
     /// To simplify with; `None`: nothing is simplified.
     kinds: Option<&'a Kinds>,
@@ -38,11 +38,11 @@ pub(super) struct Builder<'a> {
 
 impl<'a> Builder<'a> {
     pub(super) fn new(
-        structure: &'a Structure<'a>,
+        trace_model: &'a TraceModel<'a>,
         writes: &'a Writes,
         kinds: Option<&'a Kinds>,
     ) -> Self {
-        let trace = structure.trace;
+        let trace = trace_model.trace;
         let mut loads = vec![0; trace.register_count()];
         for event in trace.events() {
             if let Some(count) = register(event.kind).and_then(|r| loads.get_mut(r.index())) {
@@ -57,18 +57,18 @@ impl<'a> Builder<'a> {
             observed: FxHashMap::default(),
         };
         let registers = vec![TermId::UNKNOWN; trace.register_count()];
-        Self { structure, writes, kinds, built, registers, loads, settled: FxHashMap::default() }
+        Self { trace_model, writes, kinds, built, registers, loads, settled: FxHashMap::default() }
     }
 
     pub(super) fn build(mut self) -> Built {
-        for e in self.structure.trace.ids() {
+        for e in self.trace_model.trace.ids() {
             self.event(e);
         }
         self.built
     }
 
     fn event(&mut self, e: EventId) {
-        let trace = self.structure.trace;
+        let trace = self.trace_model.trace;
         let kind = trace.event(e).kind;
         if let EventKind::Guard { expr } = kind {
             let condition = self.translate(expr);
@@ -90,7 +90,9 @@ impl<'a> Builder<'a> {
         let left = match kind {
             EventKind::Write { expr: Some(expr), .. }
             | EventKind::Update { expr: Some(expr), .. } => self.translate(expr),
-            EventKind::Write { value, .. } => self.built.terms.value(known(self.structure, value)),
+            EventKind::Write { value, .. } => {
+                self.built.terms.value(known(self.trace_model, value))
+            }
             EventKind::Update { old, new, .. } => self.update(e, found, old, new),
             _ => return,
         };
@@ -105,10 +107,10 @@ impl<'a> Builder<'a> {
         let Some(kinds) = self.kinds else {
             return self.built.terms.intern(Term::Load(e), Kind::default());
         };
-        match self.writes.sole(self.structure, e) {
+        match self.writes.sole(self.trace_model, e) {
             Some(None) => {
-                let x = self.structure.trace.variable(e);
-                let value = x.and_then(|x| initial(self.structure, x));
+                let x = self.trace_model.trace.variable(e);
+                let value = x.and_then(|x| initial(self.trace_model, x));
                 return self.built.terms.value(value);
             }
             Some(Some(w)) => {
@@ -120,12 +122,12 @@ impl<'a> Builder<'a> {
             }
             None => {}
         }
-        let kind = kinds.load(self.structure, self.writes, e);
+        let kind = kinds.load(self.trace_model, self.writes, e);
         self.built.terms.intern(Term::Load(e), kind)
     }
 
     fn observed(&mut self, e: EventId) -> TermId {
-        if self.kinds.is_some() && self.writes.sole(self.structure, e).is_some() {
+        if self.kinds.is_some() && self.writes.sole(self.trace_model, e).is_some() {
             return self.built.terms.truth(true);
         }
         self.built.terms.intern(Term::Observed(e), Kind::surely(Sort::Bool))
@@ -141,12 +143,12 @@ impl<'a> Builder<'a> {
     ) -> TermId {
         let as_in_trace = match old {
             Some(_) => {
-                let old = self.built.terms.value(known(self.structure, old));
+                let old = self.built.terms.value(known(self.trace_model, old));
                 self.built.terms.apply(ExprOp::Eq, &[found, old])
             }
             None => self.observed(e),
         };
-        let new = self.built.terms.value(known(self.structure, new));
+        let new = self.built.terms.value(known(self.trace_model, new));
         self.built.terms.apply(ExprOp::Ite, &[as_in_trace, new, TermId::UNKNOWN])
     }
 
@@ -155,7 +157,7 @@ impl<'a> Builder<'a> {
         if let Some(&term) = self.settled.get(&root) {
             return term;
         }
-        let exprs = self.structure.trace.exprs();
+        let exprs = self.trace_model.trace.exprs();
         // Of each part: its term, and whether that stays.
         let mut parts: FxHashMap<ExprId, (TermId, bool)> = FxHashMap::default();
         for id in expression_parts(exprs, root) {

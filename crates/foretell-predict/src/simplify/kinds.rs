@@ -4,7 +4,7 @@
 //! contradict itself. The values of an interleaving are computed from earlier ones, so both are true of all
 //! of them, by induction along it.
 
-use foretell_model::Structure;
+use foretell_model::TraceModel;
 use foretell_trace::expr::Sort;
 use foretell_trace::{EventId, VarId};
 
@@ -24,38 +24,38 @@ pub(super) struct Kinds {
 }
 
 impl Kinds {
-    pub(super) fn find(structure: &Structure<'_>, writes: &Writes, raw: &Built) -> Self {
-        let trace = structure.trace;
+    pub(super) fn find(trace_model: &TraceModel<'_>, writes: &Writes, raw: &Built) -> Self {
+        let trace = trace_model.trace;
         let variables = (0..trace.variable_count()).map(VarId::from_index);
         let mut kinds = Self {
             terms: Vec::new(),
             written: vec![Kind { sorts: Vec::new(), sure: true }; trace.variable_count()],
-            initial: variables.map(|x| initial(structure, x).map(Sort::of)).collect(),
+            initial: variables.map(|x| initial(trace_model, x).map(Sort::of)).collect(),
         };
         // Whether each load may see the initial value does not change from pass to pass.
         let sees_initial: Vec<bool> = raw
             .terms
             .iter()
             .map(|term| match term {
-                Term::Load(e) => !writes.hides_initial(structure, *e),
+                Term::Load(e) => !writes.hides_initial(trace_model, *e),
                 _ => false,
             })
             .collect();
         // First the sorts, which grow, then what is sure, which shrinks and depends on them.
-        while kinds.pass(structure, raw, &sees_initial, false) {}
-        while kinds.pass(structure, raw, &sees_initial, true) {}
+        while kinds.pass(trace_model, raw, &sees_initial, false) {}
+        while kinds.pass(trace_model, raw, &sees_initial, true) {}
         kinds
     }
 
     /// Goes over all terms and all writes once; whether anything changed.
     fn pass(
         &mut self,
-        structure: &Structure<'_>,
+        trace_model: &TraceModel<'_>,
         raw: &Built,
         sees_initial: &[bool],
         sure: bool,
     ) -> bool {
-        let trace = structure.trace;
+        let trace = trace_model.trace;
         self.terms.clear();
         for (term, &sees_initial) in raw.terms.iter().zip(sees_initial) {
             let kind = match term {
@@ -110,8 +110,8 @@ impl Kinds {
     }
 
     /// Of what a load finds.
-    pub(super) fn load(&self, structure: &Structure<'_>, writes: &Writes, e: EventId) -> Kind {
-        let x = structure.trace.variable(e);
-        x.map_or_else(Kind::default, |x| self.found(x, !writes.hides_initial(structure, e)))
+    pub(super) fn load(&self, trace_model: &TraceModel<'_>, writes: &Writes, e: EventId) -> Kind {
+        let x = trace_model.trace.variable(e);
+        x.map_or_else(Kind::default, |x| self.found(x, !writes.hides_initial(trace_model, e)))
     }
 }

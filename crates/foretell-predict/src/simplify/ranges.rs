@@ -9,7 +9,7 @@
 //! once: if nothing is larger than M, a write leaves at most a·M + c, so with all of them nothing gets larger than the
 //! largest constant and the sum of the c, times the product of the a. Of the two the smaller one counts.
 
-use foretell_model::Structure;
+use foretell_model::TraceModel;
 use foretell_trace::expr::ExprOp;
 use foretell_trace::{Value, VarId};
 
@@ -46,10 +46,10 @@ fn spanning(results: impl IntoIterator<Item = i128>) -> Range {
 }
 
 /// For each variable how many bits its integers need, in two's complement.
-pub(super) fn widths(structure: &Structure<'_>, terms: &Terms, after: &[TermId]) -> Vec<u8> {
-    let trace = structure.trace;
+pub(super) fn widths(trace_model: &TraceModel<'_>, terms: &Terms, after: &[TermId]) -> Vec<u8> {
+    let trace = trace_model.trace;
     let mut variables: Vec<Range> = (0..trace.variable_count())
-        .map(|x| match initial(structure, VarId::from_index(x)) {
+        .map(|x| match initial(trace_model, VarId::from_index(x)) {
             Some(Value::Int(i)) => (i, i),
             _ => NOTHING,
         })
@@ -68,7 +68,7 @@ pub(super) fn widths(structure: &Structure<'_>, terms: &Terms, after: &[TermId])
     for _ in 0..most {
         ranges.clear();
         for term in terms.iter() {
-            let range = of_term(structure, term, &ranges, &variables);
+            let range = of_term(trace_model, term, &ranges, &variables);
             ranges.push(range);
         }
         settled = true;
@@ -167,10 +167,15 @@ fn width(range: Range) -> u8 {
     bits(range.0).max(bits(range.1))
 }
 
-fn of_term(structure: &Structure<'_>, term: &Term, ranges: &[Range], variables: &[Range]) -> Range {
+fn of_term(
+    trace_model: &TraceModel<'_>,
+    term: &Term,
+    ranges: &[Range],
+    variables: &[Range],
+) -> Range {
     match term {
         Term::Value(Value::Int(i)) => (*i, *i),
-        Term::Load(e) => match structure.trace.variable(*e) {
+        Term::Load(e) => match trace_model.trace.variable(*e) {
             Some(x) => variables[x.index()],
             None => NOTHING,
         },

@@ -11,7 +11,7 @@ fn trace(text: &str) -> Trace {
 }
 
 fn symbolic(trace: &Trace, simplify: bool) -> Symbolic {
-    Symbolic::new(&Structure::new(trace, Model::Symbolic), simplify)
+    Symbolic::new(&TraceModel::new(trace, Model::Symbolic), simplify)
 }
 
 /// How many guards, events and nodes are left, of how many events and nodes.

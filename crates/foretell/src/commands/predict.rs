@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use foretell_model::Structure;
+use foretell_model::TraceModel;
 use foretell_predict::analyses::Candidate;
 use foretell_predict::driver::{self, Counts, Options, Prediction, Progress};
 use foretell_predict::engines::dpor::DporOptions;
@@ -315,10 +315,10 @@ pub(crate) fn document(
         }
         file.findings.push(finding);
     }
-    let structure = (!prediction.undecided.is_empty()).then(|| Structure::new(trace, model));
+    let trace_model = (!prediction.undecided.is_empty()).then(|| TraceModel::new(trace, model));
     for (candidate, reason) in &prediction.undecided {
-        let Some(structure) = &structure else { continue };
-        file.undecided.push(undecided(structure, candidate, reason));
+        let Some(trace_model) = &trace_model else { continue };
+        file.undecided.push(undecided(trace_model, candidate, reason));
     }
     for (analysis, counts) in &prediction.counts {
         let columns = if stats { stats::columns(prediction, *analysis) } else { Vec::new() };
@@ -354,13 +354,13 @@ fn race_units(terminal: &mut Terminal, findings: &Findings) -> std::io::Result<(
     )
 }
 
-fn undecided(structure: &Structure<'_>, candidate: &Candidate, reason: &str) -> json::Undecided {
+fn undecided(trace_model: &TraceModel<'_>, candidate: &Candidate, reason: &str) -> json::Undecided {
     let mut block = None;
     let events: Vec<EventId> = match candidate {
         Candidate::Race(a, b) => vec![*a, *b],
         Candidate::Atomicity(c, r, c2) => vec![*c, *r, *c2],
         Candidate::Serializability(b) | Candidate::Transactions(b) => {
-            let b = structure.blocks.get(*b);
+            let b = trace_model.blocks.get(*b);
             block = Some(Block { begin: b.begin.0, end: b.end.map(|e| e.0) });
             Vec::new()
         }

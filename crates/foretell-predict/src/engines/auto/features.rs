@@ -3,8 +3,8 @@
 
 use std::cell::OnceCell;
 
-use foretell_model::must::Frontier;
-use foretell_model::{Segment, Structure};
+use foretell_model::must_happen_before::Frontier;
+use foretell_model::{Segment, TraceModel};
 use foretell_trace::{ObjectKind, ThreadId};
 
 use crate::query::{Goal, Query};
@@ -83,7 +83,7 @@ impl Feature {
 
 /// Measures queries about one trace.
 pub struct Survey<'s> {
-    structure: &'s Structure<'s>,
+    trace_model: &'s TraceModel<'s>,
     /// For each thread the places of what features count; made when first asked for.
     places: OnceCell<Places>,
 }
@@ -100,8 +100,8 @@ type Stretch = (Frontier, Frontier);
 
 impl<'s> Survey<'s> {
     /// A survey that has measured nothing yet.
-    pub fn new(structure: &'s Structure<'s>) -> Self {
-        Self { structure, places: OnceCell::new() }
+    pub fn new(trace_model: &'s TraceModel<'s>) -> Self {
+        Self { trace_model, places: OnceCell::new() }
     }
 
     /// Measures a feature of a query.
@@ -115,7 +115,7 @@ impl<'s> Survey<'s> {
             Feature::Segment => counts.map(|(f, t)| t.saturating_sub(*f)).sum(),
             Feature::Threads => counts.filter(|(f, t)| t > f).count() as u32,
             _ => {
-                let places = self.places.get_or_init(|| Places::new(self.structure));
+                let places = self.places.get_or_init(|| Places::new(self.trace_model));
                 let places = match feature {
                     Feature::Locks => &places.locks,
                     Feature::Coupling => &places.coupling,
@@ -132,21 +132,21 @@ impl<'s> Survey<'s> {
 
     /// What the query is about: everything that must have run, or the segment of its block.
     fn stretch(&self, query: &Query) -> Stretch {
-        let Structure { trace, chains, must, .. } = self.structure;
+        let TraceModel { trace, chains, must_happen_before, .. } = self.trace_model;
         let everything = || (0..chains.thread_count()).map(ThreadId::from_index);
         let all = || everything().map(|t| chains.events(t).len() as u32).collect::<Frontier>();
         let nothing = vec![0; chains.thread_count()];
         match query.goal {
             Goal::Path(block) => {
-                let segment = Segment::new(self.structure, block);
+                let segment = Segment::new(self.trace_model, block);
                 (segment.upper, segment.lower)
             }
             Goal::Cycle(_) | Goal::Overwritten(_) => (nothing, all()),
             _ => {
-                let next = self.structure.frontier_of_next(&query.next);
+                let next = self.trace_model.frontier_of_next(&query.next);
                 let mut to = next.unwrap_or_else(|| nothing.clone());
                 for &e in &query.run {
-                    must.include_run(&mut to, trace.thread(e), chains.position(e));
+                    must_happen_before.include_run(&mut to, trace.thread(e), chains.position(e));
                 }
                 (nothing, to)
             }
@@ -154,14 +154,14 @@ impl<'s> Survey<'s> {
     }
 
     fn candidates(&self, query: &Query) -> u32 {
-        let structure = self.structure;
+        let trace_model = self.trace_model;
         match query.goal {
             Goal::Broken(e) | Goal::Overwritten(e) => {
-                let variable = structure.trace.variable(e);
-                variable.map_or(0, |x| structure.couples.writes(x).len() as u32)
+                let variable = trace_model.trace.variable(e);
+                variable.map_or(0, |x| trace_model.reads_from.writes(x).len() as u32)
             }
             Goal::Path(block) | Goal::Cycle(block) => {
-                structure.blocks.events(&structure.chains, block).len() as u32
+                trace_model.blocks.events(&trace_model.chains, block).len() as u32
             }
             _ => (query.next.len() + query.run.len()) as u32,
         }
@@ -169,15 +169,15 @@ impl<'s> Survey<'s> {
 }
 
 impl Places {
-    fn new(structure: &Structure<'_>) -> Self {
-        let Structure { trace, chains, couples, locks, .. } = structure;
+    fn new(trace_model: &TraceModel<'_>) -> Self {
+        let TraceModel { trace, chains, reads_from, locks, .. } = trace_model;
         let lists = || vec![Vec::new(); chains.thread_count()];
         let mut places = Self { locks: lists(), coupling: lists(), waits: lists() };
         for e in trace.ids() {
             let (thread, place) = (trace.thread(e), chains.position(e));
             let list = if trace.op(e).is_access() {
                 let coupled = trace.op(e).reads()
-                    && couples.observed(e).is_some_and(|w| trace.thread(w) != thread);
+                    && reads_from.observed(e).is_some_and(|w| trace.thread(w) != thread);
                 coupled.then_some(&mut places.coupling)
             } else if let Some(section) = locks.entered_at(e) {
                 let threads = locks.of_lock_by_thread(locks.get(section).lock);

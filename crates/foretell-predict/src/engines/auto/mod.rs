@@ -13,7 +13,7 @@ pub mod rule;
 
 use std::sync::Arc;
 
-use foretell_model::Structure;
+use foretell_model::TraceModel;
 use foretell_trace::Model;
 
 use self::features::{Feature, QueryShape, Survey};
@@ -42,27 +42,28 @@ pub struct AutoEngine<'s> {
 
 impl<'s> AutoEngine<'s> {
     /// An engine that knows nothing yet.
-    pub fn new(structure: &'s Structure<'s>) -> Self {
-        Self::with_values(structure, Symbolic::of_model(structure, true), None)
+    pub fn new(trace_model: &'s TraceModel<'s>) -> Self {
+        Self::with_values(trace_model, Symbolic::of_model(trace_model, true), None)
     }
 
-    /// The same; `values` are those of the symbolic model, `easier` is the trace in the value model.
+    /// The same; `values` are those of the symbolic model, `value_model` is the trace in the value model.
     pub(crate) fn with_values(
-        structure: &'s Structure<'s>,
+        trace_model: &'s TraceModel<'s>,
         values: Option<Arc<Symbolic>>,
-        easier: Option<&'s Structure<'s>>,
+        value_model: Option<&'s TraceModel<'s>>,
     ) -> Self {
-        let mut order = OrderEngine::with_values(structure, values);
-        if let Some(easier) = easier {
-            order = order.with_easier(easier);
+        let mut order = OrderEngine::with_values(trace_model, values);
+        if let Some(value_model) = value_model {
+            order = order.with_value_engine(value_model);
         }
         let options = DporOptions { nodes: DPOR_NODES, ..DporOptions::default() };
         Self {
-            survey: Survey::new(structure),
+            survey: Survey::new(trace_model),
             order,
-            dpor: DporEngine::new(structure, options),
-            graph: GraphEngine::quick(structure),
-            order_only: structure.model == Model::Symbolic || structure.trace.len() > LARGEST_TRACE,
+            dpor: DporEngine::new(trace_model, options),
+            graph: GraphEngine::quick(trace_model),
+            order_only: trace_model.model == Model::Symbolic
+                || trace_model.trace.len() > LARGEST_TRACE,
             decided_by: "order",
         }
     }

@@ -27,7 +27,7 @@ mod tests;
 
 use std::time::Instant;
 
-use foretell_model::Structure;
+use foretell_model::TraceModel;
 use foretell_trace::Model;
 
 use self::program::Program;
@@ -54,15 +54,15 @@ impl Default for DporOptions {
 
 /// Decides queries about one trace by going through interleavings.
 pub struct DporEngine<'s> {
-    structure: &'s Structure<'s>,
+    trace_model: &'s TraceModel<'s>,
     options: DporOptions,
     effort: Effort,
 }
 
 impl<'s> DporEngine<'s> {
     /// An engine for a trace. It learns nothing from one query for the next.
-    pub fn new(structure: &'s Structure<'s>, options: DporOptions) -> Self {
-        Self { structure, options, effort: Effort::default() }
+    pub fn new(trace_model: &'s TraceModel<'s>, options: DporOptions) -> Self {
+        Self { trace_model, options, effort: Effort::default() }
     }
 }
 
@@ -75,7 +75,7 @@ impl DporEngine<'_> {
     /// Searches; for a path or a cycle at first close to the block, where a witness is one but "no" says nothing.
     fn search(&mut self, query: &Query, limit: &Limit<'_>) -> Verdict {
         let started = Instant::now();
-        let Some(whole) = Program::new(self.structure, query, usize::MAX) else {
+        let Some(whole) = Program::new(self.trace_model, query, usize::MAX) else {
             self.effort.encoding += started.elapsed();
             return Verdict::Impossible;
         };
@@ -85,7 +85,7 @@ impl DporEngine<'_> {
                 break;
             }
             let started = Instant::now();
-            let close = Program::new(self.structure, query, accesses);
+            let close = Program::new(self.trace_model, query, accesses);
             self.effort.encoding += started.elapsed();
             if let Some(close) = close
                 && let verdict @ Verdict::Witness(_) = self.pass(&close, nodes, limit)
@@ -114,7 +114,7 @@ impl Engine for DporEngine<'_> {
     }
 
     fn decide(&mut self, query: &Query, limit: &Limit<'_>) -> Verdict {
-        if self.structure.model == Model::Symbolic {
+        if self.trace_model.model == Model::Symbolic {
             return Verdict::Undecided("dpor does not know the symbolic model".to_owned());
         }
         let verdict = self.search(query, limit);

@@ -1,6 +1,6 @@
 //! Which accesses may be on a path or a cycle, and what a goal needs to have run.
 
-use foretell_model::{BlockId, Structure};
+use foretell_model::{BlockId, TraceModel};
 use foretell_trace::{EventId, visible_variable};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -19,11 +19,11 @@ pub(super) struct Part {
 
 /// The query, with what has run wherever its goal is reached: a path comes back at the second access of the
 /// block at the earliest, a cycle needs the first one. `None` if there is no such access.
-pub(super) fn with_what_a_goal_runs(structure: &Structure<'_>, query: &Query) -> Option<Query> {
+pub(super) fn with_what_a_goal_runs(trace_model: &TraceModel<'_>, query: &Query) -> Option<Query> {
     let mut query = query.clone();
     match query.goal {
-        Goal::Path(block) => query.run.push(*structure.segment(block).ends.get(1)?),
-        Goal::Cycle(block) => query.run.push(*accesses_of(structure, block).first()?),
+        Goal::Path(block) => query.run.push(*trace_model.segment(block).ends.get(1)?),
+        Goal::Cycle(block) => query.run.push(*accesses_of(trace_model, block).first()?),
         _ => {}
     }
     Some(query)
@@ -31,7 +31,7 @@ pub(super) fn with_what_a_goal_runs(structure: &Structure<'_>, query: &Query) ->
 
 /// The accesses that may be on a path or a cycle, with their part in it; outside the block at most `most`.
 pub(super) fn parts(
-    structure: &Structure<'_>,
+    trace_model: &TraceModel<'_>,
     goal: Goal,
     most: usize,
 ) -> FxHashMap<EventId, Part> {
@@ -40,8 +40,8 @@ pub(super) fn parts(
         Goal::Cycle(block) => (block, true),
         _ => return FxHashMap::default(),
     };
-    let inside: FxHashSet<EventId> = ends(structure, block, transactions).into_iter().collect();
-    let mut outside = outside(structure, block, transactions, &inside);
+    let inside: FxHashSet<EventId> = ends(trace_model, block, transactions).into_iter().collect();
+    let mut outside = outside(trace_model, block, transactions, &inside);
     if outside.len() > most {
         let first = inside.iter().min().map_or(0, |e| e.0);
         let last = inside.iter().max().map_or(0, |e| e.0);
@@ -54,7 +54,7 @@ pub(super) fn parts(
     let mut last_of: FxHashMap<EventId, EventId> = FxHashMap::default();
     let mut parts: FxHashMap<EventId, Part> = FxHashMap::default();
     for e in events {
-        let previous = last_of.insert(transaction(structure, e), e);
+        let previous = last_of.insert(transaction(trace_model, e), e);
         let first = previous.is_none();
         if let Some(part) = previous.and_then(|p| parts.get_mut(&p)) {
             part.last = false;
@@ -66,38 +66,38 @@ pub(super) fn parts(
 
 /// The accesses outside a block that may be on a path or a cycle.
 fn outside(
-    structure: &Structure<'_>,
+    trace_model: &TraceModel<'_>,
     block: BlockId,
     transactions: bool,
     inside: &FxHashSet<EventId>,
 ) -> Vec<EventId> {
-    let trace = structure.trace;
-    let reach = Reach::around(structure, block, transactions);
-    let own = structure.blocks.get(block).thread;
+    let trace = trace_model.trace;
+    let reach = Reach::around(trace_model, block, transactions);
+    let own = trace_model.blocks.get(block).thread;
     let may_be = |e: &EventId| {
         !inside.contains(e)
             && visible_variable(trace, *e).is_some()
             && (transactions || trace.thread(*e) != own)
-            && reach.contains(structure, *e)
+            && reach.contains(trace_model, *e)
     };
     trace.ids().filter(may_be).collect()
 }
 
 /// The accesses of the block that can be on a path or a cycle.
-fn ends(structure: &Structure<'_>, block: BlockId, transactions: bool) -> Vec<EventId> {
-    if transactions { accesses_of(structure, block) } else { structure.segment(block).ends }
+fn ends(trace_model: &TraceModel<'_>, block: BlockId, transactions: bool) -> Vec<EventId> {
+    if transactions { accesses_of(trace_model, block) } else { trace_model.segment(block).ends }
 }
 
 /// What the cone has to reach up to for the goal.
 pub(super) fn steps_of(
-    structure: &Structure<'_>,
+    trace_model: &TraceModel<'_>,
     goal: Goal,
     parts: &FxHashMap<EventId, Part>,
 ) -> Vec<EventId> {
     match goal {
         Goal::Broken(read) => {
-            let x = structure.trace.variable(read);
-            x.map_or_else(Vec::new, |x| structure.couples.writes(x).to_vec())
+            let x = trace_model.trace.variable(read);
+            x.map_or_else(Vec::new, |x| trace_model.reads_from.writes(x).to_vec())
         }
         _ => {
             let mut steps: Vec<EventId> = parts.keys().copied().collect();

@@ -6,7 +6,7 @@
 //! it is broken makes no difference. What is left decides which steps depend on each other
 //! (`dependence`), so the less there is, the fewer interleavings have to be told apart.
 
-use foretell_model::Structure;
+use foretell_model::TraceModel;
 use foretell_trace::{EventId, EventKind, Model, Op, ThreadId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -145,7 +145,7 @@ pub(super) enum Aim {
 
 /// The cone of a query.
 pub(super) struct Program<'s> {
-    pub(super) structure: &'s Structure<'s>,
+    pub(super) trace_model: &'s TraceModel<'s>,
     pub(super) threads: Vec<Thread>,
     pub(super) memories: Vec<Memory>,
     pub(super) locks: usize,
@@ -177,15 +177,15 @@ impl<'s> Program<'s> {
     /// The program of a query; `None` if no interleaving can be what it asks for. Of a path or a cycle only this
     /// many accesses outside the block are looked at, those closest to it in the trace.
     pub(super) fn new(
-        structure: &'s Structure<'s>,
+        trace_model: &'s TraceModel<'s>,
         query: &Query,
         accesses: usize,
     ) -> Option<Self> {
-        let query = with_what_a_goal_runs(structure, query)?;
-        let parts = parts(structure, query.goal, accesses);
-        let steps = steps_of(structure, query.goal, &parts);
-        let bounds = Bounds::of_steps(structure, &query, &steps)?;
-        Some(Builder::new(structure, &query, &bounds, parts).build())
+        let query = with_what_a_goal_runs(trace_model, query)?;
+        let parts = parts(trace_model, query.goal, accesses);
+        let steps = steps_of(trace_model, query.goal, &parts);
+        let bounds = Bounds::of_steps(trace_model, &query, &steps)?;
+        Some(Builder::new(trace_model, &query, &bounds, parts).build())
     }
 
     pub(super) fn step(&self, thread: usize, position: u32) -> &Step {
@@ -205,7 +205,7 @@ impl Numbers {
 }
 
 struct Builder<'s, 'q> {
-    structure: &'s Structure<'s>,
+    trace_model: &'s TraceModel<'s>,
     query: &'q Query,
     most: &'q [u32],
     least: Vec<u32>,
@@ -225,19 +225,19 @@ struct Builder<'s, 'q> {
 
 impl<'s, 'q> Builder<'s, 'q> {
     fn new(
-        structure: &'s Structure<'s>,
+        trace_model: &'s TraceModel<'s>,
         query: &'q Query,
         bounds: &'q Bounds,
         parts: FxHashMap<EventId, Part>,
     ) -> Self {
         let mut this = Self {
-            structure,
+            trace_model,
             query,
             most: &bounds.most,
             least: bounds.least.clone(),
             parts,
-            relied_on: relied_on(structure, query),
-            threads: vec![None; structure.chains.thread_count()],
+            relied_on: relied_on(trace_model, query),
+            threads: vec![None; trace_model.chains.thread_count()],
             ids: Vec::new(),
             variables: Numbers::default(),
             locks: Numbers::default(),
@@ -248,7 +248,7 @@ impl<'s, 'q> Builder<'s, 'q> {
         };
         // A thread that runs nothing is here only if something asks for it to be where it is.
         let named: FxHashSet<ThreadId> =
-            query.next.iter().map(|&e| structure.trace.thread(e)).collect();
+            query.next.iter().map(|&e| trace_model.trace.thread(e)).collect();
         for t in (0..bounds.most.len()).map(ThreadId::from_index) {
             if bounds.most[t.index()] > 0 || named.contains(&t) {
                 this.threads[t.index()] = Some(this.ids.len());
@@ -259,7 +259,7 @@ impl<'s, 'q> Builder<'s, 'q> {
         let mut goal: Vec<EventId> = this.parts.keys().copied().collect();
         goal.sort_unstable();
         for e in goal {
-            if let Some(x) = structure.trace.variable(e) {
+            if let Some(x) = trace_model.trace.variable(e) {
                 this.variables.of(x.0);
             }
         }
@@ -267,7 +267,7 @@ impl<'s, 'q> Builder<'s, 'q> {
     }
 
     fn place(&self, e: EventId) -> Option<(usize, u32)> {
-        let Structure { trace, chains, .. } = self.structure;
+        let TraceModel { trace, chains, .. } = self.trace_model;
         let thread = self.threads[trace.thread(e).index()]?;
         Some((thread, chains.position(e)))
     }
@@ -280,20 +280,20 @@ impl<'s, 'q> Builder<'s, 'q> {
         let aim = self.aim();
         let memories = self.memories(&threads);
         let counts = self.semaphores.0.iter().map(|(&s, &i)| {
-            let count = self.structure.trace.initial_count(foretell_trace::SemId(s));
+            let count = self.trace_model.trace.initial_count(foretell_trace::SemId(s));
             // More than there are events is as good as any number.
             (i, count.min(u64::from(u32::MAX / 4)) as u32)
         });
         let semaphores = ordered(counts.collect());
         let parties = self.barriers.0.iter().map(|(&b, &i)| {
-            (i, self.structure.trace.parties(foretell_trace::BarrierId(b)).unwrap_or(1).max(1))
+            (i, self.trace_model.trace.parties(foretell_trace::BarrierId(b)).unwrap_or(1).max(1))
         });
         let barriers = ordered(parties.collect());
         let classes = Classes::new(&threads);
         let inside = inside(&threads, goal_variables);
         let outside = self.parts.values().filter(|p| !p.inside).count();
         Program {
-            structure: self.structure,
+            trace_model: self.trace_model,
             threads,
             memories,
             locks: self.locks.0.len(),
@@ -309,7 +309,7 @@ impl<'s, 'q> Builder<'s, 'q> {
     }
 
     fn thread(&mut self, t: ThreadId) -> Thread {
-        let Structure { trace, chains, .. } = self.structure;
+        let TraceModel { trace, chains, .. } = self.trace_model;
         let most = self.most[t.index()];
         let events = &chains.events(t)[..most as usize];
         let steps = events.iter().map(|&event| {
@@ -331,13 +331,13 @@ impl<'s, 'q> Builder<'s, 'q> {
 
     /// What an event does, as far as anybody can tell. `end`: its thread runs no further.
     fn act(&mut self, e: EventId, end: bool) -> Act {
-        let structure = self.structure;
-        let op = structure.trace.op(e);
+        let trace_model = self.trace_model;
+        let op = trace_model.trace.op(e);
         if op.is_access() {
             return self.access(e, op, end);
         }
-        let entered = structure.locks.entered_at(e).map(|s| structure.locks.get(s));
-        match structure.trace.event(e).kind {
+        let entered = trace_model.locks.entered_at(e).map(|s| trace_model.locks.get(s));
+        match trace_model.trace.event(e).kind {
             EventKind::Acquire { lock } | EventKind::AcquireShared { lock } => {
                 entered.map_or(Act::Local, |section| Act::Enter {
                     lock: self.locks.of(lock.0),
@@ -345,7 +345,8 @@ impl<'s, 'q> Builder<'s, 'q> {
                 })
             }
             EventKind::Release { lock } | EventKind::ReleaseShared { lock } => {
-                let held = structure.locks.held_before(e).iter().map(|&s| structure.locks.get(s));
+                let held =
+                    trace_model.locks.held_before(e).iter().map(|&s| trace_model.locks.get(s));
                 match held.into_iter().find(|s| s.lock == lock && s.exit == Some(e)) {
                     Some(section) => {
                         Act::Exit { lock: self.locks.of(lock.0), shared: section.shared }
@@ -386,7 +387,7 @@ impl<'s, 'q> Builder<'s, 'q> {
     }
 
     fn join(&self, thread: ThreadId) -> Act {
-        let count = self.structure.chains.events(thread).len() as u32;
+        let count = self.trace_model.chains.events(thread).len() as u32;
         match self.threads[thread.index()] {
             _ if count == 0 => Act::Local,
             Some(i) if self.most[thread.index()] == count => Act::Join { thread: i, count },
@@ -396,13 +397,13 @@ impl<'s, 'q> Builder<'s, 'q> {
 
     fn slot(&mut self, e: EventId, barrier: u32) -> (usize, usize) {
         let barrier = self.barriers.of(barrier);
-        let thread = self.threads[self.structure.trace.thread(e).index()].unwrap_or(0);
+        let thread = self.threads[self.trace_model.trace.thread(e).index()].unwrap_or(0);
         let next = self.slots.len();
         (barrier, *self.slots.entry((barrier, thread)).or_insert(next))
     }
 
     fn access(&mut self, e: EventId, op: Op, end: bool) -> Act {
-        let trace = self.structure.trace;
+        let trace = self.trace_model.trace;
         let Some(x) = trace.variable(e) else { return Act::Local };
         let matters = !end
             || op.writes()
@@ -430,9 +431,9 @@ impl<'s, 'q> Builder<'s, 'q> {
     }
 
     fn aim(&mut self) -> Aim {
-        let trace = self.structure.trace;
+        let trace = self.trace_model.trace;
         let own = |this: &Self, block| {
-            let thread = this.structure.blocks.get(block).thread;
+            let thread = this.trace_model.blocks.get(block).thread;
             this.threads[thread.index()].unwrap_or(0)
         };
         match self.query.goal {
@@ -447,7 +448,7 @@ impl<'s, 'q> Builder<'s, 'q> {
             }
             Goal::Path(block) => {
                 let last = self.parts.iter().filter(|(_, p)| p.inside).map(|(&e, _)| e).max();
-                let end = last.map_or(0, |e| self.structure.chains.position(e) + 1);
+                let end = last.map_or(0, |e| self.trace_model.chains.position(e) + 1);
                 Aim::Path { thread: own(self, block), end }
             }
             Goal::Cycle(block) => Aim::Cycle { thread: own(self, block) },
@@ -456,7 +457,7 @@ impl<'s, 'q> Builder<'s, 'q> {
 
     /// Who observes what.
     fn memories(&self, threads: &[Thread]) -> Vec<Memory> {
-        let Structure { trace, couples, model, .. } = self.structure;
+        let TraceModel { trace, reads_from, model, .. } = self.trace_model;
         let by_value = *model != Model::View;
         let mut memories = vec![Memory::default(); self.variables.0.len()];
         let mut writes: Vec<Vec<EventId>> = vec![Vec::new(); memories.len()];
@@ -482,12 +483,12 @@ impl<'s, 'q> Builder<'s, 'q> {
                     }
                 }
                 let initial = reads[x].first().and_then(|r| trace.variable(r.2));
-                if let Some(value) = initial.and_then(|x| couples.initial(x)) {
+                if let Some(value) = initial.and_then(|x| reads_from.initial(x)) {
                     holders.entry(value.0).or_default().push(cell_of(None));
                 }
             }
             for &(t, position, read) in &reads[x] {
-                let observed = cell_of(couples.observed(read));
+                let observed = cell_of(reads_from.observed(read));
                 let mut cells = vec![observed];
                 if let Some(value) = trace.read_value(read).filter(|_| by_value) {
                     cells.extend(holders.get(&value.0).into_iter().flatten());
@@ -511,8 +512,8 @@ impl<'s, 'q> Builder<'s, 'q> {
 }
 
 /// The events whose view a query relies on whatever happens after them.
-fn relied_on(structure: &Structure<'_>, query: &Query) -> FxHashSet<EventId> {
-    let Structure { trace, chains, .. } = structure;
+fn relied_on(trace_model: &TraceModel<'_>, query: &Query) -> FxHashSet<EventId> {
+    let TraceModel { trace, chains, .. } = trace_model;
     let mut events: FxHashSet<EventId> =
         query.next.iter().filter_map(|&e| chains.previous(trace, e)).collect();
     if let Goal::Overwritten(_) = query.goal {

@@ -176,8 +176,9 @@ impl<'p, 's> Machine<'p, 's> {
             Act::Access(Access { var, reads: true, .. }) => {
                 let cell = state.core[self.memory + var];
                 let writer = cell.checked_sub(1).map(foretell_trace::EventId);
-                let structure = self.program.structure;
-                cell == SPOILT || !structure.couples.preserves(structure.trace, step.event, writer)
+                let trace_model = self.program.trace_model;
+                cell == SPOILT
+                    || !trace_model.reads_from.preserves(trace_model.trace, step.event, writer)
             }
             Act::TryFailed { lock } => {
                 let owner = state.derived[lock];

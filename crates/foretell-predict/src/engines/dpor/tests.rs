@@ -19,11 +19,11 @@ fn for_machines(
         for seed in 0..seeds {
             let trace = generate(family, &Params::small(family, 3_000_000 + seed));
             let model = if seed % 2 == 0 { Model::View } else { Model::Value };
-            let structure = Structure::new(&trace, model);
+            let trace_model = TraceModel::new(&trace, model);
             for analysis in FindingKind::ALL {
-                let all = candidates(&structure, analysis);
+                let all = candidates(&trace_model, analysis);
                 for candidate in all.iter().step_by(all.len() / 3 + 1) {
-                    let Some(program) = Program::new(&structure, &candidate.query(), usize::MAX)
+                    let Some(program) = Program::new(&trace_model, &candidate.query(), usize::MAX)
                     else {
                         continue;
                     };

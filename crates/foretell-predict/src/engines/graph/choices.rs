@@ -14,7 +14,7 @@
 //! impossible, whatever the set of choices was: one of the two orders of each pair holds in
 //! every interleaving that shows the witness.
 
-use foretell_model::{SectionId, Structure};
+use foretell_model::{SectionId, TraceModel};
 
 use super::order_graph::{OrderGraph, excludes};
 
@@ -58,7 +58,7 @@ fn search(
     made: usize,
     explored: &mut Explored,
 ) -> bool {
-    let locks = &graph.base.structure.locks;
+    let locks = &graph.base.trace_model.locks;
     let Some((&(first, second), rest)) = choices.split_first() else {
         return leaf(graph, made, explored);
     };
@@ -97,7 +97,7 @@ fn leaf(graph: &OrderGraph<'_>, made: usize, explored: &mut Explored) -> bool {
 
 /// The choices that matter, the sections of each in observed order; `None` if they are too many.
 fn choices(graph: &OrderGraph<'_>) -> Option<Vec<(SectionId, SectionId)>> {
-    let Structure { chains, locks, .. } = graph.base.structure;
+    let TraceModel { chains, locks, .. } = graph.base.trace_model;
     let (mut up, mut down) = graph.ends();
     widen(graph, &mut up, &mut down);
     let mut choices = Vec::new();
@@ -141,14 +141,14 @@ fn choices(graph: &OrderGraph<'_>) -> Option<Vec<(SectionId, SectionId)>> {
 
 /// Whether a section is left before this place in its thread.
 fn exit_before(graph: &OrderGraph<'_>, s: SectionId, place: u32) -> bool {
-    let Structure { chains, locks, .. } = graph.base.structure;
+    let TraceModel { chains, locks, .. } = graph.base.trace_model;
     locks.get(s).exit.is_some_and(|x| chains.position(x) < place)
 }
 
 /// Lets what is reached from a head, and what reaches a tail, go on through the sections of a lock that
 /// are not ordered the other way round, wherever in the trace they are.
 fn widen(graph: &OrderGraph<'_>, up: &mut [u32], down: &mut [u32]) {
-    let Structure { chains, locks, .. } = graph.base.structure;
+    let TraceModel { chains, locks, .. } = graph.base.trace_model;
     let mut grew = true;
     while grew {
         grew = false;

@@ -30,7 +30,7 @@ mod choices;
 mod counts;
 mod order_graph;
 
-use foretell_model::Structure;
+use foretell_model::TraceModel;
 use foretell_trace::{EventId, Model};
 
 pub use self::counts::GraphCounts;
@@ -87,10 +87,10 @@ pub type Witness = (Option<EventId>, WitnessOrder);
 
 impl<'s> GraphEngine<'s> {
     /// An engine that knows nothing yet.
-    pub fn new(structure: &'s Structure<'s>) -> Self {
+    pub fn new(trace_model: &'s TraceModel<'s>) -> Self {
         Self {
-            base: Base::new(structure),
-            exact: OrderEngine::new(structure),
+            base: Base::new(trace_model),
+            exact: OrderEngine::new(trace_model),
             counts: GraphCounts::default(),
             quick: false,
             decided_by_graphs: false,
@@ -99,8 +99,8 @@ impl<'s> GraphEngine<'s> {
 
     /// An engine that looks at no more witnesses than it needs: one that is left settles a read, as far as the
     /// graphs can. The verdicts are the same, the counts are not.
-    pub fn quick(structure: &'s Structure<'s>) -> Self {
-        Self { quick: true, ..Self::new(structure) }
+    pub fn quick(trace_model: &'s TraceModel<'s>) -> Self {
+        Self { quick: true, ..Self::new(trace_model) }
     }
 
     /// Whether the graphs alone say that a query is impossible.
@@ -114,7 +114,7 @@ impl<'s> GraphEngine<'s> {
     fn left(&mut self, query: &Query, limit: &Limit<'_>) -> Option<bool> {
         match query.goal {
             // There every read is preserved, whatever it sees.
-            _ if self.base.structure.model == Model::Symbolic => None,
+            _ if self.base.trace_model.model == Model::Symbolic => None,
             _ if !query.next.is_empty() || !query.order.is_empty() => None,
             Goal::Broken(read) if query.run == [read] => self.witnesses_of(read, limit, |_, _| {}),
             Goal::Overwritten(write) if query.run.is_empty() => self.final_value(write, limit),
@@ -143,8 +143,8 @@ impl<'s> GraphEngine<'s> {
 
     /// Whether a final value has a witness left; `None` if a limit was reached.
     fn final_value(&mut self, write: EventId, limit: &Limit<'_>) -> Option<bool> {
-        let structure = self.base.structure;
-        let trace = structure.trace;
+        let trace_model = self.base.trace_model;
+        let trace = trace_model.trace;
         let x = trace.variable(write)?;
         let mut all = OrderGraph::new(&self.base);
         all.run_everything();
@@ -152,7 +152,7 @@ impl<'s> GraphEngine<'s> {
         let quick = self.quick;
         let mut witnesses =
             Witnesses { counts: &mut self.counts, see: |_, _| {}, quick, left: false };
-        for (thread, list) in structure.couples.accesses_by_thread(x) {
+        for (thread, list) in trace_model.reads_from.accesses_by_thread(x) {
             if *thread == trace.thread(write) {
                 continue;
             }
@@ -223,20 +223,20 @@ impl<F: FnMut(Witness, Class)> Witnesses<'_, F> {
     }
 
     fn of_read(&mut self, base: &Base<'_>, read: EventId, limit: &Limit<'_>) -> Option<()> {
-        let structure = base.structure;
-        let Structure { trace, chains, couples, must, .. } = structure;
+        let trace_model = base.trace_model;
+        let TraceModel { trace, chains, reads_from, must_happen_before, .. } = trace_model;
         let x = trace.variable(read)?;
         let (own, position) = (trace.thread(read), chains.position(read));
-        let writer = couples.observed(read);
+        let writer = reads_from.observed(read);
         let graph = graph_of_read(base, read);
-        for (thread, list) in couples.accesses_by_thread(x) {
+        for (thread, list) in reads_from.accesses_by_thread(x) {
             let writes = list.iter().copied().filter(|&c| trace.op(c).writes() && c != read);
             // From here on every write needs the read.
             let mut too_late = false;
             for c in writes {
-                let preserves = couples.preserves(trace, read, Some(c));
+                let preserves = reads_from.preserves(trace, read, Some(c));
                 let broken_update = preserves && trace.op(c).reads() && *thread != own;
-                too_late |= must.needs(chains, trace, c, own) > position;
+                too_late |= must_happen_before.needs(chains, trace, c, own) > position;
                 match &graph {
                     _ if preserves && !broken_update => {}
                     Ok(graph) if !too_late && preserves => self.of_update(graph, read, c),
@@ -251,7 +251,7 @@ impl<F: FnMut(Witness, Class)> Witnesses<'_, F> {
                 }
             }
         }
-        if let Some(w) = writer.filter(|_| !couples.preserves(trace, read, None)) {
+        if let Some(w) = writer.filter(|_| !reads_from.preserves(trace, read, None)) {
             // Nothing comes before the initial value.
             self.cyclic(1);
             match graph {

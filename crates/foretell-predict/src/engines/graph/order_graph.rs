@@ -16,8 +16,8 @@
 //! before the second one's end, or the second one is never left within the bound, then the first
 //! one is left before the second one is entered.
 
-use foretell_model::must::Frontier;
-use foretell_model::{Section, SectionId, Structure};
+use foretell_model::must_happen_before::Frontier;
+use foretell_model::{Section, SectionId, TraceModel};
 use foretell_trace::{EventId, LockId, ThreadId};
 
 /// There is a cycle, or the frontier is beyond the bound: no interleaving shows the witness.
@@ -26,7 +26,7 @@ pub(crate) struct Cyclic;
 
 /// What all graphs of a trace share.
 pub(crate) struct Base<'s> {
-    pub(crate) structure: &'s Structure<'s>,
+    pub(crate) trace_model: &'s TraceModel<'s>,
     /// Locks that several threads take.
     pub(crate) contended: Vec<LockId>,
     /// Sections that are never left, by thread.
@@ -34,16 +34,17 @@ pub(crate) struct Base<'s> {
 }
 
 impl<'s> Base<'s> {
-    pub(crate) fn new(structure: &'s Structure<'s>) -> Self {
-        let locks = (0..structure.trace.lock_count()).map(LockId::from_index);
-        let contended = locks.filter(|&l| structure.locks.of_lock_by_thread(l).len() > 1).collect();
-        let mut never_left = vec![Vec::new(); structure.chains.thread_count()];
-        for (i, section) in structure.locks.all().iter().enumerate() {
+    pub(crate) fn new(trace_model: &'s TraceModel<'s>) -> Self {
+        let locks = (0..trace_model.trace.lock_count()).map(LockId::from_index);
+        let contended =
+            locks.filter(|&l| trace_model.locks.of_lock_by_thread(l).len() > 1).collect();
+        let mut never_left = vec![Vec::new(); trace_model.chains.thread_count()];
+        for (i, section) in trace_model.locks.all().iter().enumerate() {
             if section.exit.is_none() {
                 never_left[section.thread.index()].push(SectionId(i as u32));
             }
         }
-        Self { structure, contended, never_left }
+        Self { trace_model, contended, never_left }
     }
 }
 
@@ -85,8 +86,8 @@ fn raise(frontier: &mut [u32], other: &[u32]) -> bool {
 impl<'b> OrderGraph<'b> {
     /// Nothing has run and everything may.
     pub(crate) fn new(base: &'b Base<'b>) -> Self {
-        let threads = base.structure.chains.thread_count();
-        let events = |t| base.structure.chains.events(ThreadId::from_index(t)).len() as u32;
+        let threads = base.trace_model.chains.thread_count();
+        let events = |t| base.trace_model.chains.events(ThreadId::from_index(t)).len() as u32;
         Self {
             base,
             frontier: vec![0; threads],
@@ -101,7 +102,7 @@ impl<'b> OrderGraph<'b> {
     }
 
     fn place(&self, e: EventId) -> (usize, u32) {
-        let Structure { trace, chains, .. } = self.base.structure;
+        let TraceModel { trace, chains, .. } = self.base.trace_model;
         (trace.thread(e).index(), chains.position(e))
     }
 
@@ -138,8 +139,8 @@ impl<'b> OrderGraph<'b> {
 
     /// All that comes before `e`, itself included.
     pub(crate) fn down(&self, e: EventId) -> Frontier {
-        let Structure { trace, chains, must, .. } = self.base.structure;
-        let mut down = must.to_run(chains, trace, e);
+        let TraceModel { trace, chains, must_happen_before, .. } = self.base.trace_model;
+        let mut down = must_happen_before.to_run(chains, trace, e);
         down[trace.thread(e).index()] += 1;
         self.close(&mut down);
         down
@@ -168,9 +169,11 @@ impl<'b> OrderGraph<'b> {
     }
 
     fn first_after(&self, e: EventId) -> Vec<u32> {
-        let Structure { trace, chains, must, .. } = self.base.structure;
+        let TraceModel { trace, chains, must_happen_before, .. } = self.base.trace_model;
         let threads = (0..chains.thread_count()).map(ThreadId::from_index);
-        threads.map(|t| must.first_after(chains, trace, e, t).unwrap_or(u32::MAX)).collect()
+        threads
+            .map(|t| must_happen_before.first_after(chains, trace, e, t).unwrap_or(u32::MAX))
+            .collect()
     }
 
     /// The heads and tails of the witness's edges: the first places after any head, and all that is
@@ -224,25 +227,25 @@ impl<'b> OrderGraph<'b> {
     /// Whether a section cannot be left within the bound.
     pub(crate) fn stays_open(&self, section: &Section) -> bool {
         let bound = self.bound[section.thread.index()];
-        section.exit.is_none_or(|exit| self.base.structure.chains.position(exit) >= bound)
+        section.exit.is_none_or(|exit| self.base.trace_model.chains.position(exit) >= bound)
     }
 
     /// Whoever never leaves a section entered it last.
     fn leave_for_open_sections(&mut self) -> Result<bool, Cyclic> {
-        let structure = self.base.structure;
+        let trace_model = self.base.trace_model;
         let mut grew = false;
         for t in 0..self.frontier.len() {
-            let events = structure.chains.events(ThreadId::from_index(t));
+            let events = trace_model.chains.events(ThreadId::from_index(t));
             let open: &[SectionId] = match events.get(self.bound[t] as usize) {
-                Some(&beyond) => structure.locks.held_before(beyond),
+                Some(&beyond) => trace_model.locks.held_before(beyond),
                 None => &self.base.never_left[t],
             };
             for &section in open {
-                let open = structure.locks.get(section);
-                if structure.chains.position(open.enter) >= self.frontier[t] {
+                let open = trace_model.locks.get(section);
+                if trace_model.chains.position(open.enter) >= self.frontier[t] {
                     continue;
                 }
-                for (thread, list) in structure.locks.of_lock_by_thread(open.lock) {
+                for (thread, list) in trace_model.locks.of_lock_by_thread(open.lock) {
                     if *thread != open.thread {
                         let entered = self.frontier[thread.index()];
                         grew |= self.leave_last(list, entered, open)?;
@@ -261,7 +264,7 @@ impl<'b> OrderGraph<'b> {
         entered: u32,
         later: &Section,
     ) -> Result<bool, Cyclic> {
-        let Structure { chains, locks, .. } = self.base.structure;
+        let TraceModel { chains, locks, .. } = self.base.trace_model;
         let end = list.partition_point(|&s| chains.position(locks.get(s).enter) < entered);
         let earlier = list[..end].iter().rev().map(|&s| locks.get(s));
         match earlier.into_iter().find(|s| excludes(s, later)) {
@@ -284,7 +287,7 @@ impl<'b> OrderGraph<'b> {
 
     /// Sections that begin before an edge and sections that end after it.
     fn induced_by(&mut self, i: usize) -> Result<bool, Cyclic> {
-        let Structure { chains, locks, .. } = self.base.structure;
+        let TraceModel { chains, locks, .. } = self.base.trace_model;
         let after = self.up(self.edges[i].head);
         let mut grew = false;
         for l in 0..self.base.contended.len() {

@@ -11,7 +11,7 @@
 //! pass), and a transaction has one step from each other thread for all these paths. Only conflicts that can go
 //! either way are pairs to be written down.
 
-use foretell_model::{BlockId, Structure};
+use foretell_model::{BlockId, TraceModel};
 use foretell_order::Lit;
 use foretell_trace::{EventId, ThreadId, visible_variable};
 use rustc_hash::FxHashMap;
@@ -47,7 +47,7 @@ impl Accesses {
 
 /// What may be on a cycle through a block.
 struct Field<'s> {
-    structure: &'s Structure<'s>,
+    trace_model: &'s TraceModel<'s>,
     start: EventId,
     /// The accesses, the block's own among them, ascending.
     accesses: Vec<EventId>,
@@ -55,30 +55,30 @@ struct Field<'s> {
 }
 
 impl<'s> Field<'s> {
-    fn around(structure: &'s Structure<'s>, block: BlockId) -> Self {
-        let start = structure.blocks.get(block).begin;
-        let reach = Reach::around(structure, block, true);
-        let mut accesses = accesses_of(structure, block);
-        for t in (0..structure.chains.thread_count()).map(ThreadId::from_index) {
-            let events = structure.chains.events(t);
+    fn around(trace_model: &'s TraceModel<'s>, block: BlockId) -> Self {
+        let start = trace_model.blocks.get(block).begin;
+        let reach = Reach::around(trace_model, block, true);
+        let mut accesses = accesses_of(trace_model, block);
+        for t in (0..trace_model.chains.thread_count()).map(ThreadId::from_index) {
+            let events = trace_model.chains.events(t);
             let range = reach.range(t, events.len());
             accesses.extend(events[range].iter().filter(|&&e| {
-                visible_variable(structure.trace, e).is_some()
-                    && reach.contains(structure, e)
-                    && transaction(structure, e) != start
+                visible_variable(trace_model.trace, e).is_some()
+                    && reach.contains(trace_model, e)
+                    && transaction(trace_model, e) != start
             }));
         }
         accesses.sort_unstable();
-        let mut field = Field { structure, start, accesses, by_variable: FxHashMap::default() };
+        let mut field = Field { trace_model, start, accesses, by_variable: FxHashMap::default() };
         for &e in &field.accesses {
-            let (x, thread) = (field.variable(e), structure.trace.thread(e));
+            let (x, thread) = (field.variable(e), trace_model.trace.thread(e));
             let lists = field.by_variable.entry(x).or_default();
             let at = lists.iter().position(|(t, _)| *t == thread).unwrap_or(lists.len());
             if at == lists.len() {
                 lists.push((thread, Accesses::default()));
             }
             lists[at].1.all.push(e);
-            if structure.trace.op(e).writes() {
+            if trace_model.trace.op(e).writes() {
                 lists[at].1.writes.push(e);
             }
         }
@@ -86,12 +86,12 @@ impl<'s> Field<'s> {
     }
 
     fn variable(&self, e: EventId) -> u32 {
-        self.structure.trace.variable(e).map_or(u32::MAX, |x| x.0)
+        self.trace_model.trace.variable(e).map_or(u32::MAX, |x| x.0)
     }
 
     /// The accesses of other threads that conflict with `e`, by thread.
     fn conflicts(&self, e: EventId) -> impl Iterator<Item = (ThreadId, &[EventId])> {
-        let trace = self.structure.trace;
+        let trace = self.trace_model.trace;
         let (thread, writes) = (trace.thread(e), trace.op(e).writes());
         let lists = self.by_variable.get(&self.variable(e)).map_or(&[][..], Vec::as_slice);
         let others = lists.iter().filter(move |(t, _)| *t != thread);
@@ -100,10 +100,10 @@ impl<'s> Field<'s> {
 
     /// Those of them that can come before and after `e`.
     fn open_conflicts(&self, e: EventId) -> impl Iterator<Item = EventId> {
-        let Structure { trace, chains, must, .. } = self.structure;
+        let TraceModel { trace, chains, must_happen_before, .. } = self.trace_model;
         self.conflicts(e).flat_map(move |(t, list)| {
-            let before = must.needs(chains, trace, e, t);
-            let after = must.first_after(chains, trace, e, t).unwrap_or(u32::MAX);
+            let before = must_happen_before.needs(chains, trace, e, t);
+            let after = must_happen_before.first_after(chains, trace, e, t).unwrap_or(u32::MAX);
             let from = list.partition_point(|&f| chains.position(f) < before);
             let to = list.partition_point(|&f| chains.position(f) < after);
             list[from..to.max(from)].iter().copied()
@@ -116,7 +116,7 @@ impl<'s> Field<'s> {
         let (mut open, mut pairs) = (Vec::new(), 0);
         for &e in &self.accesses {
             let conflicts = self.open_conflicts(e).count();
-            if conflicts > 0 || transaction(self.structure, e) != e {
+            if conflicts > 0 || transaction(self.trace_model, e) != e {
                 open.push(e);
             }
             pairs += conflicts;
@@ -131,7 +131,7 @@ impl<'s> Field<'s> {
     /// For each access of `open`, and each thread: up to which of its positions everything leads there by steps
     /// that cannot be turned round. A row for each.
     fn closed_steps(&self, open: &[EventId]) -> Result<Vec<Vec<u32>>, TooLarge> {
-        let Structure { trace, chains, must, .. } = self.structure;
+        let TraceModel { trace, chains, must_happen_before, .. } = self.trace_model;
         let threads = chains.thread_count();
         if self.accesses.len().saturating_mul(threads) > MOST_ENTRIES {
             let accesses = self.accesses.len();
@@ -149,7 +149,7 @@ impl<'s> Field<'s> {
                 clock.copy_from_slice(&clocks[before * threads..][..threads]);
             }
             for (t, list) in self.conflicts(e) {
-                let needed = must.needs(chains, trace, e, t);
+                let needed = must_happen_before.needs(chains, trace, e, t);
                 let before = list.partition_point(|&f| chains.position(f) < needed);
                 let Some(&f) = list[..before].last() else { continue };
                 let from = &clocks[row_of(f) * threads..][..threads];
@@ -170,15 +170,15 @@ pub(super) fn cycle(
     encoding: &mut Encoding<'_>,
     block: BlockId,
 ) -> Result<Option<(Lit, Cycle)>, TooLarge> {
-    let structure = encoding.structure;
-    let field = Field::around(structure, block);
+    let trace_model = encoding.trace_model;
+    let field = Field::around(trace_model, block);
     let open = field.open()?;
     let closed = field.closed_steps(&open)?;
     let start = field.start;
     let mut cycle = Cycle { start, reached: FxHashMap::default(), steps: Vec::new() };
     let mut order = Vec::new();
     for &e in &open {
-        let t = transaction(structure, e);
+        let t = transaction(trace_model, e);
         if t == start {
             continue;
         }
@@ -194,24 +194,24 @@ pub(super) fn cycle(
     let mut goal = vec![!switch];
     let mut supports: FxHashMap<EventId, Vec<Lit>> = FxHashMap::default();
     program_order(encoding, &mut cycle, &order, &mut supports, &mut goal);
-    let sources = by_thread(structure, &open);
+    let sources = by_thread(trace_model, &open);
     for (&e, clock) in open.iter().zip(&closed) {
         let mut steps = Vec::new();
         for f in field.open_conflicts(e) {
-            let from = transaction(structure, f);
+            let from = transaction(trace_model, f);
             steps.push((from, cycle.step(encoding, from, e, Some(f))));
         }
         for (t, events) in sources.iter().enumerate() {
-            let to = events.partition_point(|&f| structure.chains.position(f) < clock[t]);
-            if t == structure.trace.thread(e).index() {
+            let to = events.partition_point(|&f| trace_model.chains.position(f) < clock[t]);
+            if t == trace_model.trace.thread(e).index() {
                 continue;
             }
             if let Some(&f) = events[..to].last() {
-                let from = transaction(structure, f);
+                let from = transaction(trace_model, f);
                 steps.push((from, cycle.step(encoding, from, e, None)));
             }
         }
-        let to = transaction(structure, e);
+        let to = transaction(trace_model, e);
         for (from, step) in steps {
             if to == start {
                 goal.push(step);
@@ -233,10 +233,10 @@ pub(super) fn cycle(
     Ok(Some((switch, cycle)))
 }
 
-fn by_thread(structure: &Structure<'_>, events: &[EventId]) -> Vec<Vec<EventId>> {
-    let mut lists = vec![Vec::new(); structure.chains.thread_count()];
+fn by_thread(trace_model: &TraceModel<'_>, events: &[EventId]) -> Vec<Vec<EventId>> {
+    let mut lists = vec![Vec::new(); trace_model.chains.thread_count()];
     for &e in events {
-        lists[structure.trace.thread(e).index()].push(e);
+        lists[trace_model.trace.thread(e).index()].push(e);
     }
     lists
 }
@@ -249,7 +249,7 @@ fn program_order(
     supports: &mut FxHashMap<EventId, Vec<Lit>>,
     goal: &mut Vec<Lit>,
 ) {
-    let trace = encoding.structure.trace;
+    let trace = encoding.trace_model.trace;
     let mut all: Vec<EventId> = order.to_vec();
     all.push(cycle.start);
     all.sort_unstable();
@@ -295,7 +295,7 @@ impl Cycle {
     /// Whether the proposal has a cycle through the block; if not, what was claimed to be reached
     /// without being so needs support from outside.
     pub(super) fn closed(&self, encoding: &mut Encoding<'_>, schedule: &[EventId]) -> bool {
-        let graph = TransactionGraph::new(encoding.structure, schedule);
+        let graph = TransactionGraph::new(encoding.trace_model, schedule);
         let really = graph.reached(self.start);
         if really.contains(&self.start) || mutated!(CyclesSupportThemselves) {
             return true;

@@ -27,7 +27,7 @@ mod conditions;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use foretell_model::{SectionId, Structure, WaitId};
+use foretell_model::{SectionId, TraceModel, WaitId};
 use foretell_order::{Chain, Lit, Node, Solver};
 use foretell_trace::{CondId, EventId, Model};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -40,7 +40,7 @@ use crate::simplify::Symbolic;
 pub(crate) const END: EventId = EventId(u32::MAX);
 
 pub(crate) struct Encoding<'s> {
-    pub(crate) structure: &'s Structure<'s>,
+    pub(crate) trace_model: &'s TraceModel<'s>,
     pub(crate) solver: Solver,
     chains: Vec<Chain>,
     end: Node,
@@ -91,14 +91,14 @@ pub(crate) struct TooLarge(pub(crate) String);
 
 impl<'s> Encoding<'s> {
     /// Nothing but forks and joins; `values` are those of the symbolic model.
-    pub(crate) fn new(structure: &'s Structure<'s>, values: Option<Arc<Symbolic>>) -> Self {
+    pub(crate) fn new(trace_model: &'s TraceModel<'s>, values: Option<Arc<Symbolic>>) -> Self {
         let mut solver = Solver::new();
-        let chains = (0..structure.chains.thread_count()).map(|_| solver.add_chain()).collect();
+        let chains = (0..trace_model.chains.thread_count()).map(|_| solver.add_chain()).collect();
         let end_chain = solver.add_chain();
         // Priority 0: as long as nothing asks for an event, it comes after the end.
         let end = solver.node(end_chain, 0, 0);
         let mut this = Self {
-            structure,
+            trace_model,
             solver,
             chains,
             end,
@@ -125,16 +125,16 @@ impl<'s> Encoding<'s> {
 
     /// A thread's first event comes after its fork and its last one before its joins.
     fn forks_and_joins(&mut self) {
-        let structure = self.structure;
-        for t in 0..structure.chains.thread_count() {
+        let trace_model = self.trace_model;
+        for t in 0..trace_model.chains.thread_count() {
             let t = foretell_trace::ThreadId::from_index(t);
-            let events = structure.chains.events(t);
+            let events = trace_model.chains.events(t);
             let (Some(&first), Some(&last)) = (events.first(), events.last()) else { continue };
-            if let Some(fork) = structure.chains.fork(t).filter(|_| !mutated!(ForksInAnyOrder)) {
+            if let Some(fork) = trace_model.chains.fork(t).filter(|_| !mutated!(ForksInAnyOrder)) {
                 let lit = self.less(fork, first);
                 self.solver.add_clause(&[lit]);
             }
-            for &join in structure.chains.joins(t) {
+            for &join in trace_model.chains.joins(t) {
                 if mutated!(JoinsInAnyOrder) {
                     continue;
                 }
@@ -151,9 +151,9 @@ impl<'s> Encoding<'s> {
         if let Some(&node) = self.nodes.get(&e) {
             return node;
         }
-        let structure = self.structure;
-        let chain = self.chains[structure.trace.thread(e).index()];
-        let node = self.solver.node(chain, structure.chains.position(e), u64::from(e.0) + 1);
+        let trace_model = self.trace_model;
+        let chain = self.chains[trace_model.trace.thread(e).index()];
+        let node = self.solver.node(chain, trace_model.chains.position(e), u64::from(e.0) + 1);
         self.nodes.insert(e, node);
         // The model must say of every node whether it runs.
         let ran = self.solver.less(node, self.end);
@@ -170,10 +170,10 @@ impl<'s> Encoding<'s> {
         if x > y {
             return !self.less(y, x);
         }
-        let trace = self.structure.trace;
+        let trace = self.trace_model.trace;
         if y != END && trace.thread(x) == trace.thread(y) {
             let lit = self.solver.true_lit();
-            let forward = self.structure.chains.position(x) < self.structure.chains.position(y);
+            let forward = self.trace_model.chains.position(x) < self.trace_model.chains.position(y);
             return if forward { lit } else { !lit };
         }
         if let Some(&lit) = self.atoms.get(&(x, y)) {
@@ -218,7 +218,7 @@ impl<'s> Encoding<'s> {
         self.kept.insert(e, lit);
         let ran = self.ran(e);
         self.solver.add_clause(&[!lit, ran]);
-        let next = self.structure.chains.next(self.structure.trace, e);
+        let next = self.trace_model.chains.next(self.trace_model.trace, e);
         if let Some(next) = next.filter(|_| !mutated!(NextKeepsNothing)) {
             let next = self.ran(next);
             self.solver.add_clause(&[!next, lit]);
@@ -274,7 +274,7 @@ impl<'s> Encoding<'s> {
         let kept = self.kept(read);
         let writers = self.writers(read, true);
         if let [writer] = writers[..]
-            && writer.is_none_or(|w| !self.structure.trace.op(w).reads())
+            && writer.is_none_or(|w| !self.trace_model.trace.op(w).reads())
         {
             if let Some(w) = writer {
                 let before = self.less(w, read);
@@ -292,7 +292,7 @@ impl<'s> Encoding<'s> {
             if let Some(w) = writer {
                 let before = self.less(w, read);
                 self.solver.add_clause(&[!lit, before]);
-                if self.structure.trace.op(w).reads() && !mutated!(UpdatesAreAlwaysIntact) {
+                if self.trace_model.trace.op(w).reads() && !mutated!(UpdatesAreAlwaysIntact) {
                     let intact = self.kept(w);
                     self.solver.add_clause(&[!lit, intact]);
                 }
@@ -305,33 +305,37 @@ impl<'s> Encoding<'s> {
     /// The writers that `read` could see by program order and must-happen-before, and that
     /// preserve it, or those that do not.
     pub(super) fn writers(&self, read: EventId, preserving: bool) -> Vec<Option<EventId>> {
-        let structure = self.structure;
-        let (trace, chains, couples) = (structure.trace, &structure.chains, &structure.couples);
+        let trace_model = self.trace_model;
+        let (trace, chains, reads_from) =
+            (trace_model.trace, &trace_model.chains, &trace_model.reads_from);
         let Some(x) = trace.variable(read) else { return Vec::new() };
         let thread = trace.thread(read);
         // The last write of the same thread hides the earlier ones and the initial value.
         let mut own = None;
         let mut writers = Vec::new();
-        for &w in couples.writes(x) {
+        for &w in reads_from.writes(x) {
             if trace.thread(w) == thread {
                 if chains.position(w) < chains.position(read) {
                     own = Some(w);
                 }
-            } else if couples.preserves(trace, read, Some(w)) == preserving
+            } else if reads_from.preserves(trace, read, Some(w)) == preserving
                 && !(mutated!(OnlyTheObservedWriter)
                     && preserving
-                    && couples.observed(read) != Some(w))
-                && !structure.must.ordered_before(chains, trace, read, w)
+                    && reads_from.observed(read) != Some(w))
+                && !trace_model.must_happen_before.ordered_before(chains, trace, read, w)
             {
                 writers.push(Some(w));
             }
         }
-        if couples.preserves(trace, read, own) == preserving {
+        if reads_from.preserves(trace, read, own) == preserving {
             writers.push(own);
         }
         if let Some(own) = own {
             writers.retain(|w| {
-                w.is_none_or(|w| w == own || !structure.must.ordered_before(chains, trace, w, own))
+                w.is_none_or(|w| {
+                    w == own
+                        || !trace_model.must_happen_before.ordered_before(chains, trace, w, own)
+                })
             });
         }
         writers
@@ -346,7 +350,7 @@ impl<'s> Encoding<'s> {
         other: EventId,
     ) {
         debug_assert!(other != read && Some(other) != writer, "a third write");
-        debug_assert!(self.structure.trace.op(other).writes(), "a read comes between nothing");
+        debug_assert!(self.trace_model.trace.op(other).writes(), "a read comes between nothing");
         if mutated!(ThirdWritersBetween) || !self.between.insert((lit, other)) {
             return;
         }
@@ -374,8 +378,8 @@ impl<'s> Encoding<'s> {
         // An update that would preserve the read does not if it is broken itself.
         for writer in self.writers(read, true) {
             let Some(w) = writer else { continue };
-            if self.structure.trace.op(w).reads()
-                && self.structure.trace.thread(w) != self.structure.trace.thread(read)
+            if self.trace_model.trace.op(w).reads()
+                && self.trace_model.trace.thread(w) != self.trace_model.trace.thread(read)
                 && !mutated!(UpdatesNeverBreakReaders)
             {
                 clause.push(self.challenge(read, writer));
@@ -396,9 +400,9 @@ impl<'s> Encoding<'s> {
         let Some(w) = writer else { return lit };
         let before = self.less(w, read);
         self.solver.add_clause(&[!lit, before]);
-        if self.structure.couples.preserves(self.structure.trace, read, writer) {
+        if self.trace_model.reads_from.preserves(self.trace_model.trace, read, writer) {
             // An update that breaks whoever sees it: it is the last of its thread, and broken.
-            if let Some(next) = self.structure.chains.next(self.structure.trace, w) {
+            if let Some(next) = self.trace_model.chains.next(self.trace_model.trace, w) {
                 let next = self.ran(next);
                 self.solver.add_clause(&[!lit, !next]);
             }
@@ -418,7 +422,7 @@ impl<'s> Encoding<'s> {
             let claims = self.challenges.get(&r).map_or(&[][..], Vec::as_slice);
             for &(writer, lit) in claims {
                 if let Some(w) = writer
-                    && self.structure.trace.op(w).reads()
+                    && self.trace_model.trace.op(w).reads()
                     && self.solver.value(lit)
                     && !reads.contains(&w)
                 {
@@ -445,7 +449,7 @@ impl<'s> Encoding<'s> {
             return;
         }
         self.learnt += 1;
-        let locks = &self.structure.locks;
+        let locks = &self.trace_model.locks;
         let (a, b) = (*locks.get(a), *locks.get(b));
         let mut clause = vec![!self.ran(a.enter), !self.ran(b.enter)];
         if let Some(exit) = a.exit {
@@ -472,7 +476,7 @@ impl<'s> Encoding<'s> {
         let mut clause = vec![!owners.otherwise];
         let count = owners.rest.len().min(owners.known.clamp(FIRST_OWNERS, MOST_OWNERS));
         for section in owners.rest.drain(..count) {
-            let section = *self.structure.locks.get(section);
+            let section = *self.trace_model.locks.get(section);
             let inside = self.solver.new_choice();
             let entered = self.less(section.enter, e);
             self.solver.add_clause(&[!inside, entered]);
@@ -519,7 +523,7 @@ impl<'s> Encoding<'s> {
     /// The sections in which a failed try-lock can be, as far as must-happen-before tells, the nearest
     /// first.
     fn possible_owners(&self, e: EventId) -> Vec<SectionId> {
-        let Structure { trace, chains, locks, must, .. } = self.structure;
+        let TraceModel { trace, chains, locks, must_happen_before, .. } = self.trace_model;
         let foretell_trace::EventKind::TryFailed { lock } = trace.event(e).kind else {
             return Vec::new();
         };
@@ -527,8 +531,10 @@ impl<'s> Encoding<'s> {
             let section = locks.get(*s);
             !section.shared
                 && section.thread != trace.thread(e)
-                && !must.ordered_before(chains, trace, e, section.enter)
-                && section.exit.is_none_or(|exit| !must.ordered_before(chains, trace, exit, e))
+                && !must_happen_before.ordered_before(chains, trace, e, section.enter)
+                && section
+                    .exit
+                    .is_none_or(|exit| !must_happen_before.ordered_before(chains, trace, exit, e))
         };
         let mut owners: Vec<SectionId> =
             locks.of_lock(lock).iter().copied().filter(possible).collect();
@@ -543,7 +549,8 @@ impl<'s> Encoding<'s> {
     /// Among the downs listed, all but one token is used when they have all run: for one more,
     /// a post that is not listed must come before `down`.
     fn semaphore(&mut self, down: EventId, downs: &[EventId], posts: &[EventId]) {
-        let foretell_trace::EventKind::Down { sem } = self.structure.trace.event(down).kind else {
+        let foretell_trace::EventKind::Down { sem } = self.trace_model.trace.event(down).kind
+        else {
             return;
         };
         self.learnt += 1;
@@ -552,7 +559,7 @@ impl<'s> Encoding<'s> {
             clause.push(self.less(down, d));
         }
         let listed: FxHashSet<_> = posts.iter().copied().collect();
-        for &p in self.structure.counters.posts(sem) {
+        for &p in self.trace_model.counters.posts(sem) {
             if !listed.contains(&p) && !mutated!(OtherPostsDoNotCount) {
                 clause.push(self.less(p, down));
             }
@@ -563,18 +570,18 @@ impl<'s> Encoding<'s> {
     /// When all of `earlier` came before the thread's own arrival, its generation needs more
     /// arrivals than `arrived`.
     fn barrier(&mut self, leave: EventId, earlier: &[EventId], arrived: &[EventId]) {
-        let foretell_trace::EventKind::Leave { barrier } = self.structure.trace.event(leave).kind
+        let foretell_trace::EventKind::Leave { barrier } = self.trace_model.trace.event(leave).kind
         else {
             return;
         };
-        let Some(arrival) = self.structure.counters.arrival_of(leave) else { return };
+        let Some(arrival) = self.trace_model.counters.arrival_of(leave) else { return };
         self.learnt += 1;
         let mut clause = vec![!self.ran(leave)];
         for &a in earlier {
             clause.push(self.less(arrival, a));
         }
         let listed: FxHashSet<_> = arrived.iter().copied().collect();
-        for &a in self.structure.counters.arrivals(barrier) {
+        for &a in self.trace_model.counters.arrivals(barrier) {
             if !listed.contains(&a) && !mutated!(OtherArrivalsDoNotCount) {
                 clause.push(self.less(a, leave));
             }
@@ -585,22 +592,22 @@ impl<'s> Encoding<'s> {
     /// What the current model says: how many events of each thread run (at least `at_least`), and
     /// in which order some of them do.
     pub(crate) fn model(&self, at_least: &[u32]) -> (Vec<u32>, Vec<(EventId, EventId)>) {
-        let structure = self.structure;
-        let trace = structure.trace;
+        let trace_model = self.trace_model;
+        let trace = trace_model.trace;
         let mut counts = at_least.to_vec();
         let mut order = Vec::new();
         for &(x, y, lit) in &self.atom_list {
             let (first, second) = if self.solver.value(lit) { (x, y) } else { (y, x) };
             if second == END {
                 let count = &mut counts[trace.thread(first).index()];
-                *count = (*count).max(structure.chains.position(first) + 1);
+                *count = (*count).max(trace_model.chains.position(first) + 1);
             } else if first != END {
                 order.push((first, second));
             }
         }
         // What comes after the end waits for nothing.
         order.retain(|&(_, second)| {
-            structure.chains.position(second) < counts[trace.thread(second).index()]
+            trace_model.chains.position(second) < counts[trace.thread(second).index()]
         });
         (counts, order)
     }
@@ -612,7 +619,7 @@ impl Demands for Encoding<'_> {
     }
 
     fn source(&self, read: EventId) -> Option<Option<EventId>> {
-        if self.structure.model == Model::View {
+        if self.trace_model.model == Model::View {
             return None;
         }
         let sees = self.sees.get(&read)?;

@@ -9,7 +9,7 @@
 //! another reached access that comes before it. Every support is earlier in the order, so nothing can
 //! support itself. Cycles have a file of their own (`cycle`).
 
-use foretell_model::{BlockId, Structure};
+use foretell_model::{BlockId, TraceModel};
 use foretell_order::Lit;
 use foretell_trace::{EventId, Model, ThreadId, conflict, visible_variable};
 use rustc_hash::FxHashMap;
@@ -26,13 +26,13 @@ use crate::reachability::{Reach, accesses_of};
 pub(super) const MOST_PAIRS: usize = 3_000_000;
 
 /// The goal of the current query.
-pub(crate) enum Asked {
+pub(crate) enum GoalEncoding {
     Nothing,
     Broken(EventId),
     Cycle(Cycle),
 }
 
-impl Asked {
+impl GoalEncoding {
     /// Writes the goal down and adds what is to be assumed; `None` if it cannot be reached.
     pub(crate) fn new(
         encoding: &mut Encoding<'_>,
@@ -40,38 +40,40 @@ impl Asked {
         assumptions: &mut Vec<Lit>,
     ) -> Result<Option<Self>, TooLarge> {
         match goal {
-            Goal::Reach => Ok(Some(Asked::Nothing)),
+            Goal::Reach => Ok(Some(GoalEncoding::Nothing)),
             Goal::Broken(read) => {
-                if let Some(next) = encoding.structure.chains.next(encoding.structure.trace, read) {
+                if let Some(next) =
+                    encoding.trace_model.chains.next(encoding.trace_model.trace, read)
+                {
                     assumptions.push(!encoding.ran(next));
                 }
                 assumptions.push(encoding.ran(read));
-                if encoding.structure.model == Model::Symbolic {
+                if encoding.trace_model.model == Model::Symbolic {
                     // No view is broken there; what the read sees is a matter of values.
-                    return Ok(Some(Asked::Nothing));
+                    return Ok(Some(GoalEncoding::Nothing));
                 }
                 assumptions.push(encoding.broken(read));
-                Ok(Some(Asked::Broken(read)))
+                Ok(Some(GoalEncoding::Broken(read)))
             }
             Goal::Overwritten(write) => {
                 assumptions.push(overwritten(encoding, write));
-                let structure = encoding.structure;
-                for t in 0..structure.chains.thread_count() {
-                    let events = structure.chains.events(ThreadId::from_index(t));
+                let trace_model = encoding.trace_model;
+                for t in 0..trace_model.chains.thread_count() {
+                    let events = trace_model.chains.events(ThreadId::from_index(t));
                     let Some(&last) = events.last() else { continue };
-                    if observes(structure.trace.op(last)) && !mutated!(FinalReadsMayBreak) {
+                    if observes(trace_model.trace.op(last)) && !mutated!(FinalReadsMayBreak) {
                         assumptions.push(encoding.kept(last));
                     }
                 }
-                Ok(Some(Asked::Nothing))
+                Ok(Some(GoalEncoding::Nothing))
             }
             Goal::Path(block) => Ok(path(encoding, block)?.map(|switch| {
                 assumptions.push(switch);
-                Asked::Nothing
+                GoalEncoding::Nothing
             })),
             Goal::Cycle(block) => Ok(cycle(encoding, block)?.map(|(switch, cycle)| {
                 assumptions.push(switch);
-                Asked::Cycle(cycle)
+                GoalEncoding::Cycle(cycle)
             })),
         }
     }
@@ -79,7 +81,7 @@ impl Asked {
     /// The reads whose view decides whether the goal is reached.
     pub(crate) fn watched(&self, encoding: &Encoding<'_>) -> Vec<EventId> {
         match self {
-            Asked::Broken(read) => encoding.claimed_broken(*read),
+            GoalEncoding::Broken(read) => encoding.claimed_broken(*read),
             _ => Vec::new(),
         }
     }
@@ -92,8 +94,8 @@ impl Asked {
         outcome: &Outcome,
     ) -> bool {
         match self {
-            Asked::Nothing => true,
-            Asked::Broken(read) => {
+            GoalEncoding::Nothing => true,
+            GoalEncoding::Broken(read) => {
                 let broken = outcome.watched.iter().any(|(r, _, broken)| r == read && *broken);
                 if !broken {
                     for (r, seen, _) in &outcome.watched {
@@ -102,19 +104,19 @@ impl Asked {
                 }
                 broken
             }
-            Asked::Cycle(cycle) => cycle.closed(encoding, &proposal.schedule()),
+            GoalEncoding::Cycle(cycle) => cycle.closed(encoding, &proposal.schedule()),
         }
     }
 }
 
 /// A literal that implies that another thread's last write of the variable comes after `write`.
 fn overwritten(encoding: &mut Encoding<'_>, write: EventId) -> Lit {
-    let structure = encoding.structure;
-    let trace = structure.trace;
+    let trace_model = encoding.trace_model;
+    let trace = trace_model.trace;
     let switch = encoding.solver.new_var();
     let mut clause = vec![!switch];
     if let Some(x) = trace.variable(write) {
-        for (thread, list) in structure.couples.accesses_by_thread(x) {
+        for (thread, list) in trace_model.reads_from.accesses_by_thread(x) {
             let last = list.iter().rev().find(|&&e| trace.op(e).writes());
             if let Some(&last) = last.filter(|_| *thread != trace.thread(write)) {
                 clause.push(encoding.less(write, last));
@@ -127,15 +129,15 @@ fn overwritten(encoding: &mut Encoding<'_>, write: EventId) -> Lit {
 
 /// Accesses that may be on a path, by variable.
 fn steps_by_variable(
-    structure: &Structure<'_>,
+    trace_model: &TraceModel<'_>,
     reach: &Reach,
     skip: impl Fn(EventId) -> bool,
 ) -> FxHashMap<u32, Vec<EventId>> {
     let mut steps: FxHashMap<u32, Vec<EventId>> = FxHashMap::default();
-    for e in structure.trace.ids() {
-        if let Some(x) = visible_variable(structure.trace, e)
+    for e in trace_model.trace.ids() {
+        if let Some(x) = visible_variable(trace_model.trace, e)
             && !skip(e)
-            && reach.contains(structure, e)
+            && reach.contains(trace_model, e)
         {
             steps.entry(x.0).or_default().push(e);
         }
@@ -153,12 +155,12 @@ fn check_size(steps: &FxHashMap<u32, Vec<EventId>>) -> Result<(), TooLarge> {
 
 /// Writes down that a path leaves `block` and comes back; the literal that says so.
 fn path(encoding: &mut Encoding<'_>, block: BlockId) -> Result<Option<Lit>, TooLarge> {
-    let structure = encoding.structure;
-    let Structure { trace, chains, must, .. } = structure;
-    let own = structure.blocks.get(block).thread;
-    let inside = accesses_of(structure, block);
-    let reach = Reach::around(structure, block, false);
-    let steps = steps_by_variable(structure, &reach, |e| trace.thread(e) == own);
+    let trace_model = encoding.trace_model;
+    let TraceModel { trace, chains, must_happen_before, .. } = trace_model;
+    let own = trace_model.blocks.get(block).thread;
+    let inside = accesses_of(trace_model, block);
+    let reach = Reach::around(trace_model, block, false);
+    let steps = steps_by_variable(trace_model, &reach, |e| trace.thread(e) == own);
     check_size(&steps)?;
     let mut order: Vec<EventId> = steps.values().flatten().copied().collect();
     order.sort_unstable();
@@ -180,7 +182,7 @@ fn path(encoding: &mut Encoding<'_>, block: BlockId) -> Result<Option<Lit>, TooL
         }
         let x = trace.variable(u).map_or(u32::MAX, |x| x.0);
         for &v in &steps[&x] {
-            if conflict(trace, v, u) && !must.ordered_before(chains, trace, u, v) {
+            if conflict(trace, v, u) && !must_happen_before.ordered_before(chains, trace, u, v) {
                 let step = encoding.solver.new_var();
                 let before = encoding.less(v, u);
                 encoding.solver.add_clause(&[!step, reached[&v]]);
@@ -190,7 +192,7 @@ fn path(encoding: &mut Encoding<'_>, block: BlockId) -> Result<Option<Lit>, TooL
         }
         encoding.solver.add_clause(&support);
         for &t in inside.iter().filter(|&&t| conflict(trace, u, t)) {
-            if must.ordered_before(chains, trace, t, u) {
+            if must_happen_before.ordered_before(chains, trace, t, u) {
                 continue;
             }
             let back = encoding.solver.new_var();

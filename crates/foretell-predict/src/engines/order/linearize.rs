@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use foretell_model::Structure;
+use foretell_model::TraceModel;
 use foretell_trace::{EventId, ThreadId};
 use rustc_hash::FxHashMap;
 
@@ -37,11 +37,11 @@ impl Proposal {
 /// Most of a long sequence is as in the trace: up to the first event that does not run or has to wait
 /// for something it did not wait for, as far as the trace itself is feasible.
 pub(crate) fn by_observed_order(
-    structure: &Structure<'_>,
+    trace_model: &TraceModel<'_>,
     counts: Vec<u32>,
     order: &[(EventId, EventId)],
 ) -> Proposal {
-    let (trace, chains) = (structure.trace, &structure.chains);
+    let (trace, chains) = (trace_model.trace, &trace_model.chains);
     let mut waiting_for: FxHashMap<EventId, u32> = FxHashMap::default();
     let mut followers: FxHashMap<EventId, Vec<EventId>> = FxHashMap::default();
     for &(first, second) in order {
@@ -55,7 +55,7 @@ pub(crate) fn by_observed_order(
         .iter()
         .flat_map(|(first, list)| list.iter().filter(move |second| *second < first));
     let prefix = left_out.chain(reversed).map(|e| e.0).min();
-    let prefix = prefix.unwrap_or(trace.len() as u32).min(structure.explained);
+    let prefix = prefix.unwrap_or(trace.len() as u32).min(trace_model.feasible_prefix);
     let mut done: Vec<u32> =
         threads().map(|t| chains.events(t).partition_point(|e| e.0 < prefix) as u32).collect();
     for (e, list) in &followers {

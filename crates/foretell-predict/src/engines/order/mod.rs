@@ -1,8 +1,8 @@
 //! The order engine: SAT modulo strict order, with the rules of feasibility added as they are broken.
 //!
 //! Each query starts from the frontier that every interleaving it asks for has reached
-//! ([`MustOrder`](foretell_model::MustOrder)). Most witnesses are close to the observed order and
-//! need no search (`attempt`). Otherwise the rules that a proposal breaks become clauses
+//! ([`MustHappenBefore`](foretell_model::MustHappenBefore)). Most witnesses are close to the observed order and
+//! need no search (`greedy_witness`). Otherwise the rules that a proposal breaks become clauses
 //! (`encode`), the solver proposes another order, and so on until a proposal is feasible or
 //! the clauses contradict the query. Only finitely many clauses can be learnt and each one
 //! rules out the proposal it was learnt from, so the answer is exact.
@@ -29,10 +29,10 @@ macro_rules! mutated {
     };
 }
 
-mod attempt;
 mod cycle;
 mod encode;
 mod goals;
+mod greedy_witness;
 mod linearize;
 #[cfg(test)]
 mod mutations;
@@ -41,14 +41,14 @@ mod symbolic;
 
 use std::sync::Arc;
 
-use foretell_model::Structure;
-use foretell_model::must::Frontier;
+use foretell_model::TraceModel;
+use foretell_model::must_happen_before::Frontier;
 use foretell_order::{Answer, Lit};
 use foretell_trace::{EventId, Model, Op, ThreadId};
 
-use self::attempt::Attempt;
 use self::encode::{Encoding, TooLarge};
-use self::goals::Asked;
+use self::goals::GoalEncoding;
+use self::greedy_witness::GreedyWitness;
 use self::linearize::{Proposal, by_observed_order};
 use self::simulate::Simulator;
 use crate::engine::{Effort, Engine};
@@ -60,9 +60,9 @@ const LARGEST_ENCODING: usize = 20_000;
 
 /// Decides queries about one trace with the order solver.
 pub struct OrderEngine<'s> {
-    structure: &'s Structure<'s>,
+    trace_model: &'s TraceModel<'s>,
     /// `None` where everything is to be searched for.
-    attempt: Option<Attempt>,
+    greedy_witness: Option<GreedyWitness>,
     /// `None` as long as nothing had to be searched for.
     encoding: Option<Encoding<'s>>,
     simulator: Simulator,
@@ -70,7 +70,7 @@ pub struct OrderEngine<'s> {
     values: Option<Arc<Symbolic>>,
     slices: SliceCounts,
     /// In the symbolic model: an engine for the value model.
-    easier: Option<Box<OrderEngine<'s>>>,
+    value_engine: Option<Box<OrderEngine<'s>>>,
     /// The latest event that the last query which was searched for named.
     last_place: EventId,
     rounds: u64,
@@ -78,62 +78,66 @@ pub struct OrderEngine<'s> {
 
 impl<'s> OrderEngine<'s> {
     /// An engine that knows nothing yet.
-    pub fn new(structure: &'s Structure<'s>) -> Self {
-        Self::with_values(structure, Symbolic::of_model(structure, true))
+    pub fn new(trace_model: &'s TraceModel<'s>) -> Self {
+        Self::with_values(trace_model, Symbolic::of_model(trace_model, true))
     }
 
     /// The same; `values` are those of the symbolic model.
-    pub(crate) fn with_values(structure: &'s Structure<'s>, values: Option<Arc<Symbolic>>) -> Self {
-        // An attempt knows nothing of values.
-        let attempt = (structure.model != Model::Symbolic).then(|| Attempt::new(structure));
-        Self { attempt, ..Self::search_with_values(structure, values) }
+    pub(crate) fn with_values(
+        trace_model: &'s TraceModel<'s>,
+        values: Option<Arc<Symbolic>>,
+    ) -> Self {
+        // The greedy search knows nothing of values.
+        let greedy_witness =
+            (trace_model.model != Model::Symbolic).then(|| GreedyWitness::new(trace_model));
+        Self { greedy_witness, ..Self::search_with_values(trace_model, values) }
     }
 
     /// An engine that puts every query to the solver, however easy it is. The verdicts are the same.
-    pub fn search_only(structure: &'s Structure<'s>) -> Self {
-        Self::search_with_values(structure, Symbolic::of_model(structure, true))
+    pub fn search_only(trace_model: &'s TraceModel<'s>) -> Self {
+        Self::search_with_values(trace_model, Symbolic::of_model(trace_model, true))
     }
 
     /// The same; `values` are those of the symbolic model.
     pub(crate) fn search_with_values(
-        structure: &'s Structure<'s>,
+        trace_model: &'s TraceModel<'s>,
         values: Option<Arc<Symbolic>>,
     ) -> Self {
         Self {
-            structure,
-            attempt: None,
+            trace_model,
+            greedy_witness: None,
             encoding: None,
-            simulator: Simulator::new(structure),
+            simulator: Simulator::new(trace_model),
             values,
             slices: SliceCounts::default(),
-            easier: None,
+            value_engine: None,
             last_place: EventId(0),
             rounds: 0,
         }
     }
 
-    /// In the symbolic model: looks for witnesses in the value model first. `easier` is the structure of the same
-    /// trace in that model. The verdicts are the same.
+    /// Adds an engine for the value model, which is asked first where this one is for the symbolic
+    /// model. `value_model` is the same trace in that model. The verdicts do not change.
     #[must_use]
-    pub fn with_easier(mut self, easier: &'s Structure<'s>) -> Self {
-        if self.structure.model == Model::Symbolic && easier.model == Model::Value {
-            self.easier = Some(Box::new(OrderEngine::new(easier)));
+    pub fn with_value_engine(mut self, value_model: &'s TraceModel<'s>) -> Self {
+        if self.trace_model.model == Model::Symbolic && value_model.model == Model::Value {
+            self.value_engine = Some(Box::new(OrderEngine::new(value_model)));
         }
         self
     }
 
     /// How many proposals of the solver were looked at so far.
     pub fn rounds(&self) -> u64 {
-        self.rounds + self.easier.as_ref().map_or(0, |easier| easier.rounds())
+        self.rounds + self.value_engine.as_ref().map_or(0, |engine| engine.rounds())
     }
 
     /// A witness in the value model that shows what the query asks for with its values.
-    fn find_easier(&mut self, query: &Query, limit: &Limit<'_>) -> Option<Vec<EventId>> {
-        let easier = self.easier.as_mut()?;
-        let Verdict::Witness(schedule) = easier.decide(query, limit) else { return None };
+    fn find_in_value_model(&mut self, query: &Query, limit: &Limit<'_>) -> Option<Vec<EventId>> {
+        let value_engine = self.value_engine.as_mut()?;
+        let Verdict::Witness(schedule) = value_engine.decide(query, limit) else { return None };
         let asked = |e: EventId| query.asks_about(e);
-        let values = symbolic::evaluate(self.structure, schedule.iter().copied(), asked);
-        let shown = symbolic::shown(self.structure, query, &values);
+        let values = symbolic::evaluate(self.trace_model, schedule.iter().copied(), asked);
+        let shown = symbolic::shown(self.trace_model, query, &values);
         (values.false_guards.is_empty() && shown).then_some(schedule)
     }
 
@@ -148,20 +152,21 @@ impl<'s> OrderEngine<'s> {
             self.last_place = place;
             stale |= distance > 1_000 + 4 * known;
         }
-        old.filter(|_| !stale).unwrap_or_else(|| Encoding::new(self.structure, self.values.clone()))
+        old.filter(|_| !stale)
+            .unwrap_or_else(|| Encoding::new(self.trace_model, self.values.clone()))
     }
 
     /// What has run in every interleaving that the query asks for; `None` if there is none.
     fn frontier(&self, query: &Query) -> Option<Frontier> {
-        let Structure { trace, chains, must, .. } = self.structure;
-        let mut frontier = self.structure.frontier_of_next(&query.next)?;
+        let TraceModel { trace, chains, must_happen_before, .. } = self.trace_model;
+        let mut frontier = self.trace_model.frontier_of_next(&query.next)?;
         if let Goal::Overwritten(_) = query.goal {
             for (t, count) in frontier.iter_mut().enumerate() {
                 *count = chains.events(ThreadId::from_index(t)).len() as u32;
             }
         }
         for &e in &query.run {
-            must.include_run(&mut frontier, trace.thread(e), chains.position(e));
+            must_happen_before.include_run(&mut frontier, trace.thread(e), chains.position(e));
         }
         let still_next = |&e: &EventId| frontier[trace.thread(e).index()] <= chains.position(e);
         query.next.iter().all(still_next).then_some(frontier)
@@ -169,7 +174,7 @@ impl<'s> OrderEngine<'s> {
 
     /// The query as literals to assume.
     fn assume(&self, encoding: &mut Encoding<'s>, query: &Query, frontier: &[u32]) -> Vec<Lit> {
-        let Structure { trace, chains, .. } = self.structure;
+        let TraceModel { trace, chains, .. } = self.trace_model;
         let mut assumptions = Vec::new();
         for (t, &count) in frontier.iter().enumerate() {
             if count > 0 {
@@ -207,20 +212,20 @@ impl<'s> OrderEngine<'s> {
     ) -> Result<Verdict, TooLarge> {
         encoding.prefer_little();
         let mut assumptions = self.assume(encoding, query, frontier);
-        let Some(mut asked) = Asked::new(encoding, query.goal, &mut assumptions)? else {
+        let Some(mut goal) = GoalEncoding::new(encoding, query.goal, &mut assumptions)? else {
             return Ok(Verdict::Impossible);
         };
         if self.values.is_some() {
             encoding.ask_values(query, &mut assumptions)?;
         }
-        let asking = assumptions.len();
+        let asked_so_far = assumptions.len();
         let solver_limit =
             foretell_order::Limit { deadline: limit.deadline, stop: limit.stop, conflicts: None };
         loop {
             if let Some(reason) = limit.reached() {
                 return Ok(Verdict::Undecided(reason.to_owned()));
             }
-            assumptions.truncate(asking);
+            assumptions.truncate(asked_so_far);
             assumptions.extend(encoding.known_owners());
             assumptions.extend(encoding.known_writers());
             match encoding.solver.solve(&assumptions, &solver_limit) {
@@ -244,15 +249,15 @@ impl<'s> OrderEngine<'s> {
                 return Ok(Verdict::Undecided("a mutation leads in circles".to_owned()));
             }
             let Some(proposal) = self.propose(encoding, frontier)? else { continue };
-            let watch = asked.watched(encoding);
-            let outcome = self.simulator.run(self.structure, &proposal, encoding, &watch);
+            let watch = goal.watched(encoding);
+            let outcome = self.simulator.run(self.trace_model, &proposal, encoding, &watch);
             let values = self.values.is_some().then(|| encoding.values(proposal.events(), query));
             let as_asked = values.as_ref().is_none_or(|v| {
-                v.false_guards.is_empty() && symbolic::shown(self.structure, query, v)
+                v.false_guards.is_empty() && symbolic::shown(self.trace_model, query, v)
             });
             if outcome.violations.is_empty()
                 && as_asked
-                && asked.reached(encoding, &proposal, &outcome)
+                && goal.reached(encoding, &proposal, &outcome)
             {
                 return Ok(Verdict::Witness(proposal.schedule()));
             }
@@ -277,10 +282,15 @@ impl<'s> OrderEngine<'s> {
         let (counts, order) = encoding.model(frontier);
         // Where a read may see several writes, a greedy run over the whole proposal costs more than it
         // settles.
-        if self.structure.model == Model::View
-            && let Some(attempt) = &mut self.attempt
+        if self.trace_model.model == Model::View
+            && let Some(greedy_witness) = &mut self.greedy_witness
         {
-            match attempt.complete(self.structure, &mut order.clone(), encoding, counts.clone()) {
+            match greedy_witness.complete(
+                self.trace_model,
+                &mut order.clone(),
+                encoding,
+                counts.clone(),
+            ) {
                 Ok(proposal) => return Ok(Some(proposal)),
                 Err(violations) => {
                     let mut new = false;
@@ -293,7 +303,7 @@ impl<'s> OrderEngine<'s> {
                 }
             }
         }
-        Ok(Some(by_observed_order(self.structure, counts, &order)))
+        Ok(Some(by_observed_order(self.trace_model, counts, &order)))
     }
 }
 
@@ -307,15 +317,16 @@ impl Engine for OrderEngine<'_> {
             return Verdict::Undecided(reason.to_owned());
         }
         let Some(frontier) = self.frontier(query) else { return Verdict::Impossible };
-        if let Some(attempt) = &mut self.attempt
-            && let Some(found) = attempt.find(self.structure, &mut self.simulator, query, &frontier)
+        if let Some(greedy_witness) = &mut self.greedy_witness
+            && let Some(found) =
+                greedy_witness.find(self.trace_model, &mut self.simulator, query, &frontier)
         {
             return Verdict::Witness(found.schedule());
         }
         if let Some(values) = &self.values {
             self.slices.add(&values.counts());
         }
-        if let Some(found) = self.find_easier(query, limit) {
+        if let Some(found) = self.find_in_value_model(query, limit) {
             return Verdict::Witness(found);
         }
         let mut encoding = self.encoding_for(query);

@@ -8,7 +8,7 @@ use std::cell::Cell;
 
 use foretell_brute::Findings;
 use foretell_generate::{Family, Params, generate};
-use foretell_model::Structure;
+use foretell_model::TraceModel;
 use foretell_trace::{FindingKind, Model, Trace};
 use foretell_verify::Checker;
 
@@ -155,22 +155,22 @@ fn has_opaque(trace: &Trace) -> bool {
 
 /// Whether the engine says something else than brute force, nothing, or something that the checker refuses.
 fn disagrees(case: &Case) -> bool {
-    let structure = Structure::new(&case.trace, case.model);
+    let trace_model = TraceModel::new(&case.trace, case.model);
     let checker = Checker::new(&case.trace, case.model);
-    let mut engine = OrderEngine::search_only(&structure);
-    let mut all = FindingKind::ALL.into_iter().flat_map(|a| candidates(&structure, a));
+    let mut engine = OrderEngine::search_only(&trace_model);
+    let mut all = FindingKind::ALL.into_iter().flat_map(|a| candidates(&trace_model, a));
     all.any(|candidate| match engine.decide(&candidate.query(), &Limit::default()) {
-        Verdict::Impossible => is_finding(&structure, &case.findings, &candidate),
+        Verdict::Impossible => is_finding(&trace_model, &case.findings, &candidate),
         Verdict::Undecided(_) => true,
         Verdict::Witness(schedule) => {
-            !is_finding(&structure, &case.findings, &candidate)
-                || Finding::new(&structure, &checker, &candidate, &schedule, "order").is_err()
+            !is_finding(&trace_model, &case.findings, &candidate)
+                || Finding::new(&trace_model, &checker, &candidate, &schedule, "order").is_err()
         }
     })
 }
 
-fn is_finding(structure: &Structure<'_>, findings: &Findings, candidate: &Candidate) -> bool {
-    let begin = |b| structure.blocks.get(b).begin;
+fn is_finding(trace_model: &TraceModel<'_>, findings: &Findings, candidate: &Candidate) -> bool {
+    let begin = |b| trace_model.blocks.get(b).begin;
     match candidate {
         Candidate::Race(a, b) => findings.races.contains(&[*a, *b]),
         Candidate::Atomicity(c, r, c2) => findings.atomicity.contains(&[*c, *r, *c2]),
@@ -178,7 +178,7 @@ fn is_finding(structure: &Structure<'_>, findings: &Findings, candidate: &Candid
         Candidate::Transactions(b) => findings.transactions.contains(&begin(*b)),
         Candidate::NondeterministicRead(r) => findings.nondeterministic_reads.contains(r),
         Candidate::FinalValue(w) => {
-            structure.trace.variable(*w).is_some_and(|x| findings.final_values.contains(&x))
+            trace_model.trace.variable(*w).is_some_and(|x| findings.final_values.contains(&x))
         }
         Candidate::Deadlock(acquires) => findings.deadlocks.contains(acquires),
     }

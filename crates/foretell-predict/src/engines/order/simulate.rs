@@ -6,7 +6,7 @@
 //! that the sequence is feasible. It is not the checker: `foretell-verify` shares no code
 //! with it and has the last word.
 
-use foretell_model::{Section, SectionId, Structure, WaitId};
+use foretell_model::{Section, SectionId, TraceModel, WaitId};
 use foretell_trace::{BarrierId, CondId, EventId, EventKind, LockId, Op, SemId, VarId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -72,10 +72,10 @@ pub(crate) struct Outcome {
 }
 
 impl Simulator {
-    pub(crate) fn new(structure: &Structure<'_>) -> Self {
+    pub(crate) fn new(trace_model: &TraceModel<'_>) -> Self {
         Self {
-            last_write: vec![(0, EventId(0)); structure.trace.variable_count()],
-            holders: vec![(0, Vec::new()); structure.trace.lock_count()],
+            last_write: vec![(0, EventId(0)); trace_model.trace.variable_count()],
+            holders: vec![(0, Vec::new()); trace_model.trace.lock_count()],
             run: 0,
         }
     }
@@ -85,7 +85,7 @@ impl Simulator {
     /// when something in the tail asks for it.
     pub(crate) fn run(
         &mut self,
-        structure: &Structure<'_>,
+        trace_model: &TraceModel<'_>,
         proposal: &Proposal,
         demands: &impl Demands,
         watch: &[EventId],
@@ -94,7 +94,7 @@ impl Simulator {
         let counts = &proposal.counts;
         let mut run = Run {
             simulator: self,
-            structure,
+            trace_model,
             prefix: proposal.prefix,
             counts,
             demands,
@@ -106,7 +106,7 @@ impl Simulator {
             outcome: Outcome::default(),
         };
         for &read in watch.iter().filter(|r| r.0 < proposal.prefix) {
-            run.outcome.watched.push((read, structure.couples.observed(read), false));
+            run.outcome.watched.push((read, trace_model.reads_from.observed(read), false));
         }
         for &e in &proposal.tail {
             run.step(e);
@@ -117,9 +117,9 @@ impl Simulator {
         let mut conditions: Vec<_> = std::mem::take(&mut run.conditions).into_iter().collect();
         conditions.sort_unstable_by_key(|(c, _)| *c);
         for (cond, events) in conditions {
-            if !notifications_explain(structure, &events, counts) {
-                let woken = events.iter().filter(|&&e| structure.trace.op(e) == Op::Woken);
-                let woken = woken.filter_map(|&e| structure.waits.at(e)).collect();
+            if !notifications_explain(trace_model, &events, counts) {
+                let woken = events.iter().filter(|&&e| trace_model.trace.op(e) == Op::Woken);
+                let woken = woken.filter_map(|&e| trace_model.waits.at(e)).collect();
                 run.outcome.violations.push(Violation::Condition { cond, woken });
             }
         }
@@ -129,7 +129,7 @@ impl Simulator {
 
 struct Run<'a, D> {
     simulator: &'a mut Simulator,
-    structure: &'a Structure<'a>,
+    trace_model: &'a TraceModel<'a>,
     /// The first events of the trace, this many, have run before the first step.
     prefix: u32,
     counts: &'a [u32],
@@ -148,16 +148,16 @@ struct Run<'a, D> {
 
 impl<D: Demands> Run<'_, D> {
     fn step(&mut self, e: EventId) {
-        let op = self.structure.trace.op(e);
+        let op = self.trace_model.trace.op(e);
         if op.is_access() {
             return self.access(e, op);
         }
-        match self.structure.trace.event(e).kind {
+        match self.trace_model.trace.event(e).kind {
             EventKind::TryFailed { lock } => {
-                let structure = self.structure;
-                let thread = structure.trace.thread(e);
+                let trace_model = self.trace_model;
+                let thread = trace_model.trace.thread(e);
                 let owned = self.holders(lock.index()).iter().any(|&s| {
-                    let section = structure.locks.get(s);
+                    let section = trace_model.locks.get(s);
                     (!section.shared || mutated!(ReadersFailTryLocks)) && section.thread != thread
                 });
                 if !owned && self.must_be_preserved(e) && !mutated!(TryLocksNeedNoOwner) {
@@ -188,17 +188,17 @@ impl<D: Demands> Run<'_, D> {
     }
 
     fn must_be_preserved(&self, e: EventId) -> bool {
-        let thread = self.structure.trace.thread(e);
-        let goes_on = self.structure.chains.position(e) + 1 < self.counts[thread.index()];
+        let thread = self.trace_model.trace.thread(e);
+        let goes_on = self.trace_model.chains.position(e) + 1 < self.counts[thread.index()];
         goes_on && !mutated!(BrokenReadsGoOn) || self.demands.must_be_preserved(e)
     }
 
     fn access(&mut self, e: EventId, op: Op) {
-        let trace = self.structure.trace;
+        let trace = self.trace_model.trace;
         let Some(x) = trace.variable(e) else { return };
         if op.reads() {
             let seen = self.last_write(x);
-            let preserved = self.structure.couples.preserves(trace, e, seen)
+            let preserved = self.trace_model.reads_from.preserves(trace, e, seen)
                 && seen.is_none_or(|w| {
                     !self.poisoned.contains(&w) || mutated!(BrokenUpdatesAreIntact)
                 });
@@ -217,7 +217,7 @@ impl<D: Demands> Run<'_, D> {
             self.simulator.last_write[x.index()] = (self.simulator.run, e);
         }
         if trace.is_opaque(x) {
-            let accesses = self.structure.couples.accesses(x);
+            let accesses = self.trace_model.reads_from.accesses(x);
             let before = &accesses[..accesses.partition_point(|a| a.0 < self.prefix)];
             let latest = self.opaque.entry(x.0).or_insert(*before.last().unwrap_or(&e));
             if *latest > e && !mutated!(OpaqueInAnyOrder) {
@@ -233,7 +233,7 @@ impl<D: Demands> Run<'_, D> {
         if run == self.simulator.run {
             return Some(write);
         }
-        let writes = self.structure.couples.writes(x);
+        let writes = self.trace_model.reads_from.writes(x);
         writes[..writes.partition_point(|w| w.0 < self.prefix)].last().copied()
     }
 
@@ -241,15 +241,15 @@ impl<D: Demands> Run<'_, D> {
         let (run, holders) = &mut self.simulator.holders[lock];
         if *run != self.simulator.run {
             *run = self.simulator.run;
-            *holders = self.structure.locks.open_at(LockId::from_index(lock), self.prefix);
+            *holders = self.trace_model.locks.open_at(LockId::from_index(lock), self.prefix);
         }
         holders
     }
 
     fn condition(&mut self, cond: CondId, e: EventId) {
-        let (structure, prefix) = (self.structure, self.prefix);
+        let (trace_model, prefix) = (self.trace_model, self.prefix);
         let events = self.conditions.entry(cond).or_insert_with(|| {
-            let mut events = structure.waits.events(cond);
+            let mut events = trace_model.waits.events(cond);
             events.retain(|e| e.0 < prefix);
             events
         });
@@ -257,14 +257,14 @@ impl<D: Demands> Run<'_, D> {
     }
 
     fn enter(&mut self, e: EventId) {
-        let Some(entering) = self.structure.locks.entered_at(e) else { return };
-        let section = *self.structure.locks.get(entering);
-        let structure = self.structure;
+        let Some(entering) = self.trace_model.locks.entered_at(e) else { return };
+        let section = *self.trace_model.locks.get(entering);
+        let trace_model = self.trace_model;
         let held: Vec<SectionId> = self
             .holders(section.lock.index())
             .iter()
             .copied()
-            .filter(|&s| excludes(&section, structure.locks.get(s)))
+            .filter(|&s| excludes(&section, trace_model.locks.get(s)))
             .collect();
         for held in held {
             self.outcome.violations.push(Violation::Lock { entering, held });
@@ -273,8 +273,8 @@ impl<D: Demands> Run<'_, D> {
     }
 
     fn leave(&mut self, e: EventId, lock: usize) {
-        let structure = self.structure;
-        self.holders(lock).retain(|&s| structure.locks.get(s).exit != Some(e));
+        let trace_model = self.trace_model;
+        self.holders(lock).retain(|&s| trace_model.locks.get(s).exit != Some(e));
     }
 
     fn count(&mut self, op: Op, object: u32, e: EventId) {
@@ -283,7 +283,7 @@ impl<D: Demands> Run<'_, D> {
 
     /// The events of this kind on a semaphore or barrier so far.
     fn counted(&mut self, op: Op, object: u32) -> &mut Vec<EventId> {
-        let (counters, prefix) = (&self.structure.counters, self.prefix);
+        let (counters, prefix) = (&self.trace_model.counters, self.prefix);
         self.counters.entry((op, object)).or_insert_with(|| {
             let all = match op {
                 Op::Post => counters.posts(SemId(object)),
@@ -297,7 +297,7 @@ impl<D: Demands> Run<'_, D> {
     fn down(&mut self, e: EventId, sem: SemId) {
         self.count(Op::Down, sem.0, e);
         let posts = self.counted(Op::Post, sem.0).len() as u64;
-        let tokens = self.structure.trace.initial_count(sem).saturating_add(posts);
+        let tokens = self.trace_model.trace.initial_count(sem).saturating_add(posts);
         let tokens = if mutated!(SemaphoresHaveOneMore) { tokens + 1 } else { tokens };
         let downs = self.counted(Op::Down, sem.0);
         if downs.len() as u64 > tokens {
@@ -310,8 +310,8 @@ impl<D: Demands> Run<'_, D> {
     }
 
     fn leave_barrier(&mut self, e: EventId, barrier: BarrierId) {
-        let parties = self.structure.trace.parties(barrier).unwrap_or(1).max(1) as usize;
-        let Some(arrival) = self.structure.counters.arrival_of(e) else { return };
+        let parties = self.trace_model.trace.parties(barrier).unwrap_or(1).max(1) as usize;
+        let Some(arrival) = self.trace_model.counters.arrival_of(e) else { return };
         let arrived = self.counted(Op::Arrive, barrier.0);
         let Some(place) = arrived.iter().position(|&a| a == arrival) else { return };
         let generation = place / parties;
@@ -338,27 +338,27 @@ fn excludes(a: &Section, b: &Section) -> bool {
 /// a waiter that is woken later in the sequence, the one whose `woken` comes first; else one
 /// that never leaves; a waiter that times out must not be chosen. Swapping two choices of any
 /// valid explanation into this order keeps it valid, so if this one fails, all do.
-fn notifications_explain(structure: &Structure<'_>, events: &[EventId], counts: &[u32]) -> bool {
-    let trace = structure.trace;
+fn notifications_explain(trace_model: &TraceModel<'_>, events: &[EventId], counts: &[u32]) -> bool {
+    let trace = trace_model.trace;
     let place: FxHashMap<EventId, usize> =
         events.iter().enumerate().map(|(i, &e)| (e, i)).collect();
-    let runs = |e: EventId| structure.chains.position(e) < counts[trace.thread(e).index()];
+    let runs = |e: EventId| trace_model.chains.position(e) < counts[trace.thread(e).index()];
     // Waiters in the wait set.
     let mut waiting: Vec<WaitId> = Vec::new();
     let exit_place = |w: WaitId| {
-        structure.waits.get(w).exit.filter(|&e| runs(e)).and_then(|e| place.get(&e).copied())
+        trace_model.waits.get(w).exit.filter(|&e| runs(e)).and_then(|e| place.get(&e).copied())
     };
     for &e in events {
         match trace.op(e) {
-            Op::Wait => waiting.extend(structure.waits.at(e)),
+            Op::Wait => waiting.extend(trace_model.waits.at(e)),
             Op::Woken => {
-                let still_waits = structure.waits.at(e).is_some_and(|w| waiting.contains(&w));
+                let still_waits = trace_model.waits.at(e).is_some_and(|w| waiting.contains(&w));
                 if still_waits && !mutated!(WokenNeedsNoNotify) {
                     return false;
                 }
             }
             Op::TimedOut => {
-                let Some(w) = structure.waits.at(e) else { continue };
+                let Some(w) = trace_model.waits.at(e) else { continue };
                 match waiting.iter().position(|&v| v == w) {
                     Some(i) => waiting.swap_remove(i),
                     None if mutated!(NotifiedMayTimeOut) => continue,
@@ -371,14 +371,14 @@ fn notifications_explain(structure: &Structure<'_>, events: &[EventId], counts: 
                 let best = (0..waiting.len()).min_by_key(|&i| {
                     let w = waiting[i];
                     match exit_place(w) {
-                        Some(p) if !structure.waits.get(w).timed_out => (0, p),
+                        Some(p) if !trace_model.waits.get(w).timed_out => (0, p),
                         None => (1, i),
                         Some(p) => (2, p),
                     }
                 });
                 let times_out = |i: usize| {
                     let w = waiting[i];
-                    exit_place(w).is_some() && structure.waits.get(w).timed_out
+                    exit_place(w).is_some() && trace_model.waits.get(w).timed_out
                 };
                 if let Some(i) = best.filter(|&i| !(mutated!(NotifyMaySkip) && times_out(i))) {
                     waiting.swap_remove(i);

@@ -9,8 +9,8 @@
 //! fewer others, and where leaving something out could do harm (a waiter that a notification would
 //! have gone to, an arrival that filled a generation) all events of the object are in.
 
-use foretell_model::Structure;
-use foretell_model::must::Frontier;
+use foretell_model::TraceModel;
+use foretell_model::must_happen_before::Frontier;
 use foretell_trace::{CondId, EventId, EventKind, Model, ThreadId};
 
 use crate::query::{Goal, Query};
@@ -24,39 +24,39 @@ pub(crate) struct Bounds {
 
 impl Bounds {
     /// Everything may run and nothing has to.
-    pub(super) fn whole(structure: &Structure<'_>) -> Self {
-        let threads = structure.chains.thread_count();
-        Self { least: vec![0; threads], most: lengths(structure) }
+    pub(super) fn whole(trace_model: &TraceModel<'_>) -> Self {
+        let threads = trace_model.chains.thread_count();
+        Self { least: vec![0; threads], most: lengths(trace_model) }
     }
 
     /// The bounds of a query; `None` if no interleaving can be what it asks for.
-    pub(super) fn of_query(structure: &Structure<'_>, query: &Query) -> Option<Self> {
-        Self::of(structure, query, |cone| cone.goal(query.goal))
+    pub(super) fn of_query(trace_model: &TraceModel<'_>, query: &Query) -> Option<Self> {
+        Self::of(trace_model, query, |cone| cone.goal(query.goal))
     }
 
     /// The bounds of a query whose goal is about these events.
     pub(crate) fn of_steps(
-        structure: &Structure<'_>,
+        trace_model: &TraceModel<'_>,
         query: &Query,
         steps: &[EventId],
     ) -> Option<Self> {
-        Self::of(structure, query, |cone| cone.add_all(steps))
+        Self::of(trace_model, query, |cone| cone.add_all(steps))
     }
 
     fn of(
-        structure: &Structure<'_>,
+        trace_model: &TraceModel<'_>,
         query: &Query,
         add_goal: impl FnOnce(&mut Cone<'_>),
     ) -> Option<Self> {
-        let Structure { trace, chains, must, .. } = structure;
-        let mut least = structure.frontier_of_next(&query.next)?;
+        let TraceModel { trace, chains, must_happen_before, .. } = trace_model;
+        let mut least = trace_model.frontier_of_next(&query.next)?;
         if let Goal::Overwritten(_) = query.goal {
-            least = lengths(structure);
+            least = lengths(trace_model);
         }
         for &e in &query.run {
-            must.include_run(&mut least, trace.thread(e), chains.position(e));
+            must_happen_before.include_run(&mut least, trace.thread(e), chains.position(e));
         }
-        let mut limit = lengths(structure);
+        let mut limit = lengths(trace_model);
         for &e in &query.next {
             let limit = &mut limit[trace.thread(e).index()];
             *limit = (*limit).min(chains.position(e));
@@ -65,19 +65,24 @@ impl Bounds {
             let limit = &mut limit[trace.thread(read).index()];
             *limit = (*limit).min(chains.position(read) + 1);
         }
-        lower_to_what_can_run(structure, &mut limit);
+        lower_to_what_can_run(trace_model, &mut limit);
         if least.iter().zip(&limit).any(|(least, limit)| least > limit) {
             return None;
         }
         let threads = chains.thread_count();
-        let mut cone =
-            Cone { structure, most: vec![0; threads], limit, conditions: Vec::new(), work: vec![] };
+        let mut cone = Cone {
+            trace_model,
+            most: vec![0; threads],
+            limit,
+            conditions: Vec::new(),
+            work: vec![],
+        };
         cone.conditions.resize(trace.condition_count(), false);
         for (t, &count) in least.iter().enumerate() {
             cone.raise(ThreadId::from_index(t), count);
         }
         add_goal(&mut cone);
-        if structure.model == Model::Symbolic {
+        if trace_model.model == Model::Symbolic {
             // What these find decides whether their conflict is real.
             for e in query.real.iter().flat_map(|&(a, b)| [a, b]) {
                 cone.writers(e);
@@ -88,30 +93,30 @@ impl Bounds {
     }
 
     /// Whether an event has run in every interleaving.
-    pub(super) fn always(&self, structure: &Structure<'_>, e: EventId) -> bool {
-        structure.chains.position(e) < self.least[structure.trace.thread(e).index()]
+    pub(super) fn always(&self, trace_model: &TraceModel<'_>, e: EventId) -> bool {
+        trace_model.chains.position(e) < self.least[trace_model.trace.thread(e).index()]
     }
 
     /// Whether an event runs in none.
-    pub(super) fn never(&self, structure: &Structure<'_>, e: EventId) -> bool {
-        structure.chains.position(e) >= self.most[structure.trace.thread(e).index()]
+    pub(super) fn never(&self, trace_model: &TraceModel<'_>, e: EventId) -> bool {
+        trace_model.chains.position(e) >= self.most[trace_model.trace.thread(e).index()]
     }
 }
 
-fn lengths(structure: &Structure<'_>) -> Frontier {
-    let threads = 0..structure.chains.thread_count();
-    threads.map(|t| structure.chains.events(ThreadId::from_index(t)).len() as u32).collect()
+fn lengths(trace_model: &TraceModel<'_>) -> Frontier {
+    let threads = 0..trace_model.chains.thread_count();
+    threads.map(|t| trace_model.chains.events(ThreadId::from_index(t)).len() as u32).collect()
 }
 
 /// Cuts each thread off where must-happen-before asks for something beyond a limit.
-fn lower_to_what_can_run(structure: &Structure<'_>, limit: &mut Frontier) {
-    let Structure { trace, chains, must, .. } = structure;
+fn lower_to_what_can_run(trace_model: &TraceModel<'_>, limit: &mut Frontier) {
+    let TraceModel { trace, chains, must_happen_before, .. } = trace_model;
     let fixed = limit.clone();
     for (t, most) in limit.iter_mut().enumerate() {
         let events = &chains.events(ThreadId::from_index(t))[..*most as usize];
         // What an event needs only grows along a thread.
         let can_run = events.partition_point(|&e| {
-            let needs = must.to_run(chains, trace, e);
+            let needs = must_happen_before.to_run(chains, trace, e);
             needs.iter().zip(&fixed).all(|(need, limit)| need <= limit)
         });
         *most = can_run as u32;
@@ -119,7 +124,7 @@ fn lower_to_what_can_run(structure: &Structure<'_>, limit: &mut Frontier) {
 }
 
 struct Cone<'a> {
-    structure: &'a Structure<'a>,
+    trace_model: &'a TraceModel<'a>,
     most: Frontier,
     limit: Frontier,
     /// The conditions that are in already, by index.
@@ -133,14 +138,14 @@ impl Cone<'_> {
         let t = thread.index();
         let count = count.min(self.limit[t]);
         if count > self.most[t] {
-            let events = self.structure.chains.events(thread);
+            let events = self.trace_model.chains.events(thread);
             self.work.extend(&events[self.most[t] as usize..count as usize]);
             self.most[t] = count;
         }
     }
 
     fn add(&mut self, e: EventId) {
-        self.raise(self.structure.trace.thread(e), self.structure.chains.position(e) + 1);
+        self.raise(self.trace_model.trace.thread(e), self.trace_model.chains.position(e) + 1);
     }
 
     fn add_all(&mut self, events: &[EventId]) {
@@ -150,18 +155,18 @@ impl Cone<'_> {
     }
 
     fn goal(&mut self, goal: Goal) {
-        let structure = self.structure;
+        let trace_model = self.trace_model;
         match goal {
             Goal::Reach | Goal::Overwritten(_) => {}
             Goal::Broken(read) => {
-                if let Some(x) = structure.trace.variable(read) {
-                    self.add_all(structure.couples.writes(x));
+                if let Some(x) = trace_model.trace.variable(read) {
+                    self.add_all(trace_model.reads_from.writes(x));
                 }
             }
             Goal::Path(block) => {
-                let inside = super::goals::accesses(structure, block);
+                let inside = super::goals::accesses(trace_model, block);
                 self.add_all(&inside);
-                self.add_all(&super::goals::segment(structure, block));
+                self.add_all(&super::goals::segment(trace_model, block));
             }
             // A cycle may go back in time, so nothing is too far away.
             Goal::Cycle(_) => {
@@ -179,8 +184,8 @@ impl Cone<'_> {
     }
 
     fn needs(&mut self, e: EventId) {
-        let structure = self.structure;
-        let Structure { trace, chains, locks, counters, .. } = structure;
+        let trace_model = self.trace_model;
+        let TraceModel { trace, chains, locks, counters, .. } = trace_model;
         if chains.position(e) == 0
             && let Some(fork) = chains.fork(trace.thread(e))
         {
@@ -212,18 +217,19 @@ impl Cone<'_> {
 
     /// What an access may have to see may run.
     fn writers(&mut self, e: EventId) {
-        let structure = self.structure;
-        let Structure { trace, chains, couples, must, .. } = structure;
-        if structure.model != Model::Symbolic {
-            for writer in super::couples::writers(structure, e, true).into_iter().flatten() {
+        let trace_model = self.trace_model;
+        let TraceModel { trace, chains, reads_from, must_happen_before, .. } = trace_model;
+        if trace_model.model != Model::Symbolic {
+            for writer in super::reads_from::writers(trace_model, e, true).into_iter().flatten() {
                 self.add(writer);
             }
             return;
         }
         // Any write will do, so the last one of each thread stands for those before it.
         let Some(x) = trace.variable(e) else { return };
-        for (thread, accesses) in couples.accesses_by_thread(x) {
-            let after = must.first_after(chains, trace, e, *thread).unwrap_or(u32::MAX);
+        for (thread, accesses) in reads_from.accesses_by_thread(x) {
+            let after =
+                must_happen_before.first_after(chains, trace, e, *thread).unwrap_or(u32::MAX);
             let end = accesses.partition_point(|&w| chains.position(w) < after);
             let last = accesses[..end].iter().rev().find(|&&w| trace.op(w).writes());
             self.add_all(last.map_or(&[], std::slice::from_ref));
@@ -235,7 +241,7 @@ impl Cone<'_> {
         if std::mem::replace(&mut self.conditions[c.index()], true) {
             return;
         }
-        let waits = &self.structure.waits;
+        let waits = &self.trace_model.waits;
         self.add_all(waits.notifies(c));
         self.add_all(waits.notify_alls(c));
         for &w in waits.of_cond(c) {

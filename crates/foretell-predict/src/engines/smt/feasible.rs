@@ -20,14 +20,14 @@
 //! Where must-happen-before already decides a disjunction, the decided part is written instead, and
 //! only for the nearest event of each thread: program order gives the rest.
 
-use foretell_model::{Section, SectionId, Structure, Wait, WaitId};
+use foretell_model::{Section, SectionId, TraceModel, Wait, WaitId};
 use foretell_trace::{
     BarrierId, CondId, EventId, EventKind, LockId, Model, SemId, ThreadId, VarId,
 };
 use rustc_hash::FxHashMap;
 
-use super::couples::writers;
 use super::formula::{Formula, Lit};
+use super::reads_from::writers;
 use crate::query::Limit;
 
 /// A barrier with more arrivals is not written down: their numbering takes a constraint for any three.
@@ -39,17 +39,17 @@ pub(super) struct CutShort(pub(super) String);
 impl Formula<'_> {
     /// Writes down what every feasible interleaving satisfies.
     pub(super) fn feasibility(&mut self, limit: &Limit<'_>) -> Result<(), CutShort> {
-        let structure = self.structure;
-        let trace = structure.trace;
+        let trace_model = self.trace_model;
+        let trace = trace_model.trace;
         self.forks_and_joins();
         for e in trace.ids() {
             check(limit)?;
-            if self.bounds.never(structure, e) {
+            if self.bounds.never(trace_model, e) {
                 continue;
             }
             if trace.op(e).reads() {
                 // In the symbolic model a read may see any write: what it sees is a matter of values.
-                if structure.model != Model::Symbolic {
+                if trace_model.model != Model::Symbolic {
                     self.read(e);
                 }
             } else if let EventKind::TryFailed { lock } = trace.event(e).kind {
@@ -78,11 +78,11 @@ impl Formula<'_> {
 
     /// Those of some events that may run.
     fn possible(&self, events: &[EventId]) -> Vec<EventId> {
-        events.iter().copied().filter(|&e| !self.bounds.never(self.structure, e)).collect()
+        events.iter().copied().filter(|&e| !self.bounds.never(self.trace_model, e)).collect()
     }
 
     fn forks_and_joins(&mut self) {
-        let chains = &self.structure.chains;
+        let chains = &self.trace_model.chains;
         for t in (0..chains.thread_count()).map(ThreadId::from_index) {
             let (Some(&first), Some(&last)) = (chains.events(t).first(), chains.events(t).last())
             else {
@@ -105,14 +105,14 @@ impl Formula<'_> {
     /// A read that somebody relies on sees a write that preserves its view.
     fn read(&mut self, read: EventId) {
         let Some(relied_on) = self.reliance(read) else { return };
-        let writers = writers(self.structure, read, true);
+        let writers = writers(self.trace_model, read, true);
         if let [writer] = writers[..] {
             self.sees(relied_on, read, writer, true);
             return;
         }
         let mut alternatives = Vec::with_capacity(writers.len());
         for writer in writers {
-            if writer.is_some_and(|w| self.bounds.never(self.structure, w)) {
+            if writer.is_some_and(|w| self.bounds.never(self.trace_model, w)) {
                 continue;
             }
             let sees = Lit::Var(self.var());
@@ -125,8 +125,8 @@ impl Formula<'_> {
 
     /// If `when`, then `read` sees `writer` (`intact`: which is not broken).
     pub(super) fn sees(&mut self, when: Lit, read: EventId, writer: Option<EventId>, intact: bool) {
-        let structure = self.structure;
-        let Structure { trace, couples, .. } = structure;
+        let trace_model = self.trace_model;
+        let TraceModel { trace, reads_from, .. } = trace_model;
         if let Some(w) = writer {
             self.implies(&[when], &[&[Lit::Ran(w), Lit::Less(w, read)]]);
             if intact && trace.op(w).reads() {
@@ -134,7 +134,7 @@ impl Formula<'_> {
             }
         }
         let Some(x) = trace.variable(read) else { return };
-        for (thread, accesses) in couples.accesses_by_thread(x) {
+        for (thread, accesses) in reads_from.accesses_by_thread(x) {
             let writes: Vec<EventId> = accesses
                 .iter()
                 .copied()
@@ -153,9 +153,11 @@ impl Formula<'_> {
         thread: ThreadId,
         writes: &[EventId],
     ) {
-        let Structure { trace, chains, must, .. } = self.structure;
-        let before = |v: EventId| writer.is_some_and(|w| must.ordered_before(chains, trace, v, w));
-        let after = |v: EventId| must.ordered_before(chains, trace, read, v);
+        let TraceModel { trace, chains, must_happen_before, .. } = self.trace_model;
+        let before = |v: EventId| {
+            writer.is_some_and(|w| must_happen_before.ordered_before(chains, trace, v, w))
+        };
+        let after = |v: EventId| must_happen_before.ordered_before(chains, trace, read, v);
         let first_open = writes.partition_point(|&v| before(v));
         let first_after = first_open + writes[first_open..].partition_point(|&v| !after(v));
         if let (Some(w), true) = (writer, first_open > 0) {
@@ -179,11 +181,11 @@ impl Formula<'_> {
     /// A failed try-lock that somebody relies on is inside another thread's exclusive section.
     fn try_failed(&mut self, e: EventId, lock: LockId) {
         let Some(relied_on) = self.reliance(e) else { return };
-        let structure = self.structure;
-        let thread = structure.trace.thread(e);
+        let trace_model = self.trace_model;
+        let thread = trace_model.trace.thread(e);
         let mut alternatives = Vec::new();
-        for &s in structure.locks.of_lock(lock) {
-            let section = structure.locks.get(s);
+        for &s in trace_model.locks.of_lock(lock) {
+            let section = trace_model.locks.get(s);
             if !section.shared && section.thread != thread {
                 let left_later = section.exit.map_or(Lit::True, |exit| Lit::Less(e, exit));
                 let enter = section.enter;
@@ -195,11 +197,11 @@ impl Formula<'_> {
     }
 
     fn lock(&mut self, l: LockId, limit: &Limit<'_>) -> Result<(), CutShort> {
-        let structure = self.structure;
-        let threads = structure.locks.of_lock_by_thread(l);
+        let trace_model = self.trace_model;
+        let threads = trace_model.locks.of_lock_by_thread(l);
         let within = |sections: &[SectionId]| -> Vec<Section> {
-            let sections = sections.iter().map(|&s| *structure.locks.get(s));
-            sections.take_while(|s| !self.bounds.never(structure, s.enter)).collect()
+            let sections = sections.iter().map(|&s| *trace_model.locks.get(s));
+            sections.take_while(|s| !self.bounds.never(trace_model, s.enter)).collect()
         };
         let threads: Vec<Vec<Section>> = threads.iter().map(|(_, list)| within(list)).collect();
         for (i, first) in threads.iter().enumerate() {
@@ -215,9 +217,10 @@ impl Formula<'_> {
 
     /// A section and those of another thread that exclude it do not overlap.
     fn exclusion(&mut self, section: &Section, others: &[Section]) {
-        let Structure { trace, chains, must, .. } = self.structure;
+        let TraceModel { trace, chains, must_happen_before, .. } = self.trace_model;
         let left_before = |a: &Section, b: &Section| {
-            a.exit.is_some_and(|exit| must.ordered_before(chains, trace, exit, b.enter))
+            a.exit
+                .is_some_and(|exit| must_happen_before.ordered_before(chains, trace, exit, b.enter))
         };
         let others: Vec<&Section> =
             others.iter().filter(|o| !(o.shared && section.shared)).collect();
@@ -246,7 +249,7 @@ impl Formula<'_> {
 
     /// The accesses of an opaque variable keep their order.
     fn opaque(&mut self, x: VarId, limit: &Limit<'_>) -> Result<(), CutShort> {
-        let accesses = self.structure.couples.accesses(x);
+        let accesses = self.trace_model.reads_from.accesses(x);
         for (i, &a) in accesses.iter().enumerate() {
             check(limit)?;
             for &b in &accesses[i + 1..] {
@@ -257,16 +260,17 @@ impl Formula<'_> {
     }
 
     fn condition(&mut self, c: CondId, limit: &Limit<'_>) -> Result<(), CutShort> {
-        let structure = self.structure;
-        let all_waits = structure.waits.of_cond(c).iter().map(|&w| (w, *structure.waits.get(w)));
+        let trace_model = self.trace_model;
+        let all_waits =
+            trace_model.waits.of_cond(c).iter().map(|&w| (w, *trace_model.waits.get(w)));
         let waits: Vec<(WaitId, Wait)> =
-            all_waits.filter(|(_, wait)| !self.bounds.never(structure, wait.enter)).collect();
-        let may_leave = |w: &Wait| w.exit.is_some_and(|e| !self.bounds.never(structure, e));
+            all_waits.filter(|(_, wait)| !self.bounds.never(trace_model, wait.enter)).collect();
+        let may_leave = |w: &Wait| w.exit.is_some_and(|e| !self.bounds.never(trace_model, e));
         if !waits.iter().any(|(_, w)| may_leave(w)) {
             return Ok(());
         }
-        let notifies = &self.possible(structure.waits.notifies(c))[..];
-        let alls = &self.possible(structure.waits.notify_alls(c))[..];
+        let notifies = &self.possible(trace_model.waits.notifies(c))[..];
+        let alls = &self.possible(trace_model.waits.notify_alls(c))[..];
         let mut wakes: FxHashMap<(EventId, WaitId), Lit> = FxHashMap::default();
         for &n in notifies {
             for &(w, wait) in &waits {
@@ -362,13 +366,13 @@ impl Formula<'_> {
     }
 
     fn semaphore(&mut self, s: SemId, limit: &Limit<'_>) -> Result<(), CutShort> {
-        let structure = self.structure;
-        let downs = self.possible(structure.counters.downs(s));
-        let initial = structure.trace.initial_count(s);
+        let trace_model = self.trace_model;
+        let downs = self.possible(trace_model.counters.downs(s));
+        let initial = trace_model.trace.initial_count(s);
         if initial >= downs.len() as u64 {
             return Ok(());
         }
-        let posts = self.possible(structure.counters.posts(s)).into_iter().map(Some);
+        let posts = self.possible(trace_model.counters.posts(s)).into_iter().map(Some);
         let tokens: Vec<Option<EventId>> =
             std::iter::repeat_n(None, initial as usize).chain(posts).collect();
         let mut taken: Vec<Vec<Lit>> = vec![Vec::new(); tokens.len()];
@@ -394,16 +398,16 @@ impl Formula<'_> {
     }
 
     fn barrier(&mut self, b: BarrierId) -> Result<(), CutShort> {
-        let structure = self.structure;
-        let arrivals = self.possible(structure.counters.arrivals(b));
-        let parties = structure.trace.parties(b).unwrap_or(1).max(1) as usize;
-        let leaves: Vec<(EventId, usize)> = structure
+        let trace_model = self.trace_model;
+        let arrivals = self.possible(trace_model.counters.arrivals(b));
+        let parties = trace_model.trace.parties(b).unwrap_or(1).max(1) as usize;
+        let leaves: Vec<(EventId, usize)> = trace_model
             .trace
             .ids()
-            .filter(|&e| structure.trace.event(e).kind == EventKind::Leave { barrier: b })
-            .filter(|&e| !self.bounds.never(structure, e))
+            .filter(|&e| trace_model.trace.event(e).kind == EventKind::Leave { barrier: b })
+            .filter(|&e| !self.bounds.never(trace_model, e))
             .filter_map(|e| {
-                let own = structure.counters.arrival_of(e)?;
+                let own = trace_model.counters.arrival_of(e)?;
                 Some((e, arrivals.iter().position(|&a| a == own)?))
             })
             .collect();
@@ -411,7 +415,7 @@ impl Formula<'_> {
             return Ok(());
         }
         if arrivals.len() > MOST_ARRIVALS {
-            let name = structure.trace.barrier_name(b);
+            let name = trace_model.trace.barrier_name(b);
             return Err(CutShort(format!("barrier {name} has {} arrivals", arrivals.len())));
         }
         let numbers = self.number(&arrivals);

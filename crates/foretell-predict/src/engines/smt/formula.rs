@@ -15,7 +15,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use foretell_model::Structure;
+use foretell_model::TraceModel;
 use foretell_trace::{EventId, ThreadId};
 use rustc_hash::FxHashSet;
 
@@ -61,7 +61,7 @@ impl Lit {
 
 /// A formula under construction, with everything that has been declared so far.
 pub(super) struct Formula<'s> {
-    pub(super) structure: &'s Structure<'s>,
+    pub(super) trace_model: &'s TraceModel<'s>,
     pub(super) bounds: Bounds,
     /// Later queries may ask for any view to be kept.
     open: bool,
@@ -91,16 +91,16 @@ pub(super) struct Formula<'s> {
 impl<'s> Formula<'s> {
     /// An empty formula. With `open`, queries come later, in scopes.
     pub(super) fn new(
-        structure: &'s Structure<'s>,
+        trace_model: &'s TraceModel<'s>,
         bounds: Bounds,
         open: bool,
         bit_blast: bool,
     ) -> Self {
-        let threads = structure.chains.thread_count();
+        let threads = trace_model.chains.thread_count();
         let events: u64 = bounds.most.iter().map(|&n| u64::from(n)).sum();
         let bits = bit_blast.then(|| u64::BITS - events.max(2).leading_zeros());
         Self {
-            structure,
+            trace_model,
             bounds,
             open,
             relied_on: FxHashSet::default(),
@@ -144,11 +144,11 @@ impl<'s> Formula<'s> {
 
     /// The condition under which somebody relies on the view of `e`; `None` if nobody ever does.
     pub(super) fn reliance(&self, e: EventId) -> Option<Lit> {
-        let Structure { trace, chains, .. } = self.structure;
+        let TraceModel { trace, chains, .. } = self.trace_model;
         let next = chains.next(trace, e);
-        let goes_on = next.filter(|&next| !self.bounds.never(self.structure, next));
+        let goes_on = next.filter(|&next| !self.bounds.never(self.trace_model, next));
         if self.relied_on.contains(&e)
-            || goes_on.is_some_and(|next| self.bounds.always(self.structure, next))
+            || goes_on.is_some_and(|next| self.bounds.always(self.trace_model, next))
         {
             return Some(Lit::True);
         }
@@ -160,9 +160,11 @@ impl<'s> Formula<'s> {
 
     /// A literal with what the bounds say about it.
     fn fold(&self, lit: Lit) -> Lit {
-        let Structure { trace, chains, .. } = self.structure;
-        let (always, never) =
-            (|e| self.bounds.always(self.structure, e), |e| self.bounds.never(self.structure, e));
+        let TraceModel { trace, chains, .. } = self.trace_model;
+        let (always, never) = (
+            |e| self.bounds.always(self.trace_model, e),
+            |e| self.bounds.never(self.trace_model, e),
+        );
         match lit {
             Lit::Ran(e) | Lit::NotRan(e) if always(e) || never(e) => {
                 if always(e) == matches!(lit, Lit::Ran(_)) { Lit::True } else { Lit::False }
@@ -322,8 +324,8 @@ impl<'s> Formula<'s> {
     }
 
     fn name_ran(&mut self, e: EventId) {
-        let thread = self.structure.trace.thread(e).index();
-        if self.ran[thread].insert(self.structure.chains.position(e)) {
+        let thread = self.trace_model.trace.thread(e).index();
+        if self.ran[thread].insert(self.trace_model.chains.position(e)) {
             self.new_ran.push(e);
         }
     }
@@ -335,15 +337,15 @@ impl<'s> Formula<'s> {
     }
 
     fn name_ordered(&mut self, e: EventId) {
-        let thread = self.structure.trace.thread(e).index();
-        if self.ordered[thread].insert(self.structure.chains.position(e)) {
+        let thread = self.trace_model.trace.thread(e).index();
+        if self.ordered[thread].insert(self.trace_model.chains.position(e)) {
             self.new_ordered.push(e);
         }
     }
 
     /// Forgets the latest declarations.
     fn undeclare(&mut self, (ordered, ran, kept): (usize, usize, usize)) {
-        let Structure { trace, chains, .. } = self.structure;
+        let TraceModel { trace, chains, .. } = self.trace_model;
         for e in self.new_ordered.drain(ordered..) {
             self.ordered[trace.thread(e).index()].remove(&chains.position(e));
         }
@@ -415,7 +417,7 @@ impl<'s> Formula<'s> {
     fn close_kept(&mut self) {
         for i in 0..self.new_kept.len() {
             let e = self.new_kept[i];
-            if let Some(next) = self.structure.chains.next(self.structure.trace, e) {
+            if let Some(next) = self.trace_model.chains.next(self.trace_model.trace, e) {
                 self.implies(&[Lit::Ran(next)], &[&[Lit::Kept(e)]]);
             }
             self.implies(&[Lit::Kept(e)], &[&[Lit::Ran(e)]]);
@@ -424,7 +426,7 @@ impl<'s> Formula<'s> {
 
     /// Links the new events of each thread with their neighbours.
     fn program_order(&mut self, text: &mut String) {
-        let Structure { trace, chains, .. } = self.structure;
+        let TraceModel { trace, chains, .. } = self.trace_model;
         let less = if self.bits.is_some() { "bvult" } else { "<" };
         let kinds = [(&self.new_ordered, &self.ordered, true), (&self.new_ran, &self.ran, false)];
         for (new, all, ordered) in kinds {
@@ -455,7 +457,7 @@ impl<'s> Formula<'s> {
         let mut names = Vec::new();
         for (prefix, sets) in [('o', &self.ordered), ('i', &self.ran)] {
             for (t, set) in sets.iter().enumerate() {
-                let events = self.structure.chains.events(ThreadId::from_index(t));
+                let events = self.trace_model.chains.events(ThreadId::from_index(t));
                 names.extend(set.iter().map(|&p| (prefix, events[p as usize])));
             }
         }

@@ -5,37 +5,37 @@
 //! are earlier in the order, so none supports itself; those of a cycle of transactions have ranks
 //! for that.
 
-use foretell_model::{BlockId, Structure};
+use foretell_model::{BlockId, TraceModel};
 use foretell_trace::{EventId, Model, Op, ThreadId, conflict, visible_variable};
 use rustc_hash::FxHashMap;
 
-use super::couples::writers;
 use super::feasible::CutShort;
 use super::formula::{Formula, Lit};
+use super::reads_from::writers;
 use crate::query::{Goal, Query};
 
 /// More pairs of conflicting accesses than this are not written down.
 const MOST_PAIRS: usize = 3_000_000;
 
 /// The accesses of a block that can take part in a finding.
-pub(super) fn accesses(structure: &Structure<'_>, block: BlockId) -> Vec<EventId> {
-    let events = structure.blocks.events(&structure.chains, block);
-    events.iter().copied().filter(|&e| visible_variable(structure.trace, e).is_some()).collect()
+pub(super) fn accesses(trace_model: &TraceModel<'_>, block: BlockId) -> Vec<EventId> {
+    let events = trace_model.blocks.events(&trace_model.chains, block);
+    events.iter().copied().filter(|&e| visible_variable(trace_model.trace, e).is_some()).collect()
 }
 
 /// The accesses of other threads in the trace atomicity segment of a block: those that can come after its
 /// first access and before its last.
-pub(super) fn segment(structure: &Structure<'_>, block: BlockId) -> Vec<EventId> {
-    let trace = structure.trace;
-    let own = structure.blocks.get(block).thread;
-    let segment = structure.segment(block);
+pub(super) fn segment(trace_model: &TraceModel<'_>, block: BlockId) -> Vec<EventId> {
+    let trace = trace_model.trace;
+    let own = trace_model.blocks.get(block).thread;
+    let segment = trace_model.segment(block);
     let step = |&e: &EventId| trace.thread(e) != own && visible_variable(trace, e).is_some();
-    trace.ids().filter(|e| segment.contains(structure, *e)).filter(step).collect()
+    trace.ids().filter(|e| segment.contains(trace_model, *e)).filter(step).collect()
 }
 
 /// The events whose view a query relies on whatever happens after them.
-pub(super) fn relied_on(structure: &Structure<'_>, query: &Query) -> Vec<EventId> {
-    let Structure { trace, chains, .. } = structure;
+pub(super) fn relied_on(trace_model: &TraceModel<'_>, query: &Query) -> Vec<EventId> {
+    let TraceModel { trace, chains, .. } = trace_model;
     let mut events: Vec<EventId> =
         query.next.iter().filter_map(|&e| chains.previous(trace, e)).collect();
     if let Goal::Overwritten(_) = query.goal {
@@ -43,7 +43,7 @@ pub(super) fn relied_on(structure: &Structure<'_>, query: &Query) -> Vec<EventId
         events.extend(threads.filter_map(|t| chains.events(t).last()));
     }
     // The symbolic model has no broken reads.
-    let reads = structure.model != Model::Symbolic;
+    let reads = trace_model.model != Model::Symbolic;
     events.retain(|&e| reads && trace.op(e).reads() || trace.op(e) == Op::TryFailed);
     events
 }
@@ -51,8 +51,8 @@ pub(super) fn relied_on(structure: &Structure<'_>, query: &Query) -> Vec<EventId
 impl Formula<'_> {
     /// Writes a query down. `least` is what has run in every interleaving that it asks for.
     pub(super) fn query(&mut self, query: &Query, least: &[u32]) -> Result<(), CutShort> {
-        let structure = self.structure;
-        let Structure { trace, chains, .. } = structure;
+        let trace_model = self.trace_model;
+        let TraceModel { trace, chains, .. } = trace_model;
         for (t, &count) in least.iter().enumerate().filter(|(_, count)| **count > 0) {
             self.fact(Lit::Ran(chains.events(ThreadId::from_index(t))[count as usize - 1]));
         }
@@ -68,7 +68,7 @@ impl Formula<'_> {
                 }),
             }
         }
-        for e in relied_on(structure, query) {
+        for e in relied_on(trace_model, query) {
             self.fact(Lit::Kept(e));
         }
         for &(a, b) in &query.order {
@@ -76,7 +76,7 @@ impl Formula<'_> {
         }
         match query.goal {
             Goal::Reach => {}
-            Goal::Broken(_) if structure.model == Model::Symbolic => {}
+            Goal::Broken(_) if trace_model.model == Model::Symbolic => {}
             Goal::Broken(read) => {
                 let mut broken = FxHashMap::default();
                 let lit = self.broken(read, &mut broken);
@@ -104,8 +104,8 @@ impl Formula<'_> {
         if let Some(&lit) = known.get(&read) {
             return lit;
         }
-        let structure = self.structure;
-        let Structure { trace, chains, .. } = structure;
+        let trace_model = self.trace_model;
+        let TraceModel { trace, chains, .. } = trace_model;
         let broken = Lit::Var(self.var());
         known.insert(read, broken);
         self.implies(&[broken], &[&[Lit::Ran(read)]]);
@@ -113,12 +113,12 @@ impl Formula<'_> {
             self.implies(&[broken], &[&[Lit::NotRan(next)]]);
         }
         let mut ways = Vec::new();
-        for writer in writers(structure, read, false) {
+        for writer in writers(trace_model, read, false) {
             let sees = Lit::Var(self.var());
             self.sees(sees, read, writer, false);
             ways.push(vec![sees]);
         }
-        for w in writers(structure, read, true).into_iter().flatten() {
+        for w in writers(trace_model, read, true).into_iter().flatten() {
             // A broken update is the last of its thread, so it is in another one.
             if trace.op(w).reads() && trace.thread(w) != trace.thread(read) {
                 let sees = Lit::Var(self.var());
@@ -132,10 +132,10 @@ impl Formula<'_> {
 
     /// Another write of the variable comes after `write`.
     fn overwritten(&mut self, write: EventId) {
-        let Structure { trace, couples, .. } = self.structure;
+        let TraceModel { trace, reads_from, .. } = self.trace_model;
         let mut ways = Vec::new();
         if let Some(x) = trace.variable(write) {
-            let others = couples.writes(x).iter().filter(|&&v| v != write);
+            let others = reads_from.writes(x).iter().filter(|&&v| v != write);
             ways.extend(others.map(|&v| vec![Lit::Less(write, v)]));
         }
         self.any_of(&[], &ways);
@@ -143,11 +143,11 @@ impl Formula<'_> {
 
     /// A path leaves the block and comes back.
     fn path(&mut self, block: BlockId) -> Result<(), CutShort> {
-        let structure = self.structure;
-        let Structure { trace, chains, must, .. } = structure;
-        let inside = accesses(structure, block);
-        let outside = segment(structure, block);
-        let by_variable = by_variable(structure, &outside)?;
+        let trace_model = self.trace_model;
+        let TraceModel { trace, chains, must_happen_before, .. } = trace_model;
+        let inside = accesses(trace_model, block);
+        let outside = segment(trace_model, block);
+        let by_variable = by_variable(trace_model, &outside)?;
         let reached: FxHashMap<EventId, Lit> =
             outside.iter().map(|&e| (e, Lit::Var(self.var()))).collect();
         let mut previous: FxHashMap<ThreadId, Lit> = FxHashMap::default();
@@ -160,8 +160,9 @@ impl Formula<'_> {
             for &s in inside.iter().filter(|&&s| conflict(trace, s, u)) {
                 reasons.push(vec![Lit::Ran(s), Lit::Less(s, u)]);
             }
-            for &v in with_variable(structure, &by_variable, u) {
-                if conflict(trace, v, u) && !must.ordered_before(chains, trace, u, v) {
+            for &v in with_variable(trace_model, &by_variable, u) {
+                if conflict(trace, v, u) && !must_happen_before.ordered_before(chains, trace, u, v)
+                {
                     reasons.push(vec![reached[&v], Lit::Less(v, u)]);
                 }
             }
@@ -176,14 +177,15 @@ impl Formula<'_> {
 
     /// A cycle of transactions goes through the block.
     fn cycle(&mut self, block: BlockId) -> Result<(), CutShort> {
-        let structure = self.structure;
-        let trace = structure.trace;
+        let trace_model = self.trace_model;
+        let trace = trace_model.trace;
         let all: Vec<EventId> =
             trace.ids().filter(|&e| visible_variable(trace, e).is_some()).collect();
-        let by_variable = by_variable(structure, &all)?;
-        let start = structure.blocks.get(block).begin;
-        let transaction =
-            |e: EventId| structure.blocks.outermost(e).map_or(e, |b| structure.blocks.get(b).begin);
+        let by_variable = by_variable(trace_model, &all)?;
+        let start = trace_model.blocks.get(block).begin;
+        let transaction = |e: EventId| {
+            trace_model.blocks.outermost(e).map_or(e, |b| trace_model.blocks.get(b).begin)
+        };
         // By transaction: the variable that says it is reached, and the reasons.
         let mut reached: FxHashMap<EventId, u32> = FxHashMap::default();
         let mut reasons: FxHashMap<EventId, Vec<Vec<Lit>>> = FxHashMap::default();
@@ -200,7 +202,7 @@ impl Formula<'_> {
             if let Some(before) = last.insert(trace.thread(e), own).filter(|&b| b != own) {
                 steps.push((before, own, vec![Lit::Ran(e)]));
             }
-            for &f in with_variable(structure, &by_variable, e) {
+            for &f in with_variable(trace_model, &by_variable, e) {
                 let from = transaction(f);
                 if from != own && conflict(trace, f, e) {
                     steps.push((from, own, vec![Lit::Ran(f), Lit::Ran(e), Lit::Less(f, e)]));
@@ -230,10 +232,10 @@ impl Formula<'_> {
 
 type ByVariable = FxHashMap<u32, Vec<EventId>>;
 
-fn by_variable(structure: &Structure<'_>, events: &[EventId]) -> Result<ByVariable, CutShort> {
+fn by_variable(trace_model: &TraceModel<'_>, events: &[EventId]) -> Result<ByVariable, CutShort> {
     let mut map = ByVariable::default();
     for &e in events {
-        if let Some(x) = structure.trace.variable(e) {
+        if let Some(x) = trace_model.trace.variable(e) {
             map.entry(x.0).or_default().push(e);
         }
     }
@@ -244,7 +246,11 @@ fn by_variable(structure: &Structure<'_>, events: &[EventId]) -> Result<ByVariab
     Ok(map)
 }
 
-fn with_variable<'m>(structure: &Structure<'_>, map: &'m ByVariable, e: EventId) -> &'m [EventId] {
-    let list = structure.trace.variable(e).and_then(|x| map.get(&x.0));
+fn with_variable<'m>(
+    trace_model: &TraceModel<'_>,
+    map: &'m ByVariable,
+    e: EventId,
+) -> &'m [EventId] {
+    let list = trace_model.trace.variable(e).and_then(|x| map.get(&x.0));
     list.map_or(&[], Vec::as_slice)
 }

@@ -12,12 +12,12 @@
 //! The symbolic model adds values (`values`), which are simplified first ([`crate::simplify`]).
 
 pub(crate) mod bounds;
-mod couples;
 mod feasible;
 mod formula;
 mod goals;
 mod model;
 mod operators;
+mod reads_from;
 mod solver;
 mod values;
 
@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use foretell_model::Structure;
+use foretell_model::TraceModel;
 
 use self::bounds::Bounds;
 use self::feasible::CutShort;
@@ -58,7 +58,7 @@ const VALUES_AT_A_TIME: usize = 200;
 
 /// Decides queries about one trace with an external solver.
 pub struct SmtEngine<'s> {
-    structure: &'s Structure<'s>,
+    trace_model: &'s TraceModel<'s>,
     solver: SmtSolver,
     options: SmtOptions,
     /// The values of the symbolic model.
@@ -72,24 +72,24 @@ pub struct SmtEngine<'s> {
 
 impl<'s> SmtEngine<'s> {
     /// An engine that has not started its solver yet.
-    pub fn new(structure: &'s Structure<'s>, solver: SmtSolver, options: SmtOptions) -> Self {
-        Self::with_values(structure, solver, options, Symbolic::of_model(structure, true))
+    pub fn new(trace_model: &'s TraceModel<'s>, solver: SmtSolver, options: SmtOptions) -> Self {
+        Self::with_values(trace_model, solver, options, Symbolic::of_model(trace_model, true))
     }
 
     /// The same; `values` are those of the symbolic model.
     pub(crate) fn with_values(
-        structure: &'s Structure<'s>,
+        trace_model: &'s TraceModel<'s>,
         solver: SmtSolver,
         options: SmtOptions,
         values: Option<Arc<Symbolic>>,
     ) -> Self {
         let effort = Effort::default();
-        Self { structure, solver, options, values, trace: None, process: None, effort }
+        Self { trace_model, solver, options, values, trace: None, process: None, effort }
     }
 
     /// An empty formula.
     fn formula(&self, bounds: Bounds, open: bool) -> Formula<'s> {
-        let mut formula = Formula::new(self.structure, bounds, open, self.options.bit_blast);
+        let mut formula = Formula::new(self.trace_model, bounds, open, self.options.bit_blast);
         formula.values = self.values.clone().map(ValueTable::new);
         formula
     }
@@ -113,7 +113,7 @@ impl<'s> SmtEngine<'s> {
         let started = Instant::now();
         let least = bounds.least.clone();
         let mut formula = self.formula(bounds, false);
-        formula.relied_on = goals::relied_on(self.structure, query).into_iter().collect();
+        formula.relied_on = goals::relied_on(self.trace_model, query).into_iter().collect();
         let written = formula.feasibility(limit).and_then(|()| formula.query(query, &least));
         let text = header(&formula) + &formula.flush();
         self.effort.constraints += formula.constraints;
@@ -167,14 +167,14 @@ impl<'s> SmtEngine<'s> {
 
     fn count_values(&mut self, formula: &Formula<'_>) {
         if let Some(values) = &formula.values {
-            self.effort.slices.add(&values.counts(self.structure));
+            self.effort.slices.add(&values.counts(self.trace_model));
         }
     }
 
     /// Writes the whole trace down, once.
     fn whole_trace(&mut self, limit: &Limit<'_>) -> Result<(), CutShort> {
         if self.trace.is_none() {
-            let bounds = Bounds::whole(self.structure);
+            let bounds = Bounds::whole(self.trace_model);
             let mut formula = self.formula(bounds, true);
             formula.feasibility(limit)?;
             let text = header(&formula) + &formula.flush();
@@ -228,7 +228,7 @@ impl<'s> SmtEngine<'s> {
             let bad = |m| Failure::Broken(format!("{}: {m}", self.solver.name()));
             values.read(&answer).map_err(bad)?;
         }
-        Ok(Verdict::Witness(values.interleaving(self.structure, &formula.bounds)))
+        Ok(Verdict::Witness(values.interleaving(self.trace_model, &formula.bounds)))
     }
 
     /// Writes an instance to a file of its own, if that is wanted.
@@ -284,7 +284,7 @@ impl Engine for SmtEngine<'_> {
     }
 
     fn decide(&mut self, query: &Query, limit: &Limit<'_>) -> Verdict {
-        let Some(bounds) = Bounds::of_query(self.structure, query) else {
+        let Some(bounds) = Bounds::of_query(self.trace_model, query) else {
             return Verdict::Impossible;
         };
         let verdict = if self.options.fresh {

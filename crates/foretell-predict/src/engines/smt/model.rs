@@ -1,6 +1,6 @@
 //! From the solver's values to an interleaving.
 
-use foretell_model::Structure;
+use foretell_model::TraceModel;
 use foretell_trace::{EventId, ThreadId};
 use rustc_hash::FxHashMap;
 
@@ -38,11 +38,15 @@ impl Values {
 
     /// The interleaving that the values describe. Events without a place are free to come any time:
     /// they follow the one before them in their thread.
-    pub(super) fn interleaving(&self, structure: &Structure<'_>, bounds: &Bounds) -> Vec<EventId> {
+    pub(super) fn interleaving(
+        &self,
+        trace_model: &TraceModel<'_>,
+        bounds: &Bounds,
+    ) -> Vec<EventId> {
         let mut events = Vec::new();
-        for t in (0..structure.chains.thread_count()).map(ThreadId::from_index) {
+        for t in (0..trace_model.chains.thread_count()).map(ThreadId::from_index) {
             let most = bounds.most[t.index()] as usize;
-            let chain = &structure.chains.events(t)[..most];
+            let chain = &trace_model.chains.events(t)[..most];
             let known = chain.iter().rposition(|e| self.ran.get(e) == Some(&true));
             let count = known.map_or(0, |p| p + 1).max(bounds.least[t.index()] as usize);
             let mut place = i64::MIN;

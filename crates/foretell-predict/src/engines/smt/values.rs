@@ -17,10 +17,10 @@ use foretell_trace::expr::{ExprOp, Sort, result_sort};
 use foretell_trace::{EventId, Value};
 use rustc_hash::FxHashMap;
 
-use super::couples::writers;
 use super::feasible::{CutShort, check};
 use super::formula::{Formula, Lit};
 use super::operators;
+use super::reads_from::writers;
 use crate::query::{Goal, Limit, Query};
 use crate::simplify::term::{Term, TermId};
 use crate::simplify::{SliceCounts, Symbolic, initial, known};
@@ -91,12 +91,12 @@ impl ValueTable {
     }
 
     /// How much of the trace's values is written down.
-    pub(super) fn counts(&self, structure: &foretell_model::Structure<'_>) -> SliceCounts {
+    pub(super) fn counts(&self, trace_model: &foretell_model::TraceModel<'_>) -> SliceCounts {
         let mut accesses: Vec<EventId> = self.sees.keys().copied().collect();
         accesses.extend(self.sees.values().flatten().filter_map(|(w, _)| *w));
         accesses.sort_unstable();
         accesses.dedup();
-        let written = |e: &EventId| self.symbolic.expression_nodes(structure, *e);
+        let written = |e: &EventId| self.symbolic.expression_nodes(trace_model, *e);
         SliceCounts {
             kept_events: (self.guards.len() + accesses.len()) as u64,
             kept_nodes: accesses.iter().chain(&self.guards).map(written).sum(),
@@ -198,7 +198,7 @@ impl Formula<'_> {
         };
         for &(guard, condition) in symbolic.guards() {
             check(limit)?;
-            if self.bounds.never(self.structure, guard) {
+            if self.bounds.never(self.trace_model, guard) {
                 continue;
             }
             let truth = self.term(&symbolic, condition)?;
@@ -221,7 +221,7 @@ impl Formula<'_> {
         };
         if let Goal::Broken(read) = query.goal {
             self.implies(&[], &[&[Lit::Ran(read)]]);
-            if let Some(next) = self.structure.chains.next(self.structure.trace, read) {
+            if let Some(next) = self.trace_model.chains.next(self.trace_model.trace, read) {
                 self.implies(&[], &[&[Lit::NotRan(next)]]);
             }
             let same = self.sees_as_in_trace(&symbolic, read)?;
@@ -237,7 +237,7 @@ impl Formula<'_> {
     /// Text that says that a read sees the value that it saw in the trace; the same write, where its value was
     /// not recorded.
     fn sees_as_in_trace(&mut self, symbolic: &Symbolic, read: EventId) -> Result<String, CutShort> {
-        let recorded = known(self.structure, self.structure.trace.read_value(read));
+        let recorded = known(self.trace_model, self.trace_model.trace.read_value(read));
         let Some(value) = recorded else {
             let observed = self.term(symbolic, symbolic.observed(read))?;
             let same = observed.alternative(Sort::Bool).map(|a| a.bits.clone());
@@ -249,7 +249,7 @@ impl Formula<'_> {
 
     /// Text that says that the conflict of `a` and the later `b` is real: the two do not commute.
     fn real(&mut self, symbolic: &Symbolic, a: EventId, b: EventId) -> Result<String, CutShort> {
-        let (first, second) = (self.structure.trace.op(a), self.structure.trace.op(b));
+        let (first, second) = (self.trace_model.trace.op(a), self.trace_model.trace.op(b));
         let mut same = Vec::new();
         let after = |f: &mut Self, e| Ok(f.term(symbolic, symbolic.after(e))?.without_truth());
         if first.writes() && second.writes() {
@@ -325,10 +325,10 @@ impl Formula<'_> {
 
     /// What an access finds in its variable, declared, and connected to what it sees later.
     fn load(&mut self, symbolic: &Symbolic, e: EventId) -> Symbol {
-        let structure = self.structure;
+        let trace_model = self.trace_model;
         let mut sees = Vec::new();
-        for writer in symbolic.writers(structure, e, || writers(structure, e, true)) {
-            if writer.is_some_and(|w| self.bounds.never(structure, w)) {
+        for writer in symbolic.writers(trace_model, e, || writers(trace_model, e, true)) {
+            if writer.is_some_and(|w| self.bounds.never(trace_model, w)) {
                 continue;
             }
             let lit = Lit::Var(self.var());
@@ -361,7 +361,7 @@ impl Formula<'_> {
 
     /// Text that says that an access sees the write that it saw in the trace.
     fn sees_observed(&self, e: EventId) -> String {
-        let observed = self.structure.couples.observed(e);
+        let observed = self.trace_model.reads_from.observed(e);
         let claims = self.values.as_ref().and_then(|v| v.sees.get(&e));
         let claim = claims.into_iter().flatten().find(|(w, _)| *w == observed);
         match claim {
@@ -379,8 +379,8 @@ impl Formula<'_> {
                 let seen = match writer {
                     Some(w) => self.term(symbolic, symbolic.after(w))?.without_truth(),
                     None => {
-                        let x = self.structure.trace.variable(e);
-                        Symbol::value(x.and_then(|x| initial(self.structure, x)))
+                        let x = self.trace_model.trace.variable(e);
+                        Symbol::value(x.and_then(|x| initial(self.trace_model, x)))
                     }
                 };
                 for a in &value.alternatives {

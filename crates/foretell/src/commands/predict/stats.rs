@@ -23,7 +23,7 @@ fn phases(analysis: FindingKind, counts: &Counts) -> Vec<Column> {
         ("examined", counts.examined),
         ("dropped_by_locksets", counts.locksets),
         ("dropped_by_histories", counts.histories),
-        ("dropped_by_must", counts.must),
+        ("dropped_by_must", counts.must_happen_before),
         ("dropped_by_static_check", counts.static_check),
         ("dropped_by_reachability", counts.reachability),
         ("solved", counts.solved),

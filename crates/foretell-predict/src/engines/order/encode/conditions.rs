@@ -4,7 +4,7 @@
 //! whoever was woken was picked: a notify that picks nobody could as well pick somebody early. A waiter
 //! that times out must not be picked, so there every notify has to name whom it picks.
 
-use foretell_model::{Structure, WaitId};
+use foretell_model::{TraceModel, WaitId};
 use foretell_order::Lit;
 use foretell_trace::{CondId, EventId};
 
@@ -19,7 +19,7 @@ impl Encoding<'_> {
         for &w in woken {
             self.woken(w);
         }
-        let waits = &self.structure.waits;
+        let waits = &self.trace_model.waits;
         let times_out = waits.of_cond(cond).iter().any(|&w| waits.get(w).timed_out);
         if times_out && !mutated!(TimedWaitsAreFree) {
             self.timed(cond)?;
@@ -29,20 +29,20 @@ impl Encoding<'_> {
 
     /// Who is woken was picked by a notify or saw a notify-all.
     fn woken(&mut self, w: WaitId) {
-        let structure = self.structure;
-        let wait = *structure.waits.get(w);
+        let trace_model = self.trace_model;
+        let wait = *trace_model.waits.get(w);
         let Some(exit) = wait.exit else { return };
         if !self.woken_written.insert(exit) {
             return;
         }
         let mut clause = vec![!self.ran(exit)];
-        for &n in structure.waits.notifies(wait.cond) {
+        for &n in trace_model.waits.notifies(wait.cond) {
             let counts = clause.len() == 1 || !mutated!(OtherNotifiesDoNotCount);
             if self.may_wake(n, w) && counts {
                 clause.push(self.wakes(n, w));
             }
         }
-        for &n in structure.waits.notify_alls(wait.cond) {
+        for &n in trace_model.waits.notify_alls(wait.cond) {
             if !self.may_wake(n, w) {
                 continue;
             }
@@ -57,11 +57,11 @@ impl Encoding<'_> {
 
     /// Whether must-happen-before leaves it open that `n` comes while `w` waits.
     fn may_wake(&self, n: EventId, w: WaitId) -> bool {
-        let Structure { trace, chains, must, waits, .. } = self.structure;
+        let TraceModel { trace, chains, must_happen_before, waits, .. } = self.trace_model;
         let wait = waits.get(w);
         trace.thread(n) != trace.thread(wait.enter)
-            && !must.ordered_before(chains, trace, n, wait.enter)
-            && wait.exit.is_none_or(|e| !must.ordered_before(chains, trace, e, n))
+            && !must_happen_before.ordered_before(chains, trace, n, wait.enter)
+            && wait.exit.is_none_or(|e| !must_happen_before.ordered_before(chains, trace, e, n))
     }
 
     /// The literal "notify `n` picks the waiter of `w`".
@@ -69,8 +69,8 @@ impl Encoding<'_> {
         if let Some(&lit) = self.wakes.get(&(n, w)) {
             return lit;
         }
-        let structure = self.structure;
-        let wait = *structure.waits.get(w);
+        let trace_model = self.trace_model;
+        let wait = *trace_model.waits.get(w);
         let lit = self.solver.new_var();
         self.wakes.insert((n, w), lit);
         let (ran, after) = (self.ran(n), self.less(wait.enter, n));
@@ -80,7 +80,7 @@ impl Encoding<'_> {
             let consequence = if wait.timed_out { !self.ran(exit) } else { self.less(n, exit) };
             self.solver.add_clause(&[!lit, consequence]);
         }
-        for &all in structure.waits.notify_alls(wait.cond) {
+        for &all in trace_model.waits.notify_alls(wait.cond) {
             let (before, after) = (self.less(all, wait.enter), self.less(n, all));
             self.solver.add_clause(&[!lit, before, after]);
         }
@@ -103,21 +103,21 @@ impl Encoding<'_> {
         if !self.timed_written.insert(cond) {
             return Ok(());
         }
-        let structure = self.structure;
-        let waits = structure.waits.of_cond(cond);
-        let notifies = structure.waits.notifies(cond);
-        let alls = structure.waits.notify_alls(cond);
+        let trace_model = self.trace_model;
+        let waits = trace_model.waits.of_cond(cond);
+        let notifies = trace_model.waits.notifies(cond);
+        let alls = trace_model.waits.notify_alls(cond);
         let size = (notifies.len() + alls.len() + waits.len()) * notifies.len() * waits.len();
         if size > MOST_TIMED_CLAUSES {
             return Err(TooLarge(format!(
                 "condition {} has {} timed and other waits and {} notifications",
-                structure.trace.condition_name(cond),
+                trace_model.trace.condition_name(cond),
                 waits.len(),
                 notifies.len()
             )));
         }
         for &w in waits {
-            let wait = *structure.waits.get(w);
+            let wait = *trace_model.waits.get(w);
             let Some(exit) = wait.exit.filter(|_| wait.timed_out) else { continue };
             let ran = self.ran(exit);
             for &n in alls {
@@ -147,13 +147,13 @@ impl Encoding<'_> {
 
     /// Adds the ways in which the waiter of `w` is not in the wait set when `n` runs.
     fn push_not_waiting(&mut self, n: EventId, w: WaitId, clause: &mut Vec<Lit>) {
-        let structure = self.structure;
-        let wait = *structure.waits.get(w);
+        let trace_model = self.trace_model;
+        let wait = *trace_model.waits.get(w);
         clause.push(self.less(n, wait.enter));
         if let Some(exit) = wait.exit {
             clause.push(self.less(exit, n));
         }
-        for &earlier in structure.waits.notifies(wait.cond) {
+        for &earlier in trace_model.waits.notifies(wait.cond) {
             if earlier == n || !self.may_wake(earlier, w) {
                 continue;
             }
@@ -163,7 +163,7 @@ impl Encoding<'_> {
             self.solver.add_clause(&[!lit, before]);
             clause.push(lit);
         }
-        for &all in structure.waits.notify_alls(wait.cond) {
+        for &all in trace_model.waits.notify_alls(wait.cond) {
             let lit = self.solver.new_var();
             let (after, before) = (self.less(wait.enter, all), self.less(all, n));
             self.solver.add_clause(&[!lit, after]);

@@ -1,6 +1,6 @@
 //! The values along a proposal: which guards are false, who saw what.
 
-use foretell_model::Structure;
+use foretell_model::TraceModel;
 use foretell_trace::expr::{Answer, Evaluator};
 use foretell_trace::{EventId, EventKind, ExprId, Value};
 use rustc_hash::FxHashMap;
@@ -29,14 +29,14 @@ pub(crate) struct Values {
 
 /// Computes the values along `schedule`, as if every guard held; `wanted` are the accesses to tell about.
 pub(crate) fn evaluate(
-    structure: &Structure<'_>,
+    trace_model: &TraceModel<'_>,
     schedule: impl Iterator<Item = EventId>,
     wanted: impl Fn(EventId) -> bool,
 ) -> Values {
-    let trace = structure.trace;
+    let trace = trace_model.trace;
     let mut values = Values::default();
     let mut run = Run {
-        structure,
+        trace_model,
         registers: vec![None; trace.register_count()],
         evaluator: Evaluator::default(),
     };
@@ -51,7 +51,7 @@ pub(crate) fn evaluate(
             }
             continue;
         };
-        let cell = memory.entry(x.0).or_insert_with(|| (None, initial(structure, x)));
+        let cell = memory.entry(x.0).or_insert_with(|| (None, initial(trace_model, x)));
         let (writer, before) = *cell;
         let after = run.access(e, writer, before);
         if trace.op(e).writes() {
@@ -65,7 +65,7 @@ pub(crate) fn evaluate(
 }
 
 struct Run<'a> {
-    structure: &'a Structure<'a>,
+    trace_model: &'a TraceModel<'a>,
     registers: Vec<Option<Value>>,
     evaluator: Evaluator,
 }
@@ -74,7 +74,7 @@ impl Run<'_> {
     fn eval(&mut self, expr: ExprId) -> Answer {
         let registers = &self.registers;
         let value = |r: foretell_trace::RegId| registers.get(r.index()).copied().flatten();
-        self.evaluator.eval(self.structure.trace.exprs(), expr, value)
+        self.evaluator.eval(self.trace_model.trace.exprs(), expr, value)
     }
 
     /// The value that an access leaves.
@@ -84,7 +84,7 @@ impl Run<'_> {
         writer: Option<EventId>,
         before: Option<Value>,
     ) -> Option<Value> {
-        let kind = self.structure.trace.event(e).kind;
+        let kind = self.trace_model.trace.event(e).kind;
         if let EventKind::Read { register: Some(r), .. }
         | EventKind::Update { register: Some(r), .. } = kind
             && let Some(register) = self.registers.get_mut(r.index())
@@ -94,15 +94,15 @@ impl Run<'_> {
         match kind {
             EventKind::Write { value, expr, .. } => match expr {
                 Some(expr) => self.eval(expr).value(),
-                None => known(self.structure, value),
+                None => known(self.trace_model, value),
             },
             EventKind::Update { old, new, expr, .. } => match (expr, old) {
                 (Some(expr), _) => self.eval(expr).value(),
-                (None, Some(_)) if before.is_some() && before == known(self.structure, old) => {
-                    known(self.structure, new)
+                (None, Some(_)) if before.is_some() && before == known(self.trace_model, old) => {
+                    known(self.trace_model, new)
                 }
-                (None, None) if writer == self.structure.couples.observed(e) => {
-                    known(self.structure, new)
+                (None, None) if writer == self.trace_model.reads_from.observed(e) => {
+                    known(self.trace_model, new)
                 }
                 _ => None,
             },

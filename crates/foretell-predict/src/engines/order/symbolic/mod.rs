@@ -30,7 +30,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use foretell_model::Structure;
+use foretell_model::TraceModel;
 use foretell_order::Lit;
 use foretell_trace::expr::{ExprOp, Sort, result_sort};
 use foretell_trace::{EventId, Value};
@@ -199,7 +199,7 @@ impl Encoding<'_> {
     /// Computes the values along a proposal, and what the query and the claims of the model are about.
     pub(crate) fn values(&self, schedule: impl Iterator<Item = EventId>, query: &Query) -> Values {
         let asked = |e| self.symbols.sees.contains_key(&e) || query.asks_about(e);
-        evaluate(self.structure, schedule, asked)
+        evaluate(self.trace_model, schedule, asked)
     }
 
     /// What the query asks of values, as literals to assume.
@@ -260,8 +260,8 @@ impl Encoding<'_> {
     /// A literal that says that a read sees another value than in the trace; another write, where its value
     /// was not recorded.
     fn sees_otherwise(&mut self, read: EventId) -> Result<Lit, TooLarge> {
-        let structure = self.structure;
-        let Some(value) = known(structure, structure.trace.read_value(read)) else {
+        let trace_model = self.trace_model;
+        let Some(value) = known(trace_model, trace_model.trace.read_value(read)) else {
             let observed = self.of_trace(|values| values.observed(read))?;
             let same = observed.alternative(Sort::Bool).map(|o| o.bits[0]);
             return Ok(!same.unwrap_or(!self.solver.true_lit()));
@@ -274,7 +274,7 @@ impl Encoding<'_> {
 
     /// A literal that says that the conflict of `a` and the later `b` is real: the two do not commute.
     fn real(&mut self, a: EventId, b: EventId) -> Result<Lit, TooLarge> {
-        let (first, second) = (self.structure.trace.op(a), self.structure.trace.op(b));
+        let (first, second) = (self.trace_model.trace.op(a), self.trace_model.trace.op(b));
         let mut differences = Vec::new();
         if first.writes() && second.writes() {
             differences.push((self.after(a)?, self.after(b)?));
@@ -305,8 +305,8 @@ impl Encoding<'_> {
         match writer {
             Some(w) => self.after(w),
             None => {
-                let structure = self.structure;
-                let initial = structure.trace.variable(e).and_then(|x| initial(structure, x));
+                let trace_model = self.trace_model;
+                let initial = trace_model.trace.variable(e).and_then(|x| initial(trace_model, x));
                 Ok(Symbol::value(&self.circuit(), initial))
             }
         }
@@ -363,9 +363,9 @@ impl Encoding<'_> {
 
     /// What an access finds in its variable, with bits of its own that are connected to what it sees later.
     fn load(&mut self, values: &Symbolic, e: EventId) -> Result<Symbol, TooLarge> {
-        let structure = self.structure;
-        let mut writers = values.writers(structure, e, || self.writers(e, true));
-        let observed = structure.couples.observed(e);
+        let trace_model = self.trace_model;
+        let mut writers = values.writers(trace_model, e, || self.writers(e, true));
+        let observed = trace_model.reads_from.observed(e);
         // The observed one is the best guess, and then what is near.
         writers.sort_by_key(|&w| {
             let distance = w.map_or(u32::MAX - 1, |w| w.0.abs_diff(e.0));
@@ -381,7 +381,7 @@ impl Encoding<'_> {
         let kind = values.terms.kind(values.before(e));
         let always = kind.sure_sort().is_some();
         let fresh = |&sort: &Sort| {
-            let width = if sort == Sort::Int { values.width(structure, e) } else { width(sort) };
+            let width = if sort == Sort::Int { values.width(trace_model, e) } else { width(sort) };
             Alternative {
                 sort,
                 present: if always { self.solver.true_lit() } else { self.solver.new_var() },
@@ -393,7 +393,7 @@ impl Encoding<'_> {
 
     /// If `when`, the access sees one of `writers`: the last `count` of them are written down.
     fn see_some(&mut self, e: EventId, when: Lit, mut rest: Vec<Option<EventId>>, count: usize) {
-        let observed = self.structure.couples.observed(e);
+        let observed = self.trace_model.reads_from.observed(e);
         let mut clause = vec![!when];
         let mut sees = Vec::with_capacity(count);
         for writer in rest.drain(rest.len().saturating_sub(count)..).rev() {
@@ -442,7 +442,7 @@ impl Encoding<'_> {
 
     /// The literal "this access, which is loaded, sees the write that it saw in the trace".
     fn sees_observed(&self, e: EventId) -> Lit {
-        let observed = self.structure.couples.observed(e);
+        let observed = self.trace_model.reads_from.observed(e);
         let claims = self.symbols.sees.get(&e).into_iter().flatten();
         let claim = claims.into_iter().find(|(w, _)| *w == observed);
         claim.map_or(!self.solver.true_lit(), |(_, lit)| *lit)
@@ -486,26 +486,26 @@ impl Symbol {
 }
 
 /// Whether the values along a proposal are what the query asks for.
-pub(crate) fn shown(structure: &Structure<'_>, query: &Query, values: &Values) -> bool {
-    let trace = structure.trace;
+pub(crate) fn shown(trace_model: &TraceModel<'_>, query: &Query, values: &Values) -> bool {
+    let trace = trace_model.trace;
     let otherwise = match query.goal {
         Goal::Broken(read) => values.saw.get(&read).is_some_and(|saw| {
-            match known(structure, trace.read_value(read)) {
+            match known(trace_model, trace.read_value(read)) {
                 Some(value) => saw.before != Some(value),
-                None => saw.writer != structure.couples.observed(read),
+                None => saw.writer != trace_model.reads_from.observed(read),
             }
         }),
         _ => true,
     };
-    otherwise && query.real.iter().all(|&(a, b)| really(structure, values, a, b))
+    otherwise && query.real.iter().all(|&(a, b)| really(trace_model, values, a, b))
 }
 
-fn really(structure: &Structure<'_>, values: &Values, a: EventId, b: EventId) -> bool {
+fn really(trace_model: &TraceModel<'_>, values: &Values, a: EventId, b: EventId) -> bool {
     let (Some(first), Some(second)) = (values.saw.get(&a), values.saw.get(&b)) else {
         return false;
     };
     let differ = |x: Option<Value>, y: Option<Value>| x.is_none() || x != y;
-    let (a, b) = (structure.trace.op(a), structure.trace.op(b));
+    let (a, b) = (trace_model.trace.op(a), trace_model.trace.op(b));
     a.writes() && b.writes() && differ(first.after, second.after)
         || a.reads() && b.writes() && differ(first.before, second.after)
         || a.writes() && b.reads() && differ(first.before, first.after)

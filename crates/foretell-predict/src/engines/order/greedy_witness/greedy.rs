@@ -14,7 +14,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use foretell_model::{Section, SectionId, Structure};
+use foretell_model::{Section, SectionId, TraceModel};
 use foretell_trace::{EventId, EventKind, LockId, ObjectKind, Op, ThreadId, VarId};
 use rustc_hash::FxHashMap;
 
@@ -24,7 +24,7 @@ use crate::engines::order::simulate::Demands;
 
 /// What is to run.
 pub(super) struct Plan<'a, D> {
-    pub(super) structure: &'a Structure<'a>,
+    pub(super) trace_model: &'a TraceModel<'a>,
     /// The first runs before the second; sorted by the second.
     pub(super) order: &'a [(EventId, EventId)],
     /// Which views count at the end of a thread.
@@ -37,13 +37,13 @@ pub(super) struct Plan<'a, D> {
 
 impl<D: Demands> Plan<'_, D> {
     pub(super) fn has(&self, e: EventId) -> bool {
-        let Structure { trace, chains, .. } = self.structure;
+        let TraceModel { trace, chains, .. } = self.trace_model;
         chains.position(e) < self.counts[trace.thread(e).index()]
     }
 
     /// Whether somebody relies on the view of `e`.
     pub(super) fn must_be_preserved(&self, e: EventId) -> bool {
-        let Structure { trace, chains, .. } = self.structure;
+        let TraceModel { trace, chains, .. } = self.trace_model;
         chains.position(e) + 1 < self.counts[trace.thread(e).index()]
             || self.demands.must_be_preserved(e)
     }
@@ -57,7 +57,7 @@ impl<D: Demands> Plan<'_, D> {
     /// The write that a read is to see; `None` is the initial value.
     pub(super) fn source(&self, read: EventId) -> Option<EventId> {
         let chosen = self.demands.source(read);
-        chosen.unwrap_or_else(|| self.structure.couples.observed(read))
+        chosen.unwrap_or_else(|| self.trace_model.reads_from.observed(read))
     }
 
     /// Whether what the read is to see will be there.
@@ -136,13 +136,13 @@ pub(super) struct Greedy {
 }
 
 impl Greedy {
-    pub(super) fn new(structure: &Structure<'_>) -> Self {
-        let threads = structure.chains.thread_count();
+    pub(super) fn new(trace_model: &TraceModel<'_>) -> Self {
+        let threads = trace_model.chains.thread_count();
         let variable = Variable { run: 0, last: NONE, readers: 0, waiting: NONE };
         Self {
             run: 0,
-            variables: vec![variable; structure.trace.variable_count()],
-            locks: vec![Lock::default(); structure.trace.lock_count()],
+            variables: vec![variable; trace_model.trace.variable_count()],
+            locks: vec![Lock::default(); trace_model.trace.lock_count()],
             readers: Vec::new(),
             marks: Vec::new(),
             base: vec![0; threads],
@@ -158,7 +158,7 @@ impl Greedy {
     /// What runs after the prefix, in order, or why it cannot.
     pub(super) fn run(&mut self, plan: &Plan<'_, impl Demands>) -> Result<Vec<EventId>, Stuck> {
         let total = self.prepare(plan);
-        let Structure { trace, chains, .. } = plan.structure;
+        let TraceModel { trace, chains, .. } = plan.trace_model;
         let mut tail = Vec::with_capacity(total);
         while let Some(Reverse(mut e)) = self.ready.pop() {
             // A thread goes on without passing through the heap while it is first anyway.
@@ -193,7 +193,7 @@ impl Greedy {
         self.waiting = NONE;
         self.turns.clear();
         self.ready.clear();
-        let chains = &plan.structure.chains;
+        let chains = &plan.trace_model.chains;
         let mut total = 0;
         for (t, &count) in plan.counts.iter().enumerate() {
             let events = chains.events(ThreadId::from_index(t));
@@ -232,9 +232,9 @@ impl Greedy {
 
     /// Notes what others have to wait for until `e` has run.
     fn expect(&mut self, plan: &Plan<'_, impl Demands>, e: EventId) {
-        let structure = plan.structure;
-        let op = structure.trace.op(e);
-        if let Some(x) = structure.trace.variable(e) {
+        let trace_model = plan.trace_model;
+        let op = trace_model.trace.op(e);
+        if let Some(x) = trace_model.trace.variable(e) {
             if op.reads() && plan.must_be_preserved(e) {
                 match plan.source(e) {
                     Some(w) if w.0 >= plan.prefix => {
@@ -251,39 +251,39 @@ impl Greedy {
                     }
                 }
             }
-            if structure.trace.is_opaque(x) {
+            if trace_model.trace.is_opaque(x) {
                 self.turns.entry((ObjectKind::Variable, x.0)).or_default().0.push(e);
             }
             return;
         }
-        if let Some(s) = structure.locks.entered_at(e) {
-            let section = structure.locks.get(s);
+        if let Some(s) = trace_model.locks.entered_at(e) {
+            let section = trace_model.locks.get(s);
             if plan.leaves(section) {
                 self.lock(plan, section.lock).to_leave[usize::from(section.shared)] += 1;
             }
         }
-        if let Some(object) = turn_taking(structure.trace.event(e).kind) {
+        if let Some(object) = turn_taking(trace_model.trace.event(e).kind) {
             self.turns.entry(object).or_default().0.push(e);
         }
         if op == Op::TryFailed
             && plan.must_be_preserved(e)
             && !plan.demands.has_owner(e)
-            && let Some(s) = owner_met(structure, e)
+            && let Some(s) = owner_met(trace_model, e)
         {
-            self.lock(plan, structure.locks.get(s).lock).tries.push((s, e));
+            self.lock(plan, trace_model.locks.get(s).lock).tries.push((s, e));
         }
     }
 
     /// The place of an event of the tail in `readers`.
     fn place(&self, plan: &Plan<'_, impl Demands>, e: EventId) -> usize {
-        let Structure { trace, chains, .. } = plan.structure;
+        let TraceModel { trace, chains, .. } = plan.trace_model;
         (self.base[trace.thread(e).index()] + i64::from(chains.position(e))) as usize
     }
 
     fn variable(&mut self, plan: &Plan<'_, impl Demands>, x: VarId) -> &mut Variable {
         let variable = &mut self.variables[x.index()];
         if variable.run != self.run {
-            let writes = plan.structure.couples.writes(x);
+            let writes = plan.trace_model.reads_from.writes(x);
             let before = writes.partition_point(|w| w.0 < plan.prefix);
             let last = before.checked_sub(1).map_or(NONE, |i| writes[i].0);
             *variable = Variable { run: self.run, last, readers: 0, waiting: NONE };
@@ -295,12 +295,12 @@ impl Greedy {
         let lock = &mut self.locks[l.index()];
         if lock.run != self.run {
             lock.run = self.run;
-            lock.holders = plan.structure.locks.open_at(l, plan.prefix);
+            lock.holders = plan.trace_model.locks.open_at(l, plan.prefix);
             lock.to_leave = [0; 2];
             lock.tries.clear();
             lock.waiting = NONE;
             for &s in &lock.holders {
-                let section = plan.structure.locks.get(s);
+                let section = plan.trace_model.locks.get(s);
                 if plan.leaves(section) {
                     lock.to_leave[usize::from(section.shared)] += 1;
                 }
@@ -311,7 +311,7 @@ impl Greedy {
 
     /// The next event of thread `t`, if it is to go on.
     pub(super) fn next_of(&self, plan: &Plan<'_, impl Demands>, t: usize) -> Option<EventId> {
-        let events = plan.structure.chains.events(ThreadId::from_index(t));
+        let events = plan.trace_model.chains.events(ThreadId::from_index(t));
         (self.done[t] < plan.counts[t]).then(|| events[self.done[t] as usize])
     }
 
@@ -349,7 +349,7 @@ impl Greedy {
 
     /// The event that has to run before `e` because their object keeps the observed order.
     pub(super) fn whose_turn(&self, plan: &Plan<'_, impl Demands>, e: EventId) -> Option<EventId> {
-        let trace = plan.structure.trace;
+        let trace = plan.trace_model.trace;
         let object = match trace.variable(e) {
             Some(x) => (ObjectKind::Variable, x.0),
             None => turn_taking(trace.event(e).kind)?,
@@ -359,13 +359,13 @@ impl Greedy {
     }
 
     pub(super) fn has_run(&self, plan: &Plan<'_, impl Demands>, e: EventId) -> bool {
-        let Structure { trace, chains, .. } = plan.structure;
+        let TraceModel { trace, chains, .. } = plan.trace_model;
         chains.position(e) < self.done[trace.thread(e).index()]
     }
 
     /// Whether the next event of its thread has to wait.
     fn blocked(&mut self, plan: &Plan<'_, impl Demands>, e: EventId) -> Result<(), Blocked> {
-        let Structure { trace, chains, .. } = plan.structure;
+        let TraceModel { trace, chains, .. } = plan.trace_model;
         let thread = trace.thread(e);
         if chains.position(e) == 0
             && let Some(fork) = chains.fork(thread)
@@ -394,7 +394,7 @@ impl Greedy {
                 self.leave_blocked(plan, e, lock)
             }
             EventKind::TryFailed { lock } if plan.must_be_preserved(e) => {
-                let locks = &plan.structure.locks;
+                let locks = &plan.trace_model.locks;
                 let owned = self.lock(plan, lock).holders.iter().any(|&s| {
                     let section = locks.get(s);
                     !section.shared && section.thread != thread
@@ -415,7 +415,7 @@ impl Greedy {
         e: EventId,
         x: VarId,
     ) -> Result<(), Blocked> {
-        let Structure { trace, couples, .. } = plan.structure;
+        let TraceModel { trace, reads_from, .. } = plan.trace_model;
         let op = trace.op(e);
         if trace.is_opaque(x) && !self.is_its_turn((ObjectKind::Variable, x.0), e) {
             return Err(Blocked::Turn);
@@ -428,7 +428,7 @@ impl Greedy {
                     return Err(Blocked::Variable(x));
                 }
                 own = 1;
-            } else if !couples.preserves(trace, e, (last != NONE).then_some(EventId(last))) {
+            } else if !reads_from.preserves(trace, e, (last != NONE).then_some(EventId(last))) {
                 return Err(Blocked::Variable(x));
             }
         }
@@ -441,7 +441,7 @@ impl Greedy {
         e: EventId,
         l: LockId,
     ) -> Result<(), Blocked> {
-        let locks = &plan.structure.locks;
+        let locks = &plan.trace_model.locks;
         let Some(s) = locks.entered_at(e) else { return Ok(()) };
         let section = locks.get(s);
         let lock = self.lock(plan, l);
@@ -457,7 +457,7 @@ impl Greedy {
         e: EventId,
         l: LockId,
     ) -> Result<(), Blocked> {
-        let locks = &plan.structure.locks;
+        let locks = &plan.trace_model.locks;
         let tried = |(s, _): &(SectionId, EventId)| locks.get(*s).exit == Some(e);
         if self.lock(plan, l).tries.iter().any(tried) { Err(Blocked::Lock(l)) } else { Ok(()) }
     }
@@ -468,7 +468,7 @@ impl Greedy {
 
     /// Runs an event that need not wait.
     fn step(&mut self, plan: &Plan<'_, impl Demands>, e: EventId) {
-        let trace = plan.structure.trace;
+        let trace = plan.trace_model.trace;
         if self.marks[self.place(plan, e)] & FIRST != 0 {
             // Whoever waits for it is asked again when this step is over.
             self.wake_followers(plan, trace.thread(e));
@@ -485,7 +485,7 @@ impl Greedy {
             | EventKind::AcquireShared { lock }
             | EventKind::Woken { lock, .. }
             | EventKind::TimedOut { lock, .. } => {
-                if let Some(s) = plan.structure.locks.entered_at(e) {
+                if let Some(s) = plan.trace_model.locks.entered_at(e) {
                     let lock = self.lock(plan, lock);
                     lock.holders.push(s);
                     if !lock.tries.is_empty() {
@@ -510,7 +510,7 @@ impl Greedy {
     }
 
     fn access(&mut self, plan: &Plan<'_, impl Demands>, e: EventId, x: VarId) {
-        let trace = plan.structure.trace;
+        let trace = plan.trace_model.trace;
         let op = trace.op(e);
         let relies = op.reads() && plan.must_be_preserved(e) && plan.has_source(e);
         let readers = if op.writes() { self.readers[self.place(plan, e)] } else { 0 };
@@ -532,7 +532,7 @@ impl Greedy {
     }
 
     fn leave(&mut self, plan: &Plan<'_, impl Demands>, e: EventId, l: LockId) {
-        let locks = &plan.structure.locks;
+        let locks = &plan.trace_model.locks;
         let lock = self.lock(plan, l);
         let Some(at) = lock.holders.iter().position(|&s| locks.get(s).exit == Some(e)) else {
             return; // Taken more than once.
@@ -567,7 +567,7 @@ impl Greedy {
     fn wake(&mut self, plan: &Plan<'_, impl Demands>, mut waiting: u32) {
         while waiting != NONE {
             let t = waiting as usize;
-            let events = plan.structure.chains.events(ThreadId::from_index(t));
+            let events = plan.trace_model.chains.events(ThreadId::from_index(t));
             self.ready.push(Reverse(events[self.done[t] as usize]));
             waiting = self.next_waiting[t];
         }

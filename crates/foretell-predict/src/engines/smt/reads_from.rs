@@ -1,24 +1,24 @@
 //! Which writes a read can see, as far as program order and must-happen-before tell.
 
-use foretell_model::Structure;
+use foretell_model::TraceModel;
 use foretell_trace::EventId;
 
 /// The writes (`None`: the initial value) that `read` could see and that preserve its view, or those
 /// that do not. An update counts as what it is when it is not broken.
 pub(super) fn writers(
-    structure: &Structure<'_>,
+    trace_model: &TraceModel<'_>,
     read: EventId,
     preserving: bool,
 ) -> Vec<Option<EventId>> {
-    let Structure { trace, chains, couples, must, .. } = structure;
+    let TraceModel { trace, chains, reads_from, must_happen_before, .. } = trace_model;
     let Some(x) = trace.variable(read) else { return Vec::new() };
-    let wanted = |w: Option<EventId>| couples.preserves(trace, read, w) == preserving;
-    let own = own_write(structure, read);
+    let wanted = |w: Option<EventId>| reads_from.preserves(trace, read, w) == preserving;
+    let own = own_write(trace_model, read);
     let mut writers = Vec::new();
     if wanted(own) {
         writers.push(own);
     }
-    for (thread, accesses) in couples.accesses_by_thread(x) {
+    for (thread, accesses) in reads_from.accesses_by_thread(x) {
         if *thread == trace.thread(read) {
             continue;
         }
@@ -28,11 +28,12 @@ pub(super) fn writers(
             if hidden {
                 break;
             }
-            if must.ordered_before(chains, trace, read, w) {
+            if must_happen_before.ordered_before(chains, trace, read, w) {
                 continue;
             }
-            hidden = must.ordered_before(chains, trace, w, read);
-            let overwritten = own.is_some_and(|own| must.ordered_before(chains, trace, w, own));
+            hidden = must_happen_before.ordered_before(chains, trace, w, read);
+            let overwritten =
+                own.is_some_and(|own| must_happen_before.ordered_before(chains, trace, w, own));
             if wanted(Some(w)) && !overwritten {
                 writers.push(Some(w));
             }
@@ -43,10 +44,10 @@ pub(super) fn writers(
 
 /// The last write of the read's own thread before it: it hides the earlier ones and the
 /// initial value.
-pub(super) fn own_write(structure: &Structure<'_>, read: EventId) -> Option<EventId> {
-    let Structure { trace, chains, couples, .. } = structure;
+pub(super) fn own_write(trace_model: &TraceModel<'_>, read: EventId) -> Option<EventId> {
+    let TraceModel { trace, chains, reads_from, .. } = trace_model;
     let x = trace.variable(read)?;
-    let lists = couples.accesses_by_thread(x);
+    let lists = reads_from.accesses_by_thread(x);
     let (_, accesses) = lists.iter().find(|(t, _)| *t == trace.thread(read))?;
     let before = accesses.partition_point(|&e| chains.position(e) < chains.position(read));
     accesses[..before].iter().rev().copied().find(|&e| trace.op(e).writes())

@@ -6,7 +6,7 @@
 //! so a read at the very end of its thread asks for nothing: only what comes after it does.
 //!
 //! A *frontier* says how many events of each thread have run. For an event there are two of them:
-//! [`MustOrder::before`], when the event is the next one of its thread, and [`MustOrder::to_run`],
+//! [`MustHappenBefore::before`], when the event is the next one of its thread, and [`MustHappenBefore::to_run`],
 //! what the event itself needs to run (a join needs the thread it joins, an acquire needs
 //! earlier sections to be over).
 //!
@@ -16,14 +16,14 @@
 use foretell_trace::{EventId, EventKind, LockId, ThreadId, Trace};
 use rustc_hash::FxHashMap;
 
-use crate::{Chains, Couples, Sections};
+use crate::{Chains, ReadsFrom, Sections};
 
 /// How many events of each thread have run, by thread index.
 pub type Frontier = Vec<u32>;
 
 /// The must-happen-before order of a trace.
 #[derive(Debug)]
-pub struct MustOrder {
+pub struct MustHappenBefore {
     threads: usize,
     timelines: Vec<Timeline>,
 }
@@ -40,9 +40,9 @@ struct Timeline {
 /// More possible writers than this, and a read is taken to need nothing of any of them.
 const MOST_WRITERS_COMPARED: usize = 8;
 
-impl MustOrder {
+impl MustHappenBefore {
     /// Computes the order in one sweep over the trace.
-    pub fn new(trace: &Trace, chains: &Chains, couples: &Couples, locks: &Sections) -> Self {
+    pub fn new(trace: &Trace, chains: &Chains, reads_from: &ReadsFrom, locks: &Sections) -> Self {
         let threads = chains.thread_count();
         let order = Self {
             threads,
@@ -53,9 +53,9 @@ impl MustOrder {
         let mut sweep = Sweep {
             trace,
             chains,
-            couples,
+            reads_from,
             locks,
-            writers_of_value: writers_of_value(trace, couples),
+            writers_of_value: writers_of_value(trace, reads_from),
             entered: (0..trace.lock_count())
                 .map(|l| vec![0; locks.of_lock_by_thread(LockId::from_index(l)).len()])
                 .collect(),
@@ -205,10 +205,10 @@ fn max_into(frontier: &mut [u32], row: &[u32], skip: usize) -> bool {
 /// The writes of each variable by value, only as many as are ever looked at.
 type WritersOfValue = FxHashMap<(u32, u32), Vec<EventId>>;
 
-fn writers_of_value(trace: &Trace, couples: &Couples) -> WritersOfValue {
+fn writers_of_value(trace: &Trace, reads_from: &ReadsFrom) -> WritersOfValue {
     let mut map = WritersOfValue::default();
     for x in 0..trace.variable_count() {
-        for &w in couples.writes(foretell_trace::VarId::from_index(x)) {
+        for &w in reads_from.writes(foretell_trace::VarId::from_index(x)) {
             if let Some(value) = trace.written_value(w) {
                 let list = map.entry((x as u32, value.0)).or_default();
                 if list.len() <= MOST_WRITERS_COMPARED {
@@ -223,13 +223,13 @@ fn writers_of_value(trace: &Trace, couples: &Couples) -> WritersOfValue {
 struct Sweep<'a> {
     trace: &'a Trace,
     chains: &'a Chains,
-    couples: &'a Couples,
+    reads_from: &'a ReadsFrom,
     locks: &'a Sections,
     writers_of_value: WritersOfValue,
     /// For each lock and each thread that takes it: how many of its sections were found to be
     /// entered the last time. It is about the same the next time.
     entered: Vec<Vec<usize>>,
-    order: MustOrder,
+    order: MustHappenBefore,
 }
 
 impl Sweep<'_> {
@@ -291,7 +291,7 @@ impl Sweep<'_> {
     fn has_seen(&self, read: EventId) -> bool {
         let (trace, chains) = (self.trace, self.chains);
         let (thread, position) = (trace.thread(read), chains.position(read));
-        let Some(w) = self.couples.observed(read) else { return true };
+        let Some(w) = self.reads_from.observed(read) else { return true };
         if trace.thread(w) == thread {
             return true;
         }
@@ -302,22 +302,22 @@ impl Sweep<'_> {
 
     /// What every possible writer of a read needs, the writer included where it is the only one.
     fn writer_needs(&self, read: EventId) -> Option<Frontier> {
-        let (trace, couples) = (self.trace, self.couples);
+        let (trace, reads_from) = (self.trace, self.reads_from);
         let x = trace.variable(read)?;
-        let observed = couples.observed(read)?;
-        if couples.preserves(trace, read, None) {
+        let observed = reads_from.observed(read)?;
+        if reads_from.preserves(trace, read, None) {
             return None;
         }
         let mut needs = self.run_needs(observed);
         let Some(value) = trace.read_value(read) else { return Some(needs) };
         let Some(others) = self.writers_of_value.get(&(x.0, value.0)) else { return Some(needs) };
         if others.len() > MOST_WRITERS_COMPARED
-            && others.iter().any(|&w| couples.preserves(trace, read, Some(w)) && w != observed)
+            && others.iter().any(|&w| reads_from.preserves(trace, read, Some(w)) && w != observed)
         {
             return None;
         }
         for &w in others {
-            if w == observed || !couples.preserves(trace, read, Some(w)) {
+            if w == observed || !reads_from.preserves(trace, read, Some(w)) {
                 continue;
             }
             if w > read {
@@ -381,7 +381,7 @@ impl Sweep<'_> {
 pub(crate) fn leave_others(
     chains: &Chains,
     locks: &Sections,
-    order: &MustOrder,
+    order: &MustHappenBefore,
     section: crate::SectionId,
     frontier: &mut Frontier,
 ) -> bool {
@@ -392,7 +392,7 @@ pub(crate) fn leave_others(
 fn leave_others_near(
     chains: &Chains,
     locks: &Sections,
-    order: &MustOrder,
+    order: &MustHappenBefore,
     section: crate::SectionId,
     frontier: &mut Frontier,
     guesses: &mut [usize],
@@ -430,7 +430,7 @@ mod tests {
     use foretell_trace::Model;
 
     use super::*;
-    use crate::Structure;
+    use crate::TraceModel;
     use crate::testing::{ids, trace};
 
     #[test]
@@ -448,11 +448,11 @@ mod tests {
 
     /// All pairs of events of different threads that are ordered.
     fn ordered(trace: &Trace, model: Model) -> Vec<(u32, u32)> {
-        let Structure { chains, must, .. } = Structure::new(trace, model);
+        let TraceModel { chains, must_happen_before, .. } = TraceModel::new(trace, model);
         let pairs = trace.ids().flat_map(|a| trace.ids().map(move |b| (a, b)));
         pairs
             .filter(|&(a, b)| trace.thread(a) != trace.thread(b))
-            .filter(|&(a, b)| must.ordered_before(&chains, trace, a, b))
+            .filter(|&(a, b)| must_happen_before.ordered_before(&chains, trace, a, b))
             .map(|(a, b)| (a.0, b.0))
             .collect()
     }
@@ -497,15 +497,19 @@ mod tests {
              T0|rel(l)
              T0|join(T1)",
         );
-        let Structure { chains, must, .. } = Structure::new(&trace, Model::View);
+        let TraceModel { chains, must_happen_before, .. } = TraceModel::new(&trace, Model::View);
         for e in trace.ids() {
             for t in (0..trace.thread_count()).map(ThreadId::from_index) {
                 let first = chains
                     .events(t)
                     .iter()
-                    .find(|&&f| f == e || must.ordered_before(&chains, &trace, e, f));
+                    .find(|&&f| f == e || must_happen_before.ordered_before(&chains, &trace, e, f));
                 let first = first.map(|&f| chains.position(f));
-                assert_eq!(must.first_after(&chains, &trace, e, t), first, "{e:?} {t:?}");
+                assert_eq!(
+                    must_happen_before.first_after(&chains, &trace, e, t),
+                    first,
+                    "{e:?} {t:?}"
+                );
             }
         }
     }
@@ -532,25 +536,28 @@ mod tests {
         let ordered = ordered(&trace, Model::View);
         assert!(ordered.contains(&(3, 6)), "the section is over before the write of z");
         assert!(!ordered.iter().any(|&(_, b)| b <= 5), "T2 may come first");
-        let structure = Structure::new(&trace, Model::View);
-        let Structure { chains, must, .. } = &structure;
-        assert!(must.run_before_next(chains, &trace, EventId(3), EventId(6)));
-        assert_eq!(must.before(chains, &trace, EventId(6)), [4, 2]);
-        assert_eq!(must.to_run(chains, &trace, EventId(4)), [0, 0]);
-        assert_eq!(must.after(chains, &trace, EventId(5)), [4, 2]);
-        assert_eq!(must.needs(chains, &trace, EventId(6), trace.thread(EventId(0))), 4);
-        assert_eq!(structure.frontier_of_next(&ids([2, 6])), None);
+        let trace_model = TraceModel::new(&trace, Model::View);
+        let TraceModel { chains, must_happen_before, .. } = &trace_model;
+        assert!(must_happen_before.run_before_next(chains, &trace, EventId(3), EventId(6)));
+        assert_eq!(must_happen_before.before(chains, &trace, EventId(6)), [4, 2]);
+        assert_eq!(must_happen_before.to_run(chains, &trace, EventId(4)), [0, 0]);
+        assert_eq!(must_happen_before.after(chains, &trace, EventId(5)), [4, 2]);
+        assert_eq!(
+            must_happen_before.needs(chains, &trace, EventId(6), trace.thread(EventId(0))),
+            4
+        );
+        assert_eq!(trace_model.frontier_of_next(&ids([2, 6])), None);
     }
 
     /// Both are inside their sections of one lock: there is no such state. Readers may be.
     #[test]
     fn frontier_inside_two_sections_cannot_be_reached() {
         let exclusive = trace("T1|acq(l)\nT1|w(x)\nT1|rel(l)\nT2|acq(l)\nT2|w(x)\nT2|rel(l)");
-        let structure = Structure::new(&exclusive, Model::View);
-        assert_eq!(structure.frontier_of_next(&ids([1, 4])), None);
-        assert_eq!(structure.frontier_of_next(&ids([1, 3])), Some(vec![1, 0]));
+        let trace_model = TraceModel::new(&exclusive, Model::View);
+        assert_eq!(trace_model.frontier_of_next(&ids([1, 4])), None);
+        assert_eq!(trace_model.frontier_of_next(&ids([1, 3])), Some(vec![1, 0]));
         let shared = trace("T1|racq(l)\nT1|w(x)\nT1|rrel(l)\nT2|racq(l)\nT2|w(x)\nT2|rrel(l)");
-        let structure = Structure::new(&shared, Model::View);
-        assert_eq!(structure.frontier_of_next(&ids([1, 4])), Some(vec![1, 1]));
+        let trace_model = TraceModel::new(&shared, Model::View);
+        assert_eq!(trace_model.frontier_of_next(&ids([1, 4])), Some(vec![1, 1]));
     }
 }

@@ -16,15 +16,15 @@
 //! Nothing is proved here: where both attempts get stuck, the solver decides, and what they find
 //! passes the simulator like every proposal. A query with a goal is not attempted.
 //!
-//! What the solver decides is completed in the same way ([`Attempt::complete`]): it orders some
+//! What the solver decides is completed in the same way ([`GreedyWitness::complete`]): it orders some
 //! events, and the rest finds its place by itself. Where that gets stuck, the rules that are to
 //! blame are what the solver has to learn.
 
 mod greedy;
 mod stuck;
 
-use foretell_model::must::Frontier;
-use foretell_model::{SectionId, Structure};
+use foretell_model::must_happen_before::Frontier;
+use foretell_model::{SectionId, TraceModel};
 use foretell_trace::{EventId, EventKind, Op, ThreadId};
 
 use self::greedy::{Greedy, Plan};
@@ -36,8 +36,8 @@ use crate::query::{Goal, Query};
 /// How often a run that got stuck is tried again with a few events in another order.
 const MOST_REVERSALS: usize = 64;
 
-/// Attempts queries about one trace. Keeps its tables between them.
-pub(crate) struct Attempt {
+/// Greedy search for witnesses about one trace. Its tables stay from query to query.
+pub(crate) struct GreedyWitness {
     greedy: Greedy,
     /// The sections that a frontier is inside of.
     open: Vec<SectionId>,
@@ -54,16 +54,16 @@ impl Demands for Relied<'_> {
     }
 }
 
-impl Attempt {
-    pub(crate) fn new(structure: &Structure<'_>) -> Self {
-        Self { greedy: Greedy::new(structure), open: Vec::new(), scanned: Vec::new() }
+impl GreedyWitness {
+    pub(crate) fn new(trace_model: &TraceModel<'_>) -> Self {
+        Self { greedy: Greedy::new(trace_model), open: Vec::new(), scanned: Vec::new() }
     }
 
     /// A feasible sequence that the query asks for, if one is easy to find. `frontier` is what
     /// every such sequence has run.
     pub(crate) fn find(
         &mut self,
-        structure: &Structure<'_>,
+        trace_model: &TraceModel<'_>,
         simulator: &mut Simulator,
         query: &Query,
         frontier: &Frontier,
@@ -71,36 +71,37 @@ impl Attempt {
         if query.goal != Goal::Reach {
             return None;
         }
-        let Structure { trace, chains, .. } = structure;
+        let TraceModel { trace, chains, .. } = trace_model;
         let previous = query.next.iter().filter_map(|&e| chains.previous(trace, e));
         let relied: Vec<EventId> = previous.filter(|&e| observes(trace.op(e))).collect();
         let demands = Relied(&relied);
         let mut lean = frontier.clone();
-        self.close(structure, query, &mut lean, false)?;
-        if let found @ Some(_) = self.feasible(structure, simulator, query, &demands, lean.clone())
+        self.close(trace_model, query, &mut lean, false)?;
+        if let found @ Some(_) =
+            self.feasible(trace_model, simulator, query, &demands, lean.clone())
         {
             return found;
         }
         let mut generous = lean.clone();
-        self.close(structure, query, &mut generous, true)?;
+        self.close(trace_model, query, &mut generous, true)?;
         if generous == lean {
             return None;
         }
-        self.feasible(structure, simulator, query, &demands, generous)
+        self.feasible(trace_model, simulator, query, &demands, generous)
     }
 
     /// Runs the first `counts` events of each thread, if the simulator has nothing against it.
     fn feasible(
         &mut self,
-        structure: &Structure<'_>,
+        trace_model: &TraceModel<'_>,
         simulator: &mut Simulator,
         query: &Query,
         demands: &Relied<'_>,
         counts: Frontier,
     ) -> Option<Proposal> {
         let mut order = query.order.clone();
-        let found = self.complete(structure, &mut order, demands, counts).ok()?;
-        let outcome = simulator.run(structure, &found, demands, &[]);
+        let found = self.complete(trace_model, &mut order, demands, counts).ok()?;
+        let outcome = simulator.run(trace_model, &found, demands, &[]);
         outcome.violations.is_empty().then_some(found)
     }
 
@@ -109,7 +110,7 @@ impl Attempt {
     /// rules that are to blame.
     pub(crate) fn complete(
         &mut self,
-        structure: &Structure<'_>,
+        trace_model: &TraceModel<'_>,
         order: &mut Vec<(EventId, EventId)>,
         demands: &impl Demands,
         counts: Frontier,
@@ -117,8 +118,8 @@ impl Attempt {
         let mut violations = Vec::new();
         for _ in 0..MOST_REVERSALS {
             order.sort_unstable_by_key(|&(x, y)| (y, x));
-            let prefix = self.prefix(structure, order, &counts);
-            let plan = Plan { structure, order, demands, counts: &counts, prefix };
+            let prefix = self.prefix(trace_model, order, &counts);
+            let plan = Plan { trace_model, order, demands, counts: &counts, prefix };
             let stuck = match self.greedy.run(&plan) {
                 Ok(tail) => return Ok(Proposal { prefix, tail, counts }),
                 Err(stuck) => stuck,
@@ -136,15 +137,15 @@ impl Attempt {
     /// has to wait for a later one.
     fn prefix(
         &mut self,
-        structure: &Structure<'_>,
+        trace_model: &TraceModel<'_>,
         order: &[(EventId, EventId)],
         counts: &[u32],
     ) -> u32 {
-        let mut prefix = first_left_out(structure, counts).min(structure.explained);
-        self.find_open(structure, counts);
+        let mut prefix = first_left_out(trace_model, counts).min(trace_model.feasible_prefix);
+        self.find_open(trace_model, counts);
         for &s in &self.open {
-            let enter = structure.locks.get(s).enter.0;
-            if enter < prefix && contested(structure, counts, s, Some(enter)) {
+            let enter = trace_model.locks.get(s).enter.0;
+            if enter < prefix && contested(trace_model, counts, s, Some(enter)) {
                 prefix = enter;
             }
         }
@@ -156,14 +157,14 @@ impl Attempt {
     /// if that runs events which are to be next. A generous one has more, see above.
     fn close(
         &mut self,
-        structure: &Structure<'_>,
+        trace_model: &TraceModel<'_>,
         query: &Query,
         frontier: &mut Frontier,
         generous: bool,
     ) -> Option<()> {
-        let Structure { trace, chains, .. } = structure;
+        let TraceModel { trace, chains, .. } = trace_model;
         if generous {
-            let first = first_left_out(structure, frontier);
+            let first = first_left_out(trace_model, frontier);
             let threads = (0..chains.thread_count()).map(ThreadId::from_index);
             self.scanned.clear();
             self.scanned
@@ -171,9 +172,9 @@ impl Attempt {
         }
         loop {
             if generous {
-                self.include_sources(structure, frontier);
+                self.include_sources(trace_model, frontier);
             }
-            let grew = self.leave_sections(structure, query, frontier, generous)?;
+            let grew = self.leave_sections(trace_model, query, frontier, generous)?;
             let passed = |e: &EventId| frontier[trace.thread(*e).index()] > chains.position(*e);
             if query.next.iter().any(passed) {
                 return None;
@@ -187,13 +188,13 @@ impl Attempt {
     /// Leaves all but one section of each lock; whether the frontier grew.
     fn leave_sections(
         &mut self,
-        structure: &Structure<'_>,
+        trace_model: &TraceModel<'_>,
         query: &Query,
         frontier: &mut Frontier,
         generous: bool,
     ) -> Option<bool> {
-        let Structure { trace, chains, locks, must, .. } = structure;
-        self.find_open(structure, frontier);
+        let TraceModel { trace, chains, locks, must_happen_before, .. } = trace_model;
+        self.find_open(trace_model, frontier);
         self.open.sort_unstable_by_key(|&s| (locks.get(s).lock, s));
         let stays = |s: SectionId| {
             let section = locks.get(s);
@@ -206,7 +207,7 @@ impl Attempt {
             for &s in group {
                 let both_shared = locks.get(s).shared && locks.get(kept).shared;
                 let in_the_way = if s == kept {
-                    generous && !stays(s) && contested(structure, frontier, s, None)
+                    generous && !stays(s) && contested(trace_model, frontier, s, None)
                 } else {
                     !both_shared
                 };
@@ -214,7 +215,7 @@ impl Attempt {
                     continue;
                 }
                 let exit = locks.get(s).exit.filter(|_| !stays(s))?;
-                must.include(frontier, trace.thread(exit), chains.position(exit) + 1);
+                must_happen_before.include(frontier, trace.thread(exit), chains.position(exit) + 1);
                 grew = true;
             }
         }
@@ -222,8 +223,8 @@ impl Attempt {
     }
 
     /// Finds the sections that a frontier is inside of.
-    fn find_open(&mut self, structure: &Structure<'_>, counts: &[u32]) {
-        let Structure { chains, locks, .. } = structure;
+    fn find_open(&mut self, trace_model: &TraceModel<'_>, counts: &[u32]) {
+        let TraceModel { chains, locks, .. } = trace_model;
         self.open.clear();
         for (t, &count) in counts.iter().enumerate() {
             let events = chains.events(ThreadId::from_index(t));
@@ -241,8 +242,8 @@ impl Attempt {
 
     /// Includes the writers that the reads of a frontier saw, and the owners that its failed
     /// try-locks ran into.
-    fn include_sources(&mut self, structure: &Structure<'_>, frontier: &mut Frontier) {
-        let Structure { trace, chains, must, couples, .. } = structure;
+    fn include_sources(&mut self, trace_model: &TraceModel<'_>, frontier: &mut Frontier) {
+        let TraceModel { trace, chains, must_happen_before, reads_from, .. } = trace_model;
         let mut grew = true;
         while grew {
             grew = false;
@@ -251,9 +252,9 @@ impl Attempt {
                     let e = chains.events(ThreadId::from_index(t))[self.scanned[t] as usize];
                     self.scanned[t] += 1;
                     let source = match trace.op(e) {
-                        op if op.reads() => couples.observed(e),
+                        op if op.reads() => reads_from.observed(e),
                         Op::TryFailed => {
-                            owner_met(structure, e).map(|s| structure.locks.get(s).enter)
+                            owner_met(trace_model, e).map(|s| trace_model.locks.get(s).enter)
                         }
                         _ => None,
                     };
@@ -261,9 +262,9 @@ impl Attempt {
                     let (thread, position) = (trace.thread(source), chains.position(source));
                     if frontier[thread.index()] <= position {
                         if trace.op(source).reads() {
-                            must.include(frontier, thread, position + 1);
+                            must_happen_before.include(frontier, thread, position + 1);
                         } else {
-                            must.include_run(frontier, thread, position);
+                            must_happen_before.include_run(frontier, thread, position);
                         }
                         grew = true;
                     }
@@ -274,17 +275,22 @@ impl Attempt {
 }
 
 /// The first event of the trace that is not among the first `counts` of its thread.
-fn first_left_out(structure: &Structure<'_>, counts: &[u32]) -> u32 {
+fn first_left_out(trace_model: &TraceModel<'_>, counts: &[u32]) -> u32 {
     let threads = (0..counts.len()).map(ThreadId::from_index);
     let left_out =
-        threads.filter_map(|t| structure.chains.events(t).get(counts[t.index()] as usize));
-    left_out.map(|e| e.0).min().unwrap_or(structure.trace.len() as u32)
+        threads.filter_map(|t| trace_model.chains.events(t).get(counts[t.index()] as usize));
+    left_out.map(|e| e.0).min().unwrap_or(trace_model.trace.len() as u32)
 }
 
 /// Whether another thread enters a section of the same lock, perhaps only after the event with
 /// index `after`.
-fn contested(structure: &Structure<'_>, counts: &[u32], s: SectionId, after: Option<u32>) -> bool {
-    let Structure { chains, locks, .. } = structure;
+fn contested(
+    trace_model: &TraceModel<'_>,
+    counts: &[u32],
+    s: SectionId,
+    after: Option<u32>,
+) -> bool {
+    let TraceModel { chains, locks, .. } = trace_model;
     let own = locks.get(s);
     locks.of_lock_by_thread(own.lock).iter().filter(|(t, _)| *t != own.thread).any(|(t, list)| {
         let count = counts[t.index()];
@@ -295,8 +301,8 @@ fn contested(structure: &Structure<'_>, counts: &[u32], s: SectionId, after: Opt
 }
 
 /// The section that a failed try-lock ran into.
-fn owner_met(structure: &Structure<'_>, e: EventId) -> Option<SectionId> {
-    let Structure { trace, locks, .. } = structure;
+fn owner_met(trace_model: &TraceModel<'_>, e: EventId) -> Option<SectionId> {
+    let TraceModel { trace, locks, .. } = trace_model;
     let EventKind::TryFailed { lock } = trace.event(e).kind else { return None };
     let owns = |s: &SectionId| {
         let section = locks.get(*s);

@@ -6,7 +6,7 @@
 //! thread on it waits at one event and is waited for at a later one; if it has several sections
 //! of the lock in question on the way, or several writes of the variable, the last one says most.
 
-use foretell_model::{SectionId, Structure};
+use foretell_model::{SectionId, TraceModel};
 use foretell_trace::{EventId, EventKind, ThreadId};
 
 use super::greedy::{Greedy, Plan};
@@ -68,7 +68,7 @@ impl Greedy {
                 next = wait.event.map(|(thread, _)| thread.index());
                 way.push((e, wait));
             }
-            let thread = |step: &Step| plan.structure.trace.thread(step.0).index();
+            let thread = |step: &Step| plan.trace_model.trace.thread(step.0).index();
             match next {
                 Some(t) if walks[t] == start + 1 => {
                     let from = way.iter().position(|step| thread(step) == t).unwrap_or(0);
@@ -115,7 +115,7 @@ impl Greedy {
         rule: &Rule,
         awaited: u32,
     ) -> (EventId, Rule) {
-        let Structure { trace, chains, locks, couples, .. } = plan.structure;
+        let TraceModel { trace, chains, locks, reads_from, .. } = plan.trace_model;
         let position = |e: EventId| chains.position(e);
         let own = trace.thread(e);
         match *rule {
@@ -130,7 +130,7 @@ impl Greedy {
                 (locks.get(entering).enter, Rule::Section { entering, held })
             }
             Rule::Readers { ref reads, last } => {
-                let by_thread = trace.variable(e).map(|x| couples.accesses_by_thread(x));
+                let by_thread = trace.variable(e).map(|x| reads_from.accesses_by_thread(x));
                 let list = by_thread.and_then(|lists| lists.iter().find(|(t, _)| *t == own));
                 let list = list.map_or(&[][..], |(_, list)| list);
                 let until = list.partition_point(|&a| position(a) <= awaited);
@@ -146,7 +146,7 @@ impl Greedy {
 
     /// What the next event of a thread waits for first.
     fn waits_for(&mut self, plan: &Plan<'_, impl Demands>, e: EventId) -> Wait {
-        let Structure { trace, chains, locks, .. } = plan.structure;
+        let TraceModel { trace, chains, locks, .. } = plan.trace_model;
         let event = |x: EventId, rule: Rule| Wait {
             event: Some((trace.thread(x), chains.position(x))),
             rule,
@@ -188,7 +188,7 @@ impl Greedy {
     }
 
     fn access_waits_for(&mut self, plan: &Plan<'_, impl Demands>, e: EventId) -> Wait {
-        let Structure { trace, chains, couples, .. } = plan.structure;
+        let TraceModel { trace, chains, reads_from, .. } = plan.trace_model;
         let event = |x: EventId, rule: Rule| Wait {
             event: Some((trace.thread(x), chains.position(x))),
             rule,
@@ -197,7 +197,7 @@ impl Greedy {
         let last = self.last_write(plan, x);
         if trace.op(e).reads() && plan.must_be_preserved(e) {
             if !plan.has_source(e) {
-                if !couples.preserves(trace, e, last) {
+                if !reads_from.preserves(trace, e, last) {
                     return Wait { event: None, rule: Rule::View { read: e, seen: last } };
                 }
             } else if plan.source(e) != last {
@@ -220,7 +220,7 @@ impl Greedy {
                 && plan.source(r) == last
                 && !self.has_run(plan, r)
         };
-        let reads: Vec<EventId> = couples.accesses(x).iter().copied().filter(waits).collect();
+        let reads: Vec<EventId> = reads_from.accesses(x).iter().copied().filter(waits).collect();
         match reads.first() {
             Some(&read) => event(read, Rule::Readers { reads, last }),
             None => Wait { event: None, rule: Rule::Given },
@@ -228,7 +228,7 @@ impl Greedy {
     }
 
     fn section_waits_for(&mut self, plan: &Plan<'_, impl Demands>, entering: SectionId) -> Wait {
-        let Structure { chains, locks, .. } = plan.structure;
+        let TraceModel { chains, locks, .. } = plan.trace_model;
         let own = locks.get(entering);
         let excludes = |s: SectionId| !(own.shared && locks.get(s).shared);
         let exit = |s: SectionId| locks.get(s).exit.map_or(u32::MAX, |exit| chains.position(exit));
@@ -272,7 +272,7 @@ fn blamed(e: EventId, rule: &Rule) -> Vec<Violation> {
 
 /// Two events in the order that would meet the rule in the other way; `e` is the event that waits.
 fn reversal(plan: &Plan<'_, impl Demands>, e: EventId, rule: &Rule) -> Option<(EventId, EventId)> {
-    let Structure { trace, locks, .. } = plan.structure;
+    let TraceModel { trace, locks, .. } = plan.trace_model;
     match *rule {
         Rule::Section { entering, held } => {
             let exit = locks.get(entering).exit.filter(|&exit| plan.has(exit))?;

@@ -3,7 +3,7 @@
 
 use foretell_brute::{findings, maximal_interleavings};
 use foretell_generate::{Family, Params, generate};
-use foretell_model::Structure;
+use foretell_model::TraceModel;
 use foretell_trace::{EventId, Model, Op, Trace, text};
 
 const FAMILIES: [Family; 8] = [
@@ -55,18 +55,20 @@ fn what_is_ordered_is_never_the_other_way_round() {
     let mut claims = 0;
     for (trace, shown) in small_traces(150, 9) {
         for model in [Model::View, Model::Value] {
-            let Structure { chains, must, .. } = Structure::new(&trace, model);
+            let TraceModel { chains, must_happen_before, .. } = TraceModel::new(&trace, model);
             let free = free_pairs(&trace, model);
             for (a, b) in trace.ids().flat_map(|a| trace.ids().map(move |b| (a, b))) {
                 if a == b || trace.thread(a) == trace.thread(b) {
                     continue;
                 }
                 let is_free = free[a.index()][b.index()];
-                if must.ordered_before(&chains, &trace, a, b) {
+                if must_happen_before.ordered_before(&chains, &trace, a, b) {
                     claims += 1;
                     assert!(!is_free, "{a:?} before {b:?}, {model}\n{shown}");
                 }
-                if is_always_enabled(trace.op(b)) && must.run_before_next(&chains, &trace, a, b) {
+                if is_always_enabled(trace.op(b))
+                    && must_happen_before.run_before_next(&chains, &trace, a, b)
+                {
                     assert!(!is_free, "{a:?} before {b:?} is next, {model}\n{shown}");
                 }
             }
@@ -80,26 +82,33 @@ fn what_is_found_can_be_reached() {
     let (mut races, mut deadlocks) = (0, 0);
     for (trace, shown) in small_traces(100, 14) {
         for model in [Model::View, Model::Value] {
-            let structure = Structure::new(&trace, model);
-            let Structure { chains, must, .. } = &structure;
+            let trace_model = TraceModel::new(&trace, model);
+            let TraceModel { chains, must_happen_before, .. } = &trace_model;
             let found = findings(&trace, model);
             let pairs = found.races.iter().map(|r| r.to_vec());
             for next in pairs.chain(found.deadlocks.iter().cloned()) {
-                let frontier = structure.frontier_of_next(&next);
+                let frontier = trace_model.frontier_of_next(&next);
                 let frontier = frontier.unwrap_or_else(|| panic!("{next:?}, {model}\n{shown}"));
                 for &e in &next {
                     let own = frontier[trace.thread(e).index()];
                     assert!(own <= chains.position(e), "{next:?}, {model}\n{shown}");
-                    let has_run =
-                        |a: &EventId| *a != e && must.run_before_next(chains, &trace, *a, e);
+                    let has_run = |a: &EventId| {
+                        *a != e && must_happen_before.run_before_next(chains, &trace, *a, e)
+                    };
                     assert!(!next.iter().any(has_run), "{next:?}, {model}\n{shown}");
                 }
             }
             races += found.races.len();
             deadlocks += found.deadlocks.len();
             for &[c, r, c2] in &found.atomicity {
-                assert!(!must.ordered_before(chains, &trace, r, c), "{model}\n{shown}");
-                assert!(!must.ordered_before(chains, &trace, c2, r), "{model}\n{shown}");
+                assert!(
+                    !must_happen_before.ordered_before(chains, &trace, r, c),
+                    "{model}\n{shown}"
+                );
+                assert!(
+                    !must_happen_before.ordered_before(chains, &trace, c2, r),
+                    "{model}\n{shown}"
+                );
             }
         }
     }

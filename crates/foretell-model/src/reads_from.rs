@@ -1,7 +1,8 @@
-//! Read couples: which write each read saw, and which others would show it the same.
+//! Reads-from (the couples of semantics section 5): the write that each read saw, and the other
+//! writes that would preserve its view.
 //!
 //! The trace-segmentation paper couples a read with the last write before it; the race-witness
-//! paper with every write of the same value. [`Couples::preserves`] is the one place where the
+//! paper with every write of the same value. [`ReadsFrom::preserves`] is the one place where the
 //! models `view` and `value` differ.
 
 use foretell_trace::{EventId, Model, ThreadId, Trace, ValueId, VarId};
@@ -10,7 +11,7 @@ const INITIAL: u32 = u32::MAX;
 
 /// The accesses of each variable and what its reads may see.
 #[derive(Debug)]
-pub struct Couples {
+pub struct ReadsFrom {
     model: Model,
     /// The write that each reading event saw; `INITIAL` for the initial value and for every
     /// event that reads nothing.
@@ -22,11 +23,11 @@ pub struct Couples {
     initial: Vec<Option<ValueId>>,
 }
 
-impl Couples {
-    /// Couples every read of a trace.
+impl ReadsFrom {
+    /// Finds the write of every read of a trace.
     pub fn new(trace: &Trace, model: Model) -> Self {
         let variables = trace.variable_count();
-        let mut couples = Self {
+        let mut reads_from = Self {
             model,
             seen: vec![INITIAL; trace.len()],
             writes: vec![Vec::new(); variables],
@@ -40,26 +41,26 @@ impl Couples {
             let Some(x) = trace.variable(e) else { continue };
             let op = trace.op(e);
             if op.reads() {
-                match couples.writes[x.index()].last() {
-                    Some(w) => couples.seen[e.index()] = w.0,
+                match reads_from.writes[x.index()].last() {
+                    Some(w) => reads_from.seen[e.index()] = w.0,
                     None => {
-                        let initial = &mut couples.initial[x.index()];
+                        let initial = &mut reads_from.initial[x.index()];
                         *initial = initial.or(trace.read_value(e));
                     }
                 }
             }
             if op.writes() {
-                couples.writes[x.index()].push(e);
+                reads_from.writes[x.index()].push(e);
             }
-            couples.accesses[x.index()].push(e);
+            reads_from.accesses[x.index()].push(e);
             let thread = trace.thread(e);
-            let lists = &mut couples.by_thread[x.index()];
+            let lists = &mut reads_from.by_thread[x.index()];
             match lists.iter_mut().find(|(t, _)| *t == thread) {
                 Some((_, list)) => list.push(e),
                 None => lists.push((thread, vec![e])),
             }
         }
-        couples
+        reads_from
     }
 
     /// The write that a read saw in the trace; `None` is the initial value.
@@ -121,11 +122,11 @@ mod tests {
     use crate::testing::{ids, trace};
 
     /// Who of all writers, the initial value first, preserves a read.
-    fn preserving(trace: &Trace, couples: &Couples, read: u32) -> Vec<Option<u32>> {
+    fn preserving(trace: &Trace, reads_from: &ReadsFrom, read: u32) -> Vec<Option<u32>> {
         let x = trace.variable(EventId(read)).expect("a variable");
-        let writers = std::iter::once(None).chain(couples.writes(x).iter().copied().map(Some));
+        let writers = std::iter::once(None).chain(reads_from.writes(x).iter().copied().map(Some));
         writers
-            .filter(|&w| couples.preserves(trace, EventId(read), w))
+            .filter(|&w| reads_from.preserves(trace, EventId(read), w))
             .map(|w| w.map(|w| w.0))
             .collect()
     }
@@ -139,16 +140,17 @@ mod tests {
              T1|r(x)
              T2|w(y)",
         );
-        let couples = Couples::new(&trace, Model::View);
-        assert_eq!(couples.observed(EventId(0)), None);
-        assert_eq!(couples.observed(EventId(2)), Some(EventId(1)));
-        assert_eq!(couples.observed(EventId(3)), Some(EventId(2)), "an update writes");
-        assert_eq!(preserving(&trace, &couples, 0), [None]);
-        assert_eq!(preserving(&trace, &couples, 3), [Some(2)]);
+        let reads_from = ReadsFrom::new(&trace, Model::View);
+        assert_eq!(reads_from.observed(EventId(0)), None);
+        assert_eq!(reads_from.observed(EventId(2)), Some(EventId(1)));
+        assert_eq!(reads_from.observed(EventId(3)), Some(EventId(2)), "an update writes");
+        assert_eq!(preserving(&trace, &reads_from, 0), [None]);
+        assert_eq!(preserving(&trace, &reads_from, 3), [Some(2)]);
         let x = trace.find_variable("x").expect("a variable");
-        assert_eq!(couples.writes(x), ids([1, 2]));
-        assert_eq!(couples.accesses(x), ids([0, 1, 2, 3]));
-        let by_thread: Vec<_> = couples.accesses_by_thread(x).iter().map(|(_, l)| &l[..]).collect();
+        assert_eq!(reads_from.writes(x), ids([1, 2]));
+        assert_eq!(reads_from.accesses(x), ids([0, 1, 2, 3]));
+        let by_thread: Vec<_> =
+            reads_from.accesses_by_thread(x).iter().map(|(_, l)| &l[..]).collect();
         assert_eq!(by_thread, [&ids([0, 1, 3])[..], &ids([2])]);
     }
 
@@ -164,9 +166,9 @@ mod tests {
              T1|r(x=1)
              T1|r(x)",
         );
-        let view = Couples::new(&trace, Model::View);
+        let view = ReadsFrom::new(&trace, Model::View);
         assert_eq!(preserving(&trace, &view, 5), [Some(4)]);
-        let value = Couples::new(&trace, Model::Value);
+        let value = ReadsFrom::new(&trace, Model::Value);
         assert_eq!(preserving(&trace, &value, 5), [None, Some(0), Some(2), Some(4)]);
         assert_eq!(preserving(&trace, &value, 6), [Some(4)], "a read without a value");
     }
@@ -184,13 +186,13 @@ mod tests {
              T1|au(z=6>7)
              T1|r(z=7)",
         );
-        let couples = Couples::new(&trace, Model::Value);
-        let initial = |name| couples.initial(trace.find_variable(name).expect("a variable"));
+        let reads_from = ReadsFrom::new(&trace, Model::Value);
+        let initial = |name| reads_from.initial(trace.find_variable(name).expect("a variable"));
         assert_eq!(initial("x"), trace.read_value(EventId(1)));
         assert_eq!(initial("y"), None);
         assert_eq!(initial("z"), trace.read_value(EventId(6)));
-        assert!(couples.preserves(&trace, EventId(1), None));
-        assert!(!couples.preserves(&trace, EventId(3), None));
-        assert!(!couples.preserves(&trace, EventId(5), None), "unknown equals nothing");
+        assert!(reads_from.preserves(&trace, EventId(1), None));
+        assert!(!reads_from.preserves(&trace, EventId(3), None));
+        assert!(!reads_from.preserves(&trace, EventId(5), None), "unknown equals nothing");
     }
 }

@@ -3,7 +3,7 @@
 
 mod common;
 
-use foretell_model::Structure;
+use foretell_model::TraceModel;
 use foretell_predict::analyses::race;
 use foretell_predict::engine::Engine;
 use foretell_predict::engines::order::OrderEngine;
@@ -13,7 +13,7 @@ use foretell_verify::{Checker, Pattern};
 
 /// Whether two events race, and after how many proposals of the solver. The solver alone must say the same.
 fn race_after(trace: &Trace, model: Model, a: u32, b: u32) -> (bool, u64) {
-    let structure = Structure::new(trace, model);
+    let trace_model = TraceModel::new(trace, model);
     let (a, b) = (EventId(a), EventId(b));
     let query = race::query(a, b);
     let ask = |mut engine: OrderEngine<'_>| match engine.decide(&query, &Limit::default()) {
@@ -26,8 +26,8 @@ fn race_after(trace: &Trace, model: Model, a: u32, b: u32) -> (bool, u64) {
         Verdict::Impossible => (false, engine.rounds()),
         Verdict::Undecided(reason) => panic!("{reason}"),
     };
-    let searched = ask(OrderEngine::search_only(&structure));
-    let answer = ask(OrderEngine::new(&structure));
+    let searched = ask(OrderEngine::search_only(&trace_model));
+    let answer = ask(OrderEngine::new(&trace_model));
     assert_eq!(answer.0, searched.0);
     answer
 }
