@@ -315,7 +315,7 @@ impl Filter {
                     next = Some(thread);
                     break;
                 }
-                Ok(Item::Record(Record::Passed { count, key })) => {
+                Ok(Item::Record(Record::Elided { count, key })) => {
                     self.accesses += count;
                     ordinal += count;
                     access = key;
@@ -383,10 +383,10 @@ impl Filter {
             Record::Free { counted, addr, size, .. } => {
                 counted && self.owners.free(&by, addr, size)
             }
-            Record::Forgotten { ordered: true, writes, addr, .. } => {
+            Record::ElisionGap { ordered: true, writes, addr, .. } => {
                 self.owners.touch(&by, addr, 8, writes)
             }
-            Record::Forgotten { addr, .. } => {
+            Record::ElisionGap { addr, .. } => {
                 self.forgotten += 1;
                 self.owners.share(addr, 8)
             }
@@ -400,7 +400,7 @@ impl Filter {
         };
         if matters {
             let (stack, ordinal) = (thread.stack.id(&mut self.calls), thread.ordinal);
-            self.note(if matches!(record, Record::ThreadEnd | Record::Behind) {
+            self.note(if matches!(record, Record::ThreadEnd | Record::ElisionPoint) {
                 let (ends, last) = (matches!(record, Record::ThreadEnd), thread.last());
                 Note::Last { ends, thread: number, stack, ordinal, last }
             } else {
@@ -490,8 +490,8 @@ fn is_event(record: &Record<'_>) -> bool {
             | Record::Create { .. }
             | Record::ThreadName { .. }
             | Record::ThreadEnd
-            | Record::Behind
-            | Record::After { .. }
+            | Record::ElisionPoint
+            | Record::AfterElisionPoint { .. }
             | Record::Join { .. }
             | Record::Sync { .. }
             | Record::MarkBegin { .. }

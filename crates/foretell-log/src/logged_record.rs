@@ -118,14 +118,14 @@ impl<'a> Source<'a> for WholeLog<'a, '_> {
                 thread.last = Some(LastStep { ordinal, kind, pc });
             }
             let stack = thread.stack.id(calls);
-            if let Record::Passed { count, key } = entry.record {
+            if let Record::Elided { count, key } = entry.record {
                 let slot = Slot { key, high: 0 };
                 let kind = slot.step();
                 let (ordinal, pc) = (entry.ordinal + count.saturating_sub(1), Some(slot.pc()));
                 thread.last = Some(LastStep { ordinal, kind, pc });
             }
             let exits = matches!(entry.record, Record::FuncExit);
-            let ends = matches!(entry.record, Record::ThreadEnd | Record::Behind);
+            let ends = matches!(entry.record, Record::ThreadEnd | Record::ElisionPoint);
             let last = thread.last.filter(|_| ends);
             if !sink.record(calls, &LoggedRecord { entry, stack, last, private: 0 }) {
                 return;

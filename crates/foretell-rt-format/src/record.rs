@@ -548,36 +548,37 @@ pub enum Record<'a> {
         /// See [`TrailKind`].
         b: u64,
     },
-    /// So many accesses of this thread have no record, see [`crate::claim`]; each was a step.
-    Passed {
-        /// How many; less than 2³².
+    /// Number of accesses of this thread since its last record that were elided; each is a step.
+    Elided {
+        /// Number of accesses, less than 2³².
         count: u64,
         /// Code address and code of the last one, see [`crate::slot_key`].
         key: u64,
     },
-    /// What this thread has passed over so far is behind it: other threads may come after this.
-    Behind,
-    /// What follows in this thread comes after what `thread` has left behind, the last time.
-    After {
-        /// The other thread.
+    /// Point of this thread that follows all its elided accesses so far. Other threads may be
+    /// ordered after it, see [`Record::AfterElisionPoint`].
+    ElisionPoint,
+    /// Order: the rest of this thread follows the last [`Record::ElisionPoint`] of `thread`.
+    AfterElisionPoint {
+        /// The thread of the elision point.
         thread: u32,
     },
-    /// Accesses to a word were passed over, by `holder`; from now on that matters.
-    Forgotten {
-        /// Whose accesses these were; none: those of any thread.
+    /// Gap in the log: accesses to a word were elided, and the access that follows meets them.
+    ElisionGap {
+        /// The thread that made the elided accesses; none: any thread may have made them.
         holder: Option<u32>,
-        /// Create and join, or the thread itself, order them before what follows. Else what follows is after them because of the
-        /// [`Record::After`] that came last in this thread.
+        /// Whether create and join, or the thread itself, order the elided accesses before what
+        /// follows. If not, the last [`Record::AfterElisionPoint`] of this thread does.
         ordered: bool,
-        /// Whether there may have been writes among them.
+        /// Whether writes may be among the elided accesses.
         wrote: bool,
-        /// Whether nobody knows which of them was the last write: the content is new.
+        /// Whether the last write is unknown, so that `value` is a new initial value.
         renews: bool,
         /// Whether the access that follows writes.
         writes: bool,
-        /// The address of the word.
+        /// Address of the word.
         addr: u64,
-        /// What is in it, if that could be read.
+        /// Content of the word, if it could be read.
         value: Option<u64>,
     },
     /// A signal handler of the program starts (`true`) or returns.
@@ -610,7 +611,7 @@ impl Record<'_> {
     /// How many steps of its thread it stands for.
     pub fn steps(&self) -> u64 {
         match self {
-            Record::Passed { count, .. } => *count,
+            Record::Elided { count, .. } => *count,
             _ => u64::from(self.counted()),
         }
     }

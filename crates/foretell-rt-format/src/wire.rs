@@ -130,10 +130,10 @@ pub mod tag {
     pub const STEPS_DONE: u8 = 58;
     pub const SIGNAL: u8 = 60;
     pub const TRAIL: u8 = 62;
-    pub const PASSED: u8 = 64;
-    pub const BEHIND: u8 = 66;
-    pub const AFTER: u8 = 68;
-    pub const FORGOTTEN: u8 = 70;
+    pub const ELIDED: u8 = 64;
+    pub const ELISION_POINT: u8 = 66;
+    pub const AFTER_ELISION_POINT: u8 = 68;
+    pub const ELISION_GAP: u8 = 70;
 }
 
 /// The head of a function exit.
@@ -193,7 +193,7 @@ pub const fn access_code(log2: u32, write: bool) -> u32 {
     16 | log2 | (write as u32) << 3
 }
 
-/// Added to that for a range, in [`crate::Record::Passed`].
+/// Added to that for a range, in [`crate::Record::Elided`].
 pub const RANGE: u32 = 32;
 
 /// The same for a function entry.
@@ -311,15 +311,15 @@ pub unsafe fn put_exit(at: *mut u8) -> *mut u8 {
     }
 }
 
-/// Writes that `count` accesses were passed over, see [`crate::Record::Passed`]. Returns the new end.
+/// Writes a [`crate::Record::Elided`] of `count` accesses. Returns the new end.
 ///
 /// # Safety
 /// `at` is writable for 13 bytes.
 #[inline(always)]
-pub unsafe fn put_passed(at: *mut u8, count: u64, key: u64) -> *mut u8 {
+pub unsafe fn put_elided(at: *mut u8, count: u64, key: u64) -> *mut u8 {
     // SAFETY: promised by the caller.
     unsafe {
-        at.write(tag::PASSED);
+        at.write(tag::ELIDED);
         at.add(1).cast::<u32>().write_unaligned(count as u32);
         at.add(5).cast::<u64>().write_unaligned(key);
         at.add(13)

@@ -125,16 +125,16 @@ fn one_of_each() -> Vec<Record<'static>> {
         Record::Departure { step: 3, message: b"expected" },
         Record::StepsDone,
         Record::Signal { signal: 10, starts: true },
-        Record::Passed {
+        Record::Elided {
             count: u64::from(u32::MAX),
             key: slot_key(0x40_0000, access_code(3, true)),
         },
-        Record::Behind,
-        Record::After { thread: 3 },
+        Record::ElisionPoint,
+        Record::AfterElisionPoint { thread: 3 },
     ];
     for bits in 0..16 {
         let flag = |bit: u32| bits >> bit & 1 != 0;
-        all.push(Record::Forgotten {
+        all.push(Record::ElisionGap {
             holder: flag(0).then_some(bits),
             ordered: flag(1),
             wrote: flag(2),

@@ -8,8 +8,8 @@ use crate::sched::step;
 use crate::thread::{DeferredAccess, Frame, MAX_DEPTH, Thread, VOLATILE};
 use foretell_rt_format::claim::{self, Claim};
 use foretell_rt_format::{
-    AccessKind, ENTRY_CODE, HEAD_LEN, Kind, MAX_RANGE_DATA, RANGE, Record, access_code, put_head,
-    put_passed, slot_key, slot_of,
+    AccessKind, ENTRY_CODE, HEAD_LEN, Kind, MAX_RANGE_DATA, RANGE, Record, access_code, put_elided,
+    put_head, slot_key, slot_of,
 };
 use std::mem::offset_of;
 use std::ptr::write_volatile;
@@ -169,7 +169,7 @@ unsafe extern "C" fn recorded<const CODE: u32>(addr: usize, pc: usize) {
             cur
         } else {
             (*t).elision.elided_steps += (mark - budget) as u64;
-            put_passed(cur, (mark - budget) as u64, (*t).elision.key())
+            put_elided(cur, (mark - budget) as u64, (*t).elision.key())
         };
         (*t).hot.budget = budget - 1;
         (*t).elision.recorded_budget = budget - 1;

@@ -276,7 +276,7 @@ unsafe fn say(t: *mut Thread, forgets: Forgets, word: usize, writes: bool) {
         let at = (word * 8) as *const u64;
         let value = readable(at.cast()).then(|| at.read_volatile());
         let addr = at as u64;
-        let record = Record::Forgotten { holder, ordered, wrote, renews, writes, addr, value };
+        let record = Record::ElisionGap { holder, ordered, wrote, renews, writes, addr, value };
         log::put((*t).hot.stream, &record);
     }
 }
@@ -294,7 +294,7 @@ unsafe fn leave_behind(t: *mut Thread) {
         }
         log::switch(stream, (*t).index);
         flush_elided(t);
-        log::put(stream, &Record::Behind);
+        log::put(stream, &Record::ElisionPoint);
         (*t).elision.left_behind = (*t).elision.elided_steps + (*t).elision.records_between;
         log::switch(stream, runs);
     }
@@ -350,7 +350,7 @@ unsafe fn come_after(t: *mut Thread, holder: Option<u32>, now: bool) {
                 leave_behind(other);
             }
             if (*other).elision.left_behind > 0 {
-                log::put((*t).hot.stream, &Record::After { thread: index });
+                log::put((*t).hot.stream, &Record::AfterElisionPoint { thread: index });
             }
         }
     }

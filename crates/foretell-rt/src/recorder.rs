@@ -9,7 +9,7 @@
 use crate::log::{self, Stream};
 use crate::thread::{DeferredAccess, Frame, Thread, VOLATILE};
 use foretell_rt_format::{
-    AccessKind, AtomicKind, ENTRY_CODE, HEAD_LEN, Record, put_exit, put_head, put_passed, slot_at,
+    AccessKind, AtomicKind, ENTRY_CODE, HEAD_LEN, Record, put_elided, put_exit, put_head, slot_at,
 };
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -102,7 +102,7 @@ pub(crate) unsafe fn flush_elided(t: *mut Thread) {
             (*t).elision.recorded_budget = (*t).hot.budget;
             (*t).elision.elided_steps += count as u64;
             let stream = (*t).hot.stream;
-            (*stream).cur = put_passed((*stream).cur, count as u64, (*t).elision.key());
+            (*stream).cur = put_elided((*stream).cur, count as u64, (*t).elision.key());
             if (*stream).cur > (*stream).limit {
                 log::grow(stream);
             }

@@ -124,13 +124,13 @@ impl Surveyor {
             Record::Create { thread, .. } => {
                 self.threads = self.threads.max(thread.saturating_add(1))
             }
-            Record::Behind => *self.leaves.entry(entry.thread).or_default() += 1,
-            Record::After { thread } => {
+            Record::ElisionPoint => *self.leaves.entry(entry.thread).or_default() += 1,
+            Record::AfterElisionPoint { thread } => {
                 let leaves = self.leaves.get(&thread).and_then(|leaves| leaves.checked_sub(1));
                 self.left_behind.extend(leaves.map(|leaves| (thread, leaves)));
             }
             // Which bytes these accesses were to, nobody knows.
-            Record::Forgotten { holder, wrote, addr, .. } => {
+            Record::ElisionGap { holder, wrote, addr, .. } => {
                 let holders = holder.map_or(0..self.threads.max(1), |h| h..h.saturating_add(1));
                 for holder in holders {
                     self.granules.touch(&mut self.regions, holder, addr, 8, wrote);

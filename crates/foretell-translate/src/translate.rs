@@ -295,13 +295,13 @@ impl<'a> Translation<'a> {
             Record::Sync { kind, object, other, .. } => self.sync(at, kind, object, other),
             Record::Free { counted: true, addr, .. } => self.free(at, addr),
             Record::Deadlock { .. } => self.out.deadlock = true,
-            Record::Passed { count, .. } => {
+            Record::Elided { count, .. } => {
                 self.out.accesses += count;
                 self.out.private += count;
             }
-            Record::Behind => self.leave_behind(at, last),
-            Record::After { thread } => self.gather(at, thread),
-            Record::Forgotten { ordered, renews, addr, value, .. } => {
+            Record::ElisionPoint => self.leave_behind(at, last),
+            Record::AfterElisionPoint { thread } => self.gather(at, thread),
+            Record::ElisionGap { ordered, renews, addr, value, .. } => {
                 self.forget(at, ordered, renews, addr, value);
             }
             Record::Atomic { kind: AtomicKind::FailedUpdate, .. } => self.attempt(at, record),

@@ -240,7 +240,7 @@ impl<'a> FilteredLogReader<'_, 'a> {
         last: Option<(Kind, Option<u64>)>,
     ) -> bool {
         let last = last.map(|(kind, pc)| LastStep { ordinal: ordinal.saturating_sub(1), kind, pc });
-        let record = if ends { Record::ThreadEnd } else { Record::Behind };
+        let record = if ends { Record::ThreadEnd } else { Record::ElisionPoint };
         self.show(Entry { thread, ordinal, record }, stack, last)
     }
 
@@ -335,12 +335,12 @@ impl<'a> FilteredLogReader<'_, 'a> {
         let (kind, pc, ordinal) = (record.kind(), record.pc(), thread.ordinal);
         let shared = &self.filtered.shared;
         let goes_on = match record {
-            Record::Passed { count, key } => {
+            Record::Elided { count, key } => {
                 thread.ordinal += count;
                 thread.access = key;
                 true
             }
-            Record::ThreadEnd | Record::Behind => {
+            Record::ThreadEnd | Record::ElisionPoint => {
                 let (ends, stack) = (record == Record::ThreadEnd, thread.stack.id(self.calls));
                 self.last(ends, number, stack, ordinal, thread.last())
             }
@@ -358,7 +358,7 @@ impl<'a> FilteredLogReader<'_, 'a> {
                         counted && shared.most(addr, size) >= self.wanted
                     }
                     Record::ThreadBegin { .. } => true,
-                    Record::Forgotten { addr, .. } => shared.most(addr, 8) >= self.wanted,
+                    Record::ElisionGap { addr, .. } => shared.most(addr, 8) >= self.wanted,
                     _ => match touched(&record) {
                         Some((addr, len)) => shared.most(addr, len) >= self.wanted,
                         None => is_event(&record),

@@ -34,10 +34,10 @@ impl Record<'_> {
                 self.encode_memory(&mut p)
             }
             Record::Access { .. } | Record::FuncEntry { .. } | Record::FuncExit => return None,
-            Record::Passed { .. }
-            | Record::Behind
-            | Record::After { .. }
-            | Record::Forgotten { .. } => self.encode_gap(&mut p),
+            Record::Elided { .. }
+            | Record::ElisionPoint
+            | Record::AfterElisionPoint { .. }
+            | Record::ElisionGap { .. } => self.encode_gap(&mut p),
             Record::Sync { kind, pc, object, other } => {
                 p.u8(*kind as u8);
                 p.var(*pc);
@@ -97,25 +97,25 @@ impl Record<'_> {
 
     fn encode_gap(&self, p: &mut Put<'_>) -> u8 {
         match self {
-            Record::Passed { count, key } => {
+            Record::Elided { count, key } => {
                 (*count as u32).to_le_bytes().into_iter().for_each(|b| p.u8(b));
                 key.to_le_bytes().into_iter().for_each(|b| p.u8(b));
-                tag::PASSED
+                tag::ELIDED
             }
-            Record::After { thread } => {
+            Record::AfterElisionPoint { thread } => {
                 p.var(u64::from(*thread));
-                tag::AFTER
+                tag::AFTER_ELISION_POINT
             }
-            Record::Forgotten { holder, ordered, wrote, renews, writes, addr, value } => {
+            Record::ElisionGap { holder, ordered, wrote, renews, writes, addr, value } => {
                 let flags = [*ordered, *wrote, *writes, value.is_some(), *renews];
                 let flags = flags.into_iter().zip(0..);
                 p.u8(flags.map(|(flag, bit)| u8::from(flag) << bit).sum());
                 p.var(holder.map_or(0, |holder| u64::from(holder) + 1));
                 p.var(*addr);
                 p.var(value.unwrap_or(0));
-                tag::FORGOTTEN
+                tag::ELISION_GAP
             }
-            _ => tag::BEHIND,
+            _ => tag::ELISION_POINT,
         }
     }
 
@@ -310,12 +310,12 @@ impl Record<'_> {
                 a: g.var()?,
                 b: g.var()?,
             },
-            tag::PASSED => Record::Passed { count: g.fixed(4)?, key: g.fixed(8)? },
-            tag::BEHIND => Record::Behind,
-            tag::AFTER => Record::After { thread: u32_of(g.var()?)? },
-            tag::FORGOTTEN => {
+            tag::ELIDED => Record::Elided { count: g.fixed(4)?, key: g.fixed(8)? },
+            tag::ELISION_POINT => Record::ElisionPoint,
+            tag::AFTER_ELISION_POINT => Record::AfterElisionPoint { thread: u32_of(g.var()?)? },
+            tag::ELISION_GAP => {
                 let (flags, holder) = (g.u8()?, g.var()?);
-                Record::Forgotten {
+                Record::ElisionGap {
                     holder: holder
                         .checked_sub(1)
                         .map(u32_of)

@@ -195,7 +195,7 @@ impl Recorder {
     fn flush(&mut self, thread: u32) {
         let (count, key) = std::mem::take(&mut self.passed[thread as usize]);
         if count > 0 {
-            self.w.put(&Record::Passed { count, key });
+            self.w.put(&Record::Elided { count, key });
         }
     }
 
@@ -207,7 +207,7 @@ impl Recorder {
         }
         self.w.switch(thread);
         self.flush(thread);
-        self.w.put(&Record::Behind);
+        self.w.put(&Record::ElisionPoint);
         self.left[i] = hidden;
         self.w.switch(runs);
     }
@@ -228,7 +228,7 @@ impl Recorder {
                 self.leave_behind(other);
             }
             if self.left[other as usize] > 0 {
-                self.w.put(&Record::After { thread: other });
+                self.w.put(&Record::AfterElisionPoint { thread: other });
             }
         }
     }
@@ -255,7 +255,7 @@ impl Recorder {
                 let (writes, addr, value) =
                     (write, word * 8, Some(value(&self.memory, word * 8, 8)));
                 let record =
-                    Record::Forgotten { holder, ordered, wrote, renews, writes, addr, value };
+                    Record::ElisionGap { holder, ordered, wrote, renews, writes, addr, value };
                 self.w.put(&record);
             }
         }
