@@ -7,7 +7,7 @@
 //! knows in which groups of chunks of the log such accesses to it are; these are then read again.
 //!
 //! A word is shared when a second thread touches it and one of the two wrote, or frees it. Once shared it stays so. It
-//! may be shared and none of its bytes are: `granules` decides that later, by the byte, among what is left.
+//! may be shared and none of its bytes are: `cells` decides that later, by the byte, among what is left.
 //! Memory that is given out again is nobody's.
 //!
 //! If create and join order the two accesses in every run (`lineage`), the word is not shared but *handed over*: it is the second

@@ -7,8 +7,8 @@
 
 mod attempts;
 mod blocks;
+mod cells;
 mod error;
-mod granules;
 pub mod java;
 mod kept;
 mod legal;

@@ -5,14 +5,14 @@ use foretell_rt_format::{AtomicKind, Entry, Record, SyncKind};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::blocks::{Blocks, ScopeFinder, Scopes};
-use crate::granules::Granules;
+use crate::cells::Cells;
 use crate::regions::{RegionId, Regions};
 use foretell_log::Calls;
 use foretell_log::{LoggedRecord, PlainAccess, Sink, Source, touched, writes};
 
 /// What has to be known of a whole run before its first event is written.
 pub(crate) struct Survey {
-    pub(crate) granules: Granules,
+    pub(crate) cells: Cells,
     /// Lock scopes that are blocks.
     pub(crate) scopes: Scopes,
     /// Semaphores that somebody tried to take in vain.
@@ -85,7 +85,7 @@ impl Survey {
     pub(crate) fn of(source: &dyn Source<'_>, calls: &mut Calls, blocks: &Blocks) -> Survey {
         let mut surveyor = Surveyor {
             regions: Regions::new(),
-            granules: Granules::default(),
+            cells: Cells::default(),
             scopes: blocks.locks.then(ScopeFinder::default),
             tried: FxHashSet::default(),
             attempted: FxHashSet::default(),
@@ -95,16 +95,16 @@ impl Survey {
             threads: 0,
         };
         source.for_each(calls, &mut surveyor);
-        let Surveyor { granules, scopes, tried, attempted, channels, left_behind, .. } = surveyor;
+        let Surveyor { cells, scopes, tried, attempted, channels, left_behind, .. } = surveyor;
         let scopes = scopes.map(ScopeFinder::finish).unwrap_or_default();
-        Survey { granules, scopes, tried, attempted, channels, left_behind }
+        Survey { cells, scopes, tried, attempted, channels, left_behind }
     }
 }
 
 /// Makes a survey.
 struct Surveyor {
     regions: Regions,
-    granules: Granules,
+    cells: Cells,
     /// If lock scopes are blocks.
     scopes: Option<ScopeFinder>,
     tried: FxHashSet<(RegionId, u64)>,
@@ -133,7 +133,7 @@ impl Surveyor {
             Record::ElisionGap { holder, wrote, addr, .. } => {
                 let holders = holder.map_or(0..self.threads.max(1), |h| h..h.saturating_add(1));
                 for holder in holders {
-                    self.granules.touch(&mut self.regions, holder, addr, 8, wrote);
+                    self.cells.touch(&mut self.regions, holder, addr, 8, wrote);
                 }
             }
             _ => {}
@@ -151,12 +151,12 @@ impl Sink<'_> for Surveyor {
         self.gap(entry);
         if let Some((addr, len)) = touched(&entry.record) {
             let writes = writes(&entry.record);
-            self.granules.touch(&mut self.regions, entry.thread, addr, len, writes);
+            self.cells.touch(&mut self.regions, entry.thread, addr, len, writes);
         }
         if let Record::Free { counted: true, addr, .. } = entry.record
             && let Some((region, _)) = self.regions.extent(addr)
         {
-            self.granules.free(region, entry.thread);
+            self.cells.free(region, entry.thread);
         }
         if let Record::Sync { kind: SyncKind::DownFailed, object, .. } = entry.record {
             self.tried.insert((self.regions.of(object), object));
@@ -178,7 +178,7 @@ impl Sink<'_> for Surveyor {
 
     fn plain(&mut self, _: &Calls, access: &PlainAccess) -> bool {
         let &PlainAccess { thread, slot, addr, .. } = access;
-        self.granules.touch(&mut self.regions, thread, addr, slot.size() as u64, slot.writes());
+        self.cells.touch(&mut self.regions, thread, addr, slot.size() as u64, slot.writes());
         true
     }
 }

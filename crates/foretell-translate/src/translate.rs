@@ -1,7 +1,7 @@
 //! The raw log of a run becomes a trace.
 //!
 //! Two passes over the records. The first finds out which memory is shared and where accesses cut it
-//! (`granules`), and which lock scopes are blocks (`blocks`); the second writes the events. The records are
+//! (`cells`), and which lock scopes are blocks (`blocks`); the second writes the events. The records are
 //! those of a whole log, or those that are left of it after what cannot matter was sifted out while the program ran
 //! (`sift`): the trace is the same. What
 //! a reader of the trace should know:
@@ -44,7 +44,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::attempts::Action;
 use crate::blocks::{Blocks, Depths};
-use crate::granules::Granule;
+use crate::cells::Cell;
 use crate::kept::Kept;
 use crate::legal::legal;
 use crate::names::Namer;
@@ -152,7 +152,7 @@ struct Translation<'a> {
     variable_names: Namer,
     object_names: Namer,
     variables: Vec<Variable>,
-    variable_of: FxHashMap<Granule, u32>,
+    variable_of: FxHashMap<Cell, u32>,
     known: Known,
     codes: Codes,
     locks: FxHashMap<(RegionId, u64), LockId>,
@@ -170,7 +170,7 @@ struct Translation<'a> {
     in_scope: FxHashSet<u32>,
     /// Whether the last event of each thread so far observes something, or there is none.
     observed_last: Vec<bool>,
-    found: Vec<Granule>,
+    found: Vec<Cell>,
     /// Follows the paths of threads, for a symbolic trace.
     symbolic: Option<Box<Rebuild>>,
     out: Output,
@@ -381,8 +381,8 @@ impl<'a> Translation<'a> {
     /// Freed memory is written, with nobody knows what.
     fn free(&mut self, at: &At<'_>, addr: u64) {
         let Some((region, _)) = self.regions.extent(addr) else { return };
-        for granule in self.survey.granules.of_region(region) {
-            let variable = self.variable_of(granule);
+        for cell in self.survey.cells.of_region(region) {
+            let variable = self.variable_of(cell);
             self.variable_event(at, variable, Action::Write, false, None, None);
         }
     }
@@ -390,7 +390,7 @@ impl<'a> Translation<'a> {
     fn access(&mut self, at: &At<'_>, record: &Record<'_>) {
         let Some((addr, len)) = touched(record) else { return };
         self.out.accesses += 1;
-        // Which granules an access within a word covers depends on where it is alone.
+        // Which cells an access within a word covers depends on where it is alone.
         let spot = self.spot(addr, len);
         match spot.and_then(|spot| self.known.get(spot)) {
             Some(None) => {
@@ -403,15 +403,15 @@ impl<'a> Translation<'a> {
             None => {}
         }
         let mut found = std::mem::take(&mut self.found);
-        self.survey.granules.shared(&mut self.regions, addr, len, &mut found);
+        self.survey.cells.shared(&mut self.regions, addr, len, &mut found);
         if found.is_empty() {
             self.out.private += 1;
         }
         let mut only = None;
-        for &granule in &found {
-            let part = Part { at: (granule.addr - addr) as usize, len: granule.len as usize };
-            let variable = self.variable_of(granule);
-            only = ((granule.addr, granule.len) == (addr, len)).then_some(variable);
+        for &cell in &found {
+            let part = Part { at: (cell.addr - addr) as usize, len: cell.len as usize };
+            let variable = self.variable_of(cell);
+            only = ((cell.addr, cell.len) == (addr, len)).then_some(variable);
             self.part(at, record, variable, part);
         }
         if let Some(spot) = spot
@@ -422,7 +422,7 @@ impl<'a> Translation<'a> {
         self.found = found;
     }
 
-    /// The part of an access that is on one granule.
+    /// The part of an access that is on one cell.
     fn part(&mut self, at: &At<'_>, record: &Record<'_>, variable: u32, part: Part) {
         let plain = |kind| match kind {
             AccessKind::Read => Action::Read,

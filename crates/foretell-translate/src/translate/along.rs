@@ -180,7 +180,7 @@ impl Translation<'_> {
     }
 }
 
-/// The value of a granule: a bit-vector of its size.
+/// The value of a cell: a bit-vector of its size.
 fn worth(len: u64, value: i64) -> Option<Value> {
     let width = u8::try_from(8 * len).ok().filter(|w| (1..=64).contains(w))?;
     let bits = value as u64 & (u64::MAX >> (64 - u32::from(width)));

@@ -111,15 +111,15 @@ impl Translation<'_> {
         self.gaps.passed.extend(gap.map(|gap| (at.thread, gap)));
         let region = self.regions.of(word);
         self.gaps.words.insert((region, word / 8), First { gap, value });
-        if let Some(page) = self.survey.granules.page(region, word) {
+        if let Some(page) = self.survey.cells.page(region, word) {
             self.known.forget(Spot { region, page, addr: word, len: 8 });
         }
         let mut found = std::mem::take(&mut self.found);
-        self.survey.granules.shared(&mut self.regions, word, 8, &mut found);
-        for granule in &found {
+        self.survey.cells.shared(&mut self.regions, word, 8, &mut found);
+        for cell in &found {
             if renews {
-                self.variable_of.remove(granule);
-            } else if let Some(&variable) = self.variable_of.get(granule)
+                self.variable_of.remove(cell);
+            } else if let Some(&variable) = self.variable_of.get(cell)
                 && let Some(variable) = self.variables.get_mut(variable as usize)
             {
                 variable.gap = gap.or(variable.gap);

@@ -3,7 +3,7 @@
 //! For every four bytes of memory that events are about, the last access that began there. Accesses that begin elsewhere share a
 //! small direct-mapped cache.
 
-use crate::granules::PAGE;
+use crate::cells::PAGE;
 use crate::regions::RegionId;
 
 /// Places for the accesses that begin at no multiple of four.
@@ -26,7 +26,7 @@ struct Odd {
 
 /// Accesses within a word.
 pub(super) struct Known {
-    /// By the page's number in `granules` and the place in the page.
+    /// By the page's number in `cells` and the place in the page.
     pages: Vec<[Entry; PAGE as usize / 4]>,
     odd: Box<[Odd; ODD]>,
 }
@@ -41,7 +41,7 @@ impl Default for Known {
 #[derive(Clone, Copy)]
 pub(super) struct Spot {
     pub(super) region: RegionId,
-    /// Its number in `granules`.
+    /// Its number in `cells`.
     pub(super) page: usize,
     pub(super) addr: u64,
     pub(super) len: u64,

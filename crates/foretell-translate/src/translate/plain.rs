@@ -54,7 +54,7 @@ impl Translation<'_> {
             return None;
         }
         let region = self.regions.of(addr);
-        let page = self.survey.granules.page(region, addr)?;
+        let page = self.survey.cells.page(region, addr)?;
         Some(Spot { region, page, addr, len })
     }
 

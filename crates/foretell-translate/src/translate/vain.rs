@@ -30,10 +30,10 @@ impl Translation<'_> {
     fn attempted(&mut self, record: &Record<'_>) -> Vec<LockId> {
         let Some((addr, len)) = touched(record) else { return Vec::new() };
         let mut found = std::mem::take(&mut self.found);
-        self.survey.granules.shared(&mut self.regions, addr, len, &mut found);
+        self.survey.cells.shared(&mut self.regions, addr, len, &mut found);
         let mut locks = Vec::new();
-        for &granule in &found {
-            let variable = self.variable_of(granule);
+        for &cell in &found {
+            let variable = self.variable_of(cell);
             locks.extend(self.variables.get(variable as usize).and_then(|v| v.attempts));
         }
         self.found = found;

@@ -1,10 +1,10 @@
-//! The variables of a trace: granules of memory, and what is known of their content.
+//! The variables of a trace: cells of memory, and what is known of their content.
 
 use foretell_trace::{LockId, ValueId, VarId};
 
 use super::{Part, Translation};
 use crate::attempts::{self, Action};
-use crate::granules::Granule;
+use crate::cells::Cell;
 
 /// What is known of a variable's content.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -58,12 +58,12 @@ impl Variable {
 }
 
 impl Translation<'_> {
-    /// The variable of a granule, by its index.
-    pub(super) fn variable_of(&mut self, granule: Granule) -> u32 {
-        if let Some(&variable) = self.variable_of.get(&granule) {
+    /// The variable of a cell, by its index.
+    pub(super) fn variable_of(&mut self, cell: Cell) -> u32 {
+        if let Some(&variable) = self.variable_of.get(&cell) {
             return variable;
         }
-        let Granule { region, addr, len } = granule;
+        let Cell { region, addr, len } = cell;
         let Translation { variable_names: names, regions, symbols, builder, .. } = self;
         let base = names.base(regions, symbols, region, addr);
         let (id, name) = names.free(base, |name| {
@@ -86,7 +86,7 @@ impl Translation<'_> {
         let (opaque, value) = (false, None);
         let gap = first.and_then(|first| first.gap);
         self.variables.push(Variable { id, place, content, opaque, value, gap, attempts });
-        self.variable_of.insert(granule, variable);
+        self.variable_of.insert(cell, variable);
         variable
     }
 

@@ -55,7 +55,7 @@ impl Rebuild {
         b.register(id, &thread.registers.to_string())
     }
 
-    /// A shared write of the granule at `addr`: the expression of its value, if that depends on something.
+    /// A shared write of the cell at `addr`: the expression of its value, if that depends on something.
     pub(crate) fn write(
         &mut self,
         b: &mut TraceBuilder,
@@ -99,7 +99,7 @@ impl Rebuild {
         self.threads[t as usize].memory.clear(b, &mut self.terms, addr, len);
     }
 
-    /// An atomic write or update of the granule at `addr`; `register` holds what an update read.
+    /// An atomic write or update of the cell at `addr`; `register` holds what an update read.
     pub(crate) fn atomic_write(
         &mut self,
         b: &mut TraceBuilder,

@@ -2,8 +2,8 @@
 //!
 //! Accesses of different sizes may overlap, and overlapping accesses conflict. So the memory that was touched
 //! is cut at every place where some access begins or ends, and at every multiple of eight unless only long
-//! ranges (copied or filled at once) go over it: the pieces are the granules, each the variable of the trace,
-//! and an access is one event for each granule that it covers. A granule that one thread alone ever touched is private, and one that nobody
+//! ranges (copied or filled at once) go over it: the pieces are the cells, each the variable of the trace,
+//! and an access is one event for each cell that it covers. A cell that one thread alone ever touched is private, and one that nobody
 //! ever wrote conflicts with nothing: their accesses do not reach the trace. Freeing memory
 //! touches and writes whatever somebody touched in it.
 
@@ -16,7 +16,7 @@ use word::{Mixed, Word, mask};
 
 /// A variable: `len` bytes at `addr`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) struct Granule {
+pub(crate) struct Cell {
     pub(crate) region: RegionId,
     pub(crate) addr: u64,
     pub(crate) len: u64,
@@ -37,7 +37,7 @@ struct Page {
 }
 
 /// The memory that the run touched.
-pub(crate) struct Granules {
+pub(crate) struct Cells {
     pages: Vec<Page>,
     index: FxHashMap<(RegionId, u64), u32>,
     /// Pages found last, by their address.
@@ -55,11 +55,11 @@ struct Found {
     page: u32,
 }
 
-impl Default for Granules {
+impl Default for Cells {
     fn default() -> Self {
         // No page has this address.
         let nothing = Found { addr: u64::MAX, region: 0, page: 0 };
-        Granules {
+        Cells {
             pages: Vec::new(),
             index: FxHashMap::default(),
             cache: Box::new([nothing; CACHED]),
@@ -69,7 +69,7 @@ impl Default for Granules {
     }
 }
 
-impl Granules {
+impl Cells {
     /// Notes an access of `thread` to `len` bytes.
     pub(crate) fn touch(
         &mut self,
@@ -163,13 +163,13 @@ impl Granules {
         page
     }
 
-    /// The shared granules among `len` bytes.
+    /// The shared cells among `len` bytes.
     pub(crate) fn shared(
         &mut self,
         regions: &mut Regions,
         addr: u64,
         len: u64,
-        out: &mut Vec<Granule>,
+        out: &mut Vec<Cell>,
     ) {
         out.clear();
         let mut cutter = Cutter { out, open: None };
@@ -185,8 +185,8 @@ impl Granules {
         cutter.close();
     }
 
-    /// Every shared granule of a region, by address.
-    pub(crate) fn of_region(&self, region: RegionId) -> Vec<Granule> {
+    /// Every shared cell of a region, by address.
+    pub(crate) fn of_region(&self, region: RegionId) -> Vec<Cell> {
         let mut out = Vec::new();
         let mut pages: Vec<&Page> = match self.of_region.get(&region) {
             Some(pages) => pages.iter().map(|&page| &self.pages[page as usize]).collect(),
@@ -204,16 +204,16 @@ impl Granules {
     }
 }
 
-/// Puts words together to granules.
+/// Puts words together to cells.
 struct Cutter<'a> {
-    out: &'a mut Vec<Granule>,
+    out: &'a mut Vec<Cell>,
     open: Option<Open>,
 }
 
-/// A granule that may go on.
+/// A cell that may go on.
 #[derive(Clone, Copy)]
 struct Open {
-    granule: Granule,
+    cell: Cell,
     shared: bool,
     written: bool,
     /// Whether it ends with the word it has come to.
@@ -225,8 +225,8 @@ impl Cutter<'_> {
     fn word(&mut self, word: &Word, region: RegionId, at: u64, from: u8, to: u8) {
         let first = at + u64::from(from);
         let goes_on = self.open.is_some_and(|open| {
-            let next = open.granule.addr + open.granule.len;
-            !open.ends && open.granule.region == region && next == first
+            let next = open.cell.addr + open.cell.len;
+            !open.ends && open.cell.region == region && next == first
         });
         if !goes_on || word.cuts & (1 << from) != 0 {
             self.close();
@@ -239,12 +239,12 @@ impl Cutter<'_> {
             }
             let bits = mask(start, end);
             let open = self.open.get_or_insert(Open {
-                granule: Granule { region, addr: at + u64::from(start), len: 0 },
+                cell: Cell { region, addr: at + u64::from(start), len: 0 },
                 shared: false,
                 written: false,
                 ends: false,
             });
-            open.granule.len += u64::from(end - start);
+            open.cell.len += u64::from(end - start);
             open.shared |= word.shared & bits != 0;
             open.written |= word.written & bits != 0;
             open.ends = end < 8 || word.ends;
@@ -260,7 +260,7 @@ impl Cutter<'_> {
             && open.shared
             && open.written
         {
-            self.out.push(open.granule);
+            self.out.push(open.cell);
         }
     }
 }
@@ -295,7 +295,7 @@ mod tests {
     use super::*;
     use crate::regions::ELSEWHERE;
 
-    fn spans(g: &mut Granules, addr: u64, len: u64) -> Vec<(u64, u64)> {
+    fn spans(g: &mut Cells, addr: u64, len: u64) -> Vec<(u64, u64)> {
         let mut out = Vec::new();
         g.shared(&mut Regions::new(), addr, len, &mut out);
         out.iter().map(|g| (g.addr, g.len)).collect()
@@ -303,7 +303,7 @@ mod tests {
 
     #[test]
     fn overlapping_accesses_are_cut_into_the_same_pieces() {
-        let (mut g, mut r) = (Granules::default(), Regions::new());
+        let (mut g, mut r) = (Cells::default(), Regions::new());
         g.touch(&mut r, 0, 64, 8, true);
         g.touch(&mut r, 1, 64, 4, false);
         g.touch(&mut r, 1, 68, 4, false);
@@ -317,7 +317,7 @@ mod tests {
 
     #[test]
     fn long_ranges_stay_whole_until_something_cuts_them() {
-        let (mut g, mut r) = (Granules::default(), Regions::new());
+        let (mut g, mut r) = (Cells::default(), Regions::new());
         g.touch(&mut r, 0, 1004, 2000, true);
         g.touch(&mut r, 1, 1004, 2000, false);
         g.touch(&mut r, 0, 3008, 8, true);
@@ -333,13 +333,13 @@ mod tests {
 
     #[test]
     fn a_range_over_two_regions_is_cut_between_them() {
-        let (mut g, mut r) = (Granules::default(), Regions::new());
+        let (mut g, mut r) = (Cells::default(), Regions::new());
         let alloc = foretell_rt_format::Record::Alloc { pc: 1, addr: 1064, size: 80 };
         r.apply(0, &alloc);
         g.touch(&mut r, 0, 1000, 200, true);
         g.touch(&mut r, 1, 1000, 200, true);
-        let spans = |granules: Vec<Granule>| -> Vec<(u64, u64)> {
-            granules.iter().map(|g| (g.addr, g.len)).collect()
+        let spans = |cells: Vec<Cell>| -> Vec<(u64, u64)> {
+            cells.iter().map(|g| (g.addr, g.len)).collect()
         };
         let mut out = Vec::new();
         g.shared(&mut r, 1000, 200, &mut out);
@@ -350,7 +350,7 @@ mod tests {
 
     #[test]
     fn what_one_thread_touches_is_private() {
-        let (mut g, mut r) = (Granules::default(), Regions::new());
+        let (mut g, mut r) = (Cells::default(), Regions::new());
         g.touch(&mut r, 0, 64, 4, true);
         g.touch(&mut r, 1, 68, 4, true);
         g.touch(&mut r, 0, 64, 4, false);
@@ -362,7 +362,7 @@ mod tests {
 
     #[test]
     fn what_nobody_writes_is_left_out_until_it_is_freed() {
-        let (mut g, mut r) = (Granules::default(), Regions::new());
+        let (mut g, mut r) = (Cells::default(), Regions::new());
         g.touch(&mut r, 0, 640, 4, false);
         g.touch(&mut r, 1, 640, 4, false);
         assert_eq!(spans(&mut g, 640, 4), []);
@@ -372,7 +372,7 @@ mod tests {
 
     #[test]
     fn freeing_what_another_thread_touched_shares_it() {
-        let (mut g, mut r) = (Granules::default(), Regions::new());
+        let (mut g, mut r) = (Cells::default(), Regions::new());
         g.touch(&mut r, 1, 64, 4, true);
         g.free(ELSEWHERE, 1);
         assert_eq!(spans(&mut g, 64, 4), []);
