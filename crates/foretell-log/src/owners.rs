@@ -475,7 +475,7 @@ enum Meets {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use foretell_rt_format::{Record, access_code, slot_key};
+    use foretell_rt_format::{AccessCode, Record, slot_key};
 
     /// Memory, and threads of which the first creates the others at once.
     struct World {
@@ -501,7 +501,7 @@ mod tests {
 
         /// As `sift` does it.
         fn access(&mut self, thread: u32, addr: u64, size: usize, write: bool) -> bool {
-            let code = access_code(size.ilog2(), write);
+            let code = AccessCode::of_size(size, write);
             let access = Brief::new(slot_key(1, code), addr);
             let owner = Owner::of(thread, &mut self.lineage);
             !self.owners.gate(owner, &self.lineage).lets_go(access)

@@ -29,6 +29,7 @@
 //!
 //! Linux, x86-64, little endian.
 
+mod access_code;
 pub mod channel;
 pub mod claim;
 mod reader;
@@ -36,6 +37,7 @@ mod record;
 mod schedule;
 mod wire;
 
+pub use access_code::AccessCode;
 pub use reader::{
     Chunk, ChunkReader, Entry, Events, FormatError, Header, Item, Log, Range, Visitor, record_at,
 };

@@ -30,6 +30,8 @@
 //! An access is written at its hook, before it takes place: its value is filled in at the thread's next
 //! hook ([`Live::pending`] says where).
 
+use crate::AccessCode;
+
 /// First bytes of a log.
 pub const MAGIC: [u8; 8] = *b"FTLRAW\x00\x01";
 /// Version of the layout.
@@ -161,12 +163,6 @@ pub(crate) fn class_of(index: usize) -> usize {
     index & 7
 }
 
-/// The class of an access or a function entry.
-#[inline(always)]
-pub const fn class(code: u32) -> usize {
-    if code == ENTRY_CODE { ENTRY_CLASS } else { code as usize & 3 }
-}
-
 /// Length of a compact record without its value.
 pub const HEAD_LEN: usize = 6;
 /// Length of a `Slot` record.
@@ -187,18 +183,6 @@ pub struct Live {
     pub pending: u64,
 }
 
-/// What the record of a plain access has instead of kind and size: `1 << log2` bytes.
-#[inline(always)]
-pub const fn access_code(log2: u32, write: bool) -> u32 {
-    16 | log2 | (write as u32) << 3
-}
-
-/// Added to that for a range, in [`crate::Record::Elided`].
-pub const RANGE: u32 = 32;
-
-/// The same for a function entry.
-pub const ENTRY_CODE: u32 = 64;
-
 /// One slot.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
@@ -216,27 +200,27 @@ impl Slot {
         self.key & 0x00ff_ffff_ffff_ffff
     }
 
-    /// See [`access_code`].
+    /// Size and kind of the access.
     #[inline(always)]
-    pub fn code(self) -> u32 {
-        (self.key >> 56) as u32
+    pub fn code(self) -> AccessCode {
+        AccessCode::from_byte((self.key >> 56) as u8)
     }
 
     /// Bytes of an access.
     #[inline(always)]
     pub fn size(self) -> usize {
-        1 << (self.code() & 3)
+        self.code().compact_size()
     }
 
     /// Whether an access writes.
     #[inline(always)]
     pub fn writes(self) -> bool {
-        self.code() & 8 != 0
+        self.code().writes()
     }
 
     /// The step that an access is, perhaps to a range.
     pub fn step(self) -> crate::Kind {
-        match (self.code() & RANGE != 0, self.writes()) {
+        match (self.code().is_range(), self.writes()) {
             (false, false) => crate::Kind::Read,
             (false, true) => crate::Kind::Write,
             (true, false) => crate::Kind::ReadRange,
@@ -247,15 +231,15 @@ impl Slot {
 
 /// Code address and code in one.
 #[inline(always)]
-pub const fn slot_key(pc: u64, code: u32) -> u64 {
-    pc | (code as u64) << 56
+pub const fn slot_key(pc: u64, code: AccessCode) -> u64 {
+    pc | (code.byte() as u64) << 56
 }
 
 /// Which slot it is: a direct-mapped cache.
 #[inline(always)]
-pub const fn slot_of(pc: u64, code: u32, high: u64) -> usize {
-    let place = (pc ^ (pc >> 12) ^ high ^ ((code as u64 & 8) << 5)) as usize & (SLOTS / 8 - 1);
-    place << 3 | class(code)
+pub const fn slot_of(pc: u64, code: AccessCode, high: u64) -> usize {
+    let place = (pc ^ (pc >> 12) ^ high ^ ((code.writes() as u64) << 8)) as usize & (SLOTS / 8 - 1);
+    place << 3 | code.class()
 }
 
 /// Writes the `Slot` record and fills the slot. Returns the new end.
@@ -373,7 +357,7 @@ const NOT_BRIEF: u64 = u32::MAX as u64;
 impl Brief {
     fn bits(slot: Slot) -> u64 {
         // A program has addresses of 47 bits; one that accesses another ends there.
-        if slot.code() & 16 == 0 || slot.high >= 1 << 15 {
+        if !slot.code().is_access() || slot.high >= 1 << 15 {
             return NOT_BRIEF;
         }
         slot.high << 9 | u64::from(!slot.writes()) << 32 | (slot.size() as u64 - 1) << 40
@@ -429,8 +413,7 @@ impl Slots {
     pub(crate) fn define(&mut self, index: u16, key: u64, high: u32) -> Option<()> {
         let slot = Slot { key, high: u64::from(high) };
         let code = slot.code();
-        let compact = code == ENTRY_CODE || code & !11 == 16;
-        if !compact || class(code) != class_of(usize::from(index)) {
+        if !code.is_compact() || code.class() != class_of(usize::from(index)) {
             return None;
         }
         *self.slots.get_mut(usize::from(index))? = slot;
@@ -486,7 +469,7 @@ impl Slots {
         let slot = self.slots[usize::from(head >> 1)];
         let addr = slot.high << 32 | u64::from((all >> 16) as u32);
         let code = slot.code();
-        if code & 16 != 0 {
+        if code.is_access() {
             let size = slot.size();
             let unused = 64 - 8 * size as u32;
             let value = (all >> 48) as u64;
@@ -494,7 +477,8 @@ impl Slots {
             return (len >= HEAD_LEN + size)
                 .then_some((Compact::Access(slot, addr, value), HEAD_LEN + size));
         }
-        (code == ENTRY_CODE && len >= HEAD_LEN).then_some((Compact::Entry(slot, addr), HEAD_LEN))
+        (code == AccessCode::ENTRY && len >= HEAD_LEN)
+            .then_some((Compact::Entry(slot, addr), HEAD_LEN))
     }
 }
 

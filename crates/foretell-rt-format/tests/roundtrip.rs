@@ -39,13 +39,13 @@ impl Writer {
     fn put(&mut self, record: &Record<'_>) {
         match *record {
             Record::Access { kind, size, pc, addr, value } => {
-                let code = access_code(size.trailing_zeros(), kind == AccessKind::Write);
+                let code = AccessCode::of_size(usize::from(size), kind == AccessKind::Write);
                 self.head(pc, code, addr);
                 self.bytes[self.at..self.at + 8].copy_from_slice(&value.to_le_bytes());
                 self.at += usize::from(size);
                 self.bytes[self.at..self.at + 8].fill(0);
             }
-            Record::FuncEntry { pc, call } => self.head(pc, ENTRY_CODE, call),
+            Record::FuncEntry { pc, call } => self.head(pc, AccessCode::ENTRY, call),
             // SAFETY: chunks in these tests never fill up.
             Record::FuncExit => unsafe {
                 put_exit(self.bytes.as_mut_ptr().add(self.at));
@@ -61,7 +61,7 @@ impl Writer {
         self.close();
     }
 
-    fn head(&mut self, pc: u64, code: u32, addr: u64) {
+    fn head(&mut self, pc: u64, code: AccessCode, addr: u64) {
         let (key, high) = (slot_key(pc, code), addr >> 32);
         let index = slot_of(pc, code, high);
         let slot = &mut self.slots[index];
@@ -127,7 +127,7 @@ fn one_of_each() -> Vec<Record<'static>> {
         Record::Signal { signal: 10, starts: true },
         Record::Elided {
             count: u64::from(u32::MAX),
-            key: slot_key(0x40_0000, access_code(3, true)),
+            key: slot_key(0x40_0000, AccessCode::access(3, true)),
         },
         Record::ElisionPoint,
         Record::AfterElisionPoint { thread: 3 },

@@ -5,17 +5,17 @@ use crate::entry::{enter, entries, leave, plain_entries};
 use crate::log;
 use crate::recorder::{self, flush};
 use crate::sched::step;
-use crate::thread::{DeferredAccess, Frame, MAX_DEPTH, Thread, VOLATILE};
+use crate::thread::{DeferredAccess, Frame, MAX_DEPTH, Thread};
 use foretell_rt_format::claim::{self, Claim};
 use foretell_rt_format::{
-    AccessKind, ENTRY_CODE, HEAD_LEN, Kind, MAX_RANGE_DATA, RANGE, Record, access_code, put_elided,
-    put_head, slot_key, slot_of,
+    AccessCode, AccessKind, HEAD_LEN, Kind, MAX_RANGE_DATA, Record, put_elided, put_head, slot_key,
+    slot_of,
 };
 use std::mem::offset_of;
 use std::ptr::write_volatile;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// `hooks! { size: code => name …; }`: the hooks before accesses, see [`access_code`]. Most of a long run need no record (see
+/// `hooks! { size: code => name …; }`: the hooks before accesses, see [`AccessCode`]. Most of a long run need no record (see
 /// `claims`), and all that is to be done is to count them: so few instructions that they are by hand, and need no register
 /// but those that a call may change. All others are left to [`recorded`], with the code address. Neither makes a call, and both
 /// decide before they change anything: what is rare is the slow path's. They do not say that they are inside the runtime
@@ -75,12 +75,12 @@ macro_rules! hooks {
                 budget = const offset_of!(Thread, hot.budget),
                 pc = const offset_of!(Thread, elision.elided_pc),
                 passed_code = const offset_of!(Thread, elision.elided_code),
-                code = const access_code($log2, $write),
+                code = const AccessCode::access($log2, $write).byte(),
                 // Writes have no such claim.
                 all = const if $write { u32::MAX as i32 } else { claim::ALL as i32 },
                 known = const offset_of!(Thread, elision.known),
                 phase = const claim::PHASES - 1,
-                recorded = sym recorded::<{ access_code($log2, $write) }>,
+                recorded = sym recorded::<{ AccessCode::access($log2, $write).byte() }>,
             )
         }
     )*)*};
@@ -99,66 +99,67 @@ hooks! {
 
 /// Whether all bytes of an access are in one word that a program can have.
 #[inline(always)]
-fn within_word<const CODE: u32>(addr: usize) -> bool {
-    addr >> 47 == 0 && (addr & 7) + (1 << (CODE & 7)) <= 8
+fn within_word(addr: usize, code: AccessCode) -> bool {
+    addr >> 47 == 0 && (addr & 7) + code.size() <= 8
 }
 
 /// The hook of an access that has a record, or is the first without one.
 #[inline(never)]
 #[unsafe(link_section = "foretell_hot")]
-unsafe extern "C" fn recorded<const CODE: u32>(addr: usize, pc: usize) {
+unsafe extern "C" fn recorded<const CODE: u8>(addr: usize, pc: usize) {
+    let code = const { AccessCode::from_byte(CODE) };
     let t = crate::tls::get();
     // SAFETY: `t` is the calling thread; the pending address was accessed by the program.
     unsafe {
         // Not recorded.
         if t.is_null() {
-            return access_slow(addr, pc, CODE);
+            return access_slow(addr, pc, code);
         }
         let stream = (*t).hot.stream;
         let cell = (*t).elision.claims.wrapping_add(addr >> 3);
         let mut claim = Claim::SHARED;
         if !(*t).elision.claims.is_null() {
-            if !within_word::<CODE>(addr) {
-                return access_slow(addr, pc, CODE);
+            if !within_word(addr, code) {
+                return access_slow(addr, pc, code);
             }
             claim = *cell;
-            if claim.passes((*t).elision.own, CODE & 8 != 0, (*t).elision.known) {
+            if claim.passes((*t).elision.own, code.writes(), (*t).elision.known) {
                 // As below.
                 if (*t).hot.unusual() || (*t).hot.budget <= 0 || (*t).hot.post_release_budget != 0 {
-                    return access_slow(addr, pc, CODE);
+                    return access_slow(addr, pc, code);
                 }
                 complete(stream, (*stream).cur);
                 log::Stream::settle(stream);
                 (*t).hot.value_pending = false;
                 (*t).elision.elided_pc = pc;
-                (*t).elision.elided_code = CODE as u8;
+                (*t).elision.elided_code = code;
                 write_volatile(&raw mut (*t).hot.budget, (*t).hot.budget - 1);
                 return;
             }
             if claim != Claim::SHARED {
-                claim = match claim.again((*t).elision.phase, CODE & 8 != 0) {
+                claim = match claim.again((*t).elision.phase, code.writes()) {
                     Some(next) => next,
-                    None => return access_slow(addr, pc, CODE),
+                    None => return access_slow(addr, pc, code),
                 };
             }
         }
         let cur = (*stream).cur;
         let high = addr >> 32;
-        let index = slot_of(pc as u64, CODE, high as u64);
+        let index = slot_of(pc as u64, code, high as u64);
         let slot = (*stream).slots.add(index);
         // Busy, signalled, parallel, or something unusual is under way; the scheduler's turn; no room; functions that the log
         // does not know; a new code address, or a new high half of the address; four bytes that are read as eight, which may
         // reach into the next page.
-        if CODE & 7 > 3
+        if code.size() > 8
             || (*t).hot.unusual()
             || (*t).hot.budget <= 0
             || cur > (*stream).limit
             || !(*t).frames.logged_up_to_date()
-            || (*slot).key != slot_key(pc as u64, CODE)
+            || (*slot).key != slot_key(pc as u64, code)
             || (*slot).high != high as u64
-            || (CODE & 7 == 2 && addr & 0xfff > 0xff8)
+            || (code.size() == 4 && addr & 0xfff > 0xff8)
         {
-            return access_slow(addr, pc, CODE);
+            return access_slow(addr, pc, code);
         }
         complete(stream, cur);
         if claim != Claim::SHARED {
@@ -178,7 +179,7 @@ unsafe extern "C" fn recorded<const CODE: u32>(addr: usize, pc: usize) {
         (*t).hot.post_release_budget = (*t).hot.post_release_budget.saturating_sub(1);
         (*stream).pending_addr = addr;
         write_volatile(&raw mut (*stream).pending_value, cur.add(HEAD_LEN));
-        write_volatile(&raw mut (*stream).cur, cur.add(HEAD_LEN + (1 << (CODE & 3))));
+        write_volatile(&raw mut (*stream).cur, cur.add(HEAD_LEN + code.size()));
     }
 }
 
@@ -210,7 +211,7 @@ unsafe fn complete(stream: *mut log::Stream, cur: *mut u8) {
 /// The same in full.
 #[cold]
 #[inline(never)]
-unsafe extern "C" fn access_slow(addr: usize, pc: usize, code: u32) {
+unsafe extern "C" fn access_slow(addr: usize, pc: usize, code: AccessCode) {
     let mut t = crate::tls::get();
     // SAFETY: `t` is the calling thread.
     unsafe {
@@ -222,13 +223,12 @@ unsafe extern "C" fn access_slow(addr: usize, pc: usize, code: u32) {
         }
         write_volatile(&raw mut (*t).hot.busy, 1);
         flush(t);
-        let writes = code & 8 != 0;
-        step(t, if writes { Kind::Write } else { Kind::Read }, pc);
-        if claims::passes(t, addr, 1 << (code & 7), pc, code) {
+        step(t, if code.writes() { Kind::Write } else { Kind::Read }, pc);
+        if claims::passes(t, addr, code.size(), pc, code) {
             return leave(t);
         }
         let seq = if (*t).hot.parallel { log::SEQ.fetch_add(1, Relaxed) } else { 0 };
-        recorder::begin(t, DeferredAccess { addr, pc, code, seq });
+        recorder::begin(t, DeferredAccess { addr, pc, code, volatile: false, seq });
         leave(t);
     }
 }
@@ -254,8 +254,8 @@ macro_rules! compound_hooks {
         unsafe extern "C" fn $both(addr: usize, pc: usize) {
             // SAFETY: called by the program before the accesses.
             unsafe {
-                recorded::<{ access_code($log2, false) }>(addr, pc);
-                recorded::<{ access_code($log2, true) }>(addr, pc);
+                recorded::<{ AccessCode::access($log2, false).byte() }>(addr, pc);
+                recorded::<{ AccessCode::access($log2, true).byte() }>(addr, pc);
             }
         }
     )*};
@@ -278,10 +278,8 @@ unsafe fn volatile(addr: usize, pc: usize, log2: u32, write: bool) {
         }
         claims::share(t, addr, 1 << log2);
         let seq = if (*t).hot.parallel { log::SEQ.fetch_add(1, Relaxed) } else { 0 };
-        recorder::begin(
-            t,
-            DeferredAccess { addr, pc, code: access_code(log2, write) | VOLATILE, seq },
-        );
+        let code = AccessCode::access(log2, write);
+        recorder::begin(t, DeferredAccess { addr, pc, code, volatile: true, seq });
         leave(t);
     }
 }
@@ -303,11 +301,6 @@ volatile_hooks! {
     4: vread16 vwrite16;
 }
 
-/// What a range has instead of the code of an access.
-fn range_code(kind: AccessKind) -> u32 {
-    access_code(0, kind == AccessKind::Write) | RANGE
-}
-
 /// A range that the program, or a library function for it, reads or writes. `content` is what
 /// is there once the step has run, unless the range holds it already.
 pub(crate) unsafe fn range(
@@ -325,7 +318,7 @@ pub(crate) unsafe fn range(
     unsafe {
         let step_kind = if kind == AccessKind::Read { Kind::ReadRange } else { Kind::WriteRange };
         step(t, step_kind, pc);
-        if claims::passes(t, addr, len, pc, range_code(kind)) {
+        if claims::passes(t, addr, len, pc, AccessCode::range(kind == AccessKind::Write)) {
             return;
         }
         let known = if len <= MAX_RANGE_DATA { len } else { 0 };
@@ -354,7 +347,7 @@ unsafe extern "C" fn write_range(addr: usize, len: usize, pc: usize) {
         if !t.is_null() {
             step(t, Kind::WriteRange, pc);
             let kind = AccessKind::Write;
-            if !claims::passes(t, addr, len, pc, range_code(kind)) {
+            if !claims::passes(t, addr, len, pc, AccessCode::range(kind == AccessKind::Write)) {
                 let (pc, addr, len) = (pc as u64, addr as u64, len as u64);
                 recorder::put(t, &Record::Range { kind, pc, addr, len, data: &[] });
             }
@@ -366,7 +359,7 @@ unsafe extern "C" fn write_range(addr: usize, len: usize, pc: usize) {
 #[unsafe(link_section = "foretell_hot")]
 unsafe extern "C" fn vptr_update(addr: usize, _new: usize, pc: usize) {
     // SAFETY: called by the program before the access.
-    unsafe { recorded::<{ access_code(3, true) }>(addr, pc) }
+    unsafe { recorded::<{ AccessCode::access(3, true).byte() }>(addr, pc) }
 }
 
 /// `call` is where the function will return to; `sp` tells frames left by `longjmp`. Has no record until something
@@ -425,7 +418,7 @@ unsafe extern "C" fn func_entry_slow(call: usize, pc: usize, sp: usize) {
         (*t).frames.depth = depth + 1;
         // Where all of them are wanted, and those that nothing else is known of.
         if (*t).elision.claims.is_null() || depth >= MAX_DEPTH {
-            (*(*t).hot.stream).cur = recorder::put_compact(t, call, pc, ENTRY_CODE);
+            (*(*t).hot.stream).cur = recorder::put_compact(t, call, pc, AccessCode::ENTRY);
             ((*t).frames.low, (*t).frames.logged) = (depth + 1, depth + 1);
         }
         leave(t);
@@ -490,10 +483,10 @@ unsafe extern "C" fn __tsan_func_entry() {
 }
 
 entries! {
-    __tsan_read16 => recorded::<{ access_code(4, false) }>, "rsi";
-    __tsan_write16 => recorded::<{ access_code(4, true) }>, "rsi";
-    __tsan_unaligned_read16 => recorded::<{ access_code(4, false) }>, "rsi";
-    __tsan_unaligned_write16 => recorded::<{ access_code(4, true) }>, "rsi";
+    __tsan_read16 => recorded::<{ AccessCode::access(4, false).byte() }>, "rsi";
+    __tsan_write16 => recorded::<{ AccessCode::access(4, true).byte() }>, "rsi";
+    __tsan_unaligned_read16 => recorded::<{ AccessCode::access(4, false).byte() }>, "rsi";
+    __tsan_unaligned_write16 => recorded::<{ AccessCode::access(4, true).byte() }>, "rsi";
     __tsan_read_write1 => both1, "rsi";
     __tsan_read_write2 => both2, "rsi";
     __tsan_read_write4 => both4, "rsi";
@@ -523,28 +516,28 @@ entries! {
     __tsan_unaligned_volatile_write16 => vwrite16, "rsi";
     __tsan_read_range => read_range, "rdx";
     __tsan_write_range => write_range, "rdx";
-    __tsan_vptr_read => recorded::<{ access_code(3, false) }>, "rsi";
+    __tsan_vptr_read => recorded::<{ AccessCode::access(3, false).byte() }>, "rsi";
     __tsan_vptr_update => vptr_update, "rdx";
 }
 
 /// Accesses with a code location given by the caller.
-unsafe extern "C" fn access_pc<const CODE: u32>(addr: usize, pc: usize) {
+unsafe extern "C" fn access_pc<const CODE: u8>(addr: usize, pc: usize) {
     // SAFETY: called by the program before the access.
-    unsafe { access_slow(addr, pc, CODE) }
+    unsafe { access_slow(addr, pc, AccessCode::from_byte(CODE)) }
 }
 
 plain_entries! {
     __tsan_func_exit => func_exit;
-    __tsan_read1_pc => access_pc::<{ access_code(0, false) }>;
-    __tsan_read2_pc => access_pc::<{ access_code(1, false) }>;
-    __tsan_read4_pc => access_pc::<{ access_code(2, false) }>;
-    __tsan_read8_pc => access_pc::<{ access_code(3, false) }>;
-    __tsan_read16_pc => access_pc::<{ access_code(4, false) }>;
-    __tsan_write1_pc => access_pc::<{ access_code(0, true) }>;
-    __tsan_write2_pc => access_pc::<{ access_code(1, true) }>;
-    __tsan_write4_pc => access_pc::<{ access_code(2, true) }>;
-    __tsan_write8_pc => access_pc::<{ access_code(3, true) }>;
-    __tsan_write16_pc => access_pc::<{ access_code(4, true) }>;
+    __tsan_read1_pc => access_pc::<{ AccessCode::access(0, false).byte() }>;
+    __tsan_read2_pc => access_pc::<{ AccessCode::access(1, false).byte() }>;
+    __tsan_read4_pc => access_pc::<{ AccessCode::access(2, false).byte() }>;
+    __tsan_read8_pc => access_pc::<{ AccessCode::access(3, false).byte() }>;
+    __tsan_read16_pc => access_pc::<{ AccessCode::access(4, false).byte() }>;
+    __tsan_write1_pc => access_pc::<{ AccessCode::access(0, true).byte() }>;
+    __tsan_write2_pc => access_pc::<{ AccessCode::access(1, true).byte() }>;
+    __tsan_write4_pc => access_pc::<{ AccessCode::access(2, true).byte() }>;
+    __tsan_write8_pc => access_pc::<{ AccessCode::access(3, true).byte() }>;
+    __tsan_write16_pc => access_pc::<{ AccessCode::access(4, true).byte() }>;
     __tsan_read_range_pc => read_range;
     __tsan_write_range_pc => write_range;
 }

@@ -10,7 +10,7 @@ use crate::sched;
 use crate::sys::{call, readable};
 use crate::thread::{State, Thread};
 use foretell_rt_format::claim::{Claim, Forgets, Lines, When};
-use foretell_rt_format::{AtomicKind, Record, SyncKind};
+use foretell_rt_format::{AccessCode, AtomicKind, Record, SyncKind};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, Ordering::*};
 
@@ -94,17 +94,23 @@ pub(crate) unsafe fn calm(t: *mut Thread, ordinal: u64) -> bool {
     }
 }
 
-/// A thread accesses memory; `code` is perhaps that of a range ([`foretell_rt_format::RANGE`]). Whether that needs no record.
-pub(crate) unsafe fn passes(t: *mut Thread, addr: usize, len: usize, pc: usize, code: u32) -> bool {
+/// A thread accesses memory; `code` is perhaps that of a range ([`AccessCode::range`]). Whether that needs no record.
+pub(crate) unsafe fn passes(
+    t: *mut Thread,
+    addr: usize,
+    len: usize,
+    pc: usize,
+    code: AccessCode,
+) -> bool {
     // SAFETY: `t` is the calling thread and holds the baton.
     unsafe {
-        if !touch(t, addr, len, code & 8 != 0) {
+        if !touch(t, addr, len, code.writes()) {
             return false;
         }
         // The step was counted as one with a record.
         (*t).elision.recorded_budget += 1;
         (*t).elision.elided_pc = pc;
-        (*t).elision.elided_code = code as u8;
+        (*t).elision.elided_code = code;
         true
     }
 }

@@ -12,7 +12,7 @@
 use crate::arena;
 use crate::sys::{self, call};
 use foretell_rt_format::{
-    CHUNK_HEADER_LEN, CHUNK_LEN, CHUNK_USED, HEADER_LEN, LIVE, MAGIC, MAX_RECORD_LEN,
+    AccessCode, CHUNK_HEADER_LEN, CHUNK_LEN, CHUNK_USED, HEADER_LEN, LIVE, MAGIC, MAX_RECORD_LEN,
     MAX_SLOT_RECORDS, READY, Record, SLOTS, Slot, StopReason, VERSION, header, put_slot, slot_key,
     slot_of,
 };
@@ -298,7 +298,7 @@ impl Stream {
     }
 
     /// The slot for a compact record, by its index; it stands for that when this returns.
-    pub(crate) unsafe fn slot(stream: *mut Stream, pc: u64, code: u32, addr: u64) -> usize {
+    pub(crate) unsafe fn slot(stream: *mut Stream, pc: u64, code: AccessCode, addr: u64) -> usize {
         let (key, high) = (slot_key(pc, code), addr >> 32);
         let index = slot_of(pc, code, high);
         // SAFETY: the caller's stream; there is room for the record and in the list.

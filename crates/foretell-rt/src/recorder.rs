@@ -7,20 +7,20 @@
 //! and the functions that the thread has entered and left.
 
 use crate::log::{self, Stream};
-use crate::thread::{DeferredAccess, Frame, Thread, VOLATILE};
+use crate::thread::{DeferredAccess, Frame, Thread};
 use foretell_rt_format::{
-    AccessKind, AtomicKind, ENTRY_CODE, HEAD_LEN, Record, put_elided, put_exit, put_head, slot_at,
+    AccessCode, AccessKind, AtomicKind, HEAD_LEN, Record, put_elided, put_exit, put_head, slot_at,
 };
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Begins the record of an access that is about to take place; what is under way was completed.
 pub(crate) unsafe fn begin(t: *mut Thread, access: DeferredAccess) {
-    let DeferredAccess { addr, pc, code, .. } = access;
+    let DeferredAccess { addr, pc, code, volatile, .. } = access;
     // SAFETY: `t` is the calling thread; a stream always has room.
     unsafe {
         // Eight bytes are read at once; they might reach into a page that is not there.
-        if (*t).hot.parallel || code & (7 | VOLATILE) > 3 || addr & 0xfff > 0xff8 {
-            (*t).hot.deferred_access = access;
+        if (*t).hot.parallel || volatile || code.size() > 8 || addr & 0xfff > 0xff8 {
+            (*t).hot.deferred_access = Some(access);
             (*t).hot.deferred = true;
             return;
         }
@@ -29,12 +29,17 @@ pub(crate) unsafe fn begin(t: *mut Thread, access: DeferredAccess) {
         (*t).hot.value_pending = true;
         (*stream).pending_addr = addr;
         std::ptr::write_volatile(&raw mut (*stream).pending_value, at);
-        std::ptr::write_volatile(&raw mut (*stream).cur, at.add(1 << (code & 3)));
+        std::ptr::write_volatile(&raw mut (*stream).cur, at.add(code.size()));
     }
 }
 
 /// Writes a compact record but for its value; returns where that goes. The caller moves the stream on.
-pub(crate) unsafe fn put_compact(t: *mut Thread, addr: usize, pc: usize, code: u32) -> *mut u8 {
+pub(crate) unsafe fn put_compact(
+    t: *mut Thread,
+    addr: usize,
+    pc: usize,
+    code: AccessCode,
+) -> *mut u8 {
     // SAFETY: a stream always has room.
     unsafe {
         let stream = (*t).hot.stream;
@@ -85,7 +90,7 @@ pub(crate) unsafe fn flush_frames(t: *mut Thread) {
         }
         while (*t).frames.logged < (*t).frames.depth {
             let Frame { call, pc, .. } = *(*t).frames.stack.add((*t).frames.logged);
-            (*stream).cur = put_compact(t, call, pc, ENTRY_CODE);
+            (*stream).cur = put_compact(t, call, pc, AccessCode::ENTRY);
             (*t).frames.logged += 1;
         }
         (*t).frames.low = (*t).frames.depth;
@@ -111,7 +116,7 @@ pub(crate) unsafe fn flush_elided(t: *mut Thread) {
 }
 
 /// Code address, bytes and code of the access under way, which is in the stream.
-unsafe fn under_way(stream: *mut Stream) -> (u64, usize, u32) {
+unsafe fn under_way(stream: *mut Stream) -> (u64, usize, AccessCode) {
     // SAFETY: there is one.
     unsafe {
         let index = slot_at((*stream).pending_value.sub(HEAD_LEN));
@@ -121,7 +126,7 @@ unsafe fn under_way(stream: *mut Stream) -> (u64, usize, u32) {
 }
 
 /// Takes the access that is under way back; [`begin`] begins it again.
-pub(crate) unsafe fn retract(t: *mut Thread) -> DeferredAccess {
+pub(crate) unsafe fn retract(t: *mut Thread) -> Option<DeferredAccess> {
     // SAFETY: `t` is the calling thread; what is under way is the last record of the stream.
     unsafe {
         let stream = (*t).hot.stream;
@@ -130,10 +135,11 @@ pub(crate) unsafe fn retract(t: *mut Thread) -> DeferredAccess {
             let (pc, _, code) = under_way(stream);
             (*stream).cur = (*stream).pending_value.sub(HEAD_LEN);
             Stream::settle(stream);
-            return DeferredAccess { addr, pc: pc as usize, code, seq: 0 };
+            let pc = pc as usize;
+            return Some(DeferredAccess { addr, pc, code, volatile: false, seq: 0 });
         }
         (*t).hot.deferred = false;
-        std::mem::replace(&mut (*t).hot.deferred_access, DeferredAccess::NONE)
+        (*t).hot.deferred_access.take()
     }
 }
 
@@ -143,28 +149,28 @@ pub(crate) unsafe fn retract(t: *mut Thread) -> DeferredAccess {
 unsafe fn flush_deferred(t: *mut Thread) {
     // SAFETY: as in `flush`.
     unsafe {
-        let DeferredAccess { addr, pc, code, seq } = (*t).hot.deferred_access;
-        (*t).hot.deferred_access = DeferredAccess::NONE;
         (*t).hot.deferred = false;
+        let Some(access) = (*t).hot.deferred_access.take() else { return };
+        let DeferredAccess { addr, pc, code, volatile, seq } = access;
         let mut value = [0u64; 2];
-        let size = 1usize << (code & 7);
+        let size = code.size();
         for i in 0..size {
             let byte = u64::from((addr as *const u8).add(i).read_volatile());
             value[i / 8] |= byte << (8 * (i % 8));
         }
-        if code & VOLATILE == 0 && size == 16 {
-            return put_wide(t, addr, pc, code, seq, Some(value));
+        if !volatile && size == 16 {
+            return put_wide(t, &access, Some(value));
         }
         if (*t).hot.parallel {
             put_seq(t, seq);
         }
-        if code & VOLATILE == 0 {
+        if !volatile {
             let at = put_compact(t, addr, pc, code);
             at.cast::<u64>().write_unaligned(value[0]);
             (*(*t).hot.stream).cur = at.add(size);
             return;
         }
-        let (kind, old, new) = if code & 8 != 0 {
+        let (kind, old, new) = if code.writes() {
             (AtomicKind::VolatileStore, [0; 2], value)
         } else {
             (AtomicKind::VolatileLoad, value, [0; 2])
@@ -178,11 +184,10 @@ unsafe fn flush_deferred(t: *mut Thread) {
 pub(crate) unsafe fn pending_addr(t: *mut Thread) -> Option<usize> {
     // SAFETY: `t` is the calling thread.
     unsafe {
-        let addr = if (*t).hot.deferred {
-            (*t).hot.deferred_access.addr
-        } else {
-            (*(*t).hot.stream).pending_addr
-        };
+        if let Some(access) = (*t).hot.deferred_access {
+            return Some(access.addr);
+        }
+        let addr = (*(*t).hot.stream).pending_addr;
         (addr != log::scratch_word() as usize).then_some(addr)
     }
 }
@@ -191,25 +196,19 @@ pub(crate) unsafe fn pending_addr(t: *mut Thread) -> Option<usize> {
 pub(crate) unsafe fn flush_faulted(t: *mut Thread) {
     // SAFETY: `t` is the calling thread.
     unsafe {
-        let DeferredAccess { addr, pc, code, seq } = retract(t);
+        let access = retract(t);
         flush_elided(t);
         flush_frames(t);
-        if code != 0 {
-            put_wide(t, addr, pc, code, seq, None);
+        if let Some(access) = access {
+            put_wide(t, &access, None);
         }
     }
 }
 
-unsafe fn put_wide(
-    t: *mut Thread,
-    addr: usize,
-    pc: usize,
-    code: u32,
-    seq: u64,
-    value: Option<[u64; 2]>,
-) {
-    let kind = if code & 8 != 0 { AccessKind::Write } else { AccessKind::Read };
-    let size = 1u8 << (code & 7);
+unsafe fn put_wide(t: *mut Thread, access: &DeferredAccess, value: Option<[u64; 2]>) {
+    let DeferredAccess { addr, pc, code, seq, .. } = *access;
+    let kind = if code.writes() { AccessKind::Write } else { AccessKind::Read };
+    let size = code.size() as u8;
     let record = Record::Wide { kind, size, pc: pc as u64, addr: addr as u64, value };
     // SAFETY: `t` is the calling thread.
     unsafe {

@@ -232,8 +232,8 @@ unsafe fn handle(
         recorder::flush(t);
         recorder::put(t, &Record::Signal { signal: n as u32, starts: false });
         (*t).frames.set_logged_depth(depth);
-        if pending.code != 0 {
-            recorder::begin(t, pending);
+        if let Some(access) = pending {
+            recorder::begin(t, access);
         }
         (*t).hot.busy = busy;
     }

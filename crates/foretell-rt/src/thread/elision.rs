@@ -1,7 +1,7 @@
 //! The fields that decide which accesses of a thread need no record, and count those.
 
 use foretell_rt_format::claim::{Claim, PHASES};
-use foretell_rt_format::slot_key;
+use foretell_rt_format::{AccessCode, slot_key};
 use std::ptr::{null, null_mut};
 
 /// State of elision for one thread, see [`crate::claims`].
@@ -22,7 +22,7 @@ pub(crate) struct Elision {
     /// Code address of the last elided access.
     pub(crate) elided_pc: usize,
     /// Access code of the last elided access.
-    pub(crate) elided_code: u8,
+    pub(crate) elided_code: AccessCode,
     /// Number of elided steps that the log knows of.
     pub(crate) elided_steps: u64,
     /// `elided_steps` and the ordinal when the budget was used up last.
@@ -43,7 +43,7 @@ impl Elision {
             own_written: 0,
             recorded_budget: 0,
             elided_pc: 0,
-            elided_code: 0,
+            elided_code: AccessCode::from_byte(0),
             elided_steps: 0,
             at_last_turn: (0, 0),
             records_between: 0,
@@ -54,6 +54,6 @@ impl Elision {
     /// Returns the [`slot_key`] of the last elided access.
     #[inline(always)]
     pub(crate) fn key(&self) -> u64 {
-        slot_key(self.elided_pc as u64, u32::from(self.elided_code))
+        slot_key(self.elided_pc as u64, self.elided_code)
     }
 }

@@ -1,6 +1,7 @@
 //! The fields that every hook reads.
 
 use crate::log::Stream;
+use foretell_rt_format::AccessCode;
 use std::mem::offset_of;
 
 /// An access whose hook has run and whose value is not known yet, kept outside the stream.
@@ -8,23 +9,16 @@ use std::mem::offset_of;
 /// Used for volatile accesses, accesses of 16 bytes, the last bytes of a page, and parallel
 /// recording. No other thread runs between the hook and the thread's next hook, where the value is
 /// read.
-#[repr(C)]
 #[derive(Clone, Copy)]
 pub(crate) struct DeferredAccess {
     pub(crate) addr: usize,
     pub(crate) pc: usize,
-    /// 0: none. Else [`foretell_rt_format::access_code`], perhaps with [`VOLATILE`].
-    pub(crate) code: u32,
+    pub(crate) code: AccessCode,
+    /// Whether the access is to a volatile object: it is recorded as an atomic one.
+    pub(crate) volatile: bool,
     /// Sequence number, in parallel recording.
     pub(crate) seq: u64,
 }
-
-impl DeferredAccess {
-    pub(crate) const NONE: DeferredAccess = DeferredAccess { addr: 0, pc: 0, code: 0, seq: 0 };
-}
-
-/// Added to the code of a volatile access.
-pub(crate) const VOLATILE: u32 = 32;
 
 /// Budget, log stream and flags.
 ///
@@ -52,7 +46,7 @@ pub(crate) struct HotPath {
     /// has released something that other threads wait for.
     pub(crate) post_release_budget: u8,
     unused: u8,
-    pub(crate) deferred_access: DeferredAccess,
+    pub(crate) deferred_access: Option<DeferredAccess>,
 }
 
 const _: () = {
@@ -77,7 +71,7 @@ impl HotPath {
             record_all: true,
             post_release_budget: 0,
             unused: 0,
-            deferred_access: DeferredAccess::NONE,
+            deferred_access: None,
         }
     }
 

@@ -18,7 +18,7 @@ mod wait_state;
 
 pub(crate) use elision::Elision;
 pub(crate) use frames::{CallFrames, Frame, MAX_DEPTH};
-pub(crate) use hot_path::{DeferredAccess, HotPath, VOLATILE};
+pub(crate) use hot_path::{DeferredAccess, HotPath};
 pub(crate) use lifecycle::Lifecycle;
 pub(crate) use signals::{KeptSignal, SIGNALS, Signals};
 pub(crate) use wait_state::{State, WaitState, Wake};

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use foretell_rt_format::RANGE;
 use foretell_rt_format::claim::{Claim, Forgets, Lines, When};
 
 use super::*;
@@ -273,11 +272,11 @@ impl Recorder {
         if let Op::Access { addr, size, write, atomic: false, .. } = op {
             let quick = self.watches[me as usize] == 0 && self.passes(me, addr / 8, write);
             if quick || self.touch_first(me, addr, size, write) {
-                return self.pass(me, slot_key(pc, access_code(size.trailing_zeros(), write)));
+                return self.pass(me, slot_key(pc, AccessCode::of_size(size as usize, write)));
             }
         } else if let Op::Range { addr, len, write, .. } = op {
             if self.touch_first(me, addr, len, write) {
-                return self.pass(me, slot_key(pc, access_code(0, write) | RANGE));
+                return self.pass(me, slot_key(pc, AccessCode::range(write)));
             }
         } else {
             self.flush(me);
@@ -329,7 +328,7 @@ impl Recorder {
                 self.w.put(&Record::Atomic { kind, size, order: 5, pc, addr, old, new });
             }
             Op::Access { addr, size, write, value, .. } => {
-                self.w.compact(pc, access_code(size.trailing_zeros(), write), addr, value);
+                self.w.compact(pc, AccessCode::of_size(size as usize, write), addr, value);
             }
             Op::Range { addr, len, write, byte } => {
                 let kind = if write { AccessKind::Write } else { AccessKind::Read };

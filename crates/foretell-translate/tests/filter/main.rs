@@ -5,9 +5,9 @@ mod elision;
 use std::collections::BTreeSet;
 
 use foretell_rt_format::{
-    AccessKind, AtomicKind, CHUNK_HEADER_LEN, CHUNK_LEN, CHUNK_USED, ENTRY_CODE, HEAD_LEN,
-    HEADER_LEN, Log, MAGIC, MAX_RECORD_LEN, SLOTS, SyncKind, VERSION, access_code, header,
-    put_exit, put_head, put_slot, slot_key, slot_of,
+    AccessCode, AccessKind, AtomicKind, CHUNK_HEADER_LEN, CHUNK_LEN, CHUNK_USED, HEAD_LEN,
+    HEADER_LEN, Log, MAGIC, MAX_RECORD_LEN, SLOTS, SyncKind, VERSION, header, put_exit, put_head,
+    put_slot, slot_key, slot_of,
 };
 
 use foretell_predict::analyses::Candidate;
@@ -85,7 +85,7 @@ impl Writer {
         self.close();
     }
 
-    fn compact(&mut self, pc: u64, code: u32, addr: u64, value: u64) {
+    fn compact(&mut self, pc: u64, code: AccessCode, addr: u64, value: u64) {
         let (key, high) = (slot_key(pc, code), addr >> 32);
         let index = slot_of(pc, code, high);
         // SAFETY: the chunks of these tests never fill up.
@@ -98,9 +98,9 @@ impl Writer {
             }
             put_head(at, index, addr);
             at = at.add(HEAD_LEN);
-            if code != ENTRY_CODE {
+            if code != AccessCode::ENTRY {
                 at.cast::<u64>().write_unaligned(value);
-                at = at.add(1 << (code & 3));
+                at = at.add(code.size());
             }
             self.at = at as usize - base as usize;
         }
@@ -169,7 +169,7 @@ fn random_log(seed: u64) -> Vec<u8> {
             }
             5 | 6 => {
                 depths[thread as usize] += 1;
-                w.compact(pc + 1, ENTRY_CODE, pc + 7, 0);
+                w.compact(pc + 1, AccessCode::ENTRY, pc + 7, 0);
             }
             7 if depths[thread as usize] > 0 => {
                 depths[thread as usize] -= 1;
@@ -197,7 +197,7 @@ fn random_log(seed: u64) -> Vec<u8> {
                 w.put(&Record::Join { thread, pc });
             }
             _ => {
-                let code = access_code(size.trailing_zeros(), kind == AccessKind::Write);
+                let code = AccessCode::of_size(size as usize, kind == AccessKind::Write);
                 w.compact(pc, code, addr, r.below(3));
             }
         }
@@ -321,7 +321,7 @@ fn handing_log(seed: u64) -> Vec<u8> {
                 w.put(&Record::Sync { kind: SyncKind::Unlock, pc, object, other: 0 });
             }
             _ => {
-                let code = access_code(3, r.below(2) > 0);
+                let code = AccessCode::access(3, r.below(2) > 0);
                 w.compact(pc, code, 0x1000 + 8 * r.below(words), 0);
             }
         }
@@ -381,7 +381,7 @@ fn what_is_left_out_makes_no_finding_wrong() {
 #[test]
 fn a_block_that_creates_and_joins_a_thread_keeps_its_accesses() {
     let mut w = Writer::new();
-    let write = |w: &mut Writer| w.compact(0x40_0000, access_code(3, true), 0x1000, 1);
+    let write = |w: &mut Writer| w.compact(0x40_0000, AccessCode::access(3, true), 0x1000, 1);
     let sync = |w: &mut Writer, kind| {
         w.put(&Record::Sync { kind, pc: 0x40_0010, object: 0x5000, other: 0 });
     };
