@@ -14,34 +14,36 @@ use crate::Error;
 /// A recorded run.
 #[derive(Debug)]
 pub struct Recorded {
-    /// How the program ran.
+    /// The run of the program.
     pub run: Run,
-    /// What came of it.
+    /// The trace of the run, and its steps.
     pub translated: Translated,
-    /// What the user should know, one line each.
+    /// Remarks for the user, one line each.
     pub notes: Vec<String>,
 }
 
-/// Set to `off` in the environment: nothing is filtered out while the program runs. The trace is the same.
-const SIFT: &str = "FORETELL_SIFT";
+/// Environment variable for tests: with `off` no record is filtered out while the program runs. The
+/// trace does not depend on it.
+const FILTER: &str = "FORETELL_FILTER";
 
-/// Runs a program and translates what it recorded.
+/// Runs a program and translates its log to a trace.
 ///
 /// # Errors
-/// When the program cannot be run, or is not instrumented, or its log is not one.
+/// If the program cannot be run, is not instrumented, or its log is not valid.
 pub fn record(launch: &Launch, blocks: &Blocks) -> Result<Recorded, Error> {
     if launch.symbolic && launch.is_java() {
         return Err(Error::Unsupported(
             "--symbolic is for C programs; Java is recorded without it".to_owned(),
         ));
     }
-    // Calls of functions may be blocks: nobody knows while the program runs what is in one.
+    // Calls of functions may be blocks: which accesses are in one is not known while the program
+    // runs.
     let keep_all = launch.keep_all || !blocks.functions.is_empty();
     let launch = &Launch { keep_all, ..launch.clone() };
     let filters = launch.mode == Mode::Record
         && !launch.symbolic
         && !launch.is_java()
-        && std::env::var_os(SIFT).is_none_or(|v| v != "off");
+        && std::env::var_os(FILTER).is_none_or(|v| v != "off");
     let ring = if filters { Ring::new().ok() } else { None };
     let Recorded { run, mut translated, notes } = match &ring {
         Some(ring) => follow(launch, ring, blocks)?,

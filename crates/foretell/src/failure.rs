@@ -4,6 +4,11 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::{fmt, io};
 
+use foretell_report::text::printable;
+use foretell_session::Error;
+
+use crate::terminal::complain;
+
 /// How a command that did its job ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Status {
@@ -58,6 +63,26 @@ impl Failure {
     /// What is wrong with a file's contents.
     pub(crate) fn input(path: &std::path::Path, message: impl fmt::Display) -> Failure {
         Failure::Input(format!("{}: {message}", path.display()))
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        if let Error::Defects { trace, defects } = &error {
+            for defect in defects {
+                complain(&format!("foretell: {}: defect: {defect}", trace.display()));
+            }
+        }
+        Failure::Input(match error {
+            // These do not begin with a file.
+            Error::Build(_)
+            | Error::Launch(_)
+            | Error::Log(_)
+            | Error::Replay(_)
+            | Error::Unsupported(_) => format!("foretell: {error}"),
+            Error::Refused { .. } => printable(&error.to_string()),
+            _ => error.to_string(),
+        })
     }
 }
 

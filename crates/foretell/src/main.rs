@@ -14,7 +14,6 @@ mod progress;
 mod recording;
 mod reporting;
 mod terminal;
-mod witnesses;
 
 use std::process::ExitCode;
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use foretell_predict::driver::Progress;
+use foretell_session::Progress;
 
 /// Set by the first interrupt.
 static STOP: AtomicBool = AtomicBool::new(false);

@@ -7,12 +7,6 @@ use foretell_session::{Blocks, Glob, Java, Launch, Recorded};
 
 use crate::failure::Failure;
 
-impl From<foretell_session::Error> for Failure {
-    fn from(error: foretell_session::Error) -> Self {
-        Failure::Input(format!("foretell: {error}"))
-    }
-}
-
 /// How to record.
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct RecordOptions {

@@ -10,10 +10,10 @@ use foretell_report::source::Sources;
 use foretell_report::suppress::Suppressions;
 use foretell_report::text::{self, Look, printable};
 use foretell_report::{graph, html, perfetto, sarif};
+use foretell_session::read_all_findings;
 use foretell_trace::Trace;
 
 use crate::failure::Failure;
-use crate::input;
 use crate::output::Destination;
 use crate::terminal::{Terminal, complain};
 
@@ -129,7 +129,7 @@ impl ReportOptions {
 
 fn read_baseline(path: &Path) -> Result<Baseline, Failure> {
     let mut baseline = Baseline::default();
-    for file in input::all_findings(path)? {
+    for file in read_all_findings(path)? {
         baseline.add(&file);
     }
     Ok(baseline)

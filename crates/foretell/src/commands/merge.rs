@@ -2,10 +2,9 @@
 
 use std::path::PathBuf;
 
-use foretell_report::json;
+use foretell_session::merge;
 
 use crate::failure::{Failure, Status};
-use crate::input;
 use crate::output::Destination;
 use crate::terminal::Terminal;
 
@@ -26,12 +25,7 @@ pub(crate) struct Merge {
 
 impl Merge {
     pub(crate) fn run(self, terminal: &mut Terminal) -> Result<Status, Failure> {
-        let parts = self
-            .parts
-            .iter()
-            .map(|path| Ok((path.display().to_string(), input::findings(path)?)))
-            .collect::<Result<Vec<_>, Failure>>()?;
-        let whole = json::merge(parts).map_err(|error| Failure::Input(error.to_string()))?;
+        let whole = merge(&self.parts)?;
         Destination::new(self.output).write(terminal, |mut out| whole.write(&mut out))?;
         Ok(if whole.findings.is_empty() { Status::Clean } else { Status::Found })
     }

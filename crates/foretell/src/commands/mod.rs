@@ -6,7 +6,6 @@ mod completions;
 mod convert;
 mod explain;
 mod generate;
-mod java;
 mod man;
 mod merge;
 mod predict;

@@ -7,17 +7,12 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use foretell_model::TraceModel;
-use foretell_predict::analyses::Candidate;
-use foretell_predict::driver::{self, Counts, Options, Prediction, Progress};
 use foretell_predict::engines::dpor::DporOptions;
 use foretell_predict::engines::smt::SmtOptions;
 use foretell_predict::engines::{EngineKind, EngineOptions};
-use foretell_predict::finding::Defect;
-use foretell_report::identity;
-use foretell_report::json::{self, Block, Findings, Shard, TraceInfo};
-use foretell_trace::{EventId, FindingKind, Model, Trace};
-use serde_json::Map;
+use foretell_report::json::{Findings, Shard};
+use foretell_session::{DriverOptions, PredictOptions, Predicted, Prediction, Progress, predict};
+use foretell_trace::{FindingKind, Model, Trace};
 
 use crate::failure::{Failure, Status};
 use crate::input::{self, TraceOptions};
@@ -156,9 +151,8 @@ impl Predict {
         let mut documents = Vec::new();
         for path in &self.traces {
             let trace = input::trace(path, self.options)?;
-            let model = self.choose_model(path, &trace)?;
-            let (prediction, interrupted) = self.predict(path, &trace, model, stop)?;
-            let mut findings = document(path, &trace, model, &prediction, self.shard, self.stats);
+            let (Predicted { mut findings, prediction }, interrupted) =
+                self.predict(path, &trace, stop)?;
             report.mark(&mut findings, Some(&trace));
             self.show(terminal, &mut report, &trace, &findings, &prediction)?;
             if self.strict && !findings.undecided.is_empty() {
@@ -211,32 +205,14 @@ impl Predict {
         EngineOptions { smt, dpor, simplify: !self.no_simplify }
     }
 
-    fn choose_model(&self, path: &Path, trace: &Trace) -> Result<Model, Failure> {
-        let model = match self.model {
-            ModelChoice::Given(model) => model,
-            ModelChoice::Auto => Model::auto(trace),
-        };
-        let without_values = [EngineKind::Dpor, EngineKind::Graph];
-        if model == Model::Symbolic && without_values.contains(&self.engine) {
-            let message = format!(
-                "--engine {} does not know the symbolic model: use --engine order, z3, cvc5 or yices, \
-                 or --model value or view",
-                self.engine
-            );
-            return Err(Failure::input(path, message));
-        }
-        Ok(model)
-    }
-
     fn predict(
         &self,
         path: &Path,
         trace: &Trace,
-        model: Model,
         stop: &AtomicBool,
-    ) -> Result<(Prediction, bool), Failure> {
+    ) -> Result<(Predicted, bool), Failure> {
         let progress = Progress::default();
-        let mut options = Options {
+        let mut driver = DriverOptions {
             all: self.all,
             timeout: self.timeout,
             budget: self.budget,
@@ -246,19 +222,20 @@ impl Predict {
             segments: !self.no_segments,
             stop: Some(stop),
             progress: Some(&progress),
-            ..Options::default()
+            ..DriverOptions::default()
         };
-        options.filters.static_check = !self.no_static_check;
+        driver.filters.static_check = !self.no_static_check;
         if !self.analyses.is_empty() {
-            options.analyses = self.analyses.iter().copied().collect();
+            driver.analyses = self.analyses.iter().copied().collect();
         }
-        if let Some(shard) = self.shard {
-            options.shard = (shard.index as usize - 1, shard.count as usize);
-        }
-        let result = progress::shown_while(&progress, || driver::predict(trace, model, &options));
+        let model = match self.model {
+            ModelChoice::Given(model) => Some(model),
+            ModelChoice::Auto => None,
+        };
+        let options = PredictOptions { model, driver, shard: self.shard, stats: self.stats };
+        let result = progress::shown_while(&progress, || predict(path, trace, &options));
         let interrupted = stop.load(std::sync::atomic::Ordering::Relaxed);
-        let prediction = result.map_err(|defects| defective(path, &defects))?;
-        Ok((prediction, interrupted))
+        Ok((result?, interrupted))
     }
 
     fn show(
@@ -284,62 +261,6 @@ impl Predict {
     }
 }
 
-/// What to say when the checker refuses witnesses: nothing else may be said then.
-pub(crate) fn defective(path: &Path, defects: &[Defect]) -> Failure {
-    for defect in defects {
-        complain(&format!("foretell: {}: defect: {defect}", path.display()));
-    }
-    Failure::Input(format!(
-        "{}: the checker refused {} of Foretell's own witnesses: this is a defect of \
-         Foretell, nothing was reported",
-        path.display(),
-        defects.len()
-    ))
-}
-
-/// The findings file of a prediction.
-pub(crate) fn document(
-    path: &Path,
-    trace: &Trace,
-    model: Model,
-    prediction: &Prediction,
-    shard: Option<Shard>,
-    stats: bool,
-) -> Findings {
-    let mut file = Findings::new(TraceInfo::new(path.display().to_string(), trace, model));
-    file.shard = shard;
-    for finding in &prediction.findings {
-        let mut finding = json::finding(&finding.pattern, &finding.schedule, finding.engine, trace);
-        if model == Model::Symbolic {
-            finding.add_values(trace);
-        }
-        file.findings.push(finding);
-    }
-    let trace_model = (!prediction.undecided.is_empty()).then(|| TraceModel::new(trace, model));
-    for (candidate, reason) in &prediction.undecided {
-        let Some(trace_model) = &trace_model else { continue };
-        file.undecided.push(undecided(trace_model, candidate, reason));
-    }
-    for (analysis, counts) in &prediction.counts {
-        let columns = if stats { stats::columns(prediction, *analysis) } else { Vec::new() };
-        file.summary.insert(*analysis, summary(counts, columns));
-    }
-    file.count_races();
-    file.renumber();
-    identity::assign(&mut file.findings, trace);
-    file
-}
-
-fn summary(counts: &Counts, columns: Vec<(&'static str, u64)>) -> json::Counts {
-    let extra = columns.into_iter().map(|(name, count)| (name.to_owned(), count.into())).collect();
-    json::Counts {
-        candidates: counts.candidates,
-        predicted: counts.predicted,
-        undecided: counts.undecided,
-        extra,
-    }
-}
-
 fn race_units(terminal: &mut Terminal, findings: &Findings) -> std::io::Result<()> {
     let Some(counts) = findings.summary.get(&FindingKind::Race).filter(|c| c.predicted > 0) else {
         return Ok(());
@@ -352,26 +273,4 @@ fn race_units(terminal: &mut Terminal, findings: &Findings) -> std::io::Result<(
         unit("second_events"),
         unit("location_pairs")
     )
-}
-
-fn undecided(trace_model: &TraceModel<'_>, candidate: &Candidate, reason: &str) -> json::Undecided {
-    let mut block = None;
-    let events: Vec<EventId> = match candidate {
-        Candidate::Race(a, b) => vec![*a, *b],
-        Candidate::Atomicity(c, r, c2) => vec![*c, *r, *c2],
-        Candidate::Serializability(b) | Candidate::Transactions(b) => {
-            let b = trace_model.blocks.get(*b);
-            block = Some(Block { begin: b.begin.0, end: b.end.map(|e| e.0) });
-            Vec::new()
-        }
-        Candidate::NondeterministicRead(e) | Candidate::FinalValue(e) => vec![*e],
-        Candidate::Deadlock(acquires) => acquires.clone(),
-    };
-    json::Undecided {
-        kind: candidate.kind(),
-        events: events.iter().map(|e| e.0).collect(),
-        block,
-        reason: reason.to_owned(),
-        extra: Map::new(),
-    }
 }

@@ -1,12 +1,10 @@
 //! `foretell record`: a program runs, and its trace is written.
 
 use std::ffi::OsString;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use foretell_report::text::grouped;
-use foretell_session::{Launch, Mode, Steps, Translated, record, shell_status};
-use foretell_trace::io::Content;
+use foretell_session::{Launch, Mode, record, save, shell_status};
 
 use crate::failure::{Failure, Status};
 use crate::output;
@@ -49,7 +47,9 @@ impl Record {
         let mode = if self.parallel { Mode::Parallel } else { Mode::Record };
         let launch = Launch { mode, directory, ..self.options.launch(self.command) };
         let recorded = record(&launch, &blocks)?;
-        if let Some(saved) = save(&recorded.translated, &self.output)? {
+        if self.output.as_os_str() == "-" {
+            output::save(&recorded.translated.trace, &self.output)?;
+        } else if let Some(saved) = save(&recorded.translated, &self.output)? {
             complain(&format!(
                 "foretell: {}: no space was left: the trace there has the first {} events",
                 self.output.display(),
@@ -68,91 +68,4 @@ impl Record {
         }
         Ok(Status::Program(shell_status(recorded.run.status)))
     }
-}
-
-/// Writes the trace and what goes beside it. If there is no room for all of it, as many events as there is room for: how many
-/// that are.
-fn save(translated: &Translated, output: &Path) -> Result<Option<usize>, Failure> {
-    if output.as_os_str() == "-" {
-        return output::save(&translated.trace, output).map(|()| None);
-    }
-    let failed = match save_both(&translated.trace, &translated.steps, output) {
-        Err(Unsaved::NoSpace(failed)) => failed,
-        saved => return saved.map(|()| None).map_err(Unsaved::failure),
-    };
-    // Half as many until they fit, then nearly as many as fit.
-    let (mut fits, mut most) = (0, translated.trace.len());
-    while most - fits > (most / 16).max(1) {
-        let events = (fits + most) / 2;
-        match save_first(translated, events, output) {
-            Ok(()) => {
-                fits = events;
-                // The next one needs the room.
-                let _ = std::fs::remove_file(output);
-                let _ = std::fs::remove_file(Steps::path_for(output));
-            }
-            Err(Unsaved::NoSpace(_)) => most = events,
-            Err(other) => return Err(other.failure()),
-        }
-    }
-    if fits == 0 {
-        return Err(failed);
-    }
-    save_first(translated, fits, output).map_err(Unsaved::failure)?;
-    Ok(Some(fits))
-}
-
-/// Writes the first so many events.
-fn save_first(translated: &Translated, events: usize, output: &Path) -> Result<(), Unsaved> {
-    let (trace, steps) = translated.first(events);
-    save_both(&trace, &steps, output)
-}
-
-/// Why something was not saved.
-enum Unsaved {
-    NoSpace(Failure),
-    Otherwise(Failure),
-}
-
-impl Unsaved {
-    fn new(kind: io::ErrorKind, failure: Failure) -> Unsaved {
-        match kind {
-            io::ErrorKind::StorageFull
-            | io::ErrorKind::QuotaExceeded
-            | io::ErrorKind::FileTooLarge => Unsaved::NoSpace(failure),
-            _ => Unsaved::Otherwise(failure),
-        }
-    }
-
-    fn failure(self) -> Failure {
-        match self {
-            Unsaved::NoSpace(failure) | Unsaved::Otherwise(failure) => failure,
-        }
-    }
-}
-
-/// Writes the trace and, at the same time, the steps.
-fn save_both<'a>(
-    trace: impl Into<Content<'a>>,
-    steps: &Steps,
-    output: &Path,
-) -> Result<(), Unsaved> {
-    let beside = Steps::path_for(output);
-    let (trace, steps) = std::thread::scope(|scope| {
-        let steps = scope.spawn(|| steps.save(&beside));
-        let trace = foretell_trace::io::save(trace, output);
-        (trace, steps.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-    });
-    if let Err(error) = trace {
-        let _ = std::fs::remove_file(&beside);
-        return Err(Unsaved::new(error.source.kind(), Failure::Input(error.to_string())));
-    }
-    steps.map_err(|error| {
-        let kind = match &error {
-            foretell_session::LogError::File { source, .. } => source.kind(),
-            _ => io::ErrorKind::Other,
-        };
-        let _ = std::fs::remove_file(&beside);
-        Unsaved::new(kind, foretell_session::Error::from(error).into())
-    })
 }

@@ -3,8 +3,9 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use foretell_report::json::{self, Findings};
-use foretell_report::{identity, text};
+use foretell_report::identity;
+use foretell_report::json::Findings;
+use foretell_session::{check_trace, read_findings, verify_all};
 use foretell_trace::Trace;
 
 use crate::failure::{Failure, Status};
@@ -76,13 +77,14 @@ impl Report {
         path: &Path,
         trace: Option<&Path>,
     ) -> Result<(Findings, Option<Trace>), Failure> {
-        let mut file = input::findings(path)?;
+        let mut file = read_findings(path)?;
         let trace = match trace {
             Some(trace) => Some(self.read_trace(path, &file, trace)?),
             None => self.find_trace(path, &file),
         };
         if let Some(trace) = &trace {
-            check(path, &mut file, trace)?;
+            // A finding that the checker refuses is not shown, whatever the file says.
+            verify_all(path, &mut file, trace)?;
             identity::assign(&mut file.findings, trace);
         }
         Ok((file, trace))
@@ -90,7 +92,7 @@ impl Report {
 
     fn read_trace(&self, findings: &Path, file: &Findings, path: &Path) -> Result<Trace, Failure> {
         let trace = input::trace(path, self.options)?;
-        input::same_trace(findings, file, path, &trace)?;
+        check_trace(findings, file, path, &trace)?;
         Ok(trace)
     }
 
@@ -104,19 +106,4 @@ impl Report {
             }
         }
     }
-}
-
-/// Nothing is shown as a finding that the checker refuses, whatever the file says.
-fn check(path: &Path, file: &mut Findings, trace: &Trace) -> Result<(), Failure> {
-    let verdicts =
-        json::check(file, trace, file.trace.model).map_err(|error| Failure::input(path, error))?;
-    for (finding, verdict) in file.findings.iter_mut().zip(verdicts) {
-        verdict.map_err(|refusal| {
-            let refusal = text::printable(&refusal.to_string());
-            let message = format!("finding {}: the checker refuses it: {refusal}", finding.id);
-            Failure::input(path, message)
-        })?;
-        finding.verified = true;
-    }
-    Ok(())
 }

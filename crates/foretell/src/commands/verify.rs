@@ -3,8 +3,8 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use foretell_report::json;
 use foretell_report::text::printable;
+use foretell_session::{read_findings_of, verify};
 use foretell_trace::Model;
 
 use crate::failure::{Failure, Status};
@@ -36,11 +36,9 @@ pub(crate) struct Verify {
 impl Verify {
     pub(crate) fn run(self, terminal: &mut Terminal) -> Result<Status, Failure> {
         let trace = input::trace(&self.trace, self.options)?;
-        let file = input::findings(&self.findings)?;
-        input::same_trace(&self.findings, &file, &self.trace, &trace)?;
+        let file = read_findings_of(&self.findings, &self.trace, &trace)?;
         let model = self.model.unwrap_or(file.trace.model);
-        let verdicts = json::check(&file, &trace, model)
-            .map_err(|error| Failure::input(&self.findings, error))?;
+        let verdicts = verify(&self.findings, &file, &trace, model)?;
         for (finding, verdict) in file.findings.iter().zip(&verdicts) {
             match verdict {
                 Ok(()) => writeln!(terminal, "{}: accepted", finding.id)?,

@@ -206,7 +206,7 @@ fn what_is_sifted_out_while_the_program_runs_is_in_no_trace() {
     let sifted = ["record", "--keep-all", "-o", "sifted.ft", "--", "./a"];
     let sifted = w.expect(0, &sifted);
     let mut whole = w.command(FORETELL);
-    whole.env("FORETELL_SIFT", "off");
+    whole.env("FORETELL_FILTER", "off");
     let whole = whole.args(["record", "-o", "whole.ft", "--", "./a"]).output().expect("it runs");
     let read = |name: &str| fs::read(w.path(name)).expect("a file");
     assert_eq!(stderr(&sifted), stderr(&whole));

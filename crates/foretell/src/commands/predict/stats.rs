@@ -1,83 +1,20 @@
 //! `foretell predict --stats`: the columns of the papers' tables.
 //!
-//! Each analysis has its phases, its verdicts and its work. In a findings file the same numbers stand in the
-//! summary under the names given here, but for times and averages: the parts of a run add up to the whole.
+//! Each analysis has its phases, its verdicts and its work. The summary of a findings file has the
+//! counters too (`foretell_session::columns`), but neither times nor averages: those do not add up
+//! over shards.
 
 use std::io::Write;
 use std::time::Duration;
 
-use foretell_predict::driver::{Counts, Prediction, Work};
+use foretell_predict::driver::{Counts, Work};
 use foretell_predict::engines::graph::GraphCounts;
 use foretell_report::text::grouped;
+use foretell_session::Prediction;
+use foretell_session::columns::{Column, phases};
 use foretell_trace::FindingKind;
 
 use crate::terminal::Terminal;
-
-/// A number with its name in findings files.
-type Column = (&'static str, u64);
-
-/// Where candidates went before a search.
-fn phases(analysis: FindingKind, counts: &Counts) -> Vec<Column> {
-    let mut columns = vec![
-        ("groups", counts.groups),
-        ("examined", counts.examined),
-        ("dropped_by_locksets", counts.locksets),
-        ("dropped_by_histories", counts.histories),
-        ("dropped_by_must", counts.must_happen_before),
-        ("dropped_by_static_check", counts.static_check),
-        ("dropped_by_reachability", counts.reachability),
-        ("solved", counts.solved),
-    ];
-    match analysis {
-        FindingKind::Race => {
-            columns.extend([("lsa", counts.after_locks()), ("mhb", counts.after_must())]);
-        }
-        FindingKind::Serializability => columns.push(("segment_events", counts.segment_events)),
-        _ => {}
-    }
-    columns
-}
-
-/// How the search ended, and how much there was of it.
-fn search(counts: &Counts, work: &Work) -> Vec<Column> {
-    vec![
-        ("no_violation", counts.impossible),
-        ("time_outs", counts.time_outs),
-        ("memory_outs", counts.memory_outs),
-        ("bounded", counts.bounded),
-        ("interleavings", work.interleavings),
-        ("states", work.nodes),
-        ("constraints", work.constraints),
-    ]
-}
-
-/// Symbolic model: what the values of all queries came to, before and after they were simplified.
-fn values(work: &Work) -> Vec<Column> {
-    let slices = &work.slices;
-    if slices.events == 0 {
-        return Vec::new();
-    }
-    vec![
-        ("value_events", slices.events),
-        ("value_events_left", slices.kept_events),
-        ("expression_nodes", slices.nodes),
-        ("expression_nodes_left", slices.kept_nodes),
-    ]
-}
-
-/// Everything about an analysis that adds up, for a findings file.
-pub(super) fn columns(prediction: &Prediction, analysis: FindingKind) -> Vec<Column> {
-    let Some(counts) = prediction.counts.get(&analysis) else { return Vec::new() };
-    let work = prediction.work.get(&analysis).copied().unwrap_or_default();
-    let mut columns = phases(analysis, counts);
-    columns.extend(search(counts, &work));
-    columns.extend(values(&work));
-    let graphs = &prediction.effort.graphs;
-    if analysis == FindingKind::Nondeterminism && graphs.witnesses > 0 {
-        columns.extend(graphs.columns());
-    }
-    columns
-}
 
 /// Prints all columns of all analyses. `events`: how many the trace has.
 pub(super) fn print(

@@ -1,22 +1,23 @@
 //! The orders of events in which a finding is replayed.
 //!
-//! First the witness as it is in the findings file: nothing in it that the finding does not need, in an order with few
-//! context switches. A program that talks to somebody outside may leave that schedule: a client that waits for an answer before
-//! it sends the next request is not in the trace. Then another witness of the same finding is tried, which differs from the
-//! recorded run in as little as the finding allows: what is independent is in the recorded order, and the
-//! threads that the finding is not about do what they did in the recorded run, as long as the checker accepts that.
+//! The first witness is that of the findings file: it has only the events that the finding needs, in
+//! an order with few context switches. A program that talks to a peer outside may leave that
+//! schedule: a client that waits for an answer before it sends the next request is not in the
+//! trace. A second witness of the finding is tried then, the one nearest to the recorded run:
+//! independent events are in the recorded order, and the threads that the finding is not about do
+//! what they did in the recorded run, as long as the checker accepts that.
 
 use std::collections::BTreeSet;
 
 use foretell_predict::witness::{as_recorded, filled};
+use foretell_replay::orders;
 use foretell_report::json::{Finding, accepts};
-use foretell_session::orders;
 use foretell_trace::{EventId, FindingKind, Model, ThreadId, Trace};
 
-/// With more threads than this, none is tried by itself.
+/// Most threads that are tried one by one.
 const MOST_THREADS: usize = 16;
 
-/// The witnesses of a finding.
+/// Witnesses of a finding.
 pub(crate) struct Witnesses<'a> {
     pub(crate) trace: &'a Trace,
     pub(crate) model: Model,
@@ -28,12 +29,12 @@ impl Witnesses<'_> {
         self.finding.kind == FindingKind::Race
     }
 
-    /// The orders of the witness in the findings file.
+    /// Returns the orders of the witness in the findings file.
     pub(crate) fn found(&self) -> Vec<Vec<u32>> {
         orders(&self.finding.witness.schedule, self.is_race())
     }
 
-    /// Those of the witness that is nearest to the recorded run.
+    /// Returns the orders of the witness that is nearest to the recorded run.
     pub(crate) fn nearest(&self) -> Vec<Vec<u32>> {
         let known = |e: u32| ((e as usize) < self.trace.len()).then_some(EventId(e));
         let schedule: Option<Vec<EventId>> =

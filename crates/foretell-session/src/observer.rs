@@ -1,0 +1,27 @@
+//! Reports of a long-running session to its caller.
+
+use foretell_replay::Verdict;
+use foretell_report::json::Finding;
+
+use crate::Recorded;
+
+/// Receiver of what happens while a check runs. All methods do nothing by default; `()` is an
+/// observer that ignores everything.
+pub trait Observer {
+    /// A warning about the way the program is built.
+    fn warning(&mut self, message: &str) {
+        let _ = message;
+    }
+
+    /// A run has been recorded. Its prediction comes next.
+    fn recorded(&mut self, recorded: &Recorded) {
+        let _ = recorded;
+    }
+
+    /// A finding has been replayed.
+    fn replayed(&mut self, finding: &Finding, verdict: &Verdict) {
+        let _ = (finding, verdict);
+    }
+}
+
+impl Observer for () {}

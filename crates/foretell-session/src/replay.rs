@@ -1,0 +1,164 @@
+//! Replaying a finding on the real program.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::Duration;
+
+use foretell_launch::Launch;
+use foretell_replay::{Reference, Replay, Verdict};
+use foretell_report::json::{Finding, Findings};
+use foretell_trace::{Model, Trace};
+use foretell_translate::Steps;
+use serde_json::{Value, json};
+
+use crate::Error;
+use crate::witnesses::Witnesses;
+
+/// Most names that [`find`] lists in its error.
+const LISTED: usize = 20;
+
+/// Verdicts of the replays of a finding.
+#[derive(Clone, Default, Debug)]
+pub struct Replayed {
+    /// Number of replays with each verdict, the most harmless first.
+    pub verdicts: BTreeMap<Verdict, u64>,
+    /// Remark for the user, one line.
+    pub note: Option<String>,
+}
+
+impl Replayed {
+    /// Returns the worst verdict and the number of replays with it.
+    pub fn worst(&self) -> Option<(&Verdict, u64)> {
+        self.verdicts.last_key_value().map(|(verdict, &times)| (verdict, times))
+    }
+
+    /// Whether a replay left the schedule.
+    pub fn departed(&self) -> bool {
+        self.verdicts.keys().any(|verdict| matches!(verdict, Verdict::Departed { .. }))
+    }
+
+    /// Returns the value of the field `replay` of a finding.
+    pub fn to_json(&self) -> Option<Value> {
+        let of = self.verdicts.values().sum();
+        self.worst().map(|(worst, times)| replay_json(worst, times, of))
+    }
+}
+
+/// A finding and all that a replay of it needs.
+#[derive(Debug)]
+pub struct ReplayRequest<'a> {
+    /// The trace that was analysed.
+    pub trace: &'a Trace,
+    /// Steps behind the events of the trace; see [`load_steps`].
+    pub steps: &'a Steps,
+    /// Model that the finding was predicted in.
+    pub model: Model,
+    /// The finding.
+    pub finding: &'a Finding,
+    /// The program, launched as it was recorded; see [`launch_as_recorded`].
+    pub launch: &'a Launch,
+    /// Time after which a run counts as hanging.
+    pub limit: Duration,
+}
+
+/// Replays a finding `times` times on the real program.
+///
+/// The program first runs as it was recorded, for comparison; then along the schedule, and freely
+/// after the last step of the schedule.
+///
+/// # Errors
+/// If the program cannot be run.
+pub fn replay(request: &ReplayRequest<'_>, times: u64) -> Result<Replayed, Error> {
+    let witnesses = request.witnesses();
+    let orders = witnesses.found();
+    let (reference, note) = reference(request.launch, request.trace)?;
+    let replay = request.replay(&reference);
+    let mut replayed = Replayed { verdicts: BTreeMap::new(), note };
+    for _ in 0..times {
+        let verdict = replay.run(&orders, || witnesses.nearest())?;
+        *replayed.verdicts.entry(verdict).or_default() += 1;
+    }
+    Ok(replayed)
+}
+
+/// Runs the program under gdb, stopped right before the last step of the finding's witness.
+///
+/// # Errors
+/// If gdb cannot be run.
+pub fn debug(request: &ReplayRequest<'_>) -> Result<(), Error> {
+    let reference = Reference { ended: String::new(), stdout: None, uncaught: Vec::new() };
+    let orders = request.witnesses().found();
+    let Some(order) = orders.first() else { return Ok(()) };
+    request.replay(&reference).debug(order)?;
+    Ok(())
+}
+
+impl ReplayRequest<'_> {
+    fn witnesses(&self) -> Witnesses<'_> {
+        Witnesses { trace: self.trace, model: self.model, finding: self.finding }
+    }
+
+    fn replay<'a>(&'a self, reference: &'a Reference) -> Replay<'a> {
+        Replay { launch: self.launch, steps: self.steps, reference, limit: self.limit }
+    }
+}
+
+/// Loads the steps beside the trace in `path`.
+///
+/// # Errors
+/// If there are none, or they are not those of the trace.
+pub fn load_steps(path: &Path, trace: &Trace) -> Result<Steps, Error> {
+    let beside = Steps::path_for(path);
+    if !beside.exists() {
+        return Err(Error::NoSteps { trace: path.to_path_buf() });
+    }
+    Ok(Steps::load(&beside, trace.len())?)
+}
+
+/// Returns the launch of `command` with the seed and the quantum that the trace was recorded
+/// with. The program's output goes to files.
+pub fn launch_as_recorded(trace: &Trace, command: Vec<OsString>) -> Launch {
+    let number =
+        |key: &str, default| trace.meta().get(key).and_then(|n| n.parse().ok()).unwrap_or(default);
+    Launch {
+        seed: number("seed", 0),
+        quantum: number("quantum", 1000),
+        quiet: true,
+        ..Launch::new(command)
+    }
+}
+
+/// Returns the index of the finding named `id`.
+///
+/// # Errors
+/// If there is none; the message names the trace in `path` and the findings that exist.
+pub fn find(findings: &Findings, id: &str, path: &Path) -> Result<usize, Error> {
+    let findings = &findings.findings;
+    findings.iter().position(|finding| finding.id == id).ok_or_else(|| Error::NoFinding {
+        trace: path.to_path_buf(),
+        id: id.to_owned(),
+        known: findings.iter().map(|finding| finding.id.clone()).take(LISTED).collect(),
+    })
+}
+
+/// Runs the program as it was recorded. Its output is compared only if the program ends as it did
+/// when it was recorded; a remark says so otherwise.
+fn reference(launch: &Launch, trace: &Trace) -> Result<(Reference, Option<String>), Error> {
+    let run = launch.run()?;
+    let ended = trace.meta().get("ended").cloned().unwrap_or_else(|| run.ended());
+    let same = ended == run.ended();
+    let note = (!same).then(|| {
+        format!(
+            "run as it was recorded, the program ends with {} instead of {ended}: its output \
+             is not compared",
+            run.ended()
+        )
+    });
+    Ok((Reference { ended, ..Reference::of(&run, same.then(|| run.stdout())) }, note))
+}
+
+/// The value of the field `replay` of a finding.
+pub(crate) fn replay_json(verdict: &Verdict, times: u64, of: u64) -> Value {
+    json!({"verdict": verdict.name(), "text": verdict.to_string(), "times": times, "of": of})
+}
