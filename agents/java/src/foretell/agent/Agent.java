@@ -1,7 +1,7 @@
 package foretell.agent;
 
 import foretell.rt.Options;
-import foretell.rt.Runtimes;
+import foretell.rt.Startup;
 import java.lang.instrument.Instrumentation;
 
 /** Where the virtual machine starts the agent, before the program. */
@@ -11,18 +11,18 @@ public final class Agent {
 
     public static void premain(String optionsFile, Instrumentation instrumentation) throws Exception {
         Options options = Options.read(optionsFile);
-        if (!Runtimes.take(options)) {
+        if (!Startup.createLog(options)) {
             // A second virtual machine with the same options: not recorded.
             return;
         }
         Tables tables = new Tables(options.log + ".tables");
         PlatformRewriter platform = new PlatformRewriter();
         instrumentation.addTransformer(platform, true);
-        for (Class<?> c : platform.loaded(instrumentation.getAllLoadedClasses())) {
+        for (Class<?> c : platform.alreadyLoaded(instrumentation.getAllLoadedClasses())) {
             instrumentation.retransformClasses(c);
         }
-        platform.complain();
+        platform.reportMissing();
         instrumentation.addTransformer(new ClassRewriter(options, tables), false);
-        Runtimes.start(options);
+        Startup.start(options);
     }
 }

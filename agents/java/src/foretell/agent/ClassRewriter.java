@@ -20,13 +20,13 @@ import org.objectweb.asm.tree.MethodNode;
  */
 final class ClassRewriter implements ClassFileTransformer {
     private static final String OBJECT = "java/lang/Object";
-    static final String BASE = "foretell/rt/Base";
+    static final String RECORDED_OBJECT = "foretell/rt/RecordedObject";
 
     private final Options options;
     private final Tables tables;
     /** Whether a loader finds the runtime. */
     private final Map<ClassLoader, Boolean> seesRuntime = new WeakHashMap<ClassLoader, Boolean>();
-    private final Map<ClassLoader, Types> types = new WeakHashMap<ClassLoader, Types>();
+    private final Map<ClassLoader, ClassHierarchy> types = new WeakHashMap<ClassLoader, ClassHierarchy>();
 
     ClassRewriter(Options options, Tables tables) {
         this.options = options;
@@ -59,7 +59,7 @@ final class ClassRewriter implements ClassFileTransformer {
     }
 
     private boolean isRecorded(String name) {
-        if (Types.platform(name) || name.startsWith("foretell/")) {
+        if (ClassHierarchy.isPlatform(name) || name.startsWith("foretell/")) {
             return false;
         }
         String dotted = name.replace('/', '.');
@@ -91,18 +91,18 @@ final class ClassRewriter implements ClassFileTransformer {
         return sees;
     }
 
-    private synchronized Types types(ClassLoader loader) {
-        Types t = types.get(loader);
+    private synchronized ClassHierarchy types(ClassLoader loader) {
+        ClassHierarchy t = types.get(loader);
         if (t == null) {
-            t = new Types(loader);
+            t = new ClassHierarchy(loader);
             types.put(loader, t);
         }
         return t;
     }
 
     private byte[] rewrite(ClassLoader loader, byte[] bytes) throws IOException {
-        ClassNode node = Versions.read(bytes);
-        Tables.OfClass table = tables.begin(node.name, node.superName, node.sourceFile);
+        ClassNode node = ClassVersions.read(bytes);
+        Tables.ClassTable table = tables.begin(node.name, node.superName, node.sourceFile);
         Set<String> finals = new HashSet<String>();
         for (FieldNode f : node.fields) {
             table.field(f.name, f.access);
@@ -110,19 +110,19 @@ final class ClassRewriter implements ClassFileTransformer {
                 finals.add(f.name);
             }
         }
-        boolean based = OBJECT.equals(node.superName) && (node.access & Opcodes.ACC_INTERFACE) == 0
+        boolean extendsRecordedObject = OBJECT.equals(node.superName) && (node.access & Opcodes.ACC_INTERFACE) == 0
             && (node.access & Opcodes.ACC_MODULE) == 0;
         Wrappers wrappers = new Wrappers(node);
         for (MethodNode m : node.methods) {
             if (m.instructions.size() > 0) {
-                new MethodRewriter(node, m, finals, based, table, types(loader), options, wrappers).rewrite();
+                new MethodRewriter(node, m, finals, extendsRecordedObject, table, types(loader), options, wrappers).rewrite();
             }
         }
         wrappers.finish();
-        if (based) {
-            node.superName = BASE;
+        if (extendsRecordedObject) {
+            node.superName = RECORDED_OBJECT;
         }
-        byte[] rewritten = Versions.write(node, bytes);
+        byte[] rewritten = ClassVersions.write(node, bytes);
         table.write();
         return rewritten;
     }

@@ -40,9 +40,9 @@ final class MethodRewriter implements Opcodes {
     private final ClassNode owner;
     private final MethodNode m;
     private final Set<String> finals;
-    private final boolean based;
-    private final Tables.OfClass table;
-    private final Types types;
+    private final boolean extendsRecordedObject;
+    private final Tables.ClassTable table;
+    private final ClassHierarchy types;
     private final Options options;
     private final Wrappers wrappers;
     private final boolean isConstructor;
@@ -50,17 +50,17 @@ final class MethodRewriter implements Opcodes {
     private int line;
     private boolean hooked;
     /** In a constructor: the call of another constructor, before which `this` must not be touched. */
-    private AbstractInsnNode chained;
+    private AbstractInsnNode constructorCall;
     /** Objects under construction, innermost last: the type, or null if only one reference is there. */
-    private final ArrayList<TypeInsnNode> fresh = new ArrayList<TypeInsnNode>();
-    private final Map<Integer, Integer> callPlaces = new HashMap<Integer, Integer>();
+    private final ArrayList<TypeInsnNode> underConstruction = new ArrayList<TypeInsnNode>();
+    private final Map<Integer, Integer> callSites = new HashMap<Integer, Integer>();
 
-    MethodRewriter(ClassNode owner, MethodNode m, Set<String> finals, boolean based, Tables.OfClass table, Types types,
+    MethodRewriter(ClassNode owner, MethodNode m, Set<String> finals, boolean extendsRecordedObject, Tables.ClassTable table, ClassHierarchy types,
                    Options options, Wrappers wrappers) {
         this.owner = owner;
         this.m = m;
         this.finals = finals;
-        this.based = based;
+        this.extendsRecordedObject = extendsRecordedObject;
         this.table = table;
         this.types = types;
         this.options = options;
@@ -81,13 +81,13 @@ final class MethodRewriter implements Opcodes {
         for (AbstractInsnNode insn : m.instructions.toArray()) {
             instruction(insn);
         }
-        if (isConstructor && chained == null) {
+        if (isConstructor && constructorCall == null) {
             // Not a constructor that any compiler writes.
             return;
         }
-        handlers();
+        hookHandlers();
         line = firstLine;
-        around();
+        addEntryAndExits();
     }
 
     // Small pieces.
@@ -106,14 +106,14 @@ final class MethodRewriter implements Opcodes {
         return new MethodInsnNode(INVOKESTATIC, HOOKS, name, desc, false);
     }
 
-    int place() {
+    int site() {
         hooked = true;
-        return table.place(method, line, null, null);
+        return table.site(method, line, null, null);
     }
 
-    private int place(FieldInsnNode f) {
+    private int site(FieldInsnNode f) {
         hooked = true;
-        return table.place(method, line, f.owner, f.name);
+        return table.site(method, line, f.owner, f.name);
     }
 
     /** Inserts instructions before another, each given by its opcode. */
@@ -132,8 +132,8 @@ final class MethodRewriter implements Opcodes {
             return this;
         }
 
-        After hook(int place, String name, String desc) {
-            list.add(number(place));
+        After hook(int site, String name, String desc) {
+            list.add(number(site));
             list.add(MethodRewriter.hook(name, desc));
             return this;
         }
@@ -164,17 +164,17 @@ final class MethodRewriter implements Opcodes {
             field((FieldInsnNode) insn, op);
         } else if (op == MONITORENTER) {
             before(insn, DUP);
-            m.instructions.insertBefore(insn, number(place()));
+            m.instructions.insertBefore(insn, number(site()));
             m.instructions.insertBefore(insn, hook("lock", "(" + OBJ + "I)V"));
         } else if (op == MONITOREXIT) {
             before(insn, DUP);
-            after(insn, new After().hook(place(), "unlock", "(" + OBJ + "I)V"));
+            after(insn, new After().hook(site(), "unlock", "(" + OBJ + "I)V"));
         } else if (op == NEW) {
             boolean doubled = insn.getNext() != null && insn.getNext().getOpcode() == DUP;
             TypeInsnNode made = (TypeInsnNode) insn;
-            fresh.add(doubled ? made : new TypeInsnNode(NOP, made.desc));
+            underConstruction.add(doubled ? made : new TypeInsnNode(NOP, made.desc));
         } else if (op == NEWARRAY || op == ANEWARRAY || op == MULTIANEWARRAY) {
-            after(insn, new After().op(DUP).hook(place(), "made", "(" + OBJ + "I)V"));
+            after(insn, new After().op(DUP).hook(site(), "allocated", "(" + OBJ + "I)V"));
         } else if (op >= INVOKEVIRTUAL && op <= INVOKEDYNAMIC) {
             call(insn);
         }
@@ -191,24 +191,24 @@ final class MethodRewriter implements Opcodes {
     private void field(FieldInsnNode f, int op) {
         boolean isStatic = op == GETSTATIC || op == PUTSTATIC;
         boolean own = f.owner.equals(owner.name);
-        boolean unborn = isConstructor && chained == null && !isStatic;
-        if (own && finals.contains(f.name) || unborn || isStatic && Types.platform(f.owner)) {
+        boolean beforeConstructor = isConstructor && constructorCall == null && !isStatic;
+        if (own && finals.contains(f.name) || beforeConstructor || isStatic && ClassHierarchy.isPlatform(f.owner)) {
             return;
         }
         boolean wide = Type.getType(f.desc).getSize() == 2;
         String value = valueDescriptor(f.desc);
-        int place = place(f);
+        int site = site(f);
         switch (op) {
             case GETSTATIC:
-                after(f, new After().op(wide ? DUP2 : DUP).hook(place, "readStatic", "(" + value + "I)V"));
+                after(f, new After().op(wide ? DUP2 : DUP).hook(site, "readStatic", "(" + value + "I)V"));
                 break;
             case PUTSTATIC:
                 before(f, wide ? DUP2 : DUP);
-                after(f, new After().hook(place, "writeStatic", "(" + value + "I)V"));
+                after(f, new After().hook(site, "writeStatic", "(" + value + "I)V"));
                 break;
             case GETFIELD:
                 before(f, DUP);
-                after(f, new After().op(wide ? DUP2_X1 : DUP_X1).hook(place, "read", "(" + OBJ + value + "I)V"));
+                after(f, new After().op(wide ? DUP2_X1 : DUP_X1).hook(site, "read", "(" + OBJ + value + "I)V"));
                 break;
             default:
                 if (wide) {
@@ -217,7 +217,7 @@ final class MethodRewriter implements Opcodes {
                 } else {
                     before(f, DUP2);
                 }
-                after(f, new After().hook(place, "write", "(" + OBJ + value + "I)V"));
+                after(f, new After().hook(site, "write", "(" + OBJ + value + "I)V"));
         }
     }
 
@@ -236,7 +236,7 @@ final class MethodRewriter implements Opcodes {
         boolean wide = value.equals("J") || value.equals("D");
         before(insn, DUP2);
         int copy = wide ? DUP2_X2 : DUP_X2;
-        after(insn, new After().op(copy).hook(place(), "load", "(" + OBJ + "I" + value + "I)V"));
+        after(insn, new After().op(copy).hook(site(), "load", "(" + OBJ + "I" + value + "I)V"));
     }
 
     private void store(AbstractInsnNode insn, int op) {
@@ -248,7 +248,7 @@ final class MethodRewriter implements Opcodes {
         } else {
             before(insn, DUP_X2, DUP_X2, POP, DUP2_X1, DUP2_X1, POP2);
         }
-        after(insn, new After().hook(place(), "store", "(" + value + OBJ + "II)V"));
+        after(insn, new After().hook(site(), "store", "(" + value + OBJ + "II)V"));
     }
 
     // Calls.
@@ -284,31 +284,31 @@ final class MethodRewriter implements Opcodes {
 
     /** Notes from where the call is made; nothing more without the baton when it returns. */
     private void noteCall(AbstractInsnNode insn) {
-        Integer place = callPlaces.get(line);
-        if (place == null) {
-            place = place();
-            callPlaces.put(line, place);
+        Integer site = callSites.get(line);
+        if (site == null) {
+            site = site();
+            callSites.put(line, site);
         }
         hooked = true;
-        m.instructions.insertBefore(insn, number(place));
+        m.instructions.insertBefore(insn, number(site));
         m.instructions.insertBefore(insn, new FieldInsnNode(PUTSTATIC, HOOKS, "callSite", "I"));
-        m.instructions.insert(insn, hook("back", "()V"));
+        m.instructions.insert(insn, hook("afterCall", "()V"));
     }
 
     private void construction(MethodInsnNode call) {
-        TypeInsnNode made = fresh.isEmpty() ? null : fresh.get(fresh.size() - 1);
+        TypeInsnNode made = underConstruction.isEmpty() ? null : underConstruction.get(underConstruction.size() - 1);
         if (made != null && made.desc.equals(call.owner)) {
-            fresh.remove(fresh.size() - 1);
+            underConstruction.remove(underConstruction.size() - 1);
             if (made.getOpcode() == NEW) {
-                after(call, new After().op(DUP).hook(place(), "made", "(" + OBJ + "I)V"));
+                after(call, new After().op(DUP).hook(site(), "allocated", "(" + OBJ + "I)V"));
             }
             noteCall(call);
             return;
         }
-        if (isConstructor && chained == null) {
-            chained = call;
-            if (based && call.owner.equals("java/lang/Object")) {
-                call.owner = ClassRewriter.BASE;
+        if (isConstructor && constructorCall == null) {
+            constructorCall = call;
+            if (extendsRecordedObject && call.owner.equals("java/lang/Object")) {
+                call.owner = ClassRewriter.RECORDED_OBJECT;
             }
         }
     }
@@ -342,7 +342,7 @@ final class MethodRewriter implements Opcodes {
         boolean isStatic = call.getOpcode() == INVOKESTATIC;
         if (Wrappers.handles(call)) {
             noteCall(call);
-            wrappers.handle(call, place());
+            wrappers.handle(call, site());
             return true;
         }
         Replacements.Target target = Replacements.find(call.owner, call.name, call.desc, isStatic, types);
@@ -350,21 +350,21 @@ final class MethodRewriter implements Opcodes {
             return false;
         }
         String desc = target.descriptor(call.desc, isStatic);
-        Integer line = callPlaces.get(this.line);
-        int from = line == null ? place() : line;
-        callPlaces.put(this.line, from);
+        Integer line = callSites.get(this.line);
+        int from = line == null ? site() : line;
+        callSites.put(this.line, from);
         m.instructions.insertBefore(call, number(from));
         m.instructions.insertBefore(call, new FieldInsnNode(PUTSTATIC, HOOKS, "callSite", "I"));
-        m.instructions.insertBefore(call, number(place()));
-        m.instructions.insert(call, hook("back", "()V"));
-        boolean blind = target.type == ConcurrentMap.class && call.name.equals("put") && isDropped(call);
-        String name = blind ? "putBlindly" : call.name;
+        m.instructions.insertBefore(call, number(site()));
+        m.instructions.insert(call, hook("afterCall", "()V"));
+        boolean blind = target.type == ConcurrentMap.class && call.name.equals("put") && isResultDropped(call);
+        String name = blind ? "blindPut" : call.name;
         m.instructions.set(call, new MethodInsnNode(INVOKESTATIC, target.helper, name, desc, false));
         return true;
     }
 
     /** Whether nobody looks at the result of a call. */
-    private static boolean isDropped(MethodInsnNode call) {
+    private static boolean isResultDropped(MethodInsnNode call) {
         AbstractInsnNode next = call.getNext();
         // The gate after the call is there already.
         while (next != null && (next.getOpcode() < 0 || next instanceof MethodInsnNode
@@ -375,7 +375,7 @@ final class MethodRewriter implements Opcodes {
     }
 
     private boolean replace(MethodInsnNode call, String name, String desc) {
-        m.instructions.insertBefore(call, number(place()));
+        m.instructions.insertBefore(call, number(site()));
         m.instructions.set(call, hook(name, desc));
         return true;
     }
@@ -383,7 +383,7 @@ final class MethodRewriter implements Opcodes {
     // The method as a whole.
 
     /** A handler is a way back from a call too. */
-    private void handlers() {
+    private void hookHandlers() {
         ArrayList<LabelNode> done = new ArrayList<LabelNode>();
         for (TryCatchBlockNode block : m.tryCatchBlocks) {
             if (done.contains(block.handler)) {
@@ -394,11 +394,11 @@ final class MethodRewriter implements Opcodes {
             while (first.getNext() != null && first.getNext().getOpcode() < 0) {
                 first = first.getNext();
             }
-            m.instructions.insert(first, hook("back", "()V"));
+            m.instructions.insert(first, hook("afterCall", "()V"));
         }
     }
 
-    private boolean isQuiet() {
+    private boolean isUnrecorded() {
         return m.name.equals("<clinit>")
             || (m.name.equals("loadClass") || m.name.equals("findClass")) && m.desc.startsWith("(Ljava/lang/String;")
             && m.desc.endsWith(")Ljava/lang/Class;");
@@ -431,45 +431,45 @@ final class MethodRewriter implements Opcodes {
     }
 
     /** What happens at the beginning of a method, and at each of its ends. */
-    private void around() {
+    private void addEntryAndExits() {
         boolean locks = (m.access & ACC_SYNCHRONIZED) != 0 && canLock();
-        boolean quiet = isQuiet();
+        boolean unrecorded = isUnrecorded();
         boolean atomic = isAtomic();
-        if (!hooked && !locks && !quiet && !atomic) {
+        if (!hooked && !locks && !unrecorded && !atomic) {
             return;
         }
         boolean isStatic = (m.access & ACC_STATIC) != 0;
-        int lockPlace = locks ? place() : 0;
+        int lockSite = locks ? site() : 0;
         InsnList begin = new InsnList();
         begin.add(number(method));
         begin.add(hook("enter", "(I)V"));
-        if (quiet) {
-            begin.add(hook("quiet", "()V"));
+        if (unrecorded) {
+            begin.add(hook("pauseRecording", "()V"));
         }
         if (atomic) {
             begin.add(number(method));
-            begin.add(hook("begin", "(I)V"));
+            begin.add(hook("beginBlock", "(I)V"));
         }
         if (locks) {
             m.access &= ~ACC_SYNCHRONIZED;
             begin.add(lockObject(isStatic));
             begin.add(new InsnNode(DUP));
-            begin.add(number(lockPlace));
+            begin.add(number(lockSite));
             begin.add(hook("lock", "(" + OBJ + "I)V"));
             begin.add(new InsnNode(MONITORENTER));
         }
         LabelNode start = new LabelNode();
         begin.add(start);
-        if (chained != null) {
-            m.instructions.insert(chained, begin);
+        if (constructorCall != null) {
+            m.instructions.insert(constructorCall, begin);
         } else {
             m.instructions.insert(begin);
         }
-        int endPlace = locks ? place() : 0;
-        ends(start, locks, isStatic, endPlace, quiet, atomic);
+        int endSite = locks ? site() : 0;
+        addExits(start, locks, isStatic, endSite, unrecorded, atomic);
     }
 
-    private void ends(LabelNode start, boolean locks, boolean isStatic, int place, boolean quiet, boolean atomic) {
+    private void addExits(LabelNode start, boolean locks, boolean isStatic, int site, boolean unrecorded, boolean atomic) {
         LabelNode handler = new LabelNode();
         LabelNode from = start;
         boolean covered = false;
@@ -477,7 +477,7 @@ final class MethodRewriter implements Opcodes {
             int op = n.getOpcode();
             if (op >= IRETURN && op <= RETURN) {
                 LabelNode to = new LabelNode();
-                InsnList end = end(locks, isStatic, place, quiet, atomic);
+                InsnList end = exit(locks, isStatic, site, unrecorded, atomic);
                 m.instructions.insertBefore(n, to);
                 m.instructions.insertBefore(n, end);
                 if (covered) {
@@ -498,13 +498,13 @@ final class MethodRewriter implements Opcodes {
         }
         for (TryCatchBlockNode block : m.tryCatchBlocks) {
             if (block.handler == handler) {
-                handler(handler, locks, isStatic, place, quiet, atomic);
+                addHandler(handler, locks, isStatic, site, unrecorded, atomic);
                 return;
             }
         }
     }
 
-    private void handler(LabelNode handler, boolean locks, boolean isStatic, int place, boolean quiet,
+    private void addHandler(LabelNode handler, boolean locks, boolean isStatic, int site, boolean unrecorded,
                          boolean atomic) {
         m.instructions.add(handler);
         if ((owner.version & 0xffff) >= V1_6) {
@@ -512,25 +512,25 @@ final class MethodRewriter implements Opcodes {
             Object[] stack = {"java/lang/Throwable"};
             m.instructions.add(new FrameNode(F_FULL, locals.length, locals, 1, stack));
         }
-        m.instructions.add(hook("back", "()V"));
-        m.instructions.add(end(locks, isStatic, place, quiet, atomic));
+        m.instructions.add(hook("afterCall", "()V"));
+        m.instructions.add(exit(locks, isStatic, site, unrecorded, atomic));
         m.instructions.add(new InsnNode(ATHROW));
     }
 
-    private InsnList end(boolean locks, boolean isStatic, int place, boolean quiet, boolean atomic) {
+    private InsnList exit(boolean locks, boolean isStatic, int site, boolean unrecorded, boolean atomic) {
         InsnList end = new InsnList();
         if (locks) {
             end.add(lockObject(isStatic));
             end.add(new InsnNode(DUP));
             end.add(new InsnNode(MONITOREXIT));
-            end.add(number(place));
+            end.add(number(site));
             end.add(hook("unlock", "(" + OBJ + "I)V"));
         }
         if (atomic) {
-            end.add(hook("end", "()V"));
+            end.add(hook("endBlock", "()V"));
         }
-        if (quiet) {
-            end.add(hook("loud", "()V"));
+        if (unrecorded) {
+            end.add(hook("resumeRecording", "()V"));
         }
         end.add(hook("leave", "()V"));
         return end;

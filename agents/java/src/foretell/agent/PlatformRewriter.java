@@ -31,7 +31,7 @@ final class PlatformRewriter implements ClassFileTransformer, Opcodes {
     private static final String FUTURE = JUC + "CompletableFuture";
 
     /** Whether a class is one of those. */
-    private static boolean concerns(String name) {
+    private static boolean isRewritten(String name) {
         return name.equals(THREAD) || name.equals(SUPPORT) || name.equals(JUC + "FutureTask")
             || name.equals(JUC + "ThreadPoolExecutor") || name.equals(JUC + "ForkJoinTask")
             || name.equals(JUC + "ForkJoinPool") || name.equals(JUC + "CountedCompleter") || name.equals(FUTURE)
@@ -39,10 +39,10 @@ final class PlatformRewriter implements ClassFileTransformer, Opcodes {
     }
 
     /** The classes that are loaded already, and so have to be rewritten now; the others are when they are loaded. */
-    List<Class<?>> loaded(Class<?>[] all) {
+    List<Class<?>> alreadyLoaded(Class<?>[] all) {
         List<Class<?>> found = new ArrayList<Class<?>>();
         for (Class<?> c : all) {
-            if (c.getClassLoader() == null && concerns(c.getName().replace('.', '/'))) {
+            if (c.getClassLoader() == null && isRewritten(c.getName().replace('.', '/'))) {
                 found.add(c);
             }
         }
@@ -50,7 +50,7 @@ final class PlatformRewriter implements ClassFileTransformer, Opcodes {
     }
 
     /** What could not be found in this version of the platform. */
-    void complain() {
+    void reportMissing() {
         if (failed != null) {
             throw new IllegalStateException("foretell: cannot rewrite the platform's classes", failed);
         }
@@ -62,7 +62,7 @@ final class PlatformRewriter implements ClassFileTransformer, Opcodes {
     @Override
     public byte[] transform(ClassLoader loader, String name, Class<?> redefined, ProtectionDomain domain,
                             byte[] bytes) {
-        if (loader != null || name == null || !concerns(name)) {
+        if (loader != null || name == null || !isRewritten(name)) {
             return null;
         }
         try {
@@ -83,7 +83,7 @@ final class PlatformRewriter implements ClassFileTransformer, Opcodes {
     }
 
     private byte[] thread(byte[] bytes) {
-        ClassNode c = Versions.read(bytes);
+        ClassNode c = ClassVersions.read(bytes);
         MethodNode start = find(c, "start()V");
         enter(start, call("starting", "(Ljava/lang/Thread;)V", ALOAD, 0));
         leave(start, "started", "(Ljava/lang/Thread;)V");
@@ -91,29 +91,29 @@ final class PlatformRewriter implements ClassFileTransformer, Opcodes {
         enter(find(c, "dispatchUncaughtException(Ljava/lang/Throwable;)V"),
             call("uncaught", "(Ljava/lang/Thread;Ljava/lang/Throwable;)V", ALOAD, 0, ALOAD, 1));
         leave(find(c, "interrupt()V"), "interrupted", "(Ljava/lang/Thread;)V");
-        instead(find(c, "join(J)V"), call("join", "(Ljava/lang/Thread;J)Z", ALOAD, 0, LLOAD, 1));
-        return Versions.write(c, bytes);
+        returnIfHandled(find(c, "join(J)V"), call("join", "(Ljava/lang/Thread;J)Z", ALOAD, 0, LLOAD, 1));
+        return ClassVersions.write(c, bytes);
     }
 
     private byte[] support(byte[] bytes) {
-        ClassNode c = Versions.read(bytes);
+        ClassNode c = ClassVersions.read(bytes);
         InsnList forever = new InsnList();
         forever.add(new org.objectweb.asm.tree.LdcInsnNode(-1L));
         forever.add(new MethodInsnNode(INVOKESTATIC, MethodRewriter.HOOKS, "park", "(J)Z", false));
-        instead(find(c, "park()V"), copy(forever));
-        instead(find(c, "park(Ljava/lang/Object;)V"), forever);
-        instead(find(c, "parkNanos(J)V"), call("parkNanos", "(J)Z", LLOAD, 0));
-        instead(find(c, "parkNanos(Ljava/lang/Object;J)V"), call("parkNanos", "(J)Z", LLOAD, 1));
-        instead(find(c, "parkUntil(J)V"), call("parkUntil", "(J)Z", LLOAD, 0));
-        instead(find(c, "parkUntil(Ljava/lang/Object;J)V"), call("parkUntil", "(J)Z", LLOAD, 1));
-        instead(find(c, "unpark(Ljava/lang/Thread;)V"), call("unpark", "(Ljava/lang/Thread;)Z", ALOAD, 0));
-        return Versions.write(c, bytes);
+        returnIfHandled(find(c, "park()V"), copy(forever));
+        returnIfHandled(find(c, "park(Ljava/lang/Object;)V"), forever);
+        returnIfHandled(find(c, "parkNanos(J)V"), call("parkNanos", "(J)Z", LLOAD, 0));
+        returnIfHandled(find(c, "parkNanos(Ljava/lang/Object;J)V"), call("parkNanos", "(J)Z", LLOAD, 1));
+        returnIfHandled(find(c, "parkUntil(J)V"), call("parkUntil", "(J)Z", LLOAD, 0));
+        returnIfHandled(find(c, "parkUntil(Ljava/lang/Object;J)V"), call("parkUntil", "(J)Z", LLOAD, 1));
+        returnIfHandled(find(c, "unpark(Ljava/lang/Thread;)V"), call("unpark", "(Ljava/lang/Thread;)Z", ALOAD, 0));
+        return ClassVersions.write(c, bytes);
     }
 
     // Tasks: what comes before they run, and what comes after them.
 
     private byte[] tasks(String name, byte[] bytes) {
-        ClassNode c = Versions.read(bytes);
+        ClassNode c = ClassVersions.read(bytes);
         for (MethodNode m : c.methods) {
             if (m.instructions.size() == 0) {
                 continue;
@@ -138,16 +138,16 @@ final class PlatformRewriter implements ClassFileTransformer, Opcodes {
                     root.add(new VarInsnNode(ALOAD, 0));
                     root.add(new MethodInsnNode(INVOKEVIRTUAL, c.name, "getRoot",
                         "()Ljava/util/concurrent/CountedCompleter;", false));
-                    root.add(hook("meets"));
+                    root.add(hook("partCompleted"));
                     enter(m, root);
                 }
             } else if (name.equals(FUTURE)) {
                 completableFuture(m);
             } else if (m.name.equals("tryFire")) {
-                dependent(c, m);
+                completion(c, m);
             }
         }
-        return Versions.write(c, bytes);
+        return ClassVersions.write(c, bytes);
     }
 
     private static MethodInsnNode hook(String name) {
@@ -174,7 +174,7 @@ final class PlatformRewriter implements ClassFileTransformer, Opcodes {
             case "<init>": leaveTask(m, "submitted"); break;
             case "run": case "runAndReset": enter(m, task("begins", 0)); break;
             case "set": case "setException": enter(m, task("completes", 0)); break;
-            case "report": enter(m, task("seen", 0)); break;
+            case "report": enter(m, task("completionSeen", 0)); break;
             default: break;
         }
     }
@@ -201,7 +201,7 @@ final class PlatformRewriter implements ClassFileTransformer, Opcodes {
             case "setDone": case "setCompletion": enter(m, task("completes", 0)); break;
             case "join": case "get": case "invoke": case "quietlyJoin": case "quietlyInvoke":
                 if (!isStatic) {
-                    leaveTask(m, "seen");
+                    leaveTask(m, "completionSeen");
                 }
                 break;
             case "invokeAll": invokeAll(m); break;
@@ -214,8 +214,8 @@ final class PlatformRewriter implements ClassFileTransformer, Opcodes {
         if (m.desc.equals("(Ljava/util/concurrent/ForkJoinTask;Ljava/util/concurrent/ForkJoinTask;)V")) {
             for (AbstractInsnNode n : m.instructions.toArray()) {
                 if (n.getOpcode() == RETURN) {
-                    m.instructions.insertBefore(n, task("seen", 0));
-                    m.instructions.insertBefore(n, task("seen", 1));
+                    m.instructions.insertBefore(n, task("completionSeen", 0));
+                    m.instructions.insertBefore(n, task("completionSeen", 1));
                 }
             }
         }
@@ -234,18 +234,18 @@ final class PlatformRewriter implements ClassFileTransformer, Opcodes {
         }
         // Whoever asks a completed future for anything has seen that it is complete.
         if ((m.access & ACC_PUBLIC) != 0) {
-            enter(m, task("seen", 0));
+            enter(m, task("completionSeen", 0));
         }
         for (AbstractInsnNode n : m.instructions.toArray()) {
             boolean reports = n.getOpcode() == INVOKESTATIC && ((MethodInsnNode) n).name.startsWith("report");
             if (reports) {
-                m.instructions.insertBefore(n, task("seen", 0));
+                m.instructions.insertBefore(n, task("completionSeen", 0));
             }
         }
     }
 
     /** What depends on a completion runs: it was handed over, and has seen what it depends on. */
-    private static void dependent(ClassNode c, MethodNode m) {
+    private static void completion(ClassNode c, MethodNode m) {
         InsnList list = task("begins", 0);
         boolean bi = c.superName.endsWith("$BiCompletion");
         if (bi || c.superName.endsWith("$UniCompletion")) {
@@ -261,7 +261,7 @@ final class PlatformRewriter implements ClassFileTransformer, Opcodes {
         InsnList list = new InsnList();
         list.add(new VarInsnNode(ALOAD, 0));
         list.add(new org.objectweb.asm.tree.FieldInsnNode(GETFIELD, FUTURE + owner, field, "L" + FUTURE + ";"));
-        list.add(hook("seen"));
+        list.add(hook("completionSeen"));
         return list;
     }
 
@@ -311,7 +311,7 @@ final class PlatformRewriter implements ClassFileTransformer, Opcodes {
     }
 
     /** Returns at once if the hook has done the work. */
-    private static void instead(MethodNode m, InsnList hook) {
+    private static void returnIfHandled(MethodNode m, InsnList hook) {
         if (m == null) {
             return;
         }

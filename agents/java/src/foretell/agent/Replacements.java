@@ -1,8 +1,8 @@
 package foretell.agent;
 
 import foretell.rt.Atomics;
-import foretell.rt.Concurrent;
-import foretell.rt.Juc;
+import foretell.rt.ConcurrentCollections;
+import foretell.rt.Synchronizers;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -32,10 +32,10 @@ final class Replacements {
     private static final Map<String, List<Target>> STATIC_METHODS = new HashMap<String, List<Target>>();
 
     static {
-        add(METHODS, Juc.METHODS, "foretell/rt/Juc");
+        add(METHODS, Synchronizers.METHODS, "foretell/rt/Synchronizers");
         add(METHODS, Atomics.METHODS, "foretell/rt/Atomics");
-        add(METHODS, Concurrent.METHODS, "foretell/rt/Concurrent");
-        add(STATIC_METHODS, Juc.STATIC_METHODS, "foretell/rt/Juc");
+        add(METHODS, ConcurrentCollections.METHODS, "foretell/rt/ConcurrentCollections");
+        add(STATIC_METHODS, Synchronizers.STATIC_METHODS, "foretell/rt/Synchronizers");
     }
 
     private Replacements() {
@@ -62,7 +62,7 @@ final class Replacements {
     }
 
     /** The replacement of a call, or null. */
-    static Target find(String owner, String name, String desc, boolean isStatic, Types types) {
+    static Target find(String owner, String name, String desc, boolean isStatic, ClassHierarchy types) {
         List<Target> targets = (isStatic ? STATIC_METHODS : METHODS).get(name + desc);
         if (targets != null) {
             for (Target target : targets) {

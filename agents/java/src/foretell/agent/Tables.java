@@ -7,7 +7,7 @@ import java.io.OutputStream;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * The file that says what the numbers in the log stand for: classes, fields, methods, places. Lines of fields
+ * The file that says what the numbers in the log stand for: classes, fields, methods, siteCount. Lines of fields
  * with tabs between them, those of a class written at once, before the class can run.
  */
 final class Tables {
@@ -23,8 +23,8 @@ final class Tables {
         out.write(text.getBytes("UTF-8"));
     }
 
-    OfClass begin(String name, String superName, String source) {
-        return new OfClass(name, superName, source);
+    ClassTable begin(String name, String superName, String source) {
+        return new ClassTable(name, superName, source);
     }
 
     private static String escaped(String s) {
@@ -32,14 +32,14 @@ final class Tables {
     }
 
     /** The lines of one class. */
-    final class OfClass {
+    final class ClassTable {
         final int number = classes.incrementAndGet();
         private final String name;
         private final String source;
         private final StringBuilder text = new StringBuilder();
-        private int places;
+        private int siteCount;
 
-        private OfClass(String name, String superName, String source) {
+        private ClassTable(String name, String superName, String source) {
             this.name = name;
             String simple = name.substring(name.lastIndexOf('/') + 1);
             this.source = source != null ? source : simple;
@@ -64,9 +64,9 @@ final class Tables {
             return n;
         }
 
-        /** A place; for an access with the field's class and name. */
-        int place(int method, int line, String owner, String field) {
-            int ordinal = places++;
+        /** A site; for an access with the field's class and name. */
+        int site(int method, int line, String owner, String field) {
+            int ordinal = siteCount++;
             int n = Sites.add(name, source, ordinal, line);
             line("S", n, number, ordinal, method, line, owner, field);
             return n;

@@ -103,13 +103,13 @@ final class Wrappers implements Opcodes {
         return java.util.Arrays.copyOf(all, n);
     }
 
-    void handle(MethodInsnNode call, int place) {
+    void handle(MethodInsnNode call, int site) {
         String receiver = call.getOpcode() == INVOKESTATIC ? "" : "L" + call.owner + ";";
         MethodNode m = add("(" + receiver + call.desc.substring(1));
         if (makes(call)) {
             making(m, call);
         } else {
-            access(m, call, place);
+            access(m, call, site);
         }
         call.setOpcode(INVOKESTATIC);
         call.owner = owner.name;
@@ -151,7 +151,7 @@ final class Wrappers implements Opcodes {
     }
 
     /** The access itself, with the value before and after it where it updates. */
-    private static void access(MethodNode m, MethodInsnNode call, int place) {
+    private static void access(MethodNode m, MethodInsnNode call, int site) {
         Type[] all = Type.getArgumentTypes(m.desc);
         Type[] coordinates = coordinates(call);
         Type result = Type.getReturnType(call.desc);
@@ -186,7 +186,7 @@ final class Wrappers implements Opcodes {
             code.add(new VarInsnNode(value.getOpcode(ILOAD), values == 0 ? returned : lastValue));
             asLong(code, value);
         }
-        code.add(MethodRewriter.number(place));
+        code.add(MethodRewriter.number(site));
         String hook = values == 2 ? "exchanged" : updates ? "updated" : values == 0 ? "read" : "wrote";
         code.add(new MethodInsnNode(INVOKESTATIC, HANDLES, hook,
             "(Ljava/lang/Object;Ljava/lang/Object;I" + (updates ? "JJ" : "J") + "I)V", false));
@@ -227,7 +227,7 @@ final class Wrappers implements Opcodes {
     // References.
 
     /** The reference to use instead of one to a method that is replaced; null if it is none. */
-    Handle reference(Handle h, Types types, MethodRewriter rewriter) {
+    Handle reference(Handle h, ClassHierarchy types, MethodRewriter rewriter) {
         boolean isStatic = h.getTag() == H_INVOKESTATIC;
         if (!isStatic && h.getTag() != H_INVOKEVIRTUAL && h.getTag() != H_INVOKEINTERFACE) {
             return null;
@@ -238,7 +238,7 @@ final class Wrappers implements Opcodes {
             if (!handles(call)) {
                 return null;
             }
-            handle(call, rewriter.place());
+            handle(call, rewriter.site());
             return new Handle(H_INVOKESTATIC, call.owner, call.name, call.desc, call.itf);
         }
         Replacements.Target target = Replacements.find(h.getOwner(), h.getName(), h.getDesc(), isStatic, types);
@@ -247,12 +247,12 @@ final class Wrappers implements Opcodes {
         }
         String receiver = isStatic ? "" : "L" + h.getOwner() + ";";
         MethodNode m = add("(" + receiver + h.getDesc().substring(1));
-        int place = rewriter.place();
+        int site = rewriter.site();
         InsnList code = m.instructions;
-        code.add(MethodRewriter.number(place));
+        code.add(MethodRewriter.number(site));
         code.add(new FieldInsnNode(PUTSTATIC, MethodRewriter.HOOKS, "callSite", "I"));
         load(code, Type.getArgumentTypes(m.desc), 0);
-        code.add(MethodRewriter.number(place));
+        code.add(MethodRewriter.number(site));
         String desc = target.descriptor(h.getDesc(), isStatic);
         code.add(new MethodInsnNode(INVOKESTATIC, target.helper, h.getName(), desc, false));
         code.add(new InsnNode(Type.getReturnType(m.desc).getOpcode(IRETURN)));

@@ -20,7 +20,7 @@ import java.util.function.UnaryOperator;
  * failed is an attempt. A function of the program is called outside the step, as the real methods do.
  */
 public final class Atomics {
-    /** What the rewriter goes by, see {@link Juc#METHODS}. */
+    /** What the rewriter goes by, see {@link Synchronizers#METHODS}. */
     public static final String[][] METHODS = {
         {"java.util.concurrent.atomic.AtomicInteger", "get()I", "set(I)V", "lazySet(I)V", "getAndSet(I)I",
             "compareAndSet(II)Z", "weakCompareAndSet(II)Z", "getAndIncrement()I", "getAndDecrement()I",
@@ -75,12 +75,12 @@ public final class Atomics {
     }
 
     private static void event(int effect, Object o, int index, long old, long now, int site) {
-        ThreadState t = Juc.recording();
+        ThreadState t = Synchronizers.recordingThread();
         if (t == null) {
             return;
         }
         if (Log.on) {
-            int id = Ids.of(o);
+            int id = ObjectIds.of(o);
             if (id > 0) {
                 Log.atomic(t, Log.ATOMIC, effect, site, id, index, old, now);
             }
@@ -101,8 +101,8 @@ public final class Atomics {
     }
 
     /** An update that took place, or one that was attempted in vain. */
-    private static void tried(boolean done, Object o, int index, long old, long now, int site) {
-        event(done ? Effect.UPDATE : Effect.ATTEMPT, o, index, old, now, site);
+    private static void updatedOrFailed(boolean done, Object o, int index, long old, long now, int site) {
+        event(done ? Effect.UPDATE : Effect.FAILED_UPDATE, o, index, old, now, site);
     }
 
     // AtomicInteger.
@@ -132,14 +132,14 @@ public final class Atomics {
     public static boolean compareAndSet(AtomicInteger a, int expected, int v, int site) {
         int old = a.get();
         boolean done = a.compareAndSet(expected, v);
-        tried(done, a, 0, old, v, site);
+        updatedOrFailed(done, a, 0, old, v, site);
         return done;
     }
 
     public static boolean weakCompareAndSet(AtomicInteger a, int expected, int v, int site) {
         int old = a.get();
         boolean done = a.compareAndSet(expected, v);
-        tried(done, a, 0, old, v, site);
+        updatedOrFailed(done, a, 0, old, v, site);
         return done;
     }
 
@@ -244,14 +244,14 @@ public final class Atomics {
     public static boolean compareAndSet(AtomicLong a, long expected, long v, int site) {
         long old = a.get();
         boolean done = a.compareAndSet(expected, v);
-        tried(done, a, 0, old, v, site);
+        updatedOrFailed(done, a, 0, old, v, site);
         return done;
     }
 
     public static boolean weakCompareAndSet(AtomicLong a, long expected, long v, int site) {
         long old = a.get();
         boolean done = a.compareAndSet(expected, v);
-        tried(done, a, 0, old, v, site);
+        updatedOrFailed(done, a, 0, old, v, site);
         return done;
     }
 
@@ -356,14 +356,14 @@ public final class Atomics {
     public static boolean compareAndSet(AtomicBoolean a, boolean expected, boolean v, int site) {
         boolean old = a.get();
         boolean done = a.compareAndSet(expected, v);
-        tried(done, a, 0, old ? 1 : 0, v ? 1 : 0, site);
+        updatedOrFailed(done, a, 0, old ? 1 : 0, v ? 1 : 0, site);
         return done;
     }
 
     public static boolean weakCompareAndSet(AtomicBoolean a, boolean expected, boolean v, int site) {
         boolean old = a.get();
         boolean done = a.compareAndSet(expected, v);
-        tried(done, a, 0, old ? 1 : 0, v ? 1 : 0, site);
+        updatedOrFailed(done, a, 0, old ? 1 : 0, v ? 1 : 0, site);
         return done;
     }
 
@@ -394,14 +394,14 @@ public final class Atomics {
     public static <V> boolean compareAndSet(AtomicReference<V> a, V expected, V v, int site) {
         V old = a.get();
         boolean done = a.compareAndSet(expected, v);
-        tried(done, a, 0, Hooks.reference(old), Hooks.reference(v), site);
+        updatedOrFailed(done, a, 0, Hooks.reference(old), Hooks.reference(v), site);
         return done;
     }
 
     public static <V> boolean weakCompareAndSet(AtomicReference<V> a, V expected, V v, int site) {
         V old = a.get();
         boolean done = a.compareAndSet(expected, v);
-        tried(done, a, 0, Hooks.reference(old), Hooks.reference(v), site);
+        updatedOrFailed(done, a, 0, Hooks.reference(old), Hooks.reference(v), site);
         return done;
     }
 
@@ -476,14 +476,14 @@ public final class Atomics {
     public static boolean compareAndSet(AtomicIntegerArray a, int i, int expected, int v, int site) {
         int old = a.get(i);
         boolean done = a.compareAndSet(i, expected, v);
-        tried(done, a, i + 1, old, v, site);
+        updatedOrFailed(done, a, i + 1, old, v, site);
         return done;
     }
 
     public static boolean weakCompareAndSet(AtomicIntegerArray a, int i, int expected, int v, int site) {
         int old = a.get(i);
         boolean done = a.compareAndSet(i, expected, v);
-        tried(done, a, i + 1, old, v, site);
+        updatedOrFailed(done, a, i + 1, old, v, site);
         return done;
     }
 
@@ -588,14 +588,14 @@ public final class Atomics {
     public static boolean compareAndSet(AtomicLongArray a, int i, long expected, long v, int site) {
         long old = a.get(i);
         boolean done = a.compareAndSet(i, expected, v);
-        tried(done, a, i + 1, old, v, site);
+        updatedOrFailed(done, a, i + 1, old, v, site);
         return done;
     }
 
     public static boolean weakCompareAndSet(AtomicLongArray a, int i, long expected, long v, int site) {
         long old = a.get(i);
         boolean done = a.compareAndSet(i, expected, v);
-        tried(done, a, i + 1, old, v, site);
+        updatedOrFailed(done, a, i + 1, old, v, site);
         return done;
     }
 
@@ -700,14 +700,14 @@ public final class Atomics {
     public static <V> boolean compareAndSet(AtomicReferenceArray<V> a, int i, V expected, V v, int site) {
         V old = a.get(i);
         boolean done = a.compareAndSet(i, expected, v);
-        tried(done, a, i + 1, Hooks.reference(old), Hooks.reference(v), site);
+        updatedOrFailed(done, a, i + 1, Hooks.reference(old), Hooks.reference(v), site);
         return done;
     }
 
     public static <V> boolean weakCompareAndSet(AtomicReferenceArray<V> a, int i, V expected, V v, int site) {
         V old = a.get(i);
         boolean done = a.compareAndSet(i, expected, v);
-        tried(done, a, i + 1, Hooks.reference(old), Hooks.reference(v), site);
+        updatedOrFailed(done, a, i + 1, Hooks.reference(old), Hooks.reference(v), site);
         return done;
     }
 

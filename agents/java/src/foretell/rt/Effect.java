@@ -6,7 +6,7 @@ final class Effect {
     static final int WRITE = 1;
     static final int UPDATE = 2;
     /** A read that would have been an update if it had seen something else. */
-    static final int ATTEMPT = 3;
+    static final int FAILED_UPDATE = 3;
 
     private Effect() {
     }

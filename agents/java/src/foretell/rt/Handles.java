@@ -13,10 +13,10 @@ public final class Handles {
 
     /** A handle or an updater was made for a field. */
     public static void field(Object handle, Class<?> owner, String name) {
-        if (handle == null || !Log.on || Hooks.mine() == null) {
+        if (handle == null || !Log.on || Hooks.recordedThread() == null) {
             return;
         }
-        Monitor m = Ids.monitor(handle);
+        Monitor m = ObjectIds.monitor(handle);
         if (m.semaphore == 0) {
             m.semaphore = ++last;
             Log.handle(last, owner.getName(), name);
@@ -25,12 +25,12 @@ public final class Handles {
 
     /** `base`: the object, the array, or null; `index`: of an element, or -1. */
     private static void event(int effect, Object handle, Object base, int index, long old, long now, int site) {
-        ThreadState t = Juc.recording();
+        ThreadState t = Synchronizers.recordingThread();
         if (t == null) {
             return;
         }
         if (Log.on) {
-            int id = Ids.of(base);
+            int id = ObjectIds.of(base);
             if (index >= 0) {
                 // Plain accesses to the element are of the same variable.
                 if (id > 0) {
@@ -44,12 +44,12 @@ public final class Handles {
     }
 
     private static void field(ThreadState t, int effect, Object handle, int id, long old, long now, int site) {
-        int number = Ids.monitor(handle).semaphore;
+        int number = ObjectIds.monitor(handle).semaphore;
         if (number > 0 && id >= 0) {
             Log.atomic(t, Log.HANDLED, effect, site, id, number, old, now);
         } else {
             // A handle that nobody has seen made: an access to something of its own.
-            Log.atomic(t, Log.ATOMIC, effect, site, Ids.of(handle), Math.max(id, 0), old, now);
+            Log.atomic(t, Log.ATOMIC, effect, site, ObjectIds.of(handle), Math.max(id, 0), old, now);
         }
     }
 
@@ -67,7 +67,7 @@ public final class Handles {
 
     /** Compared and exchanged; what has not changed was attempted in vain, or exchanged for the same. */
     public static void exchanged(Object handle, Object base, int index, long old, long now, int site) {
-        event(old == now ? Effect.ATTEMPT : Effect.UPDATE, handle, base, index, old, now, site);
+        event(old == now ? Effect.FAILED_UPDATE : Effect.UPDATE, handle, base, index, old, now, site);
     }
 
     public static long value(Object o) {

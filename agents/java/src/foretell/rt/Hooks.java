@@ -2,7 +2,7 @@ package foretell.rt;
 
 /**
  * What rewritten classes call. A hook for an access comes after it, with the object, the value and the place; the thread
- * has the baton, as every gate ({@link #enter}, {@link #back}) sees to.
+ * has the baton, as every gate ({@link #enter}, {@link #afterCall}) sees to.
  */
 public final class Hooks {
     /** The place of the call that is being made. */
@@ -12,32 +12,32 @@ public final class Hooks {
     }
 
     /** The calling thread, with the baton. Null: it is not recorded. */
-    static ThreadState mine() {
+    static ThreadState recordedThread() {
         ThreadState t = Scheduler.current;
         return t.thread == Thread.currentThread() ? t : Scheduler.gate();
     }
 
     static void step(ThreadState t, int kind, int site) {
-        if (++t.steps >= t.limit) {
-            Scheduler.turn(t, kind, site);
+        if (++t.steps >= t.budgetEnd) {
+            Scheduler.endBudget(t, kind, site);
         }
     }
 
     static void stepLater(ThreadState t, int kind, int site) {
-        if (++t.steps >= t.limit) {
-            Scheduler.turnLater(t, kind, site);
+        if (++t.steps >= t.budgetEnd) {
+            Scheduler.endBudgetDeferred(t, kind, site);
         }
     }
 
     // Fields. The object is null for a static one.
 
     private static void access(int tag, int kind, Object o, long value, int site) {
-        ThreadState t = mine();
-        if (t == null || t.quiet != 0) {
+        ThreadState t = recordedThread();
+        if (t == null || t.unrecordedDepth != 0) {
             return;
         }
         if (Log.on) {
-            int id = Ids.of(o);
+            int id = ObjectIds.of(o);
             if (id >= 0) {
                 Log.access(t, tag, site, id, value);
             }
@@ -131,18 +131,18 @@ public final class Hooks {
             return 0;
         }
         // Numbers are given out with the baton; a thread that is not recorded needs none.
-        return mine() == null ? 0 : Ids.of(o);
+        return recordedThread() == null ? 0 : ObjectIds.of(o);
     }
 
     // Arrays.
 
     private static void element(int tag, int kind, Object array, int index, long value, int site) {
-        ThreadState t = mine();
-        if (t == null || t.quiet != 0) {
+        ThreadState t = recordedThread();
+        if (t == null || t.unrecordedDepth != 0) {
             return;
         }
         if (Log.on) {
-            int id = Ids.of(array);
+            int id = ObjectIds.of(array);
             if (id >= 0) {
                 Log.element(t, tag, site, id, index, value);
             }
@@ -191,17 +191,17 @@ public final class Hooks {
     }
 
     /** An object was made here. */
-    public static void made(Object o, int site) {
+    public static void allocated(Object o, int site) {
         if (!Log.on) {
             return;
         }
-        ThreadState t = mine();
+        ThreadState t = recordedThread();
         if (t == null) {
             return;
         }
-        int id = Ids.of(o);
+        int id = ObjectIds.of(o);
         if (id > 0) {
-            Log.made(id, site);
+            Log.allocated(id, site);
         }
     }
 
@@ -209,7 +209,7 @@ public final class Hooks {
 
     public static void enter(int method) {
         int from = callSite;
-        ThreadState t = mine();
+        ThreadState t = recordedThread();
         if (t != null && Log.on) {
             Stacks.enter(t, method, from);
         }
@@ -223,46 +223,46 @@ public final class Hooks {
     }
 
     /** A call has returned, or a handler caught an exception: nothing more without the baton. */
-    public static void back() {
+    public static void afterCall() {
         ThreadState t = Scheduler.current;
-        if (t.thread != Thread.currentThread() || t.pending) {
-            backSlowly();
+        if (t.thread != Thread.currentThread() || t.switchPending) {
+            regainBaton();
         }
     }
 
-    private static void backSlowly() {
-        ThreadState t = mine();
-        if (t != null && t.pending) {
-            t.pending = false;
-            Scheduler.turnNow(t);
+    private static void regainBaton() {
+        ThreadState t = recordedThread();
+        if (t != null && t.switchPending) {
+            t.switchPending = false;
+            Scheduler.makeDeferredDecision(t);
         }
     }
 
     /** Nothing is recorded in a class initialiser: what it leaves behind are initial values. */
-    public static void quiet() {
-        ThreadState t = mine();
+    public static void pauseRecording() {
+        ThreadState t = recordedThread();
         if (t != null) {
-            t.quiet++;
+            t.unrecordedDepth++;
         }
     }
 
-    public static void loud() {
-        ThreadState t = mine();
-        if (t != null && t.quiet > 0) {
-            t.quiet--;
+    public static void resumeRecording() {
+        ThreadState t = recordedThread();
+        if (t != null && t.unrecordedDepth > 0) {
+            t.unrecordedDepth--;
         }
     }
 
-    public static void begin(int method) {
-        ThreadState t = mine();
-        if (t != null && t.quiet == 0 && Log.on) {
+    public static void beginBlock(int method) {
+        ThreadState t = recordedThread();
+        if (t != null && t.unrecordedDepth == 0 && Log.on) {
             Log.event(t, Log.BLOCK_BEGIN, method);
         }
     }
 
-    public static void end() {
-        ThreadState t = mine();
-        if (t != null && t.quiet == 0 && Log.on) {
+    public static void endBlock() {
+        ThreadState t = recordedThread();
+        if (t != null && t.unrecordedDepth == 0 && Log.on) {
             Log.event(t, Log.BLOCK_END);
         }
     }
@@ -274,8 +274,8 @@ public final class Hooks {
         if (o == null) {
             return;
         }
-        ThreadState t = mine();
-        Monitor m = t == null ? null : Ids.monitor(o);
+        ThreadState t = recordedThread();
+        Monitor m = t == null ? null : ObjectIds.monitor(o);
         if (m == null) {
             return;
         }
@@ -283,22 +283,22 @@ public final class Hooks {
             m.depth++;
             return;
         }
-        if (t.quiet == 0) {
+        if (t.unrecordedDepth == 0) {
             Scheduler.expect(t, Kind.LOCK, site);
         }
         acquire(t, m, null, site);
         m.depth = 1;
-        if (t.quiet == 0) {
+        if (t.unrecordedDepth == 0) {
             if (Log.on) {
-                Log.event(t, Log.LOCK, site, Ids.of(o));
+                Log.event(t, Log.LOCK, site, ObjectIds.of(o));
             }
             step(t, Kind.LOCK, site);
         }
     }
 
-    private static void acquire(ThreadState t, Monitor m, Object bed, int site) {
+    private static void acquire(ThreadState t, Monitor m, Object sleepObject, int site) {
         while (m.owner != null) {
-            Scheduler.block(t, ThreadState.FOR_LOCK, m, bed, -1, site, false);
+            Scheduler.block(t, ThreadState.FOR_LOCK, m, sleepObject, -1, site, false);
         }
         m.owner = t;
         if (m.sleepers > 0) {
@@ -308,16 +308,16 @@ public final class Hooks {
 
     /** After the real monitor was left. */
     public static void unlock(Object o, int site) {
-        ThreadState t = mine();
-        Monitor m = t == null ? null : Ids.monitor(o);
+        ThreadState t = recordedThread();
+        Monitor m = t == null ? null : ObjectIds.monitor(o);
         if (m == null || m.owner != t || --m.depth > 0) {
             return;
         }
         m.owner = null;
-        Scheduler.lockFree(m);
-        if (t.quiet == 0) {
+        Scheduler.lockReleased(m);
+        if (t.unrecordedDepth == 0) {
             if (Log.on) {
-                Log.event(t, Log.UNLOCK, site, Ids.of(o));
+                Log.event(t, Log.UNLOCK, site, ObjectIds.of(o));
             }
             step(t, Kind.UNLOCK, site);
         }
@@ -336,28 +336,28 @@ public final class Hooks {
     }
 
     public static void await(Object o, long millis, int site) throws InterruptedException {
-        ThreadState t = mine();
-        Monitor m = t == null ? null : Ids.monitor(o);
+        ThreadState t = recordedThread();
+        Monitor m = t == null ? null : ObjectIds.monitor(o);
         if (m == null || m.owner != t || millis < 0) {
             realWait(o, millis);
             return;
         }
         if (Thread.interrupted()) {
             interruptSeen(t, site);
-            throw clean(new InterruptedException());
+            throw withoutRuntimeFrames(new InterruptedException());
         }
         int depth = m.depth;
-        boolean recorded = t.quiet == 0;
+        boolean recorded = t.unrecordedDepth == 0;
         if (recorded && Log.on) {
-            int id = Ids.of(o);
+            int id = ObjectIds.of(o);
             Log.event(t, Log.WAIT, site, id, id);
         }
         m.owner = null;
         m.waitSet.add(t);
         t.notified = false;
-        Scheduler.lockFree(m);
+        Scheduler.lockReleased(m);
         if (recorded) {
-            Scheduler.stepBeforeBlock(t, Kind.WAIT, site);
+            Scheduler.stepBeforeBlocking(t, Kind.WAIT, site);
         }
         long limit = millis == 0 ? -1 : millis > Long.MAX_VALUE / 1000000 ? Long.MAX_VALUE / 2 : millis * 1000000;
         int why = Scheduler.block(t, ThreadState.FOR_NOTIFY, m, o, limit, site, true);
@@ -372,14 +372,14 @@ public final class Hooks {
         }
         if (recorded) {
             if (Log.on) {
-                int id = Ids.of(o);
+                int id = ObjectIds.of(o);
                 Log.event(t, notified ? Log.WOKEN : Log.TIMED_OUT, site, id, id);
             }
             step(t, notified ? Kind.WOKEN : Kind.TIMED_OUT, site);
         }
         if (why == ThreadState.BY_INTERRUPT && !notified && Thread.interrupted()) {
             interruptSeen(t, site);
-            throw clean(new InterruptedException());
+            throw withoutRuntimeFrames(new InterruptedException());
         }
     }
 
@@ -391,9 +391,9 @@ public final class Hooks {
                 o.wait(millis);
             }
         } catch (InterruptedException e) {
-            throw clean(e);
+            throw withoutRuntimeFrames(e);
         } catch (RuntimeException e) {
-            throw clean(e);
+            throw withoutRuntimeFrames(e);
         }
     }
 
@@ -412,20 +412,20 @@ public final class Hooks {
             // Waiters that the scheduler knows look whether it is their turn: a second notification does no harm.
             o.notifyAll();
         } catch (RuntimeException e) {
-            throw clean(e);
+            throw withoutRuntimeFrames(e);
         }
     }
 
     private static void signal(Object o, int site, int most, int tag, int kind) {
-        ThreadState t = o == null ? null : mine();
-        Monitor m = t == null ? null : Ids.monitor(o);
+        ThreadState t = o == null ? null : recordedThread();
+        Monitor m = t == null ? null : ObjectIds.monitor(o);
         if (m == null || m.owner != t) {
             return;
         }
         notify(m, most);
-        if (t.quiet == 0) {
+        if (t.unrecordedDepth == 0) {
             if (Log.on) {
-                Log.event(t, tag, site, Ids.of(o));
+                Log.event(t, tag, site, ObjectIds.of(o));
             }
             step(t, kind, site);
         }
@@ -434,7 +434,7 @@ public final class Hooks {
     /** Wakes waiters, first come first served; a schedule may want another one first. */
     static void notify(Monitor m, int most) {
         while (most-- > 0 && !m.waitSet.isEmpty()) {
-            ThreadState w = Scheduler.preferred(m.waitSet);
+            ThreadState w = Scheduler.nextToNotify(m.waitSet);
             m.waitSet.remove(w);
             w.notified = true;
             synchronized (Scheduler.LOCK) {
@@ -446,13 +446,13 @@ public final class Hooks {
     // Threads, called from java.lang.Thread.
 
     public static void starting(Thread thread) {
-        if (thread != Watchdog.own && thread.getState() == Thread.State.NEW && mine() != null) {
+        if (thread != Watchdog.instance && thread.getState() == Thread.State.NEW && recordedThread() != null) {
             Scheduler.starting(thread);
         }
     }
 
     public static void started(Thread thread) {
-        ThreadState t = mine();
+        ThreadState t = recordedThread();
         if (t == null) {
             return;
         }
@@ -469,7 +469,7 @@ public final class Hooks {
     }
 
     public static void ended(Thread thread) {
-        ThreadState t = Thread.currentThread() == thread ? mine() : null;
+        ThreadState t = Thread.currentThread() == thread ? recordedThread() : null;
         if (t == null) {
             return;
         }
@@ -477,7 +477,7 @@ public final class Hooks {
             Log.event(t, Log.END);
         }
         // A thread that ends notifies those who wait for it in its own monitor.
-        Monitor m = Ids.monitor(thread);
+        Monitor m = ObjectIds.monitor(thread);
         if (m != null) {
             notify(m, Integer.MAX_VALUE);
         }
@@ -485,7 +485,7 @@ public final class Hooks {
     }
 
     public static void uncaught(Thread thread, Throwable e) {
-        ThreadState t = Thread.currentThread() == thread ? mine() : null;
+        ThreadState t = Thread.currentThread() == thread ? recordedThread() : null;
         if (t != null && e != null && !(e instanceof ThreadDeath)) {
             Log.uncaught(t, e);
         }
@@ -493,7 +493,7 @@ public final class Hooks {
 
     /** Waits for a thread. False: the real join is to be made, which takes no time if the thread has ended. */
     public static boolean join(Thread thread, long millis) throws InterruptedException {
-        ThreadState t = mine();
+        ThreadState t = recordedThread();
         if (t == null || millis < 0) {
             return false;
         }
@@ -504,9 +504,9 @@ public final class Hooks {
         int site = callSite;
         if (Thread.interrupted()) {
             interruptSeen(t, site);
-            throw clean(new InterruptedException());
+            throw withoutRuntimeFrames(new InterruptedException());
         }
-        if (millis == 0 && t.quiet == 0) {
+        if (millis == 0 && t.unrecordedDepth == 0) {
             Scheduler.expect(t, Kind.JOIN, site);
         }
         long limit = millis == 0 ? -1 : millis > Long.MAX_VALUE / 1000000 ? Long.MAX_VALUE / 2 : millis * 1000000;
@@ -514,13 +514,13 @@ public final class Hooks {
             int why = Scheduler.block(t, ThreadState.FOR_JOIN, thread, thread, limit, site, false);
             if (why == ThreadState.BY_INTERRUPT && Thread.interrupted()) {
                 interruptSeen(t, site);
-                throw clean(new InterruptedException());
+                throw withoutRuntimeFrames(new InterruptedException());
             }
             if (why == ThreadState.BY_TIME) {
                 return true;
             }
         }
-        if (t.quiet == 0) {
+        if (t.unrecordedDepth == 0) {
             if (Log.on) {
                 Log.event(t, Log.JOIN, site, other.index);
             }
@@ -536,20 +536,20 @@ public final class Hooks {
     }
 
     public static void sleep(long millis, int nanos, int site) throws InterruptedException {
-        ThreadState t = mine();
-        if (t == null || millis < 0 || nanos < 0 || nanos > 999999 || t.quiet != 0) {
+        ThreadState t = recordedThread();
+        if (t == null || millis < 0 || nanos < 0 || nanos > 999999 || t.unrecordedDepth != 0) {
             try {
                 Thread.sleep(millis, nanos);
             } catch (RuntimeException e) {
-                throw clean(e);
+                throw withoutRuntimeFrames(e);
             } catch (InterruptedException e) {
-                throw clean(e);
+                throw withoutRuntimeFrames(e);
             }
             return;
         }
         if (Thread.interrupted()) {
             interruptSeen(t, site);
-            throw clean(new InterruptedException());
+            throw withoutRuntimeFrames(new InterruptedException());
         }
         if (Scheduler.schedule != null) {
             return;
@@ -558,14 +558,14 @@ public final class Hooks {
         int why = Scheduler.block(t, ThreadState.FOR_TIME, null, null, limit, site, true);
         if (why == ThreadState.BY_INTERRUPT && Thread.interrupted()) {
             interruptSeen(t, site);
-            throw clean(new InterruptedException());
+            throw withoutRuntimeFrames(new InterruptedException());
         }
     }
 
     public static void yield(int site) {
-        ThreadState t = mine();
-        if (t != null && t.quiet == 0) {
-            Scheduler.giveWay(t);
+        ThreadState t = recordedThread();
+        if (t != null && t.unrecordedDepth == 0) {
+            Scheduler.yieldBaton(t);
         }
     }
 
@@ -575,25 +575,25 @@ public final class Hooks {
         if (target == null || target.index < 0) {
             return;
         }
-        ThreadState t = mine();
-        if (target == t && t.bedtime) {
+        ThreadState t = recordedThread();
+        if (target == t && t.restoringInterrupt) {
             return;
         }
-        if (t != null && t.quiet == 0 && target != t) {
+        if (t != null && t.unrecordedDepth == 0 && target != t) {
             target.interrupts++;
             if (Log.on) {
                 Log.event(t, Log.POST, callSite, Semaphores.interruptOf(target), 1);
             }
             stepLater(t, Kind.POST, callSite);
         }
-        if (target != t && target.state == ThreadState.BLOCKED && target.what != ThreadState.FOR_LOCK) {
-            Scheduler.readyFromOutside(target, ThreadState.BY_INTERRUPT);
+        if (target != t && target.state == ThreadState.BLOCKED && target.waitsFor != ThreadState.FOR_LOCK) {
+            Scheduler.readyWithoutBaton(target, ThreadState.BY_INTERRUPT);
         }
     }
 
     /** The thread has seen that it was interrupted. */
     static void interruptSeen(ThreadState t, int site) {
-        if (t.interrupts == 0 || t.quiet != 0) {
+        if (t.interrupts == 0 || t.unrecordedDepth != 0) {
             return;
         }
         t.interrupts = 0;
@@ -604,17 +604,17 @@ public final class Hooks {
     }
 
     /** The flag that a wait of the runtime has cleared. */
-    static void interruptAgain(ThreadState t) {
-        t.bedtime = true;
+    static void restoreInterrupt(ThreadState t) {
+        t.restoringInterrupt = true;
         t.thread.interrupt();
-        t.bedtime = false;
+        t.restoringInterrupt = false;
     }
 
     // LockSupport.
 
     /** Parks the calling thread. False: it is not recorded. */
     public static boolean park(long nanos) {
-        ThreadState t = mine();
+        ThreadState t = recordedThread();
         if (t == null) {
             return false;
         }
@@ -625,7 +625,7 @@ public final class Hooks {
         if (t.thread.isInterrupted()) {
             return true;
         }
-        Scheduler.block(t, ThreadState.FOR_PERMIT, null, null, nanos, callSite, t.waitsBetween);
+        Scheduler.block(t, ThreadState.FOR_PERMIT, null, null, nanos, callSite, t.blocksBetweenSteps);
         t.permit = false;
         return true;
     }
@@ -649,7 +649,7 @@ public final class Hooks {
     }
 
     /** Takes the runtime's own frames out of a stack that the program may print. */
-    static <E extends Throwable> E clean(E e) {
+    static <E extends Throwable> E withoutRuntimeFrames(E e) {
         StackTraceElement[] stack = e.getStackTrace();
         int n = 0;
         for (StackTraceElement f : stack) {

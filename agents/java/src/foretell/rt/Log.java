@@ -23,7 +23,7 @@ final class Log {
     static final int SWITCH = 1;
     static final int OBJECT = 2;
     static final int CLASS_NAME = 3;
-    static final int MADE = 4;
+    static final int ALLOCATED = 4;
     static final int NODE = 5;
     static final int FRAME = 6;
     static final int READ = 7;
@@ -47,7 +47,7 @@ final class Log {
     static final int POST = 25;
     static final int DOWN = 26;
     static final int SEMAPHORE = 27;
-    static final int PASS = 28;
+    static final int ORDER_DOWN_POST = 28;
     static final int ARRIVE = 29;
     static final int LEAVE = 30;
     static final int BARRIER = 31;
@@ -223,8 +223,8 @@ final class Log {
         return classes;
     }
 
-    static void made(int id, int site) {
-        pair(MADE, id, site);
+    static void allocated(int id, int site) {
+        pair(ALLOCATED, id, site);
     }
 
     static void pair(int tag, long a, long b) {

@@ -15,7 +15,7 @@ import java.util.Map;
 final class Schedule {
     final ArrayList<String> classes = new ArrayList<String>();
     private final Map<Long, Integer> threads = new HashMap<Long, Integer>();
-    private int fresh = 1;
+    private int nextIndex = 1;
     private int count;
     private int[] thread = new int[64];
     private long[] ordinal = new long[64];
@@ -24,7 +24,7 @@ final class Schedule {
     private long[] offset = new long[64];
 
     /** The step to run next. */
-    int at;
+    int next;
 
     static Schedule read(String path) throws IOException {
         Schedule s = new Schedule();
@@ -47,7 +47,7 @@ final class Schedule {
             } else if (w[0].equals("thread")) {
                 int index = Integer.parseInt(w[1]);
                 threads.put(key(Integer.parseInt(w[2]), Integer.parseInt(w[3])), index);
-                fresh = Math.max(fresh, index + 1);
+                nextIndex = Math.max(nextIndex, index + 1);
             } else if (w[0].equals("step")) {
                 step(w);
             }
@@ -79,32 +79,32 @@ final class Schedule {
     /** The number of the thread that `parent` starts as its `nth`. */
     int index(int parent, int nth) {
         Integer known = threads.get(key(parent, nth));
-        return known != null ? known : fresh++;
+        return known != null ? known : nextIndex++;
     }
 
-    boolean over() {
-        return at >= count;
+    boolean isDone() {
+        return next >= count;
     }
 
     int thread() {
-        return thread[at];
+        return thread[next];
     }
 
     long ordinal() {
-        return ordinal[at];
+        return ordinal[next];
     }
 
     int kind() {
-        return kind[at];
+        return kind[next];
     }
 
-    boolean fits(int kind, int site) {
-        return this.kind[at] == kind && (module[at] < 0 || Sites.is(site, classes.get(module[at]), offset[at]));
+    boolean matches(int kind, int site) {
+        return this.kind[next] == kind && (module[next] < 0 || Sites.is(site, classes.get(module[next]), offset[next]));
     }
 
     /** How soon the schedule wants this thread to be woken; a large number for never. */
-    int wanted(int thread) {
-        for (int i = at; i < count; i++) {
+    int wakePosition(int thread) {
+        for (int i = next; i < count; i++) {
             if (this.thread[i] == thread && kind[i] == Kind.WOKEN) {
                 return i;
             }
@@ -113,11 +113,11 @@ final class Schedule {
     }
 
     /** The step to run next, in words. */
-    String text() {
-        if (over()) {
+    String description() {
+        if (isDone()) {
             return "nothing";
         }
-        String place = module[at] < 0 ? "" : " at " + Sites.text(classes.get(module[at]), offset[at]);
-        return Kind.NAMES[kind[at]] + " number " + ordinal[at] + " of thread " + thread[at] + place;
+        String place = module[next] < 0 ? "" : " at " + Sites.text(classes.get(module[next]), offset[next]);
+        return Kind.NAMES[kind[next]] + " number " + ordinal[next] + " of thread " + thread[next] + place;
     }
 }

@@ -29,24 +29,24 @@ final class Scheduler {
 
     static final Object LOCK = new Object();
     /** Stands for nobody: there is no thread to be compared with. */
-    static final ThreadState NOBODY = new ThreadState(null);
+    static final ThreadState NO_THREAD = new ThreadState(null);
 
     /** Who has the baton. */
-    static volatile ThreadState current = NOBODY;
+    static volatile ThreadState current = NO_THREAD;
 
     /** By thread; by number. */
-    private static final Map<Thread, ThreadState> KNOWN = new IdentityHashMap<Thread, ThreadState>();
+    private static final Map<Thread, ThreadState> BY_THREAD = new IdentityHashMap<Thread, ThreadState>();
     static final ArrayList<ThreadState> all = new ArrayList<ThreadState>();
     static final ArrayList<ThreadState> runnable = new ArrayList<ThreadState>();
     static final ArrayList<ThreadState> blocked = new ArrayList<ThreadState>();
-    static int outside;
+    static int inBlockingCall;
     /** Hand-overs so far. */
-    static long pulse;
+    static long batonPasses;
 
     private static long random;
     private static long quantum;
     private static long decisions;
-    private static long now;
+    private static long virtualNow;
     private static int nextIndex;
     /** Null when the run is not, or no longer, driven by one. */
     static Schedule schedule;
@@ -62,10 +62,10 @@ final class Scheduler {
             schedule = s;
             ThreadState t = new ThreadState(Thread.currentThread());
             t.index = nextIndex++;
-            KNOWN.put(t.thread, t);
+            BY_THREAD.put(t.thread, t);
             all.add(t);
             t.state = ThreadState.RUNNING;
-            grant(t);
+            setBudget(t);
             current = t;
         }
     }
@@ -84,75 +84,75 @@ final class Scheduler {
     }
 
     /** Says when the thread is asked again. */
-    private static void grant(ThreadState t) {
+    private static void setBudget(ThreadState t) {
         if (schedule != null) {
-            boolean its = !schedule.over() && schedule.thread() == t.index;
-            t.limit = its ? schedule.ordinal() + 1 : t.steps + 1;
+            boolean isNext = !schedule.isDone() && schedule.thread() == t.index;
+            t.budgetEnd = isNext ? schedule.ordinal() + 1 : t.steps + 1;
             return;
         }
         decisions++;
         long growth = Math.min(1 + decisions / GROWTH_STEP, MAX_GROWTH);
-        t.limit = t.steps + 1 + Long.remainderUnsigned(random(), Math.max(1, quantum * 2 * growth - 1));
+        t.budgetEnd = t.steps + 1 + Long.remainderUnsigned(random(), Math.max(1, quantum * 2 * growth - 1));
     }
 
     // Steps.
 
     /** A step has run that was the last one of the thread's budget. */
-    static void turn(ThreadState t, int kind, int site) {
+    static void endBudget(ThreadState t, int kind, int site) {
         ThreadState next;
         synchronized (LOCK) {
-            completed(t, kind, site);
-            next = decide(t);
+            checkStep(t, kind, site);
+            next = chooseNext(t);
         }
-        goOn(t, next);
+        switchIfOther(t, next);
     }
 
     /** The same where the baton cannot be given away: that is for the next gate. */
-    static void turnLater(ThreadState t, int kind, int site) {
+    static void endBudgetDeferred(ThreadState t, int kind, int site) {
         synchronized (LOCK) {
-            completed(t, kind, site);
-            t.pending = true;
-            t.limit = Long.MAX_VALUE;
+            checkStep(t, kind, site);
+            t.switchPending = true;
+            t.budgetEnd = Long.MAX_VALUE;
         }
     }
 
     /** The turn that was put off. */
-    static void turnNow(ThreadState t) {
+    static void makeDeferredDecision(ThreadState t) {
         ThreadState next;
         synchronized (LOCK) {
-            next = decide(t);
+            next = chooseNext(t);
         }
-        goOn(t, next);
+        switchIfOther(t, next);
     }
 
     /** A step has run after which the thread blocks in any case. */
-    static void stepBeforeBlock(ThreadState t, int kind, int site) {
-        if (++t.steps >= t.limit) {
+    static void stepBeforeBlocking(ThreadState t, int kind, int site) {
+        if (++t.steps >= t.budgetEnd) {
             synchronized (LOCK) {
-                completed(t, kind, site);
-                grant(t);
+                checkStep(t, kind, site);
+                setBudget(t);
             }
         }
     }
 
-    private static void completed(ThreadState t, int kind, int site) {
+    private static void checkStep(ThreadState t, int kind, int site) {
         t.site = site;
         if (schedule == null) {
             return;
         }
         long ordinal = t.steps - 1;
-        if (schedule.over() || schedule.thread() != t.index) {
+        if (schedule.isDone() || schedule.thread() != t.index) {
             // It had nothing to do and went on to its end; what it does there is no step of the schedule.
             depart(t, describe(kind, ordinal, site));
         }
         if (ordinal < schedule.ordinal()) {
             return;
         }
-        if (ordinal != schedule.ordinal() || !schedule.fits(kind, site)) {
+        if (ordinal != schedule.ordinal() || !schedule.matches(kind, site)) {
             depart(t, describe(kind, ordinal, site));
         }
-        schedule.at++;
-        if (schedule.over()) {
+        schedule.next++;
+        if (schedule.isDone()) {
             schedule = null;
         }
     }
@@ -169,46 +169,46 @@ final class Scheduler {
         }
         synchronized (LOCK) {
             if (schedule != null && schedule.thread() == t.index && t.steps == schedule.ordinal()
-                && !schedule.fits(kind, site)) {
+                && !schedule.matches(kind, site)) {
                 depart(t, describe(kind, t.steps, site));
             }
         }
     }
 
     /** Whom the thread gives the baton to; null: it keeps it. */
-    private static ThreadState decide(ThreadState t) {
+    private static ThreadState chooseNext(ThreadState t) {
         if (schedule != null) {
             if (schedule.thread() == t.index) {
-                grant(t);
+                setBudget(t);
                 return null;
             }
-            return giveAway(t);
+            return releaseBaton(t);
         }
         long before = t.steps;
-        grant(t);
-        now += (t.limit - before) * STEP_NS;
-        expire();
+        setBudget(t);
+        virtualNow += (t.budgetEnd - before) * STEP_NS;
+        expireVirtualTime();
         int n = runnable.size();
-        return n > 0 && random(n + 1) < n ? giveAway(t) : null;
+        return n > 0 && random(n + 1) < n ? releaseBaton(t) : null;
     }
 
     /** The thread stays among those who can run. */
-    private static ThreadState giveAway(ThreadState t) {
+    private static ThreadState releaseBaton(ThreadState t) {
         t.state = ThreadState.RUNNABLE;
         t.callSite = Hooks.callSite;
-        ThreadState next = pass();
+        ThreadState next = passBaton();
         runnable.add(t);
         return next;
     }
 
-    private static void goOn(ThreadState t, ThreadState next) {
+    private static void switchIfOther(ThreadState t, ThreadState next) {
         if (next != null) {
-            change(t, next);
+            switchTo(t, next);
         }
     }
 
     /** Another thread goes on in the place of this one, until this one has the baton again. */
-    private static void change(ThreadState t, ThreadState next) {
+    private static void switchTo(ThreadState t, ThreadState next) {
         wake(next);
         sleep(t);
         // The others have made calls meanwhile.
@@ -216,46 +216,46 @@ final class Scheduler {
     }
 
     /** Lets another thread run, if one can. */
-    static void giveWay(ThreadState t) {
+    static void yieldBaton(ThreadState t) {
         ThreadState next = null;
         synchronized (LOCK) {
-            expire();
+            expireVirtualTime();
             if (schedule == null && !runnable.isEmpty()) {
-                next = giveAway(t);
+                next = releaseBaton(t);
             }
         }
-        goOn(t, next);
+        switchIfOther(t, next);
     }
 
     // Who runs.
 
-    /** The baton goes to somebody else; NOBODY if nobody can have it for now. The caller wakes that thread. */
-    static ThreadState pass() {
+    /** The baton goes to somebody else; NO_THREAD if nobody can have it for now. The caller wakes that thread. */
+    static ThreadState passBaton() {
         if (schedule != null) {
-            return hand(scheduled());
+            return giveBaton(scheduled());
         }
-        expire();
+        expireVirtualTime();
         if (runnable.isEmpty()) {
-            current = NOBODY;
-            return NOBODY;
+            current = NO_THREAD;
+            return NO_THREAD;
         }
         int last = runnable.size() - 1;
         int at = random(last + 1);
         ThreadState next = runnable.get(at);
         runnable.set(at, runnable.get(last));
         runnable.remove(last);
-        return hand(next);
+        return giveBaton(next);
     }
 
-    private static ThreadState hand(ThreadState t) {
-        if (t.state == ThreadState.OUTSIDE) {
-            outside--;
+    private static ThreadState giveBaton(ThreadState t) {
+        if (t.state == ThreadState.BLOCKING_CALL) {
+            inBlockingCall--;
         }
         t.state = ThreadState.RUNNING;
         current = t;
-        pulse++;
+        batonPasses++;
         if (schedule != null) {
-            grant(t);
+            setBudget(t);
         }
         return t;
     }
@@ -266,15 +266,15 @@ final class Scheduler {
         ThreadState t = index < all.size() ? all.get(index) : null;
         if (t == null || t.state == ThreadState.STARTING) {
             depart(null, "thread " + index + " has not been started");
-            return NOBODY;
+            return NO_THREAD;
         }
         if (t.state == ThreadState.BLOCKED) {
-            boolean late = t.what == ThreadState.FOR_NOTIFY && schedule.kind() == Kind.TIMED_OUT
-                || t.what != ThreadState.FOR_NOTIFY && t.realDeadline != ThreadState.NEVER;
-            if (late) {
+            boolean timeOutFits = t.waitsFor == ThreadState.FOR_NOTIFY && schedule.kind() == Kind.TIMED_OUT
+                || t.waitsFor != ThreadState.FOR_NOTIFY && t.realDeadline != ThreadState.NEVER;
+            if (timeOutFits) {
                 ready(t, ThreadState.BY_TIME);
             } else {
-                depart(null, situation(t));
+                depart(null, waitReport(t));
             }
         }
         if (t.state == ThreadState.ENDED) {
@@ -286,30 +286,30 @@ final class Scheduler {
 
     /** Wakes a thread that has been given the baton. The lock is free. */
     static void wake(ThreadState t) {
-        if (t == NOBODY) {
+        if (t == NO_THREAD) {
             return;
         }
-        Object bed = t.bed;
-        synchronized (bed) {
-            bed.notifyAll();
+        Object sleepObject = t.sleepObject;
+        synchronized (sleepObject) {
+            sleepObject.notifyAll();
         }
     }
 
     /** Waits for the baton. Interrupts are for the program, later. */
     private static void sleep(ThreadState t) {
-        Object bed = t.bed;
+        Object sleepObject = t.sleepObject;
         boolean interrupted = false;
-        synchronized (bed) {
+        synchronized (sleepObject) {
             while (current != t) {
                 try {
-                    bed.wait();
+                    sleepObject.wait();
                 } catch (InterruptedException e) {
                     interrupted = true;
                 }
             }
         }
         if (interrupted) {
-            Hooks.interruptAgain(t);
+            Hooks.restoreInterrupt(t);
         }
     }
 
@@ -317,20 +317,20 @@ final class Scheduler {
      * Makes a blocked thread one that can run. One that sleeps in an object's monitor goes on when that is free: to wake it
      * takes the real monitor.
      */
-    static void ready(ThreadState t, int wake) {
+    static void ready(ThreadState t, int wakeReason) {
         if (t.state != ThreadState.BLOCKED) {
             return;
         }
-        if (t.what != ThreadState.FOR_LOCK) {
-            t.wake = wake;
+        if (t.waitsFor != ThreadState.FOR_LOCK) {
+            t.wakeReason = wakeReason;
         }
         t.virtualDeadline = ThreadState.NEVER;
         t.realDeadline = ThreadState.NEVER;
-        Monitor m = t.bedMonitor;
+        Monitor m = t.sleepMonitor;
         if (m != null && m.owner != null) {
-            t.what = ThreadState.FOR_LOCK;
+            t.waitsFor = ThreadState.FOR_LOCK;
             t.object = m;
-            t.owner = m.owner;
+            t.lockHolder = m.owner;
             return;
         }
         blocked.remove(t);
@@ -343,12 +343,12 @@ final class Scheduler {
         synchronized (LOCK) {
             for (int i = runnable.size() - 1; i >= 0; i--) {
                 ThreadState t = runnable.get(i);
-                if (t.bedMonitor == m && m.owner != t) {
+                if (t.sleepMonitor == m && m.owner != t) {
                     runnable.remove(i);
                     t.state = ThreadState.BLOCKED;
-                    t.what = ThreadState.FOR_LOCK;
+                    t.waitsFor = ThreadState.FOR_LOCK;
                     t.object = m;
-                    t.owner = m.owner;
+                    t.lockHolder = m.owner;
                     blocked.add(t);
                 }
             }
@@ -356,21 +356,21 @@ final class Scheduler {
     }
 
     /** The same from a thread that need not have the baton. */
-    static void readyFromOutside(ThreadState t, int wake) {
-        ThreadState next = NOBODY;
+    static void readyWithoutBaton(ThreadState t, int wakeReason) {
+        ThreadState next = NO_THREAD;
         synchronized (LOCK) {
-            ready(t, wake);
-            if (current == NOBODY) {
-                next = pass();
+            ready(t, wakeReason);
+            if (current == NO_THREAD) {
+                next = passBaton();
             }
         }
         wake(next);
     }
 
-    private static void expire() {
+    private static void expireVirtualTime() {
         for (int i = blocked.size() - 1; i >= 0; i--) {
             ThreadState t = blocked.get(i);
-            if (t.virtualDeadline <= now) {
+            if (t.virtualDeadline <= virtualNow) {
                 ready(t, ThreadState.BY_TIME);
             }
         }
@@ -389,89 +389,89 @@ final class Scheduler {
     }
 
     /** Lets those go on whose time is long over although the others have run few steps. */
-    static void impatient() {
+    static void expireRealTime() {
         long real = System.nanoTime();
         for (int i = blocked.size() - 1; i >= 0; i--) {
             ThreadState t = blocked.get(i);
-            if (t.realDeadline != ThreadState.NEVER && saturated(t.realDeadline, t.patience) <= real) {
+            if (t.realDeadline != ThreadState.NEVER && saturatingAdd(t.realDeadline, t.realTimeSlack) <= real) {
                 ready(t, ThreadState.BY_TIME);
             }
         }
     }
 
     /** Time jumps to the end of somebody's sleep. */
-    static void sleepOver(ThreadState t) {
-        now = Math.max(now, t.virtualDeadline);
+    static void endSleep(ThreadState t) {
+        virtualNow = Math.max(virtualNow, t.virtualDeadline);
         ready(t, ThreadState.BY_TIME);
     }
 
     // Blocking.
 
     /**
-     * Gives the baton away until somebody wakes the thread. `bed`: the object whose monitor the thread leaves
+     * Gives the baton away until somebody wakes the thread. `sleepObject`: the object whose monitor the thread leaves
      * meanwhile, or null; `nanos`: the time limit, or -1; `between`: this is between two steps. Says why it goes on.
      */
-    static int block(ThreadState t, int what, Object object, Object bed, long nanos, int site, boolean between) {
+    static int block(ThreadState t, int waitsFor, Object object, Object sleepObject, long nanos, int site, boolean between) {
         ThreadState next;
         synchronized (LOCK) {
-            t.what = what;
+            t.waitsFor = waitsFor;
             t.object = object;
-            if (what == ThreadState.FOR_LOCK) {
+            if (waitsFor == ThreadState.FOR_LOCK) {
                 Monitor lock = (Monitor) object;
-                t.owner = lock.owner;
+                t.lockHolder = lock.owner;
                 lock.waiting++;
             }
             t.site = site;
-            t.wake = ThreadState.BY_EVENT;
-            if (bed != null) {
-                t.bed = bed;
-                t.bedMonitor = Ids.monitor(bed);
-                t.bedMonitor.sleepers++;
+            t.wakeReason = ThreadState.BY_EVENT;
+            if (sleepObject != null) {
+                t.sleepObject = sleepObject;
+                t.sleepMonitor = ObjectIds.monitor(sleepObject);
+                t.sleepMonitor.sleepers++;
             }
             if (nanos >= 0) {
                 long grain = nanos >= 10000000 ? 10000000 : 1000000;
                 long rounded = (nanos + grain - 1) / grain * grain;
-                t.virtualDeadline = saturated(now, rounded);
-                t.realDeadline = saturated(System.nanoTime(), nanos);
-                t.patience = saturated(rounded, 1000000000);
+                t.virtualDeadline = saturatingAdd(virtualNow, rounded);
+                t.realDeadline = saturatingAdd(System.nanoTime(), nanos);
+                t.realTimeSlack = saturatingAdd(rounded, 1000000000);
             }
             t.state = ThreadState.BLOCKED;
             t.callSite = Hooks.callSite;
             if (schedule != null && !between && schedule.thread() == t.index) {
-                depart(t, situation(t));
+                depart(t, waitReport(t));
             }
             blocked.add(t);
-            next = pass();
+            next = passBaton();
         }
-        change(t, next);
-        if (bed != null) {
-            t.bedMonitor.sleepers--;
-            t.bedMonitor = null;
-            t.bed = t;
+        switchTo(t, next);
+        if (sleepObject != null) {
+            t.sleepMonitor.sleepers--;
+            t.sleepMonitor = null;
+            t.sleepObject = t;
         }
-        if (what == ThreadState.FOR_LOCK) {
+        if (waitsFor == ThreadState.FOR_LOCK) {
             ((Monitor) object).waiting--;
         }
-        t.what = 0;
+        t.waitsFor = 0;
         t.object = null;
-        t.owner = null;
-        return t.wake;
+        t.lockHolder = null;
+        return t.wakeReason;
     }
 
-    private static long saturated(long a, long b) {
+    private static long saturatingAdd(long a, long b) {
         long sum = a + b;
         return sum < a && b > 0 ? ThreadState.NEVER - 1 : sum;
     }
 
     /** Whoever waits for a lock may try again. */
-    static void lockFree(Monitor lock) {
+    static void lockReleased(Monitor lock) {
         if (lock.waiting == 0 && lock.sleepers == 0) {
             return;
         }
         synchronized (LOCK) {
             for (int i = 0; i < blocked.size();) {
                 ThreadState t = blocked.get(i);
-                if (t.what == ThreadState.FOR_LOCK && t.object == lock) {
+                if (t.waitsFor == ThreadState.FOR_LOCK && t.object == lock) {
                     ready(t, ThreadState.BY_EVENT);
                 } else {
                     i++;
@@ -485,8 +485,8 @@ final class Scheduler {
     /** A thread is being started. */
     static void starting(Thread thread) {
         synchronized (LOCK) {
-            if (!KNOWN.containsKey(thread)) {
-                KNOWN.put(thread, new ThreadState(thread));
+            if (!BY_THREAD.containsKey(thread)) {
+                BY_THREAD.put(thread, new ThreadState(thread));
             }
         }
     }
@@ -494,7 +494,7 @@ final class Scheduler {
     /** It was: it can run from now on. Null: it is none of ours. */
     static ThreadState started(ThreadState parent, Thread thread) {
         synchronized (LOCK) {
-            ThreadState t = KNOWN.get(thread);
+            ThreadState t = BY_THREAD.get(thread);
             if (t == null || t.state != ThreadState.STARTING) {
                 return null;
             }
@@ -506,19 +506,19 @@ final class Scheduler {
             all.set(t.index, t);
             nextIndex = Math.max(nextIndex, all.size());
             t.state = ThreadState.RUNNABLE;
-            grant(t);
+            setBudget(t);
             runnable.add(t);
             return t;
         }
     }
 
     static void unpark(ThreadState t) {
-        ThreadState next = NOBODY;
+        ThreadState next = NO_THREAD;
         synchronized (LOCK) {
-            if (t.state == ThreadState.BLOCKED && t.what == ThreadState.FOR_PERMIT) {
+            if (t.state == ThreadState.BLOCKED && t.waitsFor == ThreadState.FOR_PERMIT) {
                 ready(t, ThreadState.BY_EVENT);
-                if (current == NOBODY) {
-                    next = pass();
+                if (current == NO_THREAD) {
+                    next = passBaton();
                 }
             } else {
                 t.permit = true;
@@ -528,14 +528,14 @@ final class Scheduler {
     }
 
     /** The waiter to be notified first. */
-    static ThreadState preferred(ArrayList<ThreadState> waiters) {
+    static ThreadState nextToNotify(ArrayList<ThreadState> waiters) {
         ThreadState best = waiters.get(0);
         synchronized (LOCK) {
             if (schedule == null) {
                 return best;
             }
             for (ThreadState t : waiters) {
-                if (schedule.wanted(t.index) < schedule.wanted(best.index)) {
+                if (schedule.wakePosition(t.index) < schedule.wakePosition(best.index)) {
                     best = t;
                 }
             }
@@ -545,7 +545,7 @@ final class Scheduler {
 
     static ThreadState find(Thread thread) {
         synchronized (LOCK) {
-            return KNOWN.get(thread);
+            return BY_THREAD.get(thread);
         }
     }
 
@@ -553,15 +553,15 @@ final class Scheduler {
     static ThreadState gate() {
         ThreadState t;
         synchronized (LOCK) {
-            t = KNOWN.get(Thread.currentThread());
+            t = BY_THREAD.get(Thread.currentThread());
             if (t == null || t.state == ThreadState.ENDED) {
                 return null;
             }
-            if (t.state == ThreadState.OUTSIDE) {
-                if (current == NOBODY && schedule == null) {
-                    hand(t);
+            if (t.state == ThreadState.BLOCKING_CALL) {
+                if (current == NO_THREAD && schedule == null) {
+                    giveBaton(t);
                 } else {
-                    outside--;
+                    inBlockingCall--;
                     t.state = ThreadState.RUNNABLE;
                     runnable.add(t);
                 }
@@ -580,40 +580,40 @@ final class Scheduler {
         synchronized (LOCK) {
             for (int i = 0; i < blocked.size();) {
                 ThreadState b = blocked.get(i);
-                if (b.what == ThreadState.FOR_JOIN && b.object == t.thread) {
+                if (b.waitsFor == ThreadState.FOR_JOIN && b.object == t.thread) {
                     ready(b, ThreadState.BY_EVENT);
                 } else {
                     i++;
                 }
             }
             t.state = ThreadState.ENDED;
-            next = pass();
+            next = passBaton();
         }
         wake(next);
     }
 
     // The end of a run.
 
-    static String situation(ThreadState t) {
+    static String waitReport(ThreadState t) {
         String doing;
         switch (t.state) {
             case ThreadState.RUNNING: doing = "runs"; break;
             case ThreadState.RUNNABLE: doing = "can run"; break;
-            case ThreadState.OUTSIDE: doing = "is in a call that is not modelled"; break;
-            case ThreadState.BLOCKED: doing = waits(t); break;
+            case ThreadState.BLOCKING_CALL: doing = "is in a call that is not modelled"; break;
+            case ThreadState.BLOCKED: doing = blockedReason(t); break;
             default: doing = "has ended";
         }
         String at = t.site > 0 ? " (" + Sites.text(t.site) + ")" : "";
         return "thread " + t.index + " " + doing + at;
     }
 
-    private static String waits(ThreadState t) {
-        switch (t.what) {
+    private static String blockedReason(ThreadState t) {
+        switch (t.waitsFor) {
             case ThreadState.FOR_LOCK:
-                return "waits for a lock" + (t.owner == null ? "" : ", held by thread " + t.owner.index);
+                return "waits for a lock" + (t.lockHolder == null ? "" : ", held by thread " + t.lockHolder.index);
             case ThreadState.FOR_NOTIFY: return "waits to be notified";
             case ThreadState.FOR_JOIN:
-                ThreadState other = KNOWN.get(t.object);
+                ThreadState other = BY_THREAD.get(t.object);
                 return "waits for the end of " + (other == null ? "a thread" : "thread " + other.index);
             case ThreadState.FOR_TIME: return "sleeps";
             default: return "is parked";
@@ -626,8 +626,8 @@ final class Scheduler {
         ArrayList<Integer> stuck = new ArrayList<Integer>();
         for (ThreadState t : all) {
             if (t != null && t.state == ThreadState.BLOCKED) {
-                text.append(text.length() > 0 ? "; " : "").append(situation(t));
-                if (t.what != ThreadState.FOR_JOIN) {
+                text.append(text.length() > 0 ? "; " : "").append(waitReport(t));
+                if (t.waitsFor != ThreadState.FOR_JOIN) {
                     stuck.add(t.index);
                 }
             }
@@ -643,10 +643,10 @@ final class Scheduler {
 
     /** The run is not that of the schedule: says so and ends it. */
     static void depart(ThreadState t, String got) {
-        String who = t == null || got.startsWith("thread ") ? "" : "thread " + t.index + ": ";
-        String message = "expected " + schedule.text() + "; got " + who + got;
-        System.err.println("foretell: replay departed from the schedule at step " + schedule.at + ": " + message);
-        Log.departure(schedule.at, message);
+        String subject = t == null || got.startsWith("thread ") ? "" : "thread " + t.index + ": ";
+        String message = "expected " + schedule.description() + "; got " + subject + got;
+        System.err.println("foretell: replay departed from the schedule at step " + schedule.next + ": " + message);
+        Log.departure(schedule.next, message);
         Runtime.getRuntime().halt(DEPARTED);
     }
 }

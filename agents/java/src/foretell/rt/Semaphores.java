@@ -8,7 +8,7 @@ final class Semaphores {
     }
 
     /** A new one with this count. */
-    static int fresh(String name, long count) {
+    static int create(String name, long count) {
         int n = ++last;
         if (Log.on) {
             Log.semaphore(n, name, count);
@@ -18,7 +18,7 @@ final class Semaphores {
 
     static int interruptOf(ThreadState t) {
         if (t.interruptSemaphore == 0) {
-            t.interruptSemaphore = fresh("interrupt of T" + t.index, 0);
+            t.interruptSemaphore = create("interrupt of T" + t.index, 0);
         }
         return t.interruptSemaphore;
     }

@@ -6,7 +6,7 @@ package foretell.rt;
  */
 final class Stacks {
     /** Calls deeper than this are not told apart. */
-    private static final int DEEPEST = 100;
+    private static final int MAX_DEPTH = 100;
 
     private static long[] keys = new long[1 << 12];
     private static int[] nodes = new int[1 << 12];
@@ -17,8 +17,8 @@ final class Stacks {
     }
 
     static void enter(ThreadState t, int method, int callSite) {
-        if (t.depth >= DEEPEST) {
-            t.beyond++;
+        if (t.depth >= MAX_DEPTH) {
+            t.framesOverLimit++;
             return;
         }
         int from = t.depth == 0 ? 0 : callSite;
@@ -27,8 +27,8 @@ final class Stacks {
     }
 
     static void leave(ThreadState t) {
-        if (t.beyond > 0) {
-            t.beyond--;
+        if (t.framesOverLimit > 0) {
+            t.framesOverLimit--;
         } else if (t.depth > 0) {
             t.depth--;
             t.node = parents[t.node];
@@ -48,7 +48,7 @@ final class Stacks {
         return add(key, at, parent, callSite, method);
     }
 
-    /** A key is exact for up to 21 bits of each part; beyond that two calls may share a node, which blurs a stack. */
+    /** A key is exact for up to 21 bits of each part; framesOverLimit that two calls may share a node, which blurs a stack. */
     private static int slot(long key, int mask) {
         return (int) (key * 0x9e3779b97f4a7c15L >>> 40) & mask;
     }

@@ -12,34 +12,34 @@ public final class Tasks {
     }
 
     private static Monitor of(Object task) {
-        return task == null ? null : Ids.monitor(task);
+        return task == null ? null : ObjectIds.monitor(task);
     }
 
-    private static int[] with(int[] list, int number) {
+    private static int[] append(int[] list, int number) {
         int[] longer = list == null ? new int[1] : Arrays.copyOf(list, list.length + 1);
         longer[longer.length - 1] = number;
         return longer;
     }
 
-    private static ThreadState recording() {
-        return Log.on ? Juc.recording() : null;
+    private static ThreadState recordingThread() {
+        return Log.on ? Synchronizers.recordingThread() : null;
     }
 
     /** A task is given to others. */
     public static void submitted(Object task) {
-        ThreadState t = recording();
+        ThreadState t = recordingThread();
         Monitor m = t == null ? null : of(task);
         if (m == null) {
             return;
         }
-        int semaphore = Semaphores.fresh("task", 0);
+        int semaphore = Semaphores.create("task", 0);
         Log.event(t, Log.ORDER_POST, Hooks.callSite, semaphore);
-        m.submissions = with(m.submissions, semaphore);
+        m.submissions = append(m.submissions, semaphore);
     }
 
     /** It begins to run. */
     public static void begins(Object task) {
-        ThreadState t = recording();
+        ThreadState t = recordingThread();
         Monitor m = t == null ? null : of(task);
         if (m == null || m.submissions == null) {
             return;
@@ -53,31 +53,31 @@ public final class Tasks {
 
     /** It is about to be complete. */
     public static void completes(Object task) {
-        ThreadState t = recording();
+        ThreadState t = recordingThread();
         Monitor m = t == null ? null : of(task);
         if (m == null) {
             return;
         }
-        int semaphore = Semaphores.fresh("completion", 0);
+        int semaphore = Semaphores.create("completion", 0);
         Log.event(t, Log.ORDER_POST, 0, semaphore);
-        m.completions = with(m.completions, semaphore);
+        m.completions = append(m.completions, semaphore);
     }
 
     /** Somebody sees that it is complete. */
-    public static void seen(Object task) {
-        ThreadState t = recording();
+    public static void completionSeen(Object task) {
+        ThreadState t = recordingThread();
         Monitor m = t == null ? null : of(task);
         if (m == null || m.completions == null) {
             return;
         }
         for (int semaphore : m.completions) {
-            Log.event(t, Log.PASS, Hooks.callSite, semaphore);
+            Log.event(t, Log.ORDER_DOWN_POST, Hooks.callSite, semaphore);
         }
     }
 
     /** One of several parts of a task is done: whoever does the last one has seen the others. */
-    public static void meets(Object task) {
-        seen(task);
+    public static void partCompleted(Object task) {
+        completionSeen(task);
         completes(task);
     }
 

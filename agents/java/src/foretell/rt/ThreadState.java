@@ -9,7 +9,7 @@ final class ThreadState {
     static final int RUNNABLE = 2;
     static final int BLOCKED = 3;
     /** Blocked in something that is not modelled; comes back by itself. */
-    static final int OUTSIDE = 4;
+    static final int BLOCKING_CALL = 4;
     static final int ENDED = 5;
 
     /** What a blocked thread waits for. */
@@ -33,43 +33,43 @@ final class ThreadState {
 
     /** Steps that have run; and at how many the scheduler is asked. */
     long steps;
-    long limit;
+    long budgetEnd;
     /** The scheduler is to be asked at the next gate. */
-    boolean pending;
+    boolean switchPending;
     /** Greater than 0: in a class initialiser or a class loader, where nothing is recorded. */
-    int quiet;
+    int unrecordedDepth;
 
     int state = STARTING;
-    int what;
+    int waitsFor;
     Object object;
-    ThreadState owner;
+    ThreadState lockHolder;
     int site;
-    int wake;
+    int wakeReason;
     boolean notified;
     /** Whose monitor this thread sleeps in while it has not the baton. */
-    volatile Object bed = this;
+    volatile Object sleepObject = this;
     /** The logical side of that monitor, if it is an object's. */
-    Monitor bedMonitor;
+    Monitor sleepMonitor;
     long virtualDeadline = NEVER;
     long realDeadline = NEVER;
-    long patience;
+    long realTimeSlack;
 
     /** The permit of LockSupport, and whether the trace knows it. */
     boolean permit;
-    boolean permitRecorded;
+    boolean permitInTrace;
     int permitSemaphore;
     int freeSemaphore;
     /** In a call that blocks between two steps: that of a condition or a barrier. */
-    boolean waitsBetween;
+    boolean blocksBetweenSteps;
     /** Interrupts in the trace that nobody has seen yet. */
     int interrupts;
     int interruptSemaphore;
     /** The runtime itself sets the flag of interrupts again. */
-    boolean bedtime;
+    boolean restoringInterrupt;
 
     /** The stack: its node, how many calls deeper than the deepest node it is, the node last written. */
     int node;
-    int beyond;
+    int framesOverLimit;
     int loggedNode;
     int depth;
     /** The place of the call that it is making. */

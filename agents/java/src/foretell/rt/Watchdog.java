@@ -9,31 +9,31 @@ import java.util.Map;
  */
 final class Watchdog extends Thread {
     /** A thread that has not moved for so many looks is examined. */
-    private static final int STILL = 2;
+    private static final int IDLE_TICKS = 2;
     /** One that seems to run, but may be in a native call, after so many. */
-    private static final int STILL_NATIVE = 20;
+    private static final int NATIVE_IDLE_TICKS = 20;
     /** Nobody could run for so many looks: a deadlock. */
-    private static final int STUCK = 200;
+    private static final int DEADLOCK_TICKS = 200;
 
     /** The watchdog: no thread of the program. */
-    static Thread own;
+    static Thread instance;
 
-    private final long stallLooks;
-    private ThreadState seen;
-    private long seenSteps;
-    private long seenPulse;
-    private int still;
-    private int stuck;
+    private final long stallTicks;
+    private ThreadState lastHolder;
+    private long lastSteps;
+    private long lastBatonPasses;
+    private int idleTicks;
+    private int noThreadTicks;
 
     Watchdog(ThreadGroup group, long stallSeconds) {
         super(group, "foretell watchdog");
         setDaemon(true);
-        stallLooks = stallSeconds * 1000;
+        stallTicks = stallSeconds * 1000;
     }
 
     /** Starts it, unseen by the hooks of Thread. */
     void begin() {
-        own = this;
+        instance = this;
         start();
     }
 
@@ -42,7 +42,7 @@ final class Watchdog extends Thread {
         while (true) {
             try {
                 Thread.sleep(1);
-                look();
+                tick();
             } catch (InterruptedException e) {
                 // Somebody interrupts all threads.
             } catch (OutOfMemoryError e) {
@@ -51,40 +51,40 @@ final class Watchdog extends Thread {
         }
     }
 
-    private void look() {
+    private void tick() {
         ThreadState c = Scheduler.current;
-        if (c == Scheduler.NOBODY) {
-            still = 0;
-            nobodyRuns();
+        if (c == Scheduler.NO_THREAD) {
+            idleTicks = 0;
+            noThreadHasBaton();
             return;
         }
-        stuck = 0;
-        if (c != seen || c.steps != seenSteps || Scheduler.pulse != seenPulse) {
-            seen = c;
-            seenSteps = c.steps;
-            seenPulse = Scheduler.pulse;
-            still = 0;
+        noThreadTicks = 0;
+        if (c != lastHolder || c.steps != lastSteps || Scheduler.batonPasses != lastBatonPasses) {
+            lastHolder = c;
+            lastSteps = c.steps;
+            lastBatonPasses = Scheduler.batonPasses;
+            idleTicks = 0;
             return;
         }
-        still++;
-        boolean driven;
+        idleTicks++;
+        boolean replaying;
         boolean othersWait;
         synchronized (Scheduler.LOCK) {
-            driven = Scheduler.schedule != null;
-            if (!driven) {
-                Scheduler.impatient();
+            replaying = Scheduler.schedule != null;
+            if (!replaying) {
+                Scheduler.expireRealTime();
             }
             othersWait = !Scheduler.runnable.isEmpty() || Scheduler.firstSleeper() != null;
         }
-        if (driven) {
-            if (still > stallLooks) {
+        if (replaying) {
+            if (idleTicks > stallTicks) {
                 stalled(c);
             }
-        } else if (othersWait && still >= STILL) {
+        } else if (othersWait && idleTicks >= IDLE_TICKS) {
             Thread.State state = c.thread.getState();
             boolean blocked = state != Thread.State.RUNNABLE && state != Thread.State.NEW;
-            if (blocked || still % STILL_NATIVE == 0) {
-                steal(c);
+            if (blocked || idleTicks % NATIVE_IDLE_TICKS == 0) {
+                takeBaton(c);
             }
         }
     }
@@ -92,7 +92,7 @@ final class Watchdog extends Thread {
     private static void stalled(ThreadState c) {
         synchronized (Scheduler.LOCK) {
             if (Scheduler.schedule != null) {
-                Scheduler.depart(null, Scheduler.situation(c) + " and makes no progress");
+                Scheduler.depart(null, Scheduler.waitReport(c) + " and makes no progress");
             }
         }
     }
@@ -102,18 +102,18 @@ final class Watchdog extends Thread {
      * looked at, which the thread cannot miss: if it is not in the runtime now, it will find at its next hook that the
      * baton is gone.
      */
-    private static void steal(ThreadState c) {
-        ThreadState next = Scheduler.NOBODY;
+    private static void takeBaton(ThreadState c) {
+        ThreadState next = Scheduler.NO_THREAD;
         synchronized (Scheduler.LOCK) {
             if (Scheduler.current != c || Scheduler.schedule != null) {
                 return;
             }
-            Scheduler.current = Scheduler.NOBODY;
-            if (isOutside(c.thread)) {
-                c.state = ThreadState.OUTSIDE;
+            Scheduler.current = Scheduler.NO_THREAD;
+            if (isInBlockingCall(c.thread)) {
+                c.state = ThreadState.BLOCKING_CALL;
                 c.callSite = Hooks.callSite;
-                Scheduler.outside++;
-                next = Scheduler.pass();
+                Scheduler.inBlockingCall++;
+                next = Scheduler.passBaton();
             } else {
                 Scheduler.current = c;
                 next = c;
@@ -129,7 +129,7 @@ final class Watchdog extends Thread {
             || !(name.startsWith("java.") || name.startsWith("jdk.") || name.startsWith("sun."));
     }
 
-    private static boolean isOutside(Thread thread) {
+    private static boolean isInBlockingCall(Thread thread) {
         Thread.State state = thread.getState();
         StackTraceElement[] stack = thread.getStackTrace();
         if (stack.length == 0) {
@@ -141,7 +141,7 @@ final class Watchdog extends Thread {
         for (StackTraceElement frame : stack) {
             String name = frame.getClassName();
             if (name.startsWith("foretell.rt.")) {
-                return name.equals("foretell.rt.Juc") || name.equals("foretell.rt.Tasks");
+                return name.equals("foretell.rt.Synchronizers") || name.equals("foretell.rt.Tasks");
             }
             boolean library = name.startsWith("java.") || name.startsWith("jdk.") || name.startsWith("sun.");
             if (!library) {
@@ -152,34 +152,34 @@ final class Watchdog extends Thread {
     }
 
     /** Nobody has the baton. */
-    private void nobodyRuns() {
-        ThreadState next = Scheduler.NOBODY;
+    private void noThreadHasBaton() {
+        ThreadState next = Scheduler.NO_THREAD;
         synchronized (Scheduler.LOCK) {
-            if (Scheduler.current != Scheduler.NOBODY) {
+            if (Scheduler.current != Scheduler.NO_THREAD) {
                 return;
             }
             ThreadState first = Scheduler.firstSleeper();
             if (!Scheduler.runnable.isEmpty()) {
-                next = Scheduler.pass();
+                next = Scheduler.passBaton();
             } else if (first != null) {
-                stuck = 0;
+                noThreadTicks = 0;
                 if (first.realDeadline <= System.nanoTime()) {
-                    Scheduler.sleepOver(first);
-                    next = Scheduler.pass();
+                    Scheduler.endSleep(first);
+                    next = Scheduler.passBaton();
                 }
-            } else if (Scheduler.outside == 0 && somebodyWaits()) {
-                if (++stuck >= STUCK && nobodyElse()) {
+            } else if (Scheduler.inBlockingCall == 0 && nonDaemonThreadBlocked()) {
+                if (++noThreadTicks >= DEADLOCK_TICKS && allThreadsKnown()) {
                     Scheduler.deadlock();
                 }
             } else {
-                stuck = 0;
+                noThreadTicks = 0;
             }
         }
         Scheduler.wake(next);
     }
 
     /** Whether a thread that keeps the virtual machine alive is blocked. */
-    private static boolean somebodyWaits() {
+    private static boolean nonDaemonThreadBlocked() {
         for (ThreadState t : Scheduler.blocked) {
             if (!t.thread.isDaemon()) {
                 return true;
@@ -189,7 +189,7 @@ final class Watchdog extends Thread {
     }
 
     /** Whether there is no thread that the scheduler does not know and that could help. */
-    private static boolean nobodyElse() {
+    private static boolean allThreadsKnown() {
         for (Map.Entry<Thread, StackTraceElement[]> e : Thread.getAllStackTraces().entrySet()) {
             Thread thread = e.getKey();
             ThreadGroup group = thread.getThreadGroup();

@@ -10,14 +10,14 @@ import java.util.function.BiFunction;
 import java.util.function.Function;
 
 /**
- * Concurrent maps and blocking queues as objects whose operations are atomic: an operation that changes something is
+ * ConcurrentCollections maps and blocking queues as objects whose operations are atomic: an operation that changes something is
  * an update of the collection's version, one that looks is a read of it, one that would have changed something if it had
  * found something else is an attempt. So all operations on one collection keep their
  * order, and what an operation saw is what it would see again. A take of a queue comes after a put that it
  * waited for, a put into a bounded one after the take that made room.
  */
-public final class Concurrent {
-    /** What the rewriter goes by, see {@link Juc#METHODS}. */
+public final class ConcurrentCollections {
+    /** What the rewriter goes by, see {@link Synchronizers#METHODS}. */
     public static final String[][] METHODS = {
         {"java.util.concurrent.ConcurrentMap", "get(Ljava/lang/Object;)Ljava/lang/Object;",
             "getOrDefault(Ljava/lang/Object;Ljava/lang/Object;)Ljava/lang/Object;",
@@ -38,23 +38,23 @@ public final class Concurrent {
             "peek()Ljava/lang/Object;", "size()I", "isEmpty()Z"},
     };
 
-    private Concurrent() {
+    private ConcurrentCollections() {
     }
 
     /** With the semaphores that are taken and given, 0 for none. A write changes the collection and does not look at it. */
     private static void operation(Object o, int down, int effect, int post, int site) {
-        ThreadState t = Juc.recording();
+        ThreadState t = Synchronizers.recordingThread();
         if (t == null) {
             return;
         }
-        Monitor m = Ids.monitor(o);
-        int id = Ids.of(o);
+        Monitor m = ObjectIds.monitor(o);
+        int id = ObjectIds.of(o);
         long old = m.version;
         if (effect == Effect.WRITE || effect == Effect.UPDATE) {
             m.version++;
         }
         if (Log.on && id > 0) {
-            int tag = effect == Effect.ATTEMPT ? Log.OPERATION_ATTEMPT : Log.OPERATION;
+            int tag = effect == Effect.FAILED_UPDATE ? Log.OPERATION_ATTEMPT : Log.OPERATION;
             Log.operation(t, tag, site, down, id, effect == Effect.WRITE ? m.version + 1 : old, m.version, post);
         }
         Hooks.step(t, Kind.ATOMIC, site);
@@ -67,7 +67,7 @@ public final class Concurrent {
 
     /** It would have changed something, had it found something else. */
     private static <T> T attempted(Object o, T result, int site) {
-        operation(o, 0, Effect.ATTEMPT, 0, site);
+        operation(o, 0, Effect.FAILED_UPDATE, 0, site);
         return result;
     }
 
@@ -75,12 +75,12 @@ public final class Concurrent {
 
     /** The semaphore that changes of a map take; 0 if there is none. */
     private static int mutex(Object map) {
-        if (!(map instanceof ConcurrentHashMap) || Juc.recording() == null) {
+        if (!(map instanceof ConcurrentHashMap) || Synchronizers.recordingThread() == null) {
             return 0;
         }
-        Monitor m = Ids.monitor(map);
+        Monitor m = ObjectIds.monitor(map);
         if (m.itemSemaphore == 0) {
-            m.itemSemaphore = Semaphores.fresh("change of @" + Ids.of(map), 1);
+            m.itemSemaphore = Semaphores.create("change of @" + ObjectIds.of(map), 1);
         }
         return m.itemSemaphore;
     }
@@ -94,7 +94,7 @@ public final class Concurrent {
     /** The calling thread is about to change a map with a function. */
     private static int begin(Object map, int site) {
         int mutex = mutex(map);
-        ThreadState t = mutex == 0 || !Log.on ? null : Juc.recording();
+        ThreadState t = mutex == 0 || !Log.on ? null : Synchronizers.recordingThread();
         if (t != null) {
             Log.event(t, Log.ORDER_DOWN, site, mutex);
         }
@@ -108,7 +108,7 @@ public final class Concurrent {
 
     /** The function has thrown something: nothing was changed. */
     private static void abandon(int mutex, int site) {
-        ThreadState t = mutex == 0 || !Log.on ? null : Juc.recording();
+        ThreadState t = mutex == 0 || !Log.on ? null : Synchronizers.recordingThread();
         if (t != null) {
             Log.event(t, Log.ORDER_POST, site, mutex);
         }
@@ -144,7 +144,7 @@ public final class Concurrent {
     }
 
     /** A put whose result nobody looks at; the rewriter knows. */
-    public static <K, V> V putBlindly(ConcurrentMap<K, V> m, K key, V value, int site) {
+    public static <K, V> V blindPut(ConcurrentMap<K, V> m, K key, V value, int site) {
         V old = m.put(key, value);
         int mutex = mutex(m);
         operation(m, mutex, Effect.WRITE, mutex, site);
@@ -248,16 +248,16 @@ public final class Concurrent {
 
     /** The semaphores of a queue, made before its first operation: items in it, and room if it has a bound. */
     private static Monitor queue(BlockingQueue<?> q) {
-        ThreadState t = Juc.recording();
+        ThreadState t = Synchronizers.recordingThread();
         if (t == null) {
             return null;
         }
-        Monitor m = Ids.monitor(q);
+        Monitor m = ObjectIds.monitor(q);
         if (m.itemSemaphore == 0) {
-            m.itemSemaphore = Semaphores.fresh("items of @" + Ids.of(q), q.size());
+            m.itemSemaphore = Semaphores.create("items of @" + ObjectIds.of(q), q.size());
             int room = q.remainingCapacity();
             boolean bounded = room != Integer.MAX_VALUE && room > 0;
-            m.spaceSemaphore = bounded ? Semaphores.fresh("room in @" + Ids.of(q), room) : -1;
+            m.spaceSemaphore = bounded ? Semaphores.create("room in @" + ObjectIds.of(q), room) : -1;
         }
         return m;
     }
@@ -279,7 +279,7 @@ public final class Concurrent {
         try {
             q.put(e);
         } catch (InterruptedException x) {
-            throw Juc.interrupted(x, site);
+            throw Synchronizers.interrupted(x, site);
         }
         putIn(q, m, site);
     }
@@ -290,7 +290,7 @@ public final class Concurrent {
             return offered(q, m, q.add(e), site);
         } catch (IllegalStateException full) {
             attempted(q, null, site);
-            throw Hooks.clean(full);
+            throw Hooks.withoutRuntimeFrames(full);
         }
     }
 
@@ -306,7 +306,7 @@ public final class Concurrent {
         try {
             done = q.offer(e, time, unit);
         } catch (InterruptedException x) {
-            throw Juc.interrupted(x, site);
+            throw Synchronizers.interrupted(x, site);
         }
         return offered(q, m, done, site);
     }
@@ -326,7 +326,7 @@ public final class Concurrent {
         try {
             e = q.take();
         } catch (InterruptedException x) {
-            throw Juc.interrupted(x, site);
+            throw Synchronizers.interrupted(x, site);
         }
         taken(q, m, site);
         return e;
@@ -343,7 +343,7 @@ public final class Concurrent {
         try {
             e = q.poll(time, unit);
         } catch (InterruptedException x) {
-            throw Juc.interrupted(x, site);
+            throw Synchronizers.interrupted(x, site);
         }
         return polled(q, m, e, site);
     }
@@ -363,7 +363,7 @@ public final class Concurrent {
             return polled(q, m, q.remove(), site);
         } catch (NoSuchElementException empty) {
             attempted(q, null, site);
-            throw Hooks.clean(empty);
+            throw Hooks.withoutRuntimeFrames(empty);
         }
     }
 

@@ -11,11 +11,11 @@ import org.objectweb.asm.ClassReader;
  * Whether one class is another's subclass, found out without loading a class: a class that is loaded while another
  * is being rewritten is not rewritten itself.
  */
-final class Types {
+final class ClassHierarchy {
     private final ClassLoader loader;
     private final Map<String, Boolean> known = new HashMap<String, Boolean>();
 
-    Types(ClassLoader loader) {
+    ClassHierarchy(ClassLoader loader) {
         this.loader = loader;
     }
 
@@ -24,13 +24,13 @@ final class Types {
         String key = name + ">" + target.getName();
         Boolean answer = known.get(key);
         if (answer == null) {
-            answer = ask(name, target, 0);
+            answer = isSubclass(name, target, 0);
             known.put(key, answer);
         }
         return answer;
     }
 
-    private boolean ask(String name, Class<?> target, int depth) {
+    private boolean isSubclass(String name, Class<?> target, int depth) {
         if (depth > 50 || name == null || name.startsWith("[")) {
             return false;
         }
@@ -41,18 +41,18 @@ final class Types {
         if (reader == null) {
             return false;
         }
-        if (ask(reader.getSuperName(), target, depth + 1)) {
+        if (isSubclass(reader.getSuperName(), target, depth + 1)) {
             return true;
         }
         for (String i : reader.getInterfaces()) {
-            if (ask(i, target, depth + 1)) {
+            if (isSubclass(i, target, depth + 1)) {
                 return true;
             }
         }
         return false;
     }
 
-    static boolean platform(String name) {
+    static boolean isPlatform(String name) {
         return name.startsWith("java/") || name.startsWith("javax/") || name.startsWith("jdk/")
             || name.startsWith("sun/") || name.startsWith("com/sun/");
     }
@@ -60,13 +60,13 @@ final class Types {
     private ClassReader read(String name) {
         String file = name + ".class";
         try {
-            InputStream in = platform(name) || loader == null ? ClassLoader.getSystemResourceAsStream(file)
+            InputStream in = isPlatform(name) || loader == null ? ClassLoader.getSystemResourceAsStream(file)
                 : loader.getResourceAsStream(file);
             if (in == null) {
                 return null;
             }
             try {
-                return Versions.reader(all(in));
+                return ClassVersions.reader(readAll(in));
             } finally {
                 in.close();
             }
@@ -77,7 +77,7 @@ final class Types {
         }
     }
 
-    private static byte[] all(InputStream in) throws IOException {
+    private static byte[] readAll(InputStream in) throws IOException {
         ByteArrayOutputStream out = new ByteArrayOutputStream();
         byte[] buffer = new byte[1 << 13];
         for (int n = in.read(buffer); n >= 0; n = in.read(buffer)) {

@@ -8,11 +8,11 @@ import org.objectweb.asm.tree.ClassNode;
  * Reads and writes classes of versions that this ASM does not know yet: the format has not changed since the last one that
  * it does, so a class is read as one of those and gets its version back.
  */
-final class Versions {
+final class ClassVersions {
     /** Java 20, the newest that ASM 9.4 reads. */
     private static final int NEWEST = 64;
 
-    private Versions() {
+    private ClassVersions() {
     }
 
     private static int major(byte[] bytes) {

@@ -4,10 +4,10 @@ import java.lang.ref.ReferenceQueue;
 import java.lang.ref.WeakReference;
 
 /**
- * Numbers for objects, in the order in which they are met. Objects of recorded classes carry theirs ({@link Base});
+ * Numbers for objects, in the order in which they are met. Objects of recorded classes carry theirs ({@link RecordedObject});
  * the others are in a table of weak references. Used with the baton alone.
  */
-final class Ids {
+final class ObjectIds {
     private static final class Entry extends WeakReference<Object> {
         final int hash;
         final int id;
@@ -26,13 +26,13 @@ final class Ids {
     private static int count;
     private static int last;
 
-    private Ids() {
+    private ObjectIds() {
     }
 
     /** The number of an object, 0 for null, -1 if there is no memory for one. */
     static int of(Object o) {
-        if (o instanceof Base) {
-            Base b = (Base) o;
+        if (o instanceof RecordedObject) {
+            RecordedObject b = (RecordedObject) o;
             int id = b.foretellId;
             return id != 0 ? id : fresh(b);
         }
@@ -51,8 +51,8 @@ final class Ids {
     }
 
     static Monitor monitor(Object o) {
-        if (o instanceof Base) {
-            Base b = (Base) o;
+        if (o instanceof RecordedObject) {
+            RecordedObject b = (RecordedObject) o;
             Monitor m = b.foretellMonitor;
             if (m == null) {
                 m = b.foretellMonitor = new Monitor();
@@ -79,7 +79,7 @@ final class Ids {
         return add(o, hash);
     }
 
-    private static int fresh(Base b) {
+    private static int fresh(RecordedObject b) {
         int id = ++last;
         b.foretellId = id;
         Log.object(id, b);

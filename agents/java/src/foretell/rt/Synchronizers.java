@@ -20,7 +20,7 @@ import java.util.concurrent.locks.ReentrantReadWriteLock;
  * first and the place last. They make the real call, which blocks by way of LockSupport and so gives the baton away, and
  * then say what happened. {@link #METHODS} is what the rewriter goes by.
  */
-public final class Juc {
+public final class Synchronizers {
     /** Class, and the methods that are called here instead, each a name and a descriptor. */
     public static final String[][] METHODS = {
         {"java.util.concurrent.locks.Lock", "lock()V", "lockInterruptibly()V", "tryLock()Z",
@@ -55,13 +55,13 @@ public final class Juc {
     private static final WeakHashMap<Condition, Lock> LOCK_OF = new WeakHashMap<Condition, Lock>();
     private static final WeakHashMap<Lock, Object> PARENT = new WeakHashMap<Lock, Object>();
 
-    private Juc() {
+    private Synchronizers() {
     }
 
     /** The calling thread if what it does is recorded. */
-    static ThreadState recording() {
-        ThreadState t = Hooks.mine();
-        return t == null || t.quiet != 0 ? null : t;
+    static ThreadState recordingThread() {
+        ThreadState t = Hooks.recordedThread();
+        return t == null || t.unrecordedDepth != 0 ? null : t;
     }
 
     // Locks.
@@ -90,7 +90,7 @@ public final class Juc {
         synchronized (PARENT) {
             parent = PARENT.get(l);
         }
-        return Ids.of(parent == null ? l : parent);
+        return ObjectIds.of(parent == null ? l : parent);
     }
 
     private static boolean reads(Lock l) {
@@ -103,7 +103,7 @@ public final class Juc {
 
     /** A lock was taken: an event the first time; shared ones and downgrades every time. */
     private static void locked(Lock l, int site) {
-        ThreadState t = recording();
+        ThreadState t = recordingThread();
         if (t == null || holds(l) != 1) {
             return;
         }
@@ -114,7 +114,7 @@ public final class Juc {
     }
 
     private static void failed(Lock l, int site) {
-        ThreadState t = recording();
+        ThreadState t = recordingThread();
         if (t == null) {
             return;
         }
@@ -125,7 +125,7 @@ public final class Juc {
     }
 
     private static void expect(Lock l, int site) {
-        ThreadState t = recording();
+        ThreadState t = recordingThread();
         if (t != null && holds(l) == 0) {
             Scheduler.expect(t, lockKind(l), site);
         }
@@ -134,7 +134,7 @@ public final class Juc {
     public static void lock(Lock l, int site) {
         if (!isOurs(l)) {
             l.lock();
-            Hooks.back();
+            Hooks.afterCall();
             return;
         }
         expect(l, site);
@@ -145,7 +145,7 @@ public final class Juc {
     public static void lockInterruptibly(Lock l, int site) throws InterruptedException {
         if (!isOurs(l)) {
             l.lockInterruptibly();
-            Hooks.back();
+            Hooks.afterCall();
             return;
         }
         expect(l, site);
@@ -176,7 +176,7 @@ public final class Juc {
 
     private static void tried(Lock l, boolean taken, int site) {
         if (!isOurs(l)) {
-            Hooks.back();
+            Hooks.afterCall();
         } else if (taken) {
             locked(l, site);
         } else if (!reads(l)) {
@@ -187,16 +187,16 @@ public final class Juc {
     public static void unlock(Lock l, int site) {
         if (!isOurs(l)) {
             l.unlock();
-            Hooks.back();
+            Hooks.afterCall();
             return;
         }
         boolean last = holds(l) == 1;
         try {
             l.unlock();
         } catch (IllegalMonitorStateException e) {
-            throw Hooks.clean(e);
+            throw Hooks.withoutRuntimeFrames(e);
         }
-        ThreadState t = recording();
+        ThreadState t = recordingThread();
         if (t == null || !last) {
             return;
         }
@@ -223,7 +223,7 @@ public final class Juc {
     }
 
     private static <L extends Lock> L view(Object parent, L view) {
-        if (parent instanceof ReentrantReadWriteLock && Hooks.mine() != null) {
+        if (parent instanceof ReentrantReadWriteLock && Hooks.recordedThread() != null) {
             synchronized (PARENT) {
                 PARENT.put(view, parent);
             }
@@ -235,7 +235,7 @@ public final class Juc {
 
     public static Condition newCondition(Lock l, int site) {
         Condition c = l.newCondition();
-        if (isOurs(l) && Hooks.mine() != null) {
+        if (isOurs(l) && Hooks.recordedThread() != null) {
             synchronized (LOCK_OF) {
                 LOCK_OF.put(c, l);
             }
@@ -251,35 +251,35 @@ public final class Juc {
 
     /** The thread goes to wait. Null: nothing of that is recorded. */
     private static Monitor waits(Condition c, int site) {
-        ThreadState t = recording();
+        ThreadState t = recordingThread();
         Lock l = t == null ? null : lockOf(c);
         if (l == null || holds(l) == 0) {
             return null;
         }
         if (Log.on) {
-            Log.event(t, Log.WAIT, site, Ids.of(c), lockId(l));
+            Log.event(t, Log.WAIT, site, ObjectIds.of(c), lockId(l));
         }
-        Monitor m = Ids.monitor(c);
+        Monitor m = ObjectIds.monitor(c);
         m.waitSet.add(t);
         t.notified = false;
-        Scheduler.stepBeforeBlock(t, Kind.WAIT, site);
-        t.waitsBetween = true;
+        Scheduler.stepBeforeBlocking(t, Kind.WAIT, site);
+        t.blocksBetweenSteps = true;
         return m;
     }
 
     /** It has come back, with the lock. */
     private static void waited(Condition c, Monitor m, int site) {
-        ThreadState t = Hooks.mine();
+        ThreadState t = Hooks.recordedThread();
         if (m == null || t == null) {
             return;
         }
-        t.waitsBetween = false;
+        t.blocksBetweenSteps = false;
         boolean notified = t.notified;
         if (!notified) {
             m.waitSet.remove(t);
         }
         if (Log.on) {
-            Log.event(t, notified ? Log.WOKEN : Log.TIMED_OUT, site, Ids.of(c), lockId(lockOf(c)));
+            Log.event(t, notified ? Log.WOKEN : Log.TIMED_OUT, site, ObjectIds.of(c), lockId(lockOf(c)));
         }
         Hooks.step(t, notified ? Kind.WOKEN : Kind.TIMED_OUT, site);
     }
@@ -351,12 +351,12 @@ public final class Juc {
     }
 
     private static void signalled(Condition c, int site, boolean all) {
-        ThreadState t = recording();
+        ThreadState t = recordingThread();
         if (t == null || lockOf(c) == null) {
             return;
         }
         // The real queue is first come first served, as this one.
-        Monitor m = Ids.monitor(c);
+        Monitor m = ObjectIds.monitor(c);
         while (!m.waitSet.isEmpty()) {
             m.waitSet.remove(0).notified = true;
             if (!all) {
@@ -364,7 +364,7 @@ public final class Juc {
             }
         }
         if (Log.on) {
-            Log.event(t, all ? Log.NOTIFY_ALL : Log.NOTIFY, site, Ids.of(c));
+            Log.event(t, all ? Log.NOTIFY_ALL : Log.NOTIFY, site, ObjectIds.of(c));
         }
         Hooks.step(t, all ? Kind.BROADCAST : Kind.SIGNAL, site);
     }
@@ -373,15 +373,15 @@ public final class Juc {
 
     /** The number of the semaphore that an object is in the trace. */
     private static int semaphore(Object o, long count) {
-        Monitor m = Ids.monitor(o);
+        Monitor m = ObjectIds.monitor(o);
         if (m.semaphore == 0) {
-            m.semaphore = Semaphores.fresh("@" + Ids.of(o), count);
+            m.semaphore = Semaphores.create("@" + ObjectIds.of(o), count);
         }
         return m.semaphore;
     }
 
     private static void down(Semaphore s, int number, int n, int site) {
-        ThreadState t = recording();
+        ThreadState t = recordingThread();
         if (t == null || n == 0) {
             return;
         }
@@ -392,12 +392,12 @@ public final class Juc {
     }
 
     private static int before(Semaphore s, int site) {
-        ThreadState t = recording();
+        ThreadState t = recordingThread();
         return t == null ? 0 : semaphore(s, s.availablePermits());
     }
 
     private static int beforeBlocking(Semaphore s, int site) {
-        ThreadState t = recording();
+        ThreadState t = recordingThread();
         if (t == null) {
             return 0;
         }
@@ -473,7 +473,7 @@ public final class Juc {
     }
 
     public static void release(Semaphore s, int n, int site) {
-        ThreadState t = recording();
+        ThreadState t = recordingThread();
         int number = t == null ? 0 : semaphore(s, s.availablePermits());
         s.release(n);
         if (t != null && n > 0) {
@@ -486,21 +486,21 @@ public final class Juc {
 
     /** A latch is a semaphore at 0: each count is a post, and whoever passes takes all of them and gives them back. */
     public static void countDown(CountDownLatch l, int site) {
-        ThreadState t = recording();
+        ThreadState t = recordingThread();
         if (t != null) {
             latch(l);
         }
         l.countDown();
         if (t != null) {
             if (Log.on) {
-                Log.event(t, Log.POST, site, Ids.monitor(l).semaphore, 1);
+                Log.event(t, Log.POST, site, ObjectIds.monitor(l).semaphore, 1);
             }
             Hooks.step(t, Kind.POST, site);
         }
     }
 
     private static Monitor latch(CountDownLatch l) {
-        Monitor m = Ids.monitor(l);
+        Monitor m = ObjectIds.monitor(l);
         if (m.semaphore == 0) {
             m.count = (int) l.getCount();
             semaphore(l, 0);
@@ -509,7 +509,7 @@ public final class Juc {
     }
 
     private static void passed(Monitor m, int site) {
-        ThreadState t = recording();
+        ThreadState t = recordingThread();
         if (t == null || m == null || m.count == 0) {
             return;
         }
@@ -520,7 +520,7 @@ public final class Juc {
     }
 
     public static void await(CountDownLatch l, int site) throws InterruptedException {
-        ThreadState t = recording();
+        ThreadState t = recordingThread();
         Monitor m = t == null ? null : latch(l);
         if (t != null && m.count > 0) {
             Scheduler.expect(t, Kind.DOWN, site);
@@ -534,7 +534,7 @@ public final class Juc {
     }
 
     public static boolean await(CountDownLatch l, long time, TimeUnit unit, int site) throws InterruptedException {
-        Monitor m = recording() == null ? null : latch(l);
+        Monitor m = recordingThread() == null ? null : latch(l);
         boolean open;
         try {
             open = l.await(time, unit);
@@ -550,12 +550,12 @@ public final class Juc {
     // Barriers.
 
     private static ThreadState arrive(CyclicBarrier b, int site) {
-        ThreadState t = recording();
+        ThreadState t = recordingThread();
         if (t == null || b.isBroken()) {
             return null;
         }
-        Monitor m = Ids.monitor(b);
-        int id = Ids.of(b);
+        Monitor m = ObjectIds.monitor(b);
+        int id = ObjectIds.of(b);
         if (m.semaphore == 0) {
             m.semaphore = -1;
             if (Log.on) {
@@ -565,27 +565,27 @@ public final class Juc {
         if (Log.on) {
             Log.event(t, Log.ARRIVE, site, id);
         }
-        Scheduler.stepBeforeBlock(t, Kind.ARRIVE, site);
-        t.waitsBetween = true;
+        Scheduler.stepBeforeBlocking(t, Kind.ARRIVE, site);
+        t.blocksBetweenSteps = true;
         return t;
     }
 
     /** Who came last has run the barrier's action: the others leave after that. */
     private static void left(CyclicBarrier b, ThreadState arrived, boolean last, int site) {
-        ThreadState t = Hooks.mine();
+        ThreadState t = Hooks.recordedThread();
         if (arrived == null || t == null) {
             return;
         }
-        t.waitsBetween = false;
+        t.blocksBetweenSteps = false;
         if (Log.on) {
-            Monitor m = Ids.monitor(b);
+            Monitor m = ObjectIds.monitor(b);
             if (last) {
-                m.itemSemaphore = Semaphores.fresh("action of @" + Ids.of(b), 0);
+                m.itemSemaphore = Semaphores.create("action of @" + ObjectIds.of(b), 0);
                 Log.event(t, Log.ORDER_POST, site, m.itemSemaphore);
             } else if (m.itemSemaphore != 0) {
-                Log.event(t, Log.PASS, site, m.itemSemaphore);
+                Log.event(t, Log.ORDER_DOWN_POST, site, m.itemSemaphore);
             }
-            Log.event(t, Log.LEAVE, site, Ids.of(b));
+            Log.event(t, Log.LEAVE, site, ObjectIds.of(b));
         }
         Hooks.step(t, Kind.LEAVE, site);
     }
@@ -601,7 +601,7 @@ public final class Juc {
             throw interrupted(e, site);
         } catch (BrokenBarrierException e) {
             arrivedInVain(t);
-            throw Hooks.clean(e);
+            throw Hooks.withoutRuntimeFrames(e);
         }
     }
 
@@ -617,16 +617,16 @@ public final class Juc {
             throw interrupted(e, site);
         } catch (BrokenBarrierException e) {
             arrivedInVain(t);
-            throw Hooks.clean(e);
+            throw Hooks.withoutRuntimeFrames(e);
         } catch (TimeoutException e) {
             arrivedInVain(t);
-            throw Hooks.clean(e);
+            throw Hooks.withoutRuntimeFrames(e);
         }
     }
 
     private static void arrivedInVain(ThreadState t) {
         if (t != null) {
-            t.waitsBetween = false;
+            t.blocksBetweenSteps = false;
         }
     }
 
@@ -663,11 +663,11 @@ public final class Juc {
     }
 
     private static void parked(int site) {
-        ThreadState t = recording();
-        if (t == null || !t.permitRecorded) {
+        ThreadState t = recordingThread();
+        if (t == null || !t.permitInTrace) {
             return;
         }
-        t.permitRecorded = false;
+        t.permitInTrace = false;
         if (Log.on) {
             Log.event(t, Log.PERMIT, site, t.permitSemaphore, t.freeSemaphore);
         }
@@ -675,18 +675,18 @@ public final class Juc {
     }
 
     public static void unpark(Thread thread, int site) {
-        ThreadState t = recording();
+        ThreadState t = recordingThread();
         ThreadState target = t == null || thread == null ? null : Scheduler.find(thread);
-        boolean given = target != null && target.index >= 0 && !target.permit && !target.permitRecorded;
+        boolean given = target != null && target.index >= 0 && !target.permit && !target.permitInTrace;
         LockSupport.unpark(thread);
         if (!given) {
             return;
         }
         if (target.permitSemaphore == 0) {
-            target.permitSemaphore = Semaphores.fresh("permit of T" + target.index, 0);
-            target.freeSemaphore = Semaphores.fresh("no permit of T" + target.index, 1);
+            target.permitSemaphore = Semaphores.create("permit of T" + target.index, 0);
+            target.freeSemaphore = Semaphores.create("no permit of T" + target.index, 1);
         }
-        target.permitRecorded = true;
+        target.permitInTrace = true;
         if (Log.on) {
             Log.event(t, Log.PERMIT, site, target.freeSemaphore, target.permitSemaphore);
         }
@@ -700,10 +700,10 @@ public final class Juc {
     }
 
     static InterruptedException interrupted(InterruptedException e, int site) {
-        ThreadState t = recording();
+        ThreadState t = recordingThread();
         if (t != null) {
             Hooks.interruptSeen(t, site);
         }
-        return Hooks.clean(e);
+        return Hooks.withoutRuntimeFrames(e);
     }
 }
