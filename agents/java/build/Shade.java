@@ -15,8 +15,9 @@ import org.objectweb.asm.commons.ClassRemapper;
 import org.objectweb.asm.commons.Remapper;
 
 /**
- * Makes the agent's jar: the agent's classes and ASM's, the latter under a name of their own, so that a program can have its
- * own version of ASM. `Shade OUT.jar CLASSES... ASM.jar...`
+ * Builds the agent's jar from the agent's classes and those of ASM. ASM is moved to a package of
+ * the agent's, so that a program can have its own version of it. Usage: `Shade OUT.jar CLASSES...
+ * ASM.jar...`
  */
 public final class Shade {
     private static final String FROM = "org/objectweb/asm/";

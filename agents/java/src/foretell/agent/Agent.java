@@ -4,15 +4,16 @@ import foretell.rt.Options;
 import foretell.rt.Startup;
 import java.lang.instrument.Instrumentation;
 
-/** Where the virtual machine starts the agent, before the program. */
+/** Entry point of the agent. The virtual machine calls it before the program starts. */
 public final class Agent {
     private Agent() {
     }
 
-    public static void premain(String optionsFile, Instrumentation instrumentation) throws Exception {
+    public static void premain(String optionsFile, Instrumentation instrumentation)
+                               throws Exception {
         Options options = Options.read(optionsFile);
         if (!Startup.createLog(options)) {
-            // A second virtual machine with the same options: not recorded.
+            // Another virtual machine with these options has the log: this one is not recorded.
             return;
         }
         Tables tables = new Tables(options.log + ".tables");

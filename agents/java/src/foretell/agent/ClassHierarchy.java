@@ -8,8 +8,8 @@ import java.util.Map;
 import org.objectweb.asm.ClassReader;
 
 /**
- * Whether one class is another's subclass, found out without loading a class: a class that is loaded while another
- * is being rewritten is not rewritten itself.
+ * Subclass relation, found without loading a class. A class that is loaded while another is being
+ * rewritten would not be rewritten itself.
  */
 final class ClassHierarchy {
     private final ClassLoader loader;
@@ -19,7 +19,10 @@ final class ClassHierarchy {
         this.loader = loader;
     }
 
-    /** Whether `name` (with slashes) is `target` or a class below it; false where it cannot be found out. */
+    /**
+     * Whether `name` (with slashes) is `target` or a subclass; false if its class file is not
+     * found.
+     */
     boolean isA(String name, Class<?> target) {
         String key = name + ">" + target.getName();
         Boolean answer = known.get(key);
@@ -60,7 +63,8 @@ final class ClassHierarchy {
     private ClassReader read(String name) {
         String file = name + ".class";
         try {
-            InputStream in = isPlatform(name) || loader == null ? ClassLoader.getSystemResourceAsStream(file)
+            InputStream in = isPlatform(name) || loader == null
+                ? ClassLoader.getSystemResourceAsStream(file)
                 : loader.getResourceAsStream(file);
             if (in == null) {
                 return null;

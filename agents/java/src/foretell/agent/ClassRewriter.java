@@ -15,8 +15,8 @@ import org.objectweb.asm.tree.FieldNode;
 import org.objectweb.asm.tree.MethodNode;
 
 /**
- * Rewrites the classes of the program so that they call the hooks. A class that cannot be rewritten is named in the tables
- * and left as it is.
+ * Transformer of the program's classes: adds the calls of the hooks. A class that cannot be
+ * rewritten stays as it is, and the tables name it.
  */
 final class ClassRewriter implements ClassFileTransformer {
     private static final String OBJECT = "java/lang/Object";
@@ -24,7 +24,7 @@ final class ClassRewriter implements ClassFileTransformer {
 
     private final Options options;
     private final Tables tables;
-    /** Whether a loader finds the runtime. */
+    /** Whether a class loader finds the runtime. */
     private final Map<ClassLoader, Boolean> seesRuntime = new WeakHashMap<ClassLoader, Boolean>();
     private final Map<ClassLoader, ClassHierarchy> types = new WeakHashMap<ClassLoader, ClassHierarchy>();
 
@@ -34,7 +34,8 @@ final class ClassRewriter implements ClassFileTransformer {
     }
 
     @Override
-    public byte[] transform(ClassLoader loader, String name, Class<?> redefined, ProtectionDomain domain,
+    public byte[] transform(ClassLoader loader, String name, Class<?> redefined,
+                            ProtectionDomain domain,
                             byte[] bytes) {
         if (loader == null || name == null || redefined != null || !isRecorded(name)) {
             return null;
@@ -51,9 +52,10 @@ final class ClassRewriter implements ClassFileTransformer {
 
     private byte[] leftAlone(String name, String why) {
         try {
-            tables.write("N\t" + name.replace('/', '.') + " was left alone: " + why.replace('\n', ' ') + "\n");
+            tables.write("N\t" + name.replace('/', '.') + " was left alone: "
+                + why.replace('\n', ' ') + "\n");
         } catch (IOException e) {
-            // The log's disk is full: there is nobody to tell.
+            // The disk is full, so there is no file to write the note to.
         }
         return null;
     }
@@ -110,12 +112,14 @@ final class ClassRewriter implements ClassFileTransformer {
                 finals.add(f.name);
             }
         }
-        boolean extendsRecordedObject = OBJECT.equals(node.superName) && (node.access & Opcodes.ACC_INTERFACE) == 0
+        boolean extendsRecordedObject = OBJECT.equals(node.superName)
+            && (node.access & Opcodes.ACC_INTERFACE) == 0
             && (node.access & Opcodes.ACC_MODULE) == 0;
         Wrappers wrappers = new Wrappers(node);
         for (MethodNode m : node.methods) {
             if (m.instructions.size() > 0) {
-                new MethodRewriter(node, m, finals, extendsRecordedObject, table, types(loader), options, wrappers).rewrite();
+                new MethodRewriter(node, m, finals, extendsRecordedObject, table, types(loader),
+                    options, wrappers).rewrite();
             }
         }
         wrappers.finish();

@@ -5,8 +5,9 @@ import org.objectweb.asm.ClassWriter;
 import org.objectweb.asm.tree.ClassNode;
 
 /**
- * Reads and writes classes of versions that this ASM does not know yet: the format has not changed since the last one that
- * it does, so a class is read as one of those and gets its version back.
+ * Reading and writing of classes newer than this ASM knows. The format has not changed since the
+ * last version that it knows: a class is read as one of that version and gets its own back when it
+ * is written.
  */
 final class ClassVersions {
     /** Java 20, the newest that ASM 9.4 reads. */
@@ -35,7 +36,7 @@ final class ClassVersions {
         return node;
     }
 
-    /** The class with the version of the bytes that it was read from. */
+    /** Returns the class with the version of the bytes that it was read from. */
     static byte[] write(ClassNode node, byte[] original) {
         ClassWriter writer = new ClassWriter(ClassWriter.COMPUTE_MAXS);
         node.accept(writer);

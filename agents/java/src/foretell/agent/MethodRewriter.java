@@ -29,9 +29,9 @@ import org.objectweb.asm.tree.TypeInsnNode;
 import org.objectweb.asm.tree.VarInsnNode;
 
 /**
- * Rewrites one method. What is added works on the operand stack alone and has no branches, so that the stack maps of the
- * class stay right; the only new map is that of the handler at the end, which knows nothing but the exception (and `this`
- * where the method was synchronized).
+ * Rewriter of one method. Added instructions work on the operand stack alone and have no branches,
+ * so that the stack maps of the class stay valid. The only new map is that of the handler at the
+ * end; its frame has the exception and, in a synchronized method, `this`.
  */
 final class MethodRewriter implements Opcodes {
     static final String HOOKS = "foretell/rt/Hooks";
@@ -49,13 +49,20 @@ final class MethodRewriter implements Opcodes {
     private int method;
     private int line;
     private boolean hooked;
-    /** In a constructor: the call of another constructor, before which `this` must not be touched. */
+    /**
+     * In a constructor: the call of `super(...)` or `this(...)`, before which `this` is not
+     * initialised.
+     */
     private AbstractInsnNode constructorCall;
-    /** Objects under construction, innermost last: the type, or null if only one reference is there. */
+    /**
+     * Types of objects under construction, innermost last. An entry with opcode NOP has no second
+     * reference on the stack.
+     */
     private final ArrayList<TypeInsnNode> underConstruction = new ArrayList<TypeInsnNode>();
     private final Map<Integer, Integer> callSites = new HashMap<Integer, Integer>();
 
-    MethodRewriter(ClassNode owner, MethodNode m, Set<String> finals, boolean extendsRecordedObject, Tables.ClassTable table, ClassHierarchy types,
+    MethodRewriter(ClassNode owner, MethodNode m, Set<String> finals,
+                   boolean extendsRecordedObject, Tables.ClassTable table, ClassHierarchy types,
                    Options options, Wrappers wrappers) {
         this.owner = owner;
         this.m = m;
@@ -82,7 +89,7 @@ final class MethodRewriter implements Opcodes {
             instruction(insn);
         }
         if (isConstructor && constructorCall == null) {
-            // Not a constructor that any compiler writes.
+            // No compiler writes such a constructor.
             return;
         }
         hookHandlers();
@@ -90,7 +97,7 @@ final class MethodRewriter implements Opcodes {
         addEntryAndExits();
     }
 
-    // Small pieces.
+    // Building blocks.
 
     static AbstractInsnNode number(int n) {
         if (n >= -1 && n <= 5) {
@@ -116,14 +123,14 @@ final class MethodRewriter implements Opcodes {
         return table.site(method, line, f.owner, f.name);
     }
 
-    /** Inserts instructions before another, each given by its opcode. */
+    /** Inserts instructions without operands before an instruction. */
     private void before(AbstractInsnNode insn, int... opcodes) {
         for (int op : opcodes) {
             m.instructions.insertBefore(insn, new InsnNode(op));
         }
     }
 
-    /** Adds to what comes after an instruction. */
+    /** Builder of the instructions to insert after an instruction. */
     private static final class After {
         private final InsnList list = new InsnList();
 
@@ -148,7 +155,7 @@ final class MethodRewriter implements Opcodes {
         m.instructions.insert(insn, what.list);
     }
 
-    // The instructions.
+    // Instructions.
 
     private void instruction(AbstractInsnNode insn) {
         if (insn instanceof LineNumberNode) {
@@ -192,7 +199,8 @@ final class MethodRewriter implements Opcodes {
         boolean isStatic = op == GETSTATIC || op == PUTSTATIC;
         boolean own = f.owner.equals(owner.name);
         boolean beforeConstructor = isConstructor && constructorCall == null && !isStatic;
-        if (own && finals.contains(f.name) || beforeConstructor || isStatic && ClassHierarchy.isPlatform(f.owner)) {
+        if (own && finals.contains(f.name) || beforeConstructor
+            || isStatic && ClassHierarchy.isPlatform(f.owner)) {
             return;
         }
         boolean wide = Type.getType(f.desc).getSize() == 2;
@@ -200,7 +208,8 @@ final class MethodRewriter implements Opcodes {
         int site = site(f);
         switch (op) {
             case GETSTATIC:
-                after(f, new After().op(wide ? DUP2 : DUP).hook(site, "readStatic", "(" + value + "I)V"));
+                after(f, new After().op(wide ? DUP2 : DUP).hook(site, "readStatic",
+                    "(" + value + "I)V"));
                 break;
             case PUTSTATIC:
                 before(f, wide ? DUP2 : DUP);
@@ -208,11 +217,12 @@ final class MethodRewriter implements Opcodes {
                 break;
             case GETFIELD:
                 before(f, DUP);
-                after(f, new After().op(wide ? DUP2_X1 : DUP_X1).hook(site, "read", "(" + OBJ + value + "I)V"));
+                after(f, new After().op(wide ? DUP2_X1 : DUP_X1).hook(site, "read",
+                    "(" + OBJ + value + "I)V"));
                 break;
             default:
                 if (wide) {
-                    // object, value: twice.
+                    // Duplicates (object, value).
                     before(f, DUP2_X1, POP2, DUP_X2, DUP_X2, POP, DUP2_X1);
                 } else {
                     before(f, DUP2);
@@ -242,7 +252,7 @@ final class MethodRewriter implements Opcodes {
     private void store(AbstractInsnNode insn, int op) {
         String value = elementDescriptor(op, IASTORE);
         boolean wide = value.equals("J") || value.equals("D");
-        // array, index, value: a second time, as value, array, index, below.
+        // Puts a copy (value, array, index) below (array, index, value).
         if (wide) {
             before(insn, DUP2_X2, DUP2_X2, POP2, DUP2_X2, DUP2_X2, POP2);
         } else {
@@ -270,7 +280,7 @@ final class MethodRewriter implements Opcodes {
         noteCall(insn);
     }
 
-    /** References to methods that the runtime calls instead. */
+    /** Replaces references to methods that the runtime calls instead. */
     private void references(InvokeDynamicInsnNode insn) {
         for (int i = 0; i < insn.bsmArgs.length; i++) {
             if (insn.bsmArgs[i] instanceof Handle) {
@@ -282,7 +292,7 @@ final class MethodRewriter implements Opcodes {
         }
     }
 
-    /** Notes from where the call is made; nothing more without the baton when it returns. */
+    /** Stores the call's site before the call, and waits for the baton when it returns. */
     private void noteCall(AbstractInsnNode insn) {
         Integer site = callSites.get(line);
         if (site == null) {
@@ -296,7 +306,8 @@ final class MethodRewriter implements Opcodes {
     }
 
     private void construction(MethodInsnNode call) {
-        TypeInsnNode made = underConstruction.isEmpty() ? null : underConstruction.get(underConstruction.size() - 1);
+        TypeInsnNode made = underConstruction.isEmpty() ? null
+            : underConstruction.get(underConstruction.size() - 1);
         if (made != null && made.desc.equals(call.owner)) {
             underConstruction.remove(underConstruction.size() - 1);
             if (made.getOpcode() == NEW) {
@@ -313,7 +324,7 @@ final class MethodRewriter implements Opcodes {
         }
     }
 
-    /** Calls that a hook makes instead. */
+    /** Replaces a call that a hook makes instead. Returns false if there is none. */
     private boolean replaced(MethodInsnNode call) {
         String key = call.name + call.desc;
         if (call.getOpcode() == INVOKEVIRTUAL) {
@@ -337,7 +348,7 @@ final class MethodRewriter implements Opcodes {
         return call.getOpcode() != INVOKESPECIAL && replacedByTable(call);
     }
 
-    /** Calls of java.util.concurrent. */
+    /** Replaces a call of java.util.concurrent by one of the runtime. */
     private boolean replacedByTable(MethodInsnNode call) {
         boolean isStatic = call.getOpcode() == INVOKESTATIC;
         if (Wrappers.handles(call)) {
@@ -345,7 +356,8 @@ final class MethodRewriter implements Opcodes {
             wrappers.handle(call, site());
             return true;
         }
-        Replacements.Target target = Replacements.find(call.owner, call.name, call.desc, isStatic, types);
+        Replacements.Target target = Replacements.find(call.owner, call.name, call.desc, isStatic,
+            types);
         if (target == null) {
             return false;
         }
@@ -357,16 +369,18 @@ final class MethodRewriter implements Opcodes {
         m.instructions.insertBefore(call, new FieldInsnNode(PUTSTATIC, HOOKS, "callSite", "I"));
         m.instructions.insertBefore(call, number(site()));
         m.instructions.insert(call, hook("afterCall", "()V"));
-        boolean blind = target.type == ConcurrentMap.class && call.name.equals("put") && isResultDropped(call);
+        boolean blind = target.type == ConcurrentMap.class && call.name.equals("put")
+            && isResultDropped(call);
         String name = blind ? "blindPut" : call.name;
-        m.instructions.set(call, new MethodInsnNode(INVOKESTATIC, target.helper, name, desc, false));
+        m.instructions.set(call, new MethodInsnNode(INVOKESTATIC, target.helper, name, desc,
+            false));
         return true;
     }
 
-    /** Whether nobody looks at the result of a call. */
+    /** Whether the program drops the result of a call. */
     private static boolean isResultDropped(MethodInsnNode call) {
         AbstractInsnNode next = call.getNext();
-        // The gate after the call is there already.
+        // The hook after the call is already there.
         while (next != null && (next.getOpcode() < 0 || next instanceof MethodInsnNode
             && ((MethodInsnNode) next).owner.equals(HOOKS))) {
             next = next.getNext();
@@ -380,9 +394,9 @@ final class MethodRewriter implements Opcodes {
         return true;
     }
 
-    // The method as a whole.
+    // Entry, exits and handlers of the method.
 
-    /** A handler is a way back from a call too. */
+    /** Waits for the baton at the start of each handler, which is a return from a call, too. */
     private void hookHandlers() {
         ArrayList<LabelNode> done = new ArrayList<LabelNode>();
         for (TryCatchBlockNode block : m.tryCatchBlocks) {
@@ -400,7 +414,8 @@ final class MethodRewriter implements Opcodes {
 
     private boolean isUnrecorded() {
         return m.name.equals("<clinit>")
-            || (m.name.equals("loadClass") || m.name.equals("findClass")) && m.desc.startsWith("(Ljava/lang/String;")
+            || (m.name.equals("loadClass") || m.name.equals("findClass"))
+            && m.desc.startsWith("(Ljava/lang/String;")
             && m.desc.endsWith(")Ljava/lang/Class;");
     }
 
@@ -419,7 +434,8 @@ final class MethodRewriter implements Opcodes {
         if (annotations != null) {
             for (AnnotationNode a : annotations) {
                 String name = Type.getType(a.desc).getClassName();
-                String simple = name.substring(Math.max(name.lastIndexOf('.'), name.lastIndexOf('$')) + 1);
+                String simple = name.substring(Math.max(name.lastIndexOf('.'),
+                    name.lastIndexOf('$')) + 1);
                 for (String wanted : options.annotations) {
                     if (wanted.equals(simple) || wanted.equals(name)) {
                         return true;
@@ -430,7 +446,7 @@ final class MethodRewriter implements Opcodes {
         return false;
     }
 
-    /** What happens at the beginning of a method, and at each of its ends. */
+    /** Adds the hooks at the entry of the method and at each of its exits. */
     private void addEntryAndExits() {
         boolean locks = (m.access & ACC_SYNCHRONIZED) != 0 && canLock();
         boolean unrecorded = isUnrecorded();
@@ -469,7 +485,8 @@ final class MethodRewriter implements Opcodes {
         addExits(start, locks, isStatic, endSite, unrecorded, atomic);
     }
 
-    private void addExits(LabelNode start, boolean locks, boolean isStatic, int site, boolean unrecorded, boolean atomic) {
+    private void addExits(LabelNode start, boolean locks, boolean isStatic, int site,
+                          boolean unrecorded, boolean atomic) {
         LabelNode handler = new LabelNode();
         LabelNode from = start;
         boolean covered = false;
@@ -504,7 +521,8 @@ final class MethodRewriter implements Opcodes {
         }
     }
 
-    private void addHandler(LabelNode handler, boolean locks, boolean isStatic, int site, boolean unrecorded,
+    private void addHandler(LabelNode handler, boolean locks, boolean isStatic, int site,
+                         boolean unrecorded,
                          boolean atomic) {
         m.instructions.add(handler);
         if ((owner.version & 0xffff) >= V1_6) {
@@ -517,7 +535,8 @@ final class MethodRewriter implements Opcodes {
         m.instructions.add(new InsnNode(ATHROW));
     }
 
-    private InsnList exit(boolean locks, boolean isStatic, int site, boolean unrecorded, boolean atomic) {
+    private InsnList exit(boolean locks, boolean isStatic, int site, boolean unrecorded,
+                          boolean atomic) {
         InsnList end = new InsnList();
         if (locks) {
             end.add(lockObject(isStatic));
@@ -537,10 +556,11 @@ final class MethodRewriter implements Opcodes {
     }
 
     private AbstractInsnNode lockObject(boolean isStatic) {
-        return isStatic ? new LdcInsnNode(Type.getObjectType(owner.name)) : new VarInsnNode(ALOAD, 0);
+        return isStatic ? new LdcInsnNode(Type.getObjectType(owner.name))
+            : new VarInsnNode(ALOAD, 0);
     }
 
-    /** Whether the object that a synchronized method locks is at hand everywhere in it. */
+    /** Whether the object that a synchronized method locks can be loaded anywhere in it. */
     private boolean canLock() {
         if ((m.access & ACC_STATIC) != 0) {
             return (owner.version & 0xffff) >= V1_5;

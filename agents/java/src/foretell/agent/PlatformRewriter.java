@@ -17,8 +17,9 @@ import org.objectweb.asm.tree.MethodNode;
 import org.objectweb.asm.tree.VarInsnNode;
 
 /**
- * The few methods of the platform that the runtime has to know of, whoever calls them: how threads start, end, are joined and
- * interrupted, and how everything in java.util.concurrent blocks, which is LockSupport.
+ * Transformer of the platform's classes that the runtime must hear from, whichever code calls them:
+ * start, end, join and interruption of threads, LockSupport (by which all of java.util.concurrent
+ * blocks), and the tasks of executors and futures.
  */
 final class PlatformRewriter implements ClassFileTransformer, Opcodes {
     private static final String THREAD = "java/lang/Thread";
@@ -30,15 +31,16 @@ final class PlatformRewriter implements ClassFileTransformer, Opcodes {
     private static final String JUC = "java/util/concurrent/";
     private static final String FUTURE = JUC + "CompletableFuture";
 
-    /** Whether a class is one of those. */
+    /** Whether this transformer rewrites a class. */
     private static boolean isRewritten(String name) {
         return name.equals(THREAD) || name.equals(SUPPORT) || name.equals(JUC + "FutureTask")
             || name.equals(JUC + "ThreadPoolExecutor") || name.equals(JUC + "ForkJoinTask")
-            || name.equals(JUC + "ForkJoinPool") || name.equals(JUC + "CountedCompleter") || name.equals(FUTURE)
+            || name.equals(JUC + "ForkJoinPool") || name.equals(JUC + "CountedCompleter")
+            || name.equals(FUTURE)
             || name.startsWith(FUTURE + "$");
     }
 
-    /** The classes that are loaded already, and so have to be rewritten now; the others are when they are loaded. */
+    /** Returns the classes that are loaded already and must be transformed again. */
     List<Class<?>> alreadyLoaded(Class<?>[] all) {
         List<Class<?>> found = new ArrayList<Class<?>>();
         for (Class<?> c : all) {
@@ -49,18 +51,21 @@ final class PlatformRewriter implements ClassFileTransformer, Opcodes {
         return found;
     }
 
-    /** What could not be found in this version of the platform. */
+    /** Reports methods that this version of the platform does not have. */
     void reportMissing() {
         if (failed != null) {
-            throw new IllegalStateException("foretell: cannot rewrite the platform's classes", failed);
+            throw new IllegalStateException("foretell: cannot rewrite the platform's classes",
+                failed);
         }
         for (String name : missing) {
-            System.err.println("foretell: this platform has no " + name + ": recording may be wrong");
+            System.err.println("foretell: this platform has no " + name
+                + ": recording may be wrong");
         }
     }
 
     @Override
-    public byte[] transform(ClassLoader loader, String name, Class<?> redefined, ProtectionDomain domain,
+    public byte[] transform(ClassLoader loader, String name, Class<?> redefined,
+                            ProtectionDomain domain,
                             byte[] bytes) {
         if (loader != null || name == null || !isRewritten(name)) {
             return null;
@@ -91,7 +96,8 @@ final class PlatformRewriter implements ClassFileTransformer, Opcodes {
         enter(find(c, "dispatchUncaughtException(Ljava/lang/Throwable;)V"),
             call("uncaught", "(Ljava/lang/Thread;Ljava/lang/Throwable;)V", ALOAD, 0, ALOAD, 1));
         leave(find(c, "interrupt()V"), "interrupted", "(Ljava/lang/Thread;)V");
-        returnIfHandled(find(c, "join(J)V"), call("join", "(Ljava/lang/Thread;J)Z", ALOAD, 0, LLOAD, 1));
+        returnIfHandled(find(c, "join(J)V"), call("join", "(Ljava/lang/Thread;J)Z", ALOAD, 0,
+            LLOAD, 1));
         return ClassVersions.write(c, bytes);
     }
 
@@ -103,14 +109,17 @@ final class PlatformRewriter implements ClassFileTransformer, Opcodes {
         returnIfHandled(find(c, "park()V"), copy(forever));
         returnIfHandled(find(c, "park(Ljava/lang/Object;)V"), forever);
         returnIfHandled(find(c, "parkNanos(J)V"), call("parkNanos", "(J)Z", LLOAD, 0));
-        returnIfHandled(find(c, "parkNanos(Ljava/lang/Object;J)V"), call("parkNanos", "(J)Z", LLOAD, 1));
+        returnIfHandled(find(c, "parkNanos(Ljava/lang/Object;J)V"),
+            call("parkNanos", "(J)Z", LLOAD, 1));
         returnIfHandled(find(c, "parkUntil(J)V"), call("parkUntil", "(J)Z", LLOAD, 0));
-        returnIfHandled(find(c, "parkUntil(Ljava/lang/Object;J)V"), call("parkUntil", "(J)Z", LLOAD, 1));
-        returnIfHandled(find(c, "unpark(Ljava/lang/Thread;)V"), call("unpark", "(Ljava/lang/Thread;)Z", ALOAD, 0));
+        returnIfHandled(find(c, "parkUntil(Ljava/lang/Object;J)V"),
+            call("parkUntil", "(J)Z", LLOAD, 1));
+        returnIfHandled(find(c, "unpark(Ljava/lang/Thread;)V"),
+            call("unpark", "(Ljava/lang/Thread;)Z", ALOAD, 0));
         return ClassVersions.write(c, bytes);
     }
 
-    // Tasks: what comes before they run, and what comes after them.
+    // Tasks: order of submission, run and completion.
 
     private byte[] tasks(String name, byte[] bytes) {
         ClassNode c = ClassVersions.read(bytes);
@@ -125,7 +134,8 @@ final class PlatformRewriter implements ClassFileTransformer, Opcodes {
             } else if (name.equals(JUC + "ForkJoinPool")) {
                 if (m.desc.startsWith("(Ljava/util/concurrent/ForkJoinTask;)")
                     || m.name.equals("execute") && m.desc.equals("(Ljava/lang/Runnable;)V")) {
-                    boolean handsOver = m.name.equals("execute") || m.name.equals("submit") || m.name.equals("invoke");
+                    boolean handsOver = m.name.equals("execute") || m.name.equals("submit")
+                        || m.name.equals("invoke");
                     if (handsOver) {
                         enter(m, task("submitted", 1));
                     }
@@ -133,7 +143,8 @@ final class PlatformRewriter implements ClassFileTransformer, Opcodes {
             } else if (name.equals(JUC + "ForkJoinTask")) {
                 forkJoinTask(m);
             } else if (name.equals(JUC + "CountedCompleter")) {
-                if (m.name.equals("tryComplete") || m.name.equals("propagateCompletion") || m.name.equals("complete")) {
+                if (m.name.equals("tryComplete") || m.name.equals("propagateCompletion")
+                    || m.name.equals("complete")) {
                     InsnList root = new InsnList();
                     root.add(new VarInsnNode(ALOAD, 0));
                     root.add(new MethodInsnNode(INVOKEVIRTUAL, c.name, "getRoot",
@@ -151,7 +162,8 @@ final class PlatformRewriter implements ClassFileTransformer, Opcodes {
     }
 
     private static MethodInsnNode hook(String name) {
-        return new MethodInsnNode(INVOKESTATIC, "foretell/rt/Tasks", name, "(Ljava/lang/Object;)V", false);
+        return new MethodInsnNode(INVOKESTATIC, "foretell/rt/Tasks", name, "(Ljava/lang/Object;)V",
+            false);
     }
 
     private static InsnList task(String name, int variable) {
@@ -184,8 +196,10 @@ final class PlatformRewriter implements ClassFileTransformer, Opcodes {
             enter(m, task("submitted", 1));
         } else if (m.name.equals("runWorker")) {
             for (AbstractInsnNode n : m.instructions.toArray()) {
-                if (n.getOpcode() == INVOKEINTERFACE && ((MethodInsnNode) n).owner.equals("java/lang/Runnable")) {
-                    m.instructions.set(n, new MethodInsnNode(INVOKESTATIC, "foretell/rt/Tasks", "run",
+                if (n.getOpcode() == INVOKEINTERFACE
+                    && ((MethodInsnNode) n).owner.equals("java/lang/Runnable")) {
+                    m.instructions.set(n, new MethodInsnNode(INVOKESTATIC, "foretell/rt/Tasks",
+                        "run",
                         "(Ljava/lang/Runnable;)V", false));
                 }
             }
@@ -209,7 +223,7 @@ final class PlatformRewriter implements ClassFileTransformer, Opcodes {
         }
     }
 
-    /** Two tasks at once: both are seen. */
+    /** `invokeAll` of two tasks: the caller sees that both are complete. */
     private static void invokeAll(MethodNode m) {
         if (m.desc.equals("(Ljava/util/concurrent/ForkJoinTask;Ljava/util/concurrent/ForkJoinTask;)V")) {
             for (AbstractInsnNode n : m.instructions.toArray()) {
@@ -226,25 +240,30 @@ final class PlatformRewriter implements ClassFileTransformer, Opcodes {
         if (isStatic || m.name.equals("<init>")) {
             return;
         }
-        if (m.name.startsWith("complete") || m.name.equals("internalComplete") || m.name.startsWith("obtrude")) {
+        if (m.name.startsWith("complete") || m.name.equals("internalComplete")
+            || m.name.startsWith("obtrude")) {
             if (!m.name.endsWith("Async") && !m.name.equals("completeOnTimeout")) {
                 enter(m, task("completes", 0));
             }
             return;
         }
-        // Whoever asks a completed future for anything has seen that it is complete.
+        // A thread that asks a completed future for anything has seen that it is complete.
         if ((m.access & ACC_PUBLIC) != 0) {
             enter(m, task("completionSeen", 0));
         }
         for (AbstractInsnNode n : m.instructions.toArray()) {
-            boolean reports = n.getOpcode() == INVOKESTATIC && ((MethodInsnNode) n).name.startsWith("report");
+            boolean reports = n.getOpcode() == INVOKESTATIC
+                && ((MethodInsnNode) n).name.startsWith("report");
             if (reports) {
                 m.instructions.insertBefore(n, task("completionSeen", 0));
             }
         }
     }
 
-    /** What depends on a completion runs: it was handed over, and has seen what it depends on. */
+    /**
+     * Stage that depends on a completion: it was submitted, and sees the completions of its
+     * sources.
+     */
     private static void completion(ClassNode c, MethodNode m) {
         InsnList list = task("begins", 0);
         boolean bi = c.superName.endsWith("$BiCompletion");
@@ -260,7 +279,8 @@ final class PlatformRewriter implements ClassFileTransformer, Opcodes {
     private static InsnList source(String owner, String field) {
         InsnList list = new InsnList();
         list.add(new VarInsnNode(ALOAD, 0));
-        list.add(new org.objectweb.asm.tree.FieldInsnNode(GETFIELD, FUTURE + owner, field, "L" + FUTURE + ";"));
+        list.add(new org.objectweb.asm.tree.FieldInsnNode(GETFIELD, FUTURE + owner, field,
+            "L" + FUTURE + ";"));
         list.add(hook("completionSeen"));
         return list;
     }
@@ -283,7 +303,7 @@ final class PlatformRewriter implements ClassFileTransformer, Opcodes {
         return null;
     }
 
-    /** A call of a hook with some of the method's variables: pairs of an opcode and a number. */
+    /** Call of a hook with some of the method's variables: pairs of an opcode and a number. */
     private static InsnList call(String name, String desc, int... variables) {
         InsnList list = new InsnList();
         for (int i = 0; i < variables.length; i += 2) {
@@ -310,7 +330,7 @@ final class PlatformRewriter implements ClassFileTransformer, Opcodes {
         }
     }
 
-    /** Returns at once if the hook has done the work. */
+    /** Adds a return at the entry of a method, taken if the hook returns true. */
     private static void returnIfHandled(MethodNode m, InsnList hook) {
         if (m == null) {
             return;

@@ -8,9 +8,9 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Which calls of java.util.concurrent are made by the runtime instead. */
+/** Calls of java.util.concurrent that the runtime makes instead. */
 final class Replacements {
-    /** A method of a class, and the class of the runtime that has its replacement. */
+    /** Class that declares a replaced method, and class of the runtime that has the replacement. */
     static final class Target {
         final Class<?> type;
         final String helper;
@@ -20,7 +20,7 @@ final class Replacements {
             this.helper = helper;
         }
 
-        /** The descriptor of the replacement: the receiver first, the place last. */
+        /** Returns the descriptor of the replacement: the receiver first, the site last. */
         String descriptor(String desc, boolean isStatic) {
             String receiver = isStatic ? "" : "L" + type.getName().replace('.', '/') + ";";
             int close = desc.indexOf(')');
@@ -47,7 +47,7 @@ final class Replacements {
             try {
                 type = Class.forName(row[0], false, null);
             } catch (ClassNotFoundException e) {
-                // A platform without it has no calls of it either.
+                // A platform without the class has no calls of it.
                 continue;
             }
             for (int i = 1; i < row.length; i++) {
@@ -61,8 +61,9 @@ final class Replacements {
         }
     }
 
-    /** The replacement of a call, or null. */
-    static Target find(String owner, String name, String desc, boolean isStatic, ClassHierarchy types) {
+    /** Returns the replacement of a call, or null. */
+    static Target find(String owner, String name, String desc, boolean isStatic,
+                       ClassHierarchy types) {
         List<Target> targets = (isStatic ? STATIC_METHODS : METHODS).get(name + desc);
         if (targets != null) {
             for (Target target : targets) {

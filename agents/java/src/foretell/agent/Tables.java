@@ -7,8 +7,9 @@ import java.io.OutputStream;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * The file that says what the numbers in the log stand for: classes, fields, methods, siteCount. Lines of fields
- * with tabs between them, those of a class written at once, before the class can run.
+ * Writer of the tables file: the classes, fields, methods and sites that the numbers in the log
+ * stand for. Each line is a record with tabs between its fields. The lines of a class are written
+ * at once, before the class can run.
  */
 final class Tables {
     private final OutputStream out;
@@ -28,10 +29,11 @@ final class Tables {
     }
 
     private static String escaped(String s) {
-        return s.replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r");
+        return s.replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n").replace("\r",
+            "\\r");
     }
 
-    /** The lines of one class. */
+    /** Lines of one class. */
     final class ClassTable {
         final int number = classes.incrementAndGet();
         private final String name;
@@ -64,7 +66,7 @@ final class Tables {
             return n;
         }
 
-        /** A site; for an access with the field's class and name. */
+        /** Adds a site; one of an access has the class and the name of the field. */
         int site(int method, int line, String owner, String field) {
             int ordinal = siteCount++;
             int n = Sites.add(name, source, ordinal, line);

@@ -14,9 +14,10 @@ import org.objectweb.asm.tree.MethodNode;
 import org.objectweb.asm.tree.VarInsnNode;
 
 /**
- * Methods that a rewritten class gets beside its own: for calls whose types only the class itself can know (those of a
- * VarHandle, and those that make one), for calls of field updaters, which are like them, and for references to methods
- * that the runtime calls instead. They are private, static, synthetic, and have no branches.
+ * Methods added to a rewritten class: for calls of a VarHandle and calls that create one, whose
+ * types only the class itself can name; for calls of field updaters, which are alike; and for
+ * references to methods that the runtime replaces. They are private, static and synthetic, and have
+ * no branches.
  */
 final class Wrappers implements Opcodes {
     private static final String VAR_HANDLE = "java/lang/invoke/VarHandle";
@@ -35,7 +36,8 @@ final class Wrappers implements Opcodes {
     }
 
     private MethodNode add(String desc) {
-        MethodNode m = new MethodNode(ACC_PRIVATE | ACC_STATIC | ACC_SYNTHETIC, "foretell$" + added.size(), desc, null,
+        MethodNode m = new MethodNode(ACC_PRIVATE | ACC_STATIC | ACC_SYNTHETIC,
+            "foretell$" + added.size(), desc, null,
             null);
         added.add(m);
         return m;
@@ -47,24 +49,27 @@ final class Wrappers implements Opcodes {
 
     // Handles.
 
-    /** Whether a call uses a handle or an updater, or makes one. */
+    /** Whether a call uses or creates a handle or an updater. */
     static boolean handles(MethodInsnNode call) {
         if (makes(call)) {
             return true;
         }
-        return (call.owner.equals(VAR_HANDLE) || updater(call.owner)) && values(call) >= 0 && coordinates(call) != null;
+        return (call.owner.equals(VAR_HANDLE) || updater(call.owner)) && values(call) >= 0
+            && coordinates(call) != null;
     }
 
     private static boolean makes(MethodInsnNode call) {
-        boolean finds = call.name.equals("findVarHandle") || call.name.equals("findStaticVarHandle");
-        return call.owner.equals(LOOKUP) && finds || call.name.equals("newUpdater") && updater(call.owner);
+        boolean finds = call.name.equals("findVarHandle")
+            || call.name.equals("findStaticVarHandle");
+        return call.owner.equals(LOOKUP) && finds
+            || call.name.equals("newUpdater") && updater(call.owner);
     }
 
     private static boolean updater(String owner) {
         return owner.startsWith("java/util/concurrent/atomic/") && owner.endsWith("FieldUpdater");
     }
 
-    /** How many values an access takes after its coordinates; -1: it is no access. */
+    /** Number of values that an access takes after its coordinates; -1: not an access. */
     private static int values(MethodInsnNode call) {
         String name = call.name;
         if (updater(call.owner)) {
@@ -73,14 +78,15 @@ final class Wrappers implements Opcodes {
                 case "decrementAndGet": return 0;
                 case "set": case "lazySet": case "getAndSet": case "getAndAdd": case "addAndGet": return 1;
                 case "compareAndSet": case "weakCompareAndSet": return 2;
-                // Those that call a function of the program, which may let other threads run.
+                // These call a function of the program, in which other threads may run.
                 default: return -1;
             }
         }
         if (name.startsWith("compareAnd") || name.startsWith("weakCompareAnd")) {
             return 2;
         }
-        if (name.startsWith("getAnd") || name.equals("set") || name.equals("setVolatile") || name.equals("setOpaque")
+        if (name.startsWith("getAnd") || name.equals("set") || name.equals("setVolatile")
+            || name.equals("setOpaque")
             || name.equals("setRelease")) {
             return 1;
         }
@@ -93,11 +99,15 @@ final class Wrappers implements Opcodes {
         return values(call) == 2 || call.name.startsWith("getAnd") || call.name.endsWith("AndGet");
     }
 
-    /** The types of the coordinates: none, an object, or an array and an index; null if they are something else. */
+    /**
+     * Returns the types of the coordinates: none, an object, or an array and an index; null if they
+     * are different.
+     */
     private static Type[] coordinates(MethodInsnNode call) {
         Type[] all = Type.getArgumentTypes(call.desc);
         int n = all.length - values(call);
-        if (n < 0 || n > 2 || n >= 1 && all[0].getSort() < Type.ARRAY || n == 2 && all[1] != Type.INT_TYPE) {
+        if (n < 0 || n > 2 || n >= 1 && all[0].getSort() < Type.ARRAY
+            || n == 2 && all[1] != Type.INT_TYPE) {
             return null;
         }
         return java.util.Arrays.copyOf(all, n);
@@ -118,10 +128,13 @@ final class Wrappers implements Opcodes {
         call.itf = isInterface();
     }
 
-    /** Makes the handle and notes its field: the first class and the string among the arguments. */
+    /**
+     * Creates the handle and records its field: the first class and the string among the arguments.
+     */
     private static void making(MethodNode m, MethodInsnNode call) {
         load(m.instructions, Type.getArgumentTypes(m.desc), 0);
-        m.instructions.add(new MethodInsnNode(call.getOpcode(), call.owner, call.name, call.desc, call.itf));
+        m.instructions.add(new MethodInsnNode(call.getOpcode(), call.owner, call.name, call.desc,
+            call.itf));
         m.instructions.add(new InsnNode(DUP));
         Type[] all = Type.getArgumentTypes(m.desc);
         int from = -1;
@@ -150,7 +163,7 @@ final class Wrappers implements Opcodes {
         return at;
     }
 
-    /** The access itself, with the value before and after it where it updates. */
+    /** Makes the access, and reads the value before and after it if it is an update. */
     private static void access(MethodNode m, MethodInsnNode call, int site) {
         Type[] all = Type.getArgumentTypes(m.desc);
         Type[] coordinates = coordinates(call);
@@ -171,7 +184,7 @@ final class Wrappers implements Opcodes {
             code.add(new VarInsnNode(LSTORE, old));
         }
         load(code, all, 0);
-        // A weak one may fail for no reason, which no replay could repeat.
+        // A weak compare-and-set may fail spuriously, which a replay cannot repeat.
         String name = call.name.startsWith("weakCompareAndSet") ? "compareAndSet" : call.name;
         code.add(new MethodInsnNode(INVOKEVIRTUAL, call.owner, name, call.desc, false));
         if (result != Type.VOID_TYPE) {
@@ -187,7 +200,8 @@ final class Wrappers implements Opcodes {
             asLong(code, value);
         }
         code.add(MethodRewriter.number(site));
-        String hook = values == 2 ? "exchanged" : updates ? "updated" : values == 0 ? "read" : "wrote";
+        String hook = values == 2 ? "exchanged" : updates ? "updated" : values == 0 ? "read"
+            : "wrote";
         code.add(new MethodInsnNode(INVOKESTATIC, HANDLES, hook,
             "(Ljava/lang/Object;Ljava/lang/Object;I" + (updates ? "JJ" : "J") + "I)V", false));
         if (result != Type.VOID_TYPE) {
@@ -196,12 +210,13 @@ final class Wrappers implements Opcodes {
         code.add(new InsnNode(result.getOpcode(IRETURN)));
     }
 
-    /** The value now, as a number. */
+    /** Loads the current value as a long. */
     private static void current(InsnList code, String owner, Type[] coordinates, Type value) {
         code.add(new VarInsnNode(ALOAD, 0));
         load(code, coordinates, 1);
         String get = owner.equals(VAR_HANDLE) ? "getVolatile" : "get";
-        code.add(new MethodInsnNode(INVOKEVIRTUAL, owner, get, Type.getMethodDescriptor(value, coordinates), false));
+        code.add(new MethodInsnNode(INVOKEVIRTUAL, owner, get,
+            Type.getMethodDescriptor(value, coordinates), false));
         asLong(code, value);
     }
 
@@ -224,9 +239,9 @@ final class Wrappers implements Opcodes {
         code.add(new MethodInsnNode(INVOKESTATIC, HANDLES, "value", "(" + desc + ")J", false));
     }
 
-    // References.
+    // Method references.
 
-    /** The reference to use instead of one to a method that is replaced; null if it is none. */
+    /** Returns the reference that replaces `h`, or null if `h` stays. */
     Handle reference(Handle h, ClassHierarchy types, MethodRewriter rewriter) {
         boolean isStatic = h.getTag() == H_INVOKESTATIC;
         if (!isStatic && h.getTag() != H_INVOKEVIRTUAL && h.getTag() != H_INVOKEINTERFACE) {
@@ -234,14 +249,16 @@ final class Wrappers implements Opcodes {
         }
         if (updater(h.getOwner())) {
             int opcode = isStatic ? INVOKESTATIC : INVOKEVIRTUAL;
-            MethodInsnNode call = new MethodInsnNode(opcode, h.getOwner(), h.getName(), h.getDesc(), false);
+            MethodInsnNode call = new MethodInsnNode(opcode, h.getOwner(), h.getName(),
+                h.getDesc(), false);
             if (!handles(call)) {
                 return null;
             }
             handle(call, rewriter.site());
             return new Handle(H_INVOKESTATIC, call.owner, call.name, call.desc, call.itf);
         }
-        Replacements.Target target = Replacements.find(h.getOwner(), h.getName(), h.getDesc(), isStatic, types);
+        Replacements.Target target = Replacements.find(h.getOwner(), h.getName(), h.getDesc(),
+            isStatic, types);
         if (target == null) {
             return null;
         }

@@ -15,30 +15,39 @@ import java.util.function.LongUnaryOperator;
 import java.util.function.UnaryOperator;
 
 /**
- * The classes of java.util.concurrent.atomic, called in the place of the real methods: with the receiver first and the place
- * last. An operation is one step with the value before and the value after; one that changes nothing because it
- * failed is an attempt. A function of the program is called outside the step, as the real methods do.
+ * Replacements for the methods of java.util.concurrent.atomic, with the receiver first and the site
+ * last. An operation is one step with the value before and the value after; a failed
+ * compare-and-set is a failed update. A function of the program is called outside the step, as the
+ * real methods do.
  */
 public final class Atomics {
-    /** What the rewriter goes by, see {@link Synchronizers#METHODS}. */
+    /** Replaced methods, see {@link Synchronizers#METHODS}. */
     public static final String[][] METHODS = {
-        {"java.util.concurrent.atomic.AtomicInteger", "get()I", "set(I)V", "lazySet(I)V", "getAndSet(I)I",
-            "compareAndSet(II)Z", "weakCompareAndSet(II)Z", "getAndIncrement()I", "getAndDecrement()I",
+        {"java.util.concurrent.atomic.AtomicInteger", "get()I", "set(I)V", "lazySet(I)V",
+            "getAndSet(I)I",
+            "compareAndSet(II)Z", "weakCompareAndSet(II)Z", "getAndIncrement()I",
+            "getAndDecrement()I",
             "incrementAndGet()I", "decrementAndGet()I", "getAndAdd(I)I", "addAndGet(I)I",
             "getAndUpdate(Ljava/util/function/IntUnaryOperator;)I",
             "updateAndGet(Ljava/util/function/IntUnaryOperator;)I",
             "getAndAccumulate(ILjava/util/function/IntBinaryOperator;)I",
-            "accumulateAndGet(ILjava/util/function/IntBinaryOperator;)I", "intValue()I", "longValue()J"},
-        {"java.util.concurrent.atomic.AtomicLong", "get()J", "set(J)V", "lazySet(J)V", "getAndSet(J)J",
-            "compareAndSet(JJ)Z", "weakCompareAndSet(JJ)Z", "getAndIncrement()J", "getAndDecrement()J",
+            "accumulateAndGet(ILjava/util/function/IntBinaryOperator;)I", "intValue()I",
+            "longValue()J"},
+        {"java.util.concurrent.atomic.AtomicLong", "get()J", "set(J)V", "lazySet(J)V",
+            "getAndSet(J)J",
+            "compareAndSet(JJ)Z", "weakCompareAndSet(JJ)Z", "getAndIncrement()J",
+            "getAndDecrement()J",
             "incrementAndGet()J", "decrementAndGet()J", "getAndAdd(J)J", "addAndGet(J)J",
             "getAndUpdate(Ljava/util/function/LongUnaryOperator;)J",
             "updateAndGet(Ljava/util/function/LongUnaryOperator;)J",
             "getAndAccumulate(JLjava/util/function/LongBinaryOperator;)J",
-            "accumulateAndGet(JLjava/util/function/LongBinaryOperator;)J", "intValue()I", "longValue()J"},
-        {"java.util.concurrent.atomic.AtomicBoolean", "get()Z", "set(Z)V", "lazySet(Z)V", "getAndSet(Z)Z",
+            "accumulateAndGet(JLjava/util/function/LongBinaryOperator;)J", "intValue()I",
+            "longValue()J"},
+        {"java.util.concurrent.atomic.AtomicBoolean", "get()Z", "set(Z)V", "lazySet(Z)V",
+            "getAndSet(Z)Z",
             "compareAndSet(ZZ)Z", "weakCompareAndSet(ZZ)Z"},
-        {"java.util.concurrent.atomic.AtomicReference", "get()Ljava/lang/Object;", "set(Ljava/lang/Object;)V",
+        {"java.util.concurrent.atomic.AtomicReference", "get()Ljava/lang/Object;",
+            "set(Ljava/lang/Object;)V",
             "lazySet(Ljava/lang/Object;)V", "getAndSet(Ljava/lang/Object;)Ljava/lang/Object;",
             "compareAndSet(Ljava/lang/Object;Ljava/lang/Object;)Z",
             "weakCompareAndSet(Ljava/lang/Object;Ljava/lang/Object;)Z",
@@ -47,14 +56,17 @@ public final class Atomics {
             "getAndAccumulate(Ljava/lang/Object;Ljava/util/function/BinaryOperator;)Ljava/lang/Object;",
             "accumulateAndGet(Ljava/lang/Object;Ljava/util/function/BinaryOperator;)Ljava/lang/Object;"},
         {"java.util.concurrent.atomic.AtomicIntegerArray", "get(I)I", "set(II)V", "lazySet(II)V",
-            "getAndSet(II)I", "compareAndSet(III)Z", "weakCompareAndSet(III)Z", "getAndIncrement(I)I",
+            "getAndSet(II)I", "compareAndSet(III)Z", "weakCompareAndSet(III)Z",
+            "getAndIncrement(I)I",
             "getAndDecrement(I)I", "incrementAndGet(I)I", "decrementAndGet(I)I", "getAndAdd(II)I",
             "addAndGet(II)I", "getAndUpdate(ILjava/util/function/IntUnaryOperator;)I",
             "updateAndGet(ILjava/util/function/IntUnaryOperator;)I",
             "getAndAccumulate(IILjava/util/function/IntBinaryOperator;)I",
             "accumulateAndGet(IILjava/util/function/IntBinaryOperator;)I"},
-        {"java.util.concurrent.atomic.AtomicLongArray", "get(I)J", "set(IJ)V", "lazySet(IJ)V", "getAndSet(IJ)J",
-            "compareAndSet(IJJ)Z", "weakCompareAndSet(IJJ)Z", "getAndIncrement(I)J", "getAndDecrement(I)J",
+        {"java.util.concurrent.atomic.AtomicLongArray", "get(I)J", "set(IJ)V", "lazySet(IJ)V",
+            "getAndSet(IJ)J",
+            "compareAndSet(IJJ)Z", "weakCompareAndSet(IJJ)Z", "getAndIncrement(I)J",
+            "getAndDecrement(I)J",
             "incrementAndGet(I)J", "decrementAndGet(I)J", "getAndAdd(IJ)J", "addAndGet(IJ)J",
             "getAndUpdate(ILjava/util/function/LongUnaryOperator;)J",
             "updateAndGet(ILjava/util/function/LongUnaryOperator;)J",
@@ -100,8 +112,9 @@ public final class Atomics {
         event(Effect.UPDATE, o, index, old, now, site);
     }
 
-    /** An update that took place, or one that was attempted in vain. */
-    private static void updatedOrFailed(boolean done, Object o, int index, long old, long now, int site) {
+    /** Records an update, or a failed one. */
+    private static void updatedOrFailed(boolean done, Object o, int index, long old, long now,
+                                        int site) {
         event(done ? Effect.UPDATE : Effect.FAILED_UPDATE, o, index, old, now, site);
     }
 
@@ -360,7 +373,8 @@ public final class Atomics {
         return done;
     }
 
-    public static boolean weakCompareAndSet(AtomicBoolean a, boolean expected, boolean v, int site) {
+    public static boolean weakCompareAndSet(AtomicBoolean a, boolean expected, boolean v,
+                                            int site) {
         boolean old = a.get();
         boolean done = a.compareAndSet(expected, v);
         updatedOrFailed(done, a, 0, old ? 1 : 0, v ? 1 : 0, site);
@@ -473,14 +487,16 @@ public final class Atomics {
         return old;
     }
 
-    public static boolean compareAndSet(AtomicIntegerArray a, int i, int expected, int v, int site) {
+    public static boolean compareAndSet(AtomicIntegerArray a, int i, int expected, int v,
+                                        int site) {
         int old = a.get(i);
         boolean done = a.compareAndSet(i, expected, v);
         updatedOrFailed(done, a, i + 1, old, v, site);
         return done;
     }
 
-    public static boolean weakCompareAndSet(AtomicIntegerArray a, int i, int expected, int v, int site) {
+    public static boolean weakCompareAndSet(AtomicIntegerArray a, int i, int expected, int v,
+                                            int site) {
         int old = a.get(i);
         boolean done = a.compareAndSet(i, expected, v);
         updatedOrFailed(done, a, i + 1, old, v, site);
@@ -539,7 +555,8 @@ public final class Atomics {
         }
     }
 
-    public static int getAndAccumulate(AtomicIntegerArray a, int i, int x, IntBinaryOperator f, int site) {
+    public static int getAndAccumulate(AtomicIntegerArray a, int i, int x, IntBinaryOperator f,
+                                       int site) {
         while (true) {
             int old = a.get(i);
             int now = f.applyAsInt(old, x);
@@ -550,7 +567,8 @@ public final class Atomics {
         }
     }
 
-    public static int accumulateAndGet(AtomicIntegerArray a, int i, int x, IntBinaryOperator f, int site) {
+    public static int accumulateAndGet(AtomicIntegerArray a, int i, int x, IntBinaryOperator f,
+                                       int site) {
         while (true) {
             int old = a.get(i);
             int now = f.applyAsInt(old, x);
@@ -592,7 +610,8 @@ public final class Atomics {
         return done;
     }
 
-    public static boolean weakCompareAndSet(AtomicLongArray a, int i, long expected, long v, int site) {
+    public static boolean weakCompareAndSet(AtomicLongArray a, int i, long expected, long v,
+                                            int site) {
         long old = a.get(i);
         boolean done = a.compareAndSet(i, expected, v);
         updatedOrFailed(done, a, i + 1, old, v, site);
@@ -651,7 +670,8 @@ public final class Atomics {
         }
     }
 
-    public static long getAndAccumulate(AtomicLongArray a, int i, long x, LongBinaryOperator f, int site) {
+    public static long getAndAccumulate(AtomicLongArray a, int i, long x, LongBinaryOperator f,
+                                        int site) {
         while (true) {
             long old = a.get(i);
             long now = f.applyAsLong(old, x);
@@ -662,7 +682,8 @@ public final class Atomics {
         }
     }
 
-    public static long accumulateAndGet(AtomicLongArray a, int i, long x, LongBinaryOperator f, int site) {
+    public static long accumulateAndGet(AtomicLongArray a, int i, long x, LongBinaryOperator f,
+                                        int site) {
         while (true) {
             long old = a.get(i);
             long now = f.applyAsLong(old, x);
@@ -697,21 +718,24 @@ public final class Atomics {
         return old;
     }
 
-    public static <V> boolean compareAndSet(AtomicReferenceArray<V> a, int i, V expected, V v, int site) {
+    public static <V> boolean compareAndSet(AtomicReferenceArray<V> a, int i, V expected, V v,
+                                            int site) {
         V old = a.get(i);
         boolean done = a.compareAndSet(i, expected, v);
         updatedOrFailed(done, a, i + 1, Hooks.reference(old), Hooks.reference(v), site);
         return done;
     }
 
-    public static <V> boolean weakCompareAndSet(AtomicReferenceArray<V> a, int i, V expected, V v, int site) {
+    public static <V> boolean weakCompareAndSet(AtomicReferenceArray<V> a, int i, V expected, V v,
+                                                int site) {
         V old = a.get(i);
         boolean done = a.compareAndSet(i, expected, v);
         updatedOrFailed(done, a, i + 1, Hooks.reference(old), Hooks.reference(v), site);
         return done;
     }
 
-    public static <V> V getAndUpdate(AtomicReferenceArray<V> a, int i, UnaryOperator<V> f, int site) {
+    public static <V> V getAndUpdate(AtomicReferenceArray<V> a, int i, UnaryOperator<V> f,
+                                     int site) {
         while (true) {
             V old = a.get(i);
             V now = f.apply(old);
@@ -722,7 +746,8 @@ public final class Atomics {
         }
     }
 
-    public static <V> V updateAndGet(AtomicReferenceArray<V> a, int i, UnaryOperator<V> f, int site) {
+    public static <V> V updateAndGet(AtomicReferenceArray<V> a, int i, UnaryOperator<V> f,
+                                     int site) {
         while (true) {
             V old = a.get(i);
             V now = f.apply(old);

@@ -10,38 +10,53 @@ import java.util.function.BiFunction;
 import java.util.function.Function;
 
 /**
- * ConcurrentCollections maps and blocking queues as objects whose operations are atomic: an operation that changes something is
- * an update of the collection's version, one that looks is a read of it, one that would have changed something if it had
- * found something else is an attempt. So all operations on one collection keep their
- * order, and what an operation saw is what it would see again. A take of a queue comes after a put that it
- * waited for, a put into a bounded one after the take that made room.
+ * Replacements for the methods of concurrent maps and blocking queues, as objects with atomic
+ * operations. The trace has a variable for the version of a collection:
+ *
+ * <pre>
+ * operation                          access of the version
+ * changes the collection             update
+ * reads it                           read
+ * would have changed another state   failed update
+ * </pre>
+ *
+ * So all operations on a collection keep their order, and each sees in every feasible interleaving
+ * what it saw. A take from a queue comes after the put that it waited for, a put into a bounded
+ * queue after the take that made room.
  */
 public final class ConcurrentCollections {
-    /** What the rewriter goes by, see {@link Synchronizers#METHODS}. */
+    /** Replaced methods, see {@link Synchronizers#METHODS}. */
     public static final String[][] METHODS = {
         {"java.util.concurrent.ConcurrentMap", "get(Ljava/lang/Object;)Ljava/lang/Object;",
             "getOrDefault(Ljava/lang/Object;Ljava/lang/Object;)Ljava/lang/Object;",
             "containsKey(Ljava/lang/Object;)Z", "size()I", "isEmpty()Z", "clear()V",
             "put(Ljava/lang/Object;Ljava/lang/Object;)Ljava/lang/Object;",
             "putIfAbsent(Ljava/lang/Object;Ljava/lang/Object;)Ljava/lang/Object;",
-            "remove(Ljava/lang/Object;)Ljava/lang/Object;", "remove(Ljava/lang/Object;Ljava/lang/Object;)Z",
+            "remove(Ljava/lang/Object;)Ljava/lang/Object;",
+            "remove(Ljava/lang/Object;Ljava/lang/Object;)Z",
             "replace(Ljava/lang/Object;Ljava/lang/Object;)Ljava/lang/Object;",
-            "replace(Ljava/lang/Object;Ljava/lang/Object;Ljava/lang/Object;)Z", "putAll(Ljava/util/Map;)V",
+            "replace(Ljava/lang/Object;Ljava/lang/Object;Ljava/lang/Object;)Z",
+            "putAll(Ljava/util/Map;)V",
             "computeIfAbsent(Ljava/lang/Object;Ljava/util/function/Function;)Ljava/lang/Object;",
             "computeIfPresent(Ljava/lang/Object;Ljava/util/function/BiFunction;)Ljava/lang/Object;",
             "compute(Ljava/lang/Object;Ljava/util/function/BiFunction;)Ljava/lang/Object;",
             "merge(Ljava/lang/Object;Ljava/lang/Object;Ljava/util/function/BiFunction;)Ljava/lang/Object;"},
-        {"java.util.concurrent.BlockingQueue", "put(Ljava/lang/Object;)V", "add(Ljava/lang/Object;)Z",
+        {"java.util.concurrent.BlockingQueue", "put(Ljava/lang/Object;)V",
+            "add(Ljava/lang/Object;)Z",
             "offer(Ljava/lang/Object;)Z", "offer(Ljava/lang/Object;JLjava/util/concurrent/TimeUnit;)Z",
             "take()Ljava/lang/Object;", "poll()Ljava/lang/Object;",
-            "poll(JLjava/util/concurrent/TimeUnit;)Ljava/lang/Object;", "remove()Ljava/lang/Object;",
+            "poll(JLjava/util/concurrent/TimeUnit;)Ljava/lang/Object;",
+            "remove()Ljava/lang/Object;",
             "peek()Ljava/lang/Object;", "size()I", "isEmpty()Z"},
     };
 
     private ConcurrentCollections() {
     }
 
-    /** With the semaphores that are taken and given, 0 for none. A write changes the collection and does not look at it. */
+    /**
+     * Records an operation with the semaphores that it takes and gives, 0 for none. A write changes
+     * the collection without a read.
+     */
     private static void operation(Object o, int down, int effect, int post, int site) {
         ThreadState t = Synchronizers.recordingThread();
         if (t == null) {
@@ -55,7 +70,8 @@ public final class ConcurrentCollections {
         }
         if (Log.on && id > 0) {
             int tag = effect == Effect.FAILED_UPDATE ? Log.OPERATION_ATTEMPT : Log.OPERATION;
-            Log.operation(t, tag, site, down, id, effect == Effect.WRITE ? m.version + 1 : old, m.version, post);
+            Log.operation(t, tag, site, down, id, effect == Effect.WRITE ? m.version + 1 : old,
+                m.version, post);
         }
         Hooks.step(t, Kind.ATOMIC, site);
     }
@@ -65,15 +81,16 @@ public final class ConcurrentCollections {
         return result;
     }
 
-    /** It would have changed something, had it found something else. */
+    /** Records an operation that would have changed a different state. */
     private static <T> T attempted(Object o, T result, int site) {
         operation(o, 0, Effect.FAILED_UPDATE, 0, site);
         return result;
     }
 
-    // Maps. A hash map calls a function with a part of itself locked: no other change comes between.
+    // Maps. A hash map calls a function with a part of itself locked: no other change comes
+    // between.
 
-    /** The semaphore that changes of a map take; 0 if there is none. */
+    /** Returns the semaphore that changes of a map take; 0 if there is none. */
     private static int mutex(Object map) {
         if (!(map instanceof ConcurrentHashMap) || Synchronizers.recordingThread() == null) {
             return 0;
@@ -91,7 +108,7 @@ public final class ConcurrentCollections {
         return result;
     }
 
-    /** The calling thread is about to change a map with a function. */
+    /** Takes the semaphore before a change by a function. */
     private static int begin(Object map, int site) {
         int mutex = mutex(map);
         ThreadState t = mutex == 0 || !Log.on ? null : Synchronizers.recordingThread();
@@ -106,7 +123,7 @@ public final class ConcurrentCollections {
         return result;
     }
 
-    /** The function has thrown something: nothing was changed. */
+    /** Gives the semaphore back after the function has thrown: nothing was changed. */
     private static void abandon(int mutex, int site) {
         ThreadState t = mutex == 0 || !Log.on ? null : Synchronizers.recordingThread();
         if (t != null) {
@@ -143,7 +160,7 @@ public final class ConcurrentCollections {
         return changed(m, m.put(key, value), site);
     }
 
-    /** A put whose result nobody looks at; the rewriter knows. */
+    /** Put whose result the program drops, as the rewriter has found. */
     public static <K, V> V blindPut(ConcurrentMap<K, V> m, K key, V value, int site) {
         V old = m.put(key, value);
         int mutex = mutex(m);
@@ -176,7 +193,8 @@ public final class ConcurrentCollections {
         return done ? changed(m, done, site) : attempted(m, done, site);
     }
 
-    public static <K, V> void putAll(ConcurrentMap<K, V> m, Map<? extends K, ? extends V> from, int site) {
+    public static <K, V> void putAll(ConcurrentMap<K, V> m, Map<? extends K, ? extends V> from,
+                                     int site) {
         m.putAll(from);
         changed(m, null, site);
     }
@@ -200,7 +218,8 @@ public final class ConcurrentCollections {
     }
 
     public static <K, V> V computeIfPresent(ConcurrentMap<K, V> m, K key,
-                                            BiFunction<? super K, ? super V, ? extends V> f, int site) {
+                                            BiFunction<? super K, ? super V, ? extends V> f,
+                                                int site) {
         int mutex = begin(m, site);
         boolean done = false;
         try {
@@ -246,7 +265,10 @@ public final class ConcurrentCollections {
 
     // Queues.
 
-    /** The semaphores of a queue, made before its first operation: items in it, and room if it has a bound. */
+    /**
+     * Returns the semaphores of a queue, created before its first operation: its items, and its
+     * free room if it is bounded.
+     */
     private static Monitor queue(BlockingQueue<?> q) {
         ThreadState t = Synchronizers.recordingThread();
         if (t == null) {
@@ -257,7 +279,8 @@ public final class ConcurrentCollections {
             m.itemSemaphore = Semaphores.create("items of @" + ObjectIds.of(q), q.size());
             int room = q.remainingCapacity();
             boolean bounded = room != Integer.MAX_VALUE && room > 0;
-            m.spaceSemaphore = bounded ? Semaphores.create("room in @" + ObjectIds.of(q), room) : -1;
+            m.spaceSemaphore = bounded ? Semaphores.create("room in @" + ObjectIds.of(q), room)
+                : -1;
         }
         return m;
     }
@@ -337,7 +360,8 @@ public final class ConcurrentCollections {
         return polled(q, m, q.poll(), site);
     }
 
-    public static <E> E poll(BlockingQueue<E> q, long time, TimeUnit unit, int site) throws InterruptedException {
+    public static <E> E poll(BlockingQueue<E> q, long time, TimeUnit unit, int site)
+                             throws InterruptedException {
         Monitor m = queue(q);
         E e;
         try {

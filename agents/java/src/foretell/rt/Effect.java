@@ -1,11 +1,11 @@
 package foretell.rt;
 
-/** What an atomic access does; the log's tags count on from what it is an access of by these. */
+/** Effects of an atomic access; the log adds them to the tag of the accessed object. */
 final class Effect {
     static final int READ = 0;
     static final int WRITE = 1;
     static final int UPDATE = 2;
-    /** A read that would have been an update if it had seen something else. */
+    /** A compare-and-set that failed: a read that would have been an update for another value. */
     static final int FAILED_UPDATE = 3;
 
     private Effect() {

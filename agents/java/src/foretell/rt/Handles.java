@@ -1,9 +1,12 @@
 package foretell.rt;
 
 /**
- * Fields and elements by way of handles and updaters. What a handle stands for is noted when it is made; its accesses are then
- * those of the field. The methods of a handle have any types: the rewritten class calls them itself and says here what
- * came of it; those of an updater likewise. A handle is an object here, since Java 8 has none.
+ * Hooks for accesses through handles and field updaters.
+ *
+ * The field of a handle is recorded when the handle is created; its accesses are then accesses of
+ * the field. The methods of a handle are signature-polymorphic, so that the rewritten class calls
+ * them itself and reports the effect here; those of an updater likewise. Parameters have type
+ * Object, since Java 8 has no VarHandle.
  */
 public final class Handles {
     private static int last;
@@ -11,7 +14,7 @@ public final class Handles {
     private Handles() {
     }
 
-    /** A handle or an updater was made for a field. */
+    /** Records the field of a new handle or updater. */
     public static void field(Object handle, Class<?> owner, String name) {
         if (handle == null || !Log.on || Hooks.recordedThread() == null) {
             return;
@@ -23,8 +26,12 @@ public final class Handles {
         }
     }
 
-    /** `base`: the object, the array, or null; `index`: of an element, or -1. */
-    private static void event(int effect, Object handle, Object base, int index, long old, long now, int site) {
+    /**
+     * Records an access. `base`: the object, the array, or null; `index`: that of an element, or
+     * -1.
+     */
+    private static void event(int effect, Object handle, Object base, int index, long old,
+                              long now, int site) {
         ThreadState t = Synchronizers.recordingThread();
         if (t == null) {
             return;
@@ -32,7 +39,7 @@ public final class Handles {
         if (Log.on) {
             int id = ObjectIds.of(base);
             if (index >= 0) {
-                // Plain accesses to the element are of the same variable.
+                // Plain accesses of the element name the same variable.
                 if (id > 0) {
                     Log.atomic(t, Log.ELEMENT, effect, site, id, index, old, now);
                 }
@@ -43,13 +50,16 @@ public final class Handles {
         Hooks.step(t, Kind.ATOMIC, site);
     }
 
-    private static void field(ThreadState t, int effect, Object handle, int id, long old, long now, int site) {
+    private static void field(ThreadState t, int effect, Object handle, int id, long old, long now,
+                              int site) {
         int number = ObjectIds.monitor(handle).semaphore;
         if (number > 0 && id >= 0) {
             Log.atomic(t, Log.HANDLED, effect, site, id, number, old, now);
         } else {
-            // A handle that nobody has seen made: an access to something of its own.
-            Log.atomic(t, Log.ATOMIC, effect, site, ObjectIds.of(handle), Math.max(id, 0), old, now);
+            // The creation of the handle was not recorded: the access is of a variable of the
+            // handle.
+            Log.atomic(t, Log.ATOMIC, effect, site, ObjectIds.of(handle), Math.max(id, 0), old,
+                now);
         }
     }
 
@@ -61,13 +71,19 @@ public final class Handles {
         event(Effect.WRITE, handle, base, index, 0, value, site);
     }
 
-    public static void updated(Object handle, Object base, int index, long old, long now, int site) {
+    public static void updated(Object handle, Object base, int index, long old, long now,
+                               int site) {
         event(Effect.UPDATE, handle, base, index, old, now, site);
     }
 
-    /** Compared and exchanged; what has not changed was attempted in vain, or exchanged for the same. */
-    public static void exchanged(Object handle, Object base, int index, long old, long now, int site) {
-        event(old == now ? Effect.FAILED_UPDATE : Effect.UPDATE, handle, base, index, old, now, site);
+    /**
+     * Records a compare-and-exchange. If the value has not changed, it failed, or exchanged the
+     * value for an equal one.
+     */
+    public static void exchanged(Object handle, Object base, int index, long old, long now,
+                                 int site) {
+        event(old == now ? Effect.FAILED_UPDATE : Effect.UPDATE, handle, base, index, old, now,
+            site);
     }
 
     public static long value(Object o) {

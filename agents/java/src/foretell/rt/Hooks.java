@@ -1,17 +1,17 @@
 package foretell.rt;
 
 /**
- * What rewritten classes call. A hook for an access comes after it, with the object, the value and the place; the thread
- * has the baton, as every gate ({@link #enter}, {@link #afterCall}) sees to.
+ * Hooks that rewritten classes call. The hook of an access comes after it, with object, value and
+ * site. Its thread has the baton: {@link #enter} and {@link #afterCall} wait for it.
  */
 public final class Hooks {
-    /** The place of the call that is being made. */
+    /** Site of the call that is being made. */
     public static int callSite;
 
     private Hooks() {
     }
 
-    /** The calling thread, with the baton. Null: it is not recorded. */
+    /** Returns the calling thread once it has the baton; null: it is not recorded. */
     static ThreadState recordedThread() {
         ThreadState t = Scheduler.current;
         return t.thread == Thread.currentThread() ? t : Scheduler.gate();
@@ -29,7 +29,7 @@ public final class Hooks {
         }
     }
 
-    // Fields. The object is null for a static one.
+    // Fields. The object is null for a static field.
 
     private static void access(int tag, int kind, Object o, long value, int site) {
         ThreadState t = recordedThread();
@@ -125,12 +125,13 @@ public final class Hooks {
         access(Log.WRITE, Kind.WRITE, null, reference(value), site);
     }
 
-    /** The value of a reference: the object's number. */
+    /** Returns the value of a reference: the number of its object. */
     static long reference(Object o) {
         if (!Log.on) {
             return 0;
         }
-        // Numbers are given out with the baton; a thread that is not recorded needs none.
+        // Only the holder of the baton numbers objects; a thread that is not recorded needs no
+        // number.
         return recordedThread() == null ? 0 : ObjectIds.of(o);
     }
 
@@ -190,7 +191,7 @@ public final class Hooks {
         element(Log.ARRAY_WRITE, Kind.WRITE, array, index, reference(value), site);
     }
 
-    /** An object was made here. */
+    /** Records where an object was allocated. */
     public static void allocated(Object o, int site) {
         if (!Log.on) {
             return;
@@ -222,7 +223,7 @@ public final class Hooks {
         }
     }
 
-    /** A call has returned, or a handler caught an exception: nothing more without the baton. */
+    /** Waits for the baton after a call has returned or a handler has caught an exception. */
     public static void afterCall() {
         ThreadState t = Scheduler.current;
         if (t.thread != Thread.currentThread() || t.switchPending) {
@@ -238,7 +239,9 @@ public final class Hooks {
         }
     }
 
-    /** Nothing is recorded in a class initialiser: what it leaves behind are initial values. */
+    /**
+     * Pauses recording for a class initialiser, whose writes are initial values, or a class loader.
+     */
     public static void pauseRecording() {
         ThreadState t = recordedThread();
         if (t != null) {
@@ -269,7 +272,7 @@ public final class Hooks {
 
     // Monitors.
 
-    /** Before the real monitor is entered. */
+    /** Enters the logical monitor; the caller enters the real one next. */
     public static void lock(Object o, int site) {
         if (o == null) {
             return;
@@ -306,7 +309,7 @@ public final class Hooks {
         }
     }
 
-    /** After the real monitor was left. */
+    /** Leaves the logical monitor; the caller has left the real one. */
     public static void unlock(Object o, int site) {
         ThreadState t = recordedThread();
         Monitor m = t == null ? null : ObjectIds.monitor(o);
@@ -327,7 +330,8 @@ public final class Hooks {
         await(o, 0, site);
     }
 
-    public static void await(Object o, long millis, int nanos, int site) throws InterruptedException {
+    public static void await(Object o, long millis, int nanos, int site)
+                             throws InterruptedException {
         if (nanos < 0 || nanos > 999999) {
             o.wait(millis, nanos);
             return;
@@ -359,7 +363,8 @@ public final class Hooks {
         if (recorded) {
             Scheduler.stepBeforeBlocking(t, Kind.WAIT, site);
         }
-        long limit = millis == 0 ? -1 : millis > Long.MAX_VALUE / 1000000 ? Long.MAX_VALUE / 2 : millis * 1000000;
+        long limit = millis == 0 ? -1 : millis > Long.MAX_VALUE / 1000000 ? Long.MAX_VALUE / 2
+            : millis * 1000000;
         int why = Scheduler.block(t, ThreadState.FOR_NOTIFY, m, o, limit, site, true);
         if (recorded) {
             Scheduler.expect(t, t.notified ? Kind.WOKEN : Kind.TIMED_OUT, site);
@@ -409,7 +414,8 @@ public final class Hooks {
 
     private static void realNotify(Object o) {
         try {
-            // Waiters that the scheduler knows look whether it is their turn: a second notification does no harm.
+            // Recorded waiters check for the baton when they wake, so that waking all of them is
+            // harmless.
             o.notifyAll();
         } catch (RuntimeException e) {
             throw withoutRuntimeFrames(e);
@@ -431,7 +437,7 @@ public final class Hooks {
         }
     }
 
-    /** Wakes waiters, first come first served; a schedule may want another one first. */
+    /** Wakes up to `most` waiters in the order of their arrival, or in that of the schedule. */
     static void notify(Monitor m, int most) {
         while (most-- > 0 && !m.waitSet.isEmpty()) {
             ThreadState w = Scheduler.nextToNotify(m.waitSet);
@@ -446,7 +452,8 @@ public final class Hooks {
     // Threads, called from java.lang.Thread.
 
     public static void starting(Thread thread) {
-        if (thread != Watchdog.instance && thread.getState() == Thread.State.NEW && recordedThread() != null) {
+        if (thread != Watchdog.instance && thread.getState() == Thread.State.NEW
+            && recordedThread() != null) {
             Scheduler.starting(thread);
         }
     }
@@ -476,7 +483,7 @@ public final class Hooks {
         if (Log.on) {
             Log.event(t, Log.END);
         }
-        // A thread that ends notifies those who wait for it in its own monitor.
+        // The end of a thread notifies the waiters in its own monitor.
         Monitor m = ObjectIds.monitor(thread);
         if (m != null) {
             notify(m, Integer.MAX_VALUE);
@@ -491,7 +498,10 @@ public final class Hooks {
         }
     }
 
-    /** Waits for a thread. False: the real join is to be made, which takes no time if the thread has ended. */
+    /**
+     * Waits for the end of a thread. Returns false if the real join is to be made as well, which
+     * returns at once if the thread has ended.
+     */
     public static boolean join(Thread thread, long millis) throws InterruptedException {
         ThreadState t = recordedThread();
         if (t == null || millis < 0) {
@@ -509,7 +519,8 @@ public final class Hooks {
         if (millis == 0 && t.unrecordedDepth == 0) {
             Scheduler.expect(t, Kind.JOIN, site);
         }
-        long limit = millis == 0 ? -1 : millis > Long.MAX_VALUE / 1000000 ? Long.MAX_VALUE / 2 : millis * 1000000;
+        long limit = millis == 0 ? -1 : millis > Long.MAX_VALUE / 1000000 ? Long.MAX_VALUE / 2
+            : millis * 1000000;
         while (other.state != ThreadState.ENDED) {
             int why = Scheduler.block(t, ThreadState.FOR_JOIN, thread, thread, limit, site, false);
             if (why == ThreadState.BY_INTERRUPT && Thread.interrupted()) {
@@ -554,7 +565,8 @@ public final class Hooks {
         if (Scheduler.schedule != null) {
             return;
         }
-        long limit = millis > Long.MAX_VALUE / 2000000 ? Long.MAX_VALUE / 2 : millis * 1000000 + nanos;
+        long limit = millis > Long.MAX_VALUE / 2000000 ? Long.MAX_VALUE / 2
+            : millis * 1000000 + nanos;
         int why = Scheduler.block(t, ThreadState.FOR_TIME, null, null, limit, site, true);
         if (why == ThreadState.BY_INTERRUPT && Thread.interrupted()) {
             interruptSeen(t, site);
@@ -569,7 +581,7 @@ public final class Hooks {
         }
     }
 
-    /** A thread was interrupted. */
+    /** Records that a thread was interrupted. */
     public static void interrupted(Thread thread) {
         ThreadState target = Scheduler.find(thread);
         if (target == null || target.index < 0) {
@@ -586,12 +598,13 @@ public final class Hooks {
             }
             stepLater(t, Kind.POST, callSite);
         }
-        if (target != t && target.state == ThreadState.BLOCKED && target.waitsFor != ThreadState.FOR_LOCK) {
+        if (target != t && target.state == ThreadState.BLOCKED
+            && target.waitsFor != ThreadState.FOR_LOCK) {
             Scheduler.readyWithoutBaton(target, ThreadState.BY_INTERRUPT);
         }
     }
 
-    /** The thread has seen that it was interrupted. */
+    /** Records that the thread has seen its interruption. */
     static void interruptSeen(ThreadState t, int site) {
         if (t.interrupts == 0 || t.unrecordedDepth != 0) {
             return;
@@ -603,7 +616,7 @@ public final class Hooks {
         step(t, Kind.DOWN, site);
     }
 
-    /** The flag that a wait of the runtime has cleared. */
+    /** Sets the interrupt flag again that a wait of the runtime has cleared. */
     static void restoreInterrupt(ThreadState t) {
         t.restoringInterrupt = true;
         t.thread.interrupt();
@@ -612,7 +625,7 @@ public final class Hooks {
 
     // LockSupport.
 
-    /** Parks the calling thread. False: it is not recorded. */
+    /** Parks the calling thread. Returns false if it is not recorded. */
     public static boolean park(long nanos) {
         ThreadState t = recordedThread();
         if (t == null) {
@@ -625,7 +638,8 @@ public final class Hooks {
         if (t.thread.isInterrupted()) {
             return true;
         }
-        Scheduler.block(t, ThreadState.FOR_PERMIT, null, null, nanos, callSite, t.blocksBetweenSteps);
+        Scheduler.block(t, ThreadState.FOR_PERMIT, null, null, nanos, callSite,
+            t.blocksBetweenSteps);
         t.permit = false;
         return true;
     }
@@ -648,7 +662,7 @@ public final class Hooks {
         return true;
     }
 
-    /** Takes the runtime's own frames out of a stack that the program may print. */
+    /** Removes the runtime's frames from a stack that the program may print. */
     static <E extends Throwable> E withoutRuntimeFrames(E e) {
         StackTraceElement[] stack = e.getStackTrace();
         int n = 0;

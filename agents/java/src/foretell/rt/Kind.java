@@ -1,6 +1,6 @@
 package foretell.rt;
 
-/** What a step is, by the names that schedules use. */
+/** Kinds of steps, with the names that schedules use. */
 final class Kind {
     static final int READ = 0;
     static final int WRITE = 1;
@@ -20,7 +20,8 @@ final class Kind {
     static final int CREATE = 15;
     static final int JOIN = 16;
 
-    static final String[] NAMES = {"Read", "Write", "Atomic", "Lock", "ReadLock", "Unlock", "Wait", "Woken",
+    static final String[] NAMES = {"Read", "Write", "Atomic", "Lock", "ReadLock", "Unlock", "Wait",
+        "Woken",
         "TimedOut", "Signal", "Broadcast", "Post", "Down", "Arrive", "Leave", "Create", "Join"};
 
     private Kind() {

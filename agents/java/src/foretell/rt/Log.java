@@ -7,16 +7,17 @@ import java.nio.MappedByteBuffer;
 import java.nio.channels.FileChannel;
 
 /**
- * The log of a run: what the threads did, in the order of the baton.
+ * Log of a run: the actions of its threads, in the order of the baton.
  *
- * The file is mapped, so that whatever ends the virtual machine leaves every complete record readable; it grows by
- * chunks that are filled with zeros first, so that a full disk is an error of a write and not a fault. A record is a
- * tag and varints (LEB128; signed ones zigzag); a tag of 0 is the end, {@link #SKIP} leads to the next chunk. A record's
- * tag is written last. Written with the baton alone; the reader is `java/log.rs` of foretell-record.
+ * The file is mapped, so that every complete record stays readable, whatever ends the virtual
+ * machine. It grows by chunks that are filled with zeros first, so that a full disk is an error of
+ * a write and not a fault. A record is a tag and varints (LEB128; signed ones zigzag). Tag 0 is the
+ * end; {@link #SKIP} leads to the next chunk. The tag of a record is written last. Only the holder
+ * of the baton writes; the reader is `java/log.rs` of foretell-translate.
  */
 final class Log {
     static final int CHUNK = 8 << 20;
-    /** No record is longer. */
+    /** Upper bound of the length of a record. */
     private static final int LONGEST = 64 << 10;
     private static final int LONGEST_TEXT = 2000;
 
@@ -57,27 +58,30 @@ final class Log {
     static final int DEADLOCK = 38;
     static final int DEPARTURE = 39;
     static final int STOPPED = 40;
-    /** Order between tasks, no steps. */
+    /** Order between tasks; these are not steps. */
     static final int ORDER_POST = 41;
     static final int ORDER_DOWN = 42;
-    /** So many downs of a semaphore and as many posts. */
+    /** Downs of a semaphore and as many posts. */
     static final int LATCH = 43;
     /** A down of one semaphore and a post of another. */
     static final int PERMIT = 44;
-    /** A field, by way of a handle. */
+    /** Field that a handle stands for. */
     static final int HANDLE = 45;
-    /** An operation on a collection; one that would have changed it. */
+    /** Operation on a collection; one that failed to change it. */
     static final int OPERATION = 46;
     static final int OPERATION_ATTEMPT = 47;
-    /** Atomic accesses of atomic objects, of fields by way of handles, of elements of arrays; the {@link Effect} is added. */
+    /**
+     * Atomic accesses of atomic objects, of fields through handles, of array elements; the {@link
+     * Effect} is added to the tag.
+     */
     static final int ATOMIC = 48;
     static final int HANDLED = 52;
     static final int ELEMENT = 56;
     static final int SKIP = 255;
 
-    /** Whether events are recorded; what ends a run is written in any case. */
+    /** Whether events are recorded; records of the end of a run are written in any case. */
     static boolean on;
-    /** The file is full or broken: nothing is written any more. */
+    /** Whether the file is full or broken: nothing more is written. */
     private static boolean stopped;
     private static FileChannel channel;
     private static long chunks;
@@ -123,7 +127,7 @@ final class Log {
         at = 0;
     }
 
-    /** Makes room for a record. False: nothing can be written any more. */
+    /** Makes room for a record. Returns false if nothing more can be written. */
     private static boolean room() {
         if (at <= CHUNK - LONGEST) {
             return !stopped;
@@ -140,7 +144,7 @@ final class Log {
             nextChunk();
             return true;
         } catch (Throwable e) {
-            // The records so far stay readable; the program goes on unrecorded.
+            // The records so far stay readable; the program continues unrecorded.
             buffer.put(at, (byte) STOPPED);
             on = false;
             stopped = true;
@@ -177,7 +181,7 @@ final class Log {
         return p;
     }
 
-    /** The records that follow are those of this thread. */
+    /** Makes the thread that of the records that follow. */
     private static void writerIs(ThreadState t) {
         if (writer != t) {
             int p = put(at + 1, t.index);
@@ -203,7 +207,9 @@ final class Log {
         at = p;
     }
 
-    /** The number of an object's class; a class as an object has one for itself. */
+    /**
+     * Returns the number of an object's class; each class has, as an object, a number of its own.
+     */
     private static int classNumber(Object o) {
         if (o instanceof Class) {
             return newClass(((Class<?>) o).getName() + ".class");
@@ -262,10 +268,12 @@ final class Log {
     }
 
     /**
-     * `of`: {@link #ATOMIC} and `index` of an element, plus 1; {@link #HANDLED} and the number of a handle; or {@link
-     * #ELEMENT} and its index. `old` or `now` counts as the effect says.
+     * Writes an atomic access. `of` is {@link #ATOMIC} with the `index` of an element plus 1,
+     * {@link #HANDLED} with the number of a handle, or {@link #ELEMENT} with its index. The effect
+     * says which of `old` and `now` count.
      */
-    static void atomic(ThreadState t, int of, int effect, int site, int id, int index, long old, long now) {
+    static void atomic(ThreadState t, int of, int effect, int site, int id, int index, long old,
+                       long now) {
         if (room()) {
             writerIs(t);
             int p = put(put(put(at + 1, site), id), index);
@@ -288,8 +296,12 @@ final class Log {
         }
     }
 
-    /** Down of a semaphore (if not 0), the change of a version (a write alone if `old` is greater), post of another semaphore. */
-    static void operation(ThreadState t, int tag, int site, int down, int id, long old, long now, int post) {
+    /**
+     * Writes an operation on a collection: a down of a semaphore (0: none), the change of the
+     * version (a write without a read if `old` is greater), and a post of another semaphore.
+     */
+    static void operation(ThreadState t, int tag, int site, int down, int id, long old, long now,
+                          int post) {
         if (room()) {
             writerIs(t);
             int p = put(put(put(at + 1, site), down), id);
@@ -350,7 +362,7 @@ final class Log {
         }
     }
 
-    /** An exception that no code of the program caught, with its stack. */
+    /** Writes an exception that the program did not catch, with its stack. */
     static void uncaught(ThreadState t, Throwable e) {
         if (!room()) {
             return;

@@ -3,27 +3,28 @@ package foretell.rt;
 import java.util.ArrayList;
 
 /**
- * The logical state of an object's monitor, or of a condition: who owns it, how deep, who waits in it.
+ * Logical state of an object's monitor, or of a condition: owner, depth, waiters.
  *
- * A thread enters the real monitor only after it has entered this one. Read and written with the baton alone.
+ * A thread enters the real monitor only after it has entered this one. Only the holder of the baton
+ * reads or writes it.
  */
 final class Monitor {
     ThreadState owner;
     int depth;
-    /** Threads that wait for it. */
+    /** Number of threads that wait for the monitor. */
     int waiting;
-    /** Threads that sleep in the real monitor. */
+    /** Number of threads that sleep in the real monitor. */
     int sleepers;
-    /** The number of the semaphore that the object is in the trace, and the count it started with. */
+    /** Number of the semaphore that stands for the object in the trace, and its initial count. */
     int semaphore;
     int count;
-    /** Semaphores of the submissions of a task that nobody has seen, and of its completions. */
+    /** Semaphores of the submissions of a task that has not begun, and of its completions. */
     int[] submissions;
     int[] completions;
-    /** How often a collection was changed. */
+    /** Number of changes of a collection. */
     long version;
     int itemSemaphore;
     int spaceSemaphore;
-    /** Those who wait to be notified, first come first. */
+    /** Threads that wait to be notified, in the order of their arrival. */
     final ArrayList<ThreadState> waitSet = new ArrayList<ThreadState>(0);
 }

@@ -4,8 +4,9 @@ import java.lang.ref.ReferenceQueue;
 import java.lang.ref.WeakReference;
 
 /**
- * Numbers for objects, in the order in which they are met. Objects of recorded classes carry theirs ({@link RecordedObject});
- * the others are in a table of weak references. Used with the baton alone.
+ * Numbers of objects, in the order in which the log first names them. Objects of recorded classes
+ * have theirs in a field ({@link RecordedObject}); the rest are in a table of weak references. Only
+ * the holder of the baton uses the table.
  */
 final class ObjectIds {
     private static final class Entry extends WeakReference<Object> {
@@ -29,7 +30,7 @@ final class ObjectIds {
     private ObjectIds() {
     }
 
-    /** The number of an object, 0 for null, -1 if there is no memory for one. */
+    /** Returns the number of an object; 0 for null, -1 if there is no memory for one. */
     static int of(Object o) {
         if (o instanceof RecordedObject) {
             RecordedObject b = (RecordedObject) o;
@@ -104,7 +105,7 @@ final class ObjectIds {
         }
     }
 
-    /** Drops what is gone; doubles the table if that was not much. */
+    /** Removes collected objects; doubles the table if few were. */
     private static void grow() {
         int dropped = 0;
         for (Object gone = GONE.poll(); gone != null; gone = GONE.poll()) {

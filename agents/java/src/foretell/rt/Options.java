@@ -7,7 +7,7 @@ import java.io.InputStreamReader;
 import java.io.Reader;
 import java.util.Properties;
 
-/** What `foretell` wants of this run: a file of properties. */
+/** Options of the run, read from a file of properties that `foretell` writes. */
 public final class Options {
     public final String log;
     public final String mode;
@@ -17,9 +17,9 @@ public final class Options {
     public final long stallSeconds;
     public final String[] include;
     public final String[] exclude;
-    /** Patterns for methods whose calls are atomic blocks. */
+    /** Patterns of methods whose calls are atomic blocks. */
     public final String[] atomic;
-    /** Names of annotations that say the same. */
+    /** Names of annotations that make a method an atomic block. */
     public final String[] annotations;
     public final boolean verbose;
 
@@ -54,7 +54,7 @@ public final class Options {
         return value.isEmpty() ? new String[0] : value.split(",");
     }
 
-    /** Whether the whole of a name fits a pattern in which `*` is any text and `?` any character. */
+    /** Whether a pattern matches the whole of a name: `*` is any text, `?` any character. */
     public static boolean matches(String pattern, String name) {
         int p = 0;
         int n = 0;

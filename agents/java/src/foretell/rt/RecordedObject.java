@@ -1,15 +1,16 @@
 package foretell.rt;
 
 /**
- * The superclass of every recorded class that would extend Object: room for what the recorder knows of an object.
+ * Superclass of every recorded class that would extend Object, with fields of the recorder.
  *
- * An object's identity is needed at every access, and a look-up in a table costs more than the access. Arrays and
- * objects of other classes are found in {@link ObjectIds}. The superclass is no part of a serialised form.
+ * An object's number is needed at every access, and a table look-up costs more than the access.
+ * Arrays and objects of other classes are in {@link ObjectIds}. The superclass is not part of a
+ * serialised form.
  */
 public class RecordedObject {
-    /** Number of the object; 0: it has none yet. */
+    /** Number of the object; 0: none yet. */
     transient int foretellId;
-    /** Its monitor as the scheduler sees it. */
+    /** Logical state of its monitor. */
     transient Monitor foretellMonitor;
 
     public RecordedObject() {

@@ -9,8 +9,9 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * The schedule of a replayed run: `module CLASS`, `thread T PARENT NTH`, `step THREAD ORDINAL KIND MODULE OFFSET`, as
- * for native programs; a module is a class, an offset the number of the place in the class.
+ * Schedule of a replayed run, in the format of native programs: lines `module CLASS`, `thread T
+ * PARENT NTH`, `step THREAD ORDINAL KIND MODULE OFFSET`. A module is a class; an offset is the
+ * number of a site in its class.
  */
 final class Schedule {
     final ArrayList<String> classes = new ArrayList<String>();
@@ -23,12 +24,13 @@ final class Schedule {
     private int[] module = new int[64];
     private long[] offset = new long[64];
 
-    /** The step to run next. */
+    /** Index of the next step. */
     int next;
 
     static Schedule read(String path) throws IOException {
         Schedule s = new Schedule();
-        BufferedReader in = new BufferedReader(new InputStreamReader(new FileInputStream(path), "UTF-8"));
+        BufferedReader in = new BufferedReader(new InputStreamReader(new FileInputStream(path),
+            "UTF-8"));
         try {
             for (String line = in.readLine(); line != null; line = in.readLine()) {
                 s.line(line);
@@ -76,7 +78,7 @@ final class Schedule {
         return (long) parent << 32 | nth;
     }
 
-    /** The number of the thread that `parent` starts as its `nth`. */
+    /** Returns the number of the thread that `parent` starts as its `nth`. */
     int index(int parent, int nth) {
         Integer known = threads.get(key(parent, nth));
         return known != null ? known : nextIndex++;
@@ -99,10 +101,11 @@ final class Schedule {
     }
 
     boolean matches(int kind, int site) {
-        return this.kind[next] == kind && (module[next] < 0 || Sites.is(site, classes.get(module[next]), offset[next]));
+        return this.kind[next] == kind && (module[next] < 0
+            || Sites.is(site, classes.get(module[next]), offset[next]));
     }
 
-    /** How soon the schedule wants this thread to be woken; a large number for never. */
+    /** Returns the position of the step that wakes this thread; a large number if there is none. */
     int wakePosition(int thread) {
         for (int i = next; i < count; i++) {
             if (this.thread[i] == thread && kind[i] == Kind.WOKEN) {
@@ -112,12 +115,14 @@ final class Schedule {
         return Integer.MAX_VALUE;
     }
 
-    /** The step to run next, in words. */
+    /** Describes the next step. */
     String description() {
         if (isDone()) {
             return "nothing";
         }
-        String place = module[next] < 0 ? "" : " at " + Sites.text(classes.get(module[next]), offset[next]);
-        return Kind.NAMES[kind[next]] + " number " + ordinal[next] + " of thread " + thread[next] + place;
+        String location = module[next] < 0 ? "" : " at " + Sites.text(classes.get(module[next]),
+            offset[next]);
+        return Kind.NAMES[kind[next]] + " number " + ordinal[next] + " of thread " + thread[next]
+            + location;
     }
 }

@@ -5,42 +5,42 @@ import java.util.IdentityHashMap;
 import java.util.Map;
 
 /**
- * The baton: exactly one recorded thread runs between two hooks, and this decides which; a generator with a seed in
- * a recorded run, a schedule in a replayed one.
+ * Scheduler of the recorded threads. Exactly one thread, the holder of the baton, runs between two
+ * hooks. A generator with a seed chooses it in a recorded run, a schedule in a replayed one.
  *
- * A hook comes after its access: the thread that has made its step stops there, before whatever comes next.
- * A thread that cannot go on gives the baton away ({@link #block}) and is put back among those who can run by
- * whoever changes what it waits for. A thread that blocks in something that is not modelled loses the baton
- * ({@link Watchdog}); it is outside, and waits for the baton at the next gate (entry of a method, return
- * of a call, handler of an exception).
+ * A hook comes after its access: a thread that has made its step stops there. A thread that cannot
+ * continue gives the baton up ({@link #block}); the thread that ends the reason for the wait makes
+ * it runnable again. A thread in a blocking call that is not modelled loses the baton ({@link
+ * Watchdog}) and waits for it at its next gate: the entry of a method, the return of a call, the
+ * handler of an exception.
  *
- * Threads sleep in the monitor of their {@link ThreadState}, or of the object in whose `wait` they are: that monitor must be
- * free for others.
+ * A thread sleeps in the monitor of its {@link ThreadState}, or in that of the object in whose
+ * `wait` it is, which must be free for other threads.
  */
 final class Scheduler {
-    /** Virtual duration of a step in nanoseconds; what a sleeper's time is measured in. */
+    /** Virtual duration of a step in nanoseconds, by which time limits are measured. */
     private static final long STEP_NS = 50;
     private static final long GROWTH_STEP = 256;
     private static final long MAX_GROWTH = 32;
     /** Exit status of a run that left its schedule. */
     private static final int DEPARTED = 125;
-    /** Exit status of a run in which nobody can ever go on, as of a program that aborts. */
+    /** Exit status of a deadlocked run, as of a program that aborts. */
     private static final int ABORTED = 134;
 
     static final Object LOCK = new Object();
-    /** Stands for nobody: there is no thread to be compared with. */
+    /** Holder of the baton when no thread has it. */
     static final ThreadState NO_THREAD = new ThreadState(null);
 
-    /** Who has the baton. */
+    /** Holder of the baton. */
     static volatile ThreadState current = NO_THREAD;
 
-    /** By thread; by number. */
+    /** States by thread, and by number. */
     private static final Map<Thread, ThreadState> BY_THREAD = new IdentityHashMap<Thread, ThreadState>();
     static final ArrayList<ThreadState> all = new ArrayList<ThreadState>();
     static final ArrayList<ThreadState> runnable = new ArrayList<ThreadState>();
     static final ArrayList<ThreadState> blocked = new ArrayList<ThreadState>();
     static int inBlockingCall;
-    /** Hand-overs so far. */
+    /** Number of times that the baton was passed. */
     static long batonPasses;
 
     private static long random;
@@ -48,13 +48,13 @@ final class Scheduler {
     private static long decisions;
     private static long virtualNow;
     private static int nextIndex;
-    /** Null when the run is not, or no longer, driven by one. */
+    /** Schedule of a replay; null in a recorded run and after the last scheduled step. */
     static Schedule schedule;
 
     private Scheduler() {
     }
 
-    /** The calling thread is the first, and has the baton. */
+    /** Starts with the calling thread as holder of the baton. */
     static void start(Options options, Schedule s) {
         synchronized (LOCK) {
             random = options.seed;
@@ -83,7 +83,7 @@ final class Scheduler {
         return (int) Long.remainderUnsigned(random(), n);
     }
 
-    /** Says when the thread is asked again. */
+    /** Sets the number of steps after which the scheduler decides again. */
     private static void setBudget(ThreadState t) {
         if (schedule != null) {
             boolean isNext = !schedule.isDone() && schedule.thread() == t.index;
@@ -92,12 +92,13 @@ final class Scheduler {
         }
         decisions++;
         long growth = Math.min(1 + decisions / GROWTH_STEP, MAX_GROWTH);
-        t.budgetEnd = t.steps + 1 + Long.remainderUnsigned(random(), Math.max(1, quantum * 2 * growth - 1));
+        t.budgetEnd = t.steps + 1 + Long.remainderUnsigned(random(),
+            Math.max(1, quantum * 2 * growth - 1));
     }
 
     // Steps.
 
-    /** A step has run that was the last one of the thread's budget. */
+    /** Handles a step that ends the thread's budget. */
     static void endBudget(ThreadState t, int kind, int site) {
         ThreadState next;
         synchronized (LOCK) {
@@ -107,7 +108,10 @@ final class Scheduler {
         switchIfOther(t, next);
     }
 
-    /** The same where the baton cannot be given away: that is for the next gate. */
+    /**
+     * Handles a step that ends the budget where the baton cannot be given up; the next gate
+     * decides.
+     */
     static void endBudgetDeferred(ThreadState t, int kind, int site) {
         synchronized (LOCK) {
             checkStep(t, kind, site);
@@ -116,7 +120,7 @@ final class Scheduler {
         }
     }
 
-    /** The turn that was put off. */
+    /** Makes the decision that was deferred. */
     static void makeDeferredDecision(ThreadState t) {
         ThreadState next;
         synchronized (LOCK) {
@@ -125,7 +129,7 @@ final class Scheduler {
         switchIfOther(t, next);
     }
 
-    /** A step has run after which the thread blocks in any case. */
+    /** Handles a step after which the thread blocks in any case. */
     static void stepBeforeBlocking(ThreadState t, int kind, int site) {
         if (++t.steps >= t.budgetEnd) {
             synchronized (LOCK) {
@@ -142,7 +146,7 @@ final class Scheduler {
         }
         long ordinal = t.steps - 1;
         if (schedule.isDone() || schedule.thread() != t.index) {
-            // It had nothing to do and went on to its end; what it does there is no step of the schedule.
+            // The thread ran to its end without a scheduled step; this step is not in the schedule.
             depart(t, describe(kind, ordinal, site));
         }
         if (ordinal < schedule.ordinal()) {
@@ -161,7 +165,10 @@ final class Scheduler {
         return Kind.NAMES[kind] + " number " + ordinal + " at " + Sites.text(site);
     }
 
-    /** A step that may block is about to run: it must be the scheduled one, if it is at its place. */
+    /**
+     * Checks a step that may block before it runs: at the scheduled ordinal it must be the
+     * scheduled step.
+     */
     static void expect(ThreadState t, int kind, int site) {
         t.site = site;
         if (schedule == null) {
@@ -175,7 +182,7 @@ final class Scheduler {
         }
     }
 
-    /** Whom the thread gives the baton to; null: it keeps it. */
+    /** Returns the thread to switch to; null: the thread keeps the baton. */
     private static ThreadState chooseNext(ThreadState t) {
         if (schedule != null) {
             if (schedule.thread() == t.index) {
@@ -192,7 +199,7 @@ final class Scheduler {
         return n > 0 && random(n + 1) < n ? releaseBaton(t) : null;
     }
 
-    /** The thread stays among those who can run. */
+    /** Gives up the baton; the thread stays runnable. */
     private static ThreadState releaseBaton(ThreadState t) {
         t.state = ThreadState.RUNNABLE;
         t.callSite = Hooks.callSite;
@@ -207,15 +214,15 @@ final class Scheduler {
         }
     }
 
-    /** Another thread goes on in the place of this one, until this one has the baton again. */
+    /** Wakes `next` and waits for the baton. */
     private static void switchTo(ThreadState t, ThreadState next) {
         wake(next);
         sleep(t);
-        // The others have made calls meanwhile.
+        // Other threads have made calls meanwhile.
         Hooks.callSite = t.callSite;
     }
 
-    /** Lets another thread run, if one can. */
+    /** Lets a different thread run, if one is runnable. */
     static void yieldBaton(ThreadState t) {
         ThreadState next = null;
         synchronized (LOCK) {
@@ -227,9 +234,12 @@ final class Scheduler {
         switchIfOther(t, next);
     }
 
-    // Who runs.
+    // Passing of the baton.
 
-    /** The baton goes to somebody else; NO_THREAD if nobody can have it for now. The caller wakes that thread. */
+    /**
+     * Passes the baton on and returns its holder, NO_THREAD if no thread is runnable. The caller
+     * wakes that thread.
+     */
     static ThreadState passBaton() {
         if (schedule != null) {
             return giveBaton(scheduled());
@@ -260,7 +270,7 @@ final class Scheduler {
         return t;
     }
 
-    /** The thread that the schedule wants, or the end of the run. */
+    /** Returns the thread of the next scheduled step, or ends the run. */
     private static ThreadState scheduled() {
         int index = schedule.thread();
         ThreadState t = index < all.size() ? all.get(index) : null;
@@ -269,7 +279,8 @@ final class Scheduler {
             return NO_THREAD;
         }
         if (t.state == ThreadState.BLOCKED) {
-            boolean timeOutFits = t.waitsFor == ThreadState.FOR_NOTIFY && schedule.kind() == Kind.TIMED_OUT
+            boolean timeOutFits = t.waitsFor == ThreadState.FOR_NOTIFY
+                && schedule.kind() == Kind.TIMED_OUT
                 || t.waitsFor != ThreadState.FOR_NOTIFY && t.realDeadline != ThreadState.NEVER;
             if (timeOutFits) {
                 ready(t, ThreadState.BY_TIME);
@@ -284,7 +295,7 @@ final class Scheduler {
         return t;
     }
 
-    /** Wakes a thread that has been given the baton. The lock is free. */
+    /** Wakes the holder of the baton. The caller does not have the lock. */
     static void wake(ThreadState t) {
         if (t == NO_THREAD) {
             return;
@@ -295,7 +306,7 @@ final class Scheduler {
         }
     }
 
-    /** Waits for the baton. Interrupts are for the program, later. */
+    /** Waits for the baton. The program sees interrupts later. */
     private static void sleep(ThreadState t) {
         Object sleepObject = t.sleepObject;
         boolean interrupted = false;
@@ -314,8 +325,8 @@ final class Scheduler {
     }
 
     /**
-     * Makes a blocked thread one that can run. One that sleeps in an object's monitor goes on when that is free: to wake it
-     * takes the real monitor.
+     * Makes a blocked thread runnable. A thread that sleeps in an object's monitor must wait until
+     * that is free, since waking it takes the real monitor.
      */
     static void ready(ThreadState t, int wakeReason) {
         if (t.state != ThreadState.BLOCKED) {
@@ -338,7 +349,7 @@ final class Scheduler {
         runnable.add(t);
     }
 
-    /** A thread has taken a monitor in which others sleep that were about to go on. */
+    /** Blocks the runnable threads that sleep in a monitor that was taken. */
     static void lockTaken(Monitor m) {
         synchronized (LOCK) {
             for (int i = runnable.size() - 1; i >= 0; i--) {
@@ -355,7 +366,7 @@ final class Scheduler {
         }
     }
 
-    /** The same from a thread that need not have the baton. */
+    /** Makes a blocked thread runnable on behalf of a thread that may not have the baton. */
     static void readyWithoutBaton(ThreadState t, int wakeReason) {
         ThreadState next = NO_THREAD;
         synchronized (LOCK) {
@@ -376,7 +387,7 @@ final class Scheduler {
         }
     }
 
-    /** The sleeper whose time is over first; null if nobody sleeps. */
+    /** Returns the sleeper with the first virtual deadline, or null. */
     static ThreadState firstSleeper() {
         ThreadState first = null;
         for (ThreadState t : blocked) {
@@ -388,18 +399,19 @@ final class Scheduler {
         return first;
     }
 
-    /** Lets those go on whose time is long over although the others have run few steps. */
+    /** Ends sleeps whose real time is long over although few steps have run. */
     static void expireRealTime() {
         long real = System.nanoTime();
         for (int i = blocked.size() - 1; i >= 0; i--) {
             ThreadState t = blocked.get(i);
-            if (t.realDeadline != ThreadState.NEVER && saturatingAdd(t.realDeadline, t.realTimeSlack) <= real) {
+            if (t.realDeadline != ThreadState.NEVER
+                && saturatingAdd(t.realDeadline, t.realTimeSlack) <= real) {
                 ready(t, ThreadState.BY_TIME);
             }
         }
     }
 
-    /** Time jumps to the end of somebody's sleep. */
+    /** Ends a sleep and moves virtual time to its end. */
     static void endSleep(ThreadState t) {
         virtualNow = Math.max(virtualNow, t.virtualDeadline);
         ready(t, ThreadState.BY_TIME);
@@ -408,10 +420,12 @@ final class Scheduler {
     // Blocking.
 
     /**
-     * Gives the baton away until somebody wakes the thread. `sleepObject`: the object whose monitor the thread leaves
-     * meanwhile, or null; `nanos`: the time limit, or -1; `between`: this is between two steps. Says why it goes on.
+     * Gives up the baton until the thread is made runnable, and returns the reason. `sleepObject`:
+     * the object whose monitor the thread leaves meanwhile, or null; `nanos`: the time limit, or
+     * -1; `between`: whether this is between two steps.
      */
-    static int block(ThreadState t, int waitsFor, Object object, Object sleepObject, long nanos, int site, boolean between) {
+    static int block(ThreadState t, int waitsFor, Object object, Object sleepObject, long nanos,
+                     int site, boolean between) {
         ThreadState next;
         synchronized (LOCK) {
             t.waitsFor = waitsFor;
@@ -463,7 +477,7 @@ final class Scheduler {
         return sum < a && b > 0 ? ThreadState.NEVER - 1 : sum;
     }
 
-    /** Whoever waits for a lock may try again. */
+    /** Makes the threads that wait for a lock runnable. */
     static void lockReleased(Monitor lock) {
         if (lock.waiting == 0 && lock.sleepers == 0) {
             return;
@@ -482,7 +496,7 @@ final class Scheduler {
 
     // Threads.
 
-    /** A thread is being started. */
+    /** Records that a thread is about to be started. */
     static void starting(Thread thread) {
         synchronized (LOCK) {
             if (!BY_THREAD.containsKey(thread)) {
@@ -491,7 +505,7 @@ final class Scheduler {
         }
     }
 
-    /** It was: it can run from now on. Null: it is none of ours. */
+    /** Makes a started thread runnable. Returns null if it is not recorded. */
     static ThreadState started(ThreadState parent, Thread thread) {
         synchronized (LOCK) {
             ThreadState t = BY_THREAD.get(thread);
@@ -527,7 +541,7 @@ final class Scheduler {
         wake(next);
     }
 
-    /** The waiter to be notified first. */
+    /** Returns the waiter to notify next. */
     static ThreadState nextToNotify(ArrayList<ThreadState> waiters) {
         ThreadState best = waiters.get(0);
         synchronized (LOCK) {
@@ -549,7 +563,7 @@ final class Scheduler {
         }
     }
 
-    /** The calling thread waits for the baton. Null: it is none of the recorded ones. */
+    /** Waits for the baton. Returns null if the calling thread is not recorded. */
     static ThreadState gate() {
         ThreadState t;
         synchronized (LOCK) {
@@ -574,7 +588,7 @@ final class Scheduler {
         return t;
     }
 
-    /** The calling thread, which has the baton, has ended. */
+    /** Ends the calling thread, which has the baton. */
     static void ended(ThreadState t) {
         ThreadState next;
         synchronized (LOCK) {
@@ -610,17 +624,19 @@ final class Scheduler {
     private static String blockedReason(ThreadState t) {
         switch (t.waitsFor) {
             case ThreadState.FOR_LOCK:
-                return "waits for a lock" + (t.lockHolder == null ? "" : ", held by thread " + t.lockHolder.index);
+                return "waits for a lock" + (t.lockHolder == null ? ""
+                    : ", held by thread " + t.lockHolder.index);
             case ThreadState.FOR_NOTIFY: return "waits to be notified";
             case ThreadState.FOR_JOIN:
                 ThreadState other = BY_THREAD.get(t.object);
-                return "waits for the end of " + (other == null ? "a thread" : "thread " + other.index);
+                return "waits for the end of " + (other == null ? "a thread" : "thread "
+                    + other.index);
             case ThreadState.FOR_TIME: return "sleeps";
             default: return "is parked";
         }
     }
 
-    /** Nobody can ever run again: says so and ends the program. The lock is held. */
+    /** Reports a deadlock and ends the program. The caller has the lock. */
     static void deadlock() {
         StringBuilder text = new StringBuilder();
         ArrayList<Integer> stuck = new ArrayList<Integer>();
@@ -641,11 +657,12 @@ final class Scheduler {
         Runtime.getRuntime().halt(ABORTED);
     }
 
-    /** The run is not that of the schedule: says so and ends it. */
+    /** Reports that the run has left its schedule, and ends it. */
     static void depart(ThreadState t, String got) {
         String subject = t == null || got.startsWith("thread ") ? "" : "thread " + t.index + ": ";
         String message = "expected " + schedule.description() + "; got " + subject + got;
-        System.err.println("foretell: replay departed from the schedule at step " + schedule.next + ": " + message);
+        System.err.println("foretell: replay departed from the schedule at step " + schedule.next
+            + ": " + message);
         Log.departure(schedule.next, message);
         Runtime.getRuntime().halt(DEPARTED);
     }

@@ -1,13 +1,13 @@
 package foretell.rt;
 
-/** Numbers for the semaphores by which the trace orders what is no semaphore: interrupts, permits, tasks. */
+/** Numbers of the semaphores by which the trace orders interrupts, permits and tasks. */
 final class Semaphores {
     private static int last;
 
     private Semaphores() {
     }
 
-    /** A new one with this count. */
+    /** Creates a semaphore with this count. */
     static int create(String name, long count) {
         int n = ++last;
         if (Log.on) {

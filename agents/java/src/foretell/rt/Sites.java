@@ -2,7 +2,10 @@ package foretell.rt;
 
 import java.util.Arrays;
 
-/** The places of hooks: class, number in the class, line. Numbered over all classes as they are rewritten. */
+/**
+ * Source locations of hooks: class, ordinal in the class, line. Sites are numbered over all
+ * classes, in the order of rewriting.
+ */
 public final class Sites {
     private static String[] classes = new String[1024];
     private static String[] files = new String[1024];
@@ -13,7 +16,7 @@ public final class Sites {
     private Sites() {
     }
 
-    /** A new place. Place 0 is none. */
+    /** Adds a site. Site 0 is none. */
     public static synchronized int add(String className, String file, int ordinal, int line) {
         if (count == ordinals.length) {
             classes = Arrays.copyOf(classes, count * 2);
@@ -29,17 +32,18 @@ public final class Sites {
     }
 
     static synchronized boolean is(int site, String className, long ordinal) {
-        return site > 0 && site < count && ordinals[site] == ordinal && classes[site].equals(className);
+        return site > 0 && site < count && ordinals[site] == ordinal
+            && classes[site].equals(className);
     }
 
     static synchronized String text(int site) {
         if (site <= 0 || site >= count) {
-            return "a place that is not known";
+            return "an unknown location";
         }
         return files[site] + ":" + lines[site];
     }
 
-    /** The line of a place of a class that this run has met: `Main.java:12`. */
+    /** Returns the location of a site of a class that is loaded: `Main.java:12`. */
     static synchronized String text(String className, long ordinal) {
         for (int i = 1; i < count; i++) {
             if (ordinals[i] == ordinal && classes[i].equals(className)) {

@@ -1,11 +1,11 @@
 package foretell.rt;
 
 /**
- * The calls that lead to an event, as a tree: a node is a method, called from a place, in its caller's node. An
- * event names the node of its thread; the tree is written as it grows, so that calls without events cost no room.
+ * Call tree. A node is a method called from a site in its caller's node. An event names the node of
+ * its thread. Nodes are written as they are added, so that calls without events take no space.
  */
 final class Stacks {
-    /** Calls deeper than this are not told apart. */
+    /** Depth below which calls are not told apart. */
     private static final int MAX_DEPTH = 100;
 
     private static long[] keys = new long[1 << 12];
@@ -48,7 +48,10 @@ final class Stacks {
         return add(key, at, parent, callSite, method);
     }
 
-    /** A key is exact for up to 21 bits of each part; framesOverLimit that two calls may share a node, which blurs a stack. */
+    /**
+     * Returns the slot of a key. Keys are exact up to 21 bits of each part; beyond that two calls
+     * may share a node, which makes a stack inexact.
+     */
     private static int slot(long key, int mask) {
         return (int) (key * 0x9e3779b97f4a7c15L >>> 40) & mask;
     }

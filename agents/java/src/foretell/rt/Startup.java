@@ -3,12 +3,12 @@ package foretell.rt;
 import java.io.File;
 import java.io.IOException;
 
-/** Starting the runtime. */
+/** Start of the runtime. */
 public final class Startup {
     private Startup() {
     }
 
-    /** Makes the log. False: it is there already, another process writes it. */
+    /** Creates the log. Returns false if it exists: another process writes it. */
     public static boolean createLog(Options options) throws IOException {
         if (!new File(options.log).createNewFile()) {
             return false;
@@ -17,7 +17,7 @@ public final class Startup {
         return true;
     }
 
-    /** The calling thread is the program's first; from here on its hooks do something. */
+    /** Starts recording with the calling thread as the program's first. */
     public static void start(Options options) throws IOException {
         Schedule schedule = options.schedule == null ? null : Schedule.read(options.schedule);
         Scheduler.start(options, schedule == null || schedule.isDone() ? null : schedule);

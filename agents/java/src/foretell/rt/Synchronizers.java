@@ -16,12 +16,13 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 
 /**
- * Locks, conditions, semaphores, latches and barriers, called in the place of the real methods: with the receiver
- * first and the place last. They make the real call, which blocks by way of LockSupport and so gives the baton away, and
- * then say what happened. {@link #METHODS} is what the rewriter goes by.
+ * Replacements for the methods of locks, conditions, semaphores, latches and barriers, with the
+ * receiver first and the site last. Each makes the real call, which blocks in LockSupport and so
+ * gives up the baton, and then records the effect. {@link #METHODS} tells the rewriter which
+ * methods are replaced.
  */
 public final class Synchronizers {
-    /** Class, and the methods that are called here instead, each a name and a descriptor. */
+    /** Classes with their replaced methods, each a name and a descriptor. */
     public static final String[][] METHODS = {
         {"java.util.concurrent.locks.Lock", "lock()V", "lockInterruptibly()V", "tryLock()Z",
             "tryLock(JLjava/util/concurrent/TimeUnit;)Z", "unlock()V",
@@ -31,34 +32,40 @@ public final class Synchronizers {
         {"java.util.concurrent.locks.ReentrantReadWriteLock",
             "readLock()Ljava/util/concurrent/locks/ReentrantReadWriteLock$ReadLock;",
             "writeLock()Ljava/util/concurrent/locks/ReentrantReadWriteLock$WriteLock;"},
-        {"java.util.concurrent.locks.Condition", "await()V", "await(JLjava/util/concurrent/TimeUnit;)Z",
-            "awaitNanos(J)J", "awaitUninterruptibly()V", "awaitUntil(Ljava/util/Date;)Z", "signal()V",
+        {"java.util.concurrent.locks.Condition", "await()V",
+            "await(JLjava/util/concurrent/TimeUnit;)Z",
+            "awaitNanos(J)J", "awaitUninterruptibly()V", "awaitUntil(Ljava/util/Date;)Z",
+            "signal()V",
             "signalAll()V"},
         {"java.util.concurrent.Semaphore", "acquire()V", "acquire(I)V", "acquireUninterruptibly()V",
             "acquireUninterruptibly(I)V", "tryAcquire()Z", "tryAcquire(I)Z",
-            "tryAcquire(JLjava/util/concurrent/TimeUnit;)Z", "tryAcquire(IJLjava/util/concurrent/TimeUnit;)Z",
+            "tryAcquire(JLjava/util/concurrent/TimeUnit;)Z",
+            "tryAcquire(IJLjava/util/concurrent/TimeUnit;)Z",
             "release()V", "release(I)V", "drainPermits()I"},
-        {"java.util.concurrent.CountDownLatch", "await()V", "await(JLjava/util/concurrent/TimeUnit;)Z",
+        {"java.util.concurrent.CountDownLatch", "await()V",
+            "await(JLjava/util/concurrent/TimeUnit;)Z",
             "countDown()V"},
-        {"java.util.concurrent.CyclicBarrier", "await()I", "await(JLjava/util/concurrent/TimeUnit;)I"},
+        {"java.util.concurrent.CyclicBarrier", "await()I",
+            "await(JLjava/util/concurrent/TimeUnit;)I"},
         {"java.util.concurrent.TimeUnit", "sleep(J)V"},
     };
 
-    /** Static methods of the same sort. */
+    /** Classes with their replaced static methods. */
     public static final String[][] STATIC_METHODS = {
-        {"java.util.concurrent.locks.LockSupport", "park()V", "park(Ljava/lang/Object;)V", "parkNanos(J)V",
+        {"java.util.concurrent.locks.LockSupport", "park()V", "park(Ljava/lang/Object;)V",
+            "parkNanos(J)V",
             "parkNanos(Ljava/lang/Object;J)V", "parkUntil(J)V", "parkUntil(Ljava/lang/Object;J)V",
             "unpark(Ljava/lang/Thread;)V"},
     };
 
-    /** The lock of a condition, and the object whose lock a view of a reader-writer lock takes. */
+    /** Lock of a condition; reader-writer lock of a view. */
     private static final WeakHashMap<Condition, Lock> LOCK_OF = new WeakHashMap<Condition, Lock>();
     private static final WeakHashMap<Lock, Object> PARENT = new WeakHashMap<Lock, Object>();
 
     private Synchronizers() {
     }
 
-    /** The calling thread if what it does is recorded. */
+    /** Returns the calling thread, or null if its actions are not recorded. */
     static ThreadState recordingThread() {
         ThreadState t = Hooks.recordedThread();
         return t == null || t.unrecordedDepth != 0 ? null : t;
@@ -71,7 +78,7 @@ public final class Synchronizers {
             || l instanceof ReentrantReadWriteLock.WriteLock;
     }
 
-    /** How often the calling thread holds a lock. */
+    /** Number of times that the calling thread holds a lock. */
     private static int holds(Lock l) {
         if (l instanceof ReentrantLock) {
             return ((ReentrantLock) l).getHoldCount();
@@ -81,7 +88,8 @@ public final class Synchronizers {
         }
         synchronized (PARENT) {
             Object parent = PARENT.get(l);
-            return parent instanceof ReentrantReadWriteLock ? ((ReentrantReadWriteLock) parent).getReadHoldCount() : 1;
+            return parent instanceof ReentrantReadWriteLock
+                ? ((ReentrantReadWriteLock) parent).getReadHoldCount() : 1;
         }
     }
 
@@ -101,7 +109,10 @@ public final class Synchronizers {
         return reads(l) ? Kind.READ_LOCK : Kind.LOCK;
     }
 
-    /** A lock was taken: an event the first time; shared ones and downgrades every time. */
+    /**
+     * Records that a lock was taken: the first time only, but each time for a shared lock or a
+     * downgrade.
+     */
     private static void locked(Lock l, int site) {
         ThreadState t = recordingThread();
         if (t == null || holds(l) != 1) {
@@ -163,7 +174,8 @@ public final class Synchronizers {
         return taken;
     }
 
-    public static boolean tryLock(Lock l, long time, TimeUnit unit, int site) throws InterruptedException {
+    public static boolean tryLock(Lock l, long time, TimeUnit unit, int site)
+                                  throws InterruptedException {
         boolean taken;
         try {
             taken = l.tryLock(time, unit);
@@ -249,7 +261,7 @@ public final class Synchronizers {
         }
     }
 
-    /** The thread goes to wait. Null: nothing of that is recorded. */
+    /** Records the start of a wait. Returns null if the wait is not recorded. */
     private static Monitor waits(Condition c, int site) {
         ThreadState t = recordingThread();
         Lock l = t == null ? null : lockOf(c);
@@ -267,7 +279,7 @@ public final class Synchronizers {
         return m;
     }
 
-    /** It has come back, with the lock. */
+    /** Records the end of a wait, when the thread has the lock again. */
     private static void waited(Condition c, Monitor m, int site) {
         ThreadState t = Hooks.recordedThread();
         if (m == null || t == null) {
@@ -279,7 +291,8 @@ public final class Synchronizers {
             m.waitSet.remove(t);
         }
         if (Log.on) {
-            Log.event(t, notified ? Log.WOKEN : Log.TIMED_OUT, site, ObjectIds.of(c), lockId(lockOf(c)));
+            Log.event(t, notified ? Log.WOKEN : Log.TIMED_OUT, site, ObjectIds.of(c),
+                lockId(lockOf(c)));
         }
         Hooks.step(t, notified ? Kind.WOKEN : Kind.TIMED_OUT, site);
     }
@@ -295,7 +308,8 @@ public final class Synchronizers {
         waited(c, m, site);
     }
 
-    public static boolean await(Condition c, long time, TimeUnit unit, int site) throws InterruptedException {
+    public static boolean await(Condition c, long time, TimeUnit unit, int site)
+                                throws InterruptedException {
         Monitor m = waits(c, site);
         boolean inTime;
         try {
@@ -327,7 +341,8 @@ public final class Synchronizers {
         waited(c, m, site);
     }
 
-    public static boolean awaitUntil(Condition c, Date deadline, int site) throws InterruptedException {
+    public static boolean awaitUntil(Condition c, Date deadline, int site)
+                                     throws InterruptedException {
         Monitor m = waits(c, site);
         boolean inTime;
         try {
@@ -355,7 +370,7 @@ public final class Synchronizers {
         if (t == null || lockOf(c) == null) {
             return;
         }
-        // The real queue is first come first served, as this one.
+        // The real queue is in the order of arrival, as this one.
         Monitor m = ObjectIds.monitor(c);
         while (!m.waitSet.isEmpty()) {
             m.waitSet.remove(0).notified = true;
@@ -371,7 +386,7 @@ public final class Synchronizers {
 
     // Semaphores and latches.
 
-    /** The number of the semaphore that an object is in the trace. */
+    /** Returns the number of the semaphore that stands for an object in the trace. */
     private static int semaphore(Object o, long count) {
         Monitor m = ObjectIds.monitor(o);
         if (m.semaphore == 0) {
@@ -442,7 +457,8 @@ public final class Synchronizers {
         return taken;
     }
 
-    public static boolean tryAcquire(Semaphore s, long time, TimeUnit unit, int site) throws InterruptedException {
+    public static boolean tryAcquire(Semaphore s, long time, TimeUnit unit, int site)
+                                     throws InterruptedException {
         return tryAcquire(s, 1, time, unit, site);
     }
 
@@ -484,7 +500,10 @@ public final class Synchronizers {
         }
     }
 
-    /** A latch is a semaphore at 0: each count is a post, and whoever passes takes all of them and gives them back. */
+    /**
+     * A latch is a semaphore at 0: each count is a post; a thread that passes takes all of them and
+     * gives them back.
+     */
     public static void countDown(CountDownLatch l, int site) {
         ThreadState t = recordingThread();
         if (t != null) {
@@ -533,7 +552,8 @@ public final class Synchronizers {
         passed(m, site);
     }
 
-    public static boolean await(CountDownLatch l, long time, TimeUnit unit, int site) throws InterruptedException {
+    public static boolean await(CountDownLatch l, long time, TimeUnit unit, int site)
+                                throws InterruptedException {
         Monitor m = recordingThread() == null ? null : latch(l);
         boolean open;
         try {
@@ -570,7 +590,7 @@ public final class Synchronizers {
         return t;
     }
 
-    /** Who came last has run the barrier's action: the others leave after that. */
+    /** Orders the other threads after the barrier's action, which the last thread has run. */
     private static void left(CyclicBarrier b, ThreadState arrived, boolean last, int site) {
         ThreadState t = Hooks.recordedThread();
         if (arrived == null || t == null) {
@@ -590,7 +610,8 @@ public final class Synchronizers {
         Hooks.step(t, Kind.LEAVE, site);
     }
 
-    public static int await(CyclicBarrier b, int site) throws InterruptedException, BrokenBarrierException {
+    public static int await(CyclicBarrier b, int site)
+                            throws InterruptedException, BrokenBarrierException {
         ThreadState t = arrive(b, site);
         try {
             int order = b.await();
@@ -630,7 +651,8 @@ public final class Synchronizers {
         }
     }
 
-    // LockSupport: a permit is a semaphore that is 0 or 1, and a second one that says that it is free to be given.
+    // LockSupport: a permit is a semaphore of 0 or 1, with a second one for a permit that is not
+    // given.
 
     public static void park(int site) {
         LockSupport.park();
@@ -677,7 +699,8 @@ public final class Synchronizers {
     public static void unpark(Thread thread, int site) {
         ThreadState t = recordingThread();
         ThreadState target = t == null || thread == null ? null : Scheduler.find(thread);
-        boolean given = target != null && target.index >= 0 && !target.permit && !target.permitInTrace;
+        boolean given = target != null && target.index >= 0 && !target.permit
+            && !target.permitInTrace;
         LockSupport.unpark(thread);
         if (!given) {
             return;

@@ -3,9 +3,10 @@ package foretell.rt;
 import java.util.Arrays;
 
 /**
- * Tasks of executors, futures and completable futures, called from the platform's own classes: what was done before a task was
- * handed over comes before it runs, and what came before its completion comes before whatever somebody does who has
- * seen it. In the trace these are semaphores that nobody else uses; they are no steps of the program.
+ * Hooks for tasks of executors, futures and completable futures, called from the platform's
+ * classes. Events before the submission of a task precede its run; events before its completion
+ * precede those of a thread that has seen the completion. The trace has semaphores of its own for
+ * this order; they are not steps of the program.
  */
 public final class Tasks {
     private Tasks() {
@@ -25,7 +26,7 @@ public final class Tasks {
         return Log.on ? Synchronizers.recordingThread() : null;
     }
 
-    /** A task is given to others. */
+    /** Records that a task is submitted. */
     public static void submitted(Object task) {
         ThreadState t = recordingThread();
         Monitor m = t == null ? null : of(task);
@@ -37,7 +38,7 @@ public final class Tasks {
         m.submissions = append(m.submissions, semaphore);
     }
 
-    /** It begins to run. */
+    /** Records that a task begins to run. */
     public static void begins(Object task) {
         ThreadState t = recordingThread();
         Monitor m = t == null ? null : of(task);
@@ -51,7 +52,7 @@ public final class Tasks {
         }
     }
 
-    /** It is about to be complete. */
+    /** Records that a task is about to complete. */
     public static void completes(Object task) {
         ThreadState t = recordingThread();
         Monitor m = t == null ? null : of(task);
@@ -63,7 +64,7 @@ public final class Tasks {
         m.completions = append(m.completions, semaphore);
     }
 
-    /** Somebody sees that it is complete. */
+    /** Records that the calling thread sees the completion of a task. */
     public static void completionSeen(Object task) {
         ThreadState t = recordingThread();
         Monitor m = t == null ? null : of(task);
@@ -75,7 +76,10 @@ public final class Tasks {
         }
     }
 
-    /** One of several parts of a task is done: whoever does the last one has seen the others. */
+    /**
+     * Records that a part of a task is complete: the thread that completes the last part has seen
+     * the completion of the rest.
+     */
     public static void partCompleted(Object task) {
         completionSeen(task);
         completes(task);

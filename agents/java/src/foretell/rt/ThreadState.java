@@ -1,25 +1,25 @@
 package foretell.rt;
 
-/** A thread as the scheduler knows it. The scheduler's lock guards what others look at. */
+/** Scheduling state of a thread. The scheduler's lock guards the fields that other threads read. */
 final class ThreadState {
-    /** Waits to be started, or its start failed. */
+    /** Not started yet, or its start failed. */
     static final int STARTING = 0;
     /** Has the baton. */
     static final int RUNNING = 1;
     static final int RUNNABLE = 2;
     static final int BLOCKED = 3;
-    /** Blocked in something that is not modelled; comes back by itself. */
+    /** In a blocking call that is not modelled; it returns by itself. */
     static final int BLOCKING_CALL = 4;
     static final int ENDED = 5;
 
-    /** What a blocked thread waits for. */
+    /** Reasons for which a thread is blocked. */
     static final int FOR_LOCK = 1;
     static final int FOR_NOTIFY = 2;
     static final int FOR_JOIN = 3;
     static final int FOR_TIME = 4;
     static final int FOR_PERMIT = 5;
 
-    /** Why it goes on. */
+    /** Reasons for which a blocked thread continues. */
     static final int BY_EVENT = 0;
     static final int BY_TIME = 1;
     static final int BY_INTERRUPT = 2;
@@ -27,16 +27,16 @@ final class ThreadState {
     static final long NEVER = Long.MAX_VALUE;
 
     final Thread thread;
-    /** As in the trace: T0 is the first. */
+    /** Number in the trace; the first thread is T0. */
     int index = -1;
     int children;
 
-    /** Steps that have run; and at how many the scheduler is asked. */
+    /** Number of steps that have run, and the number at which the scheduler decides next. */
     long steps;
     long budgetEnd;
-    /** The scheduler is to be asked at the next gate. */
+    /** Whether the scheduler decides at the next hook that can give up the baton. */
     boolean switchPending;
-    /** Greater than 0: in a class initialiser or a class loader, where nothing is recorded. */
+    /** Nesting depth of class initialisers and class loaders, in which nothing is recorded. */
     int unrecordedDepth;
 
     int state = STARTING;
@@ -46,33 +46,35 @@ final class ThreadState {
     int site;
     int wakeReason;
     boolean notified;
-    /** Whose monitor this thread sleeps in while it has not the baton. */
+    /** Object in whose monitor the thread sleeps while it does not have the baton. */
     volatile Object sleepObject = this;
-    /** The logical side of that monitor, if it is an object's. */
+    /** Logical state of that monitor, if the object is one of the program. */
     Monitor sleepMonitor;
     long virtualDeadline = NEVER;
     long realDeadline = NEVER;
     long realTimeSlack;
 
-    /** The permit of LockSupport, and whether the trace knows it. */
+    /** Permit of LockSupport, and whether the trace has its post. */
     boolean permit;
     boolean permitInTrace;
     int permitSemaphore;
     int freeSemaphore;
-    /** In a call that blocks between two steps: that of a condition or a barrier. */
+    /** Whether a call blocks between two steps: that of a condition or a barrier. */
     boolean blocksBetweenSteps;
-    /** Interrupts in the trace that nobody has seen yet. */
+    /** Interrupts that the trace has and the thread has not seen yet. */
     int interrupts;
     int interruptSemaphore;
-    /** The runtime itself sets the flag of interrupts again. */
+    /** Whether the runtime itself sets the interrupt flag again. */
     boolean restoringInterrupt;
 
-    /** The stack: its node, how many calls deeper than the deepest node it is, the node last written. */
+    /**
+     * Stack: its node, the number of frames below the deepest node, the node that was last written.
+     */
     int node;
     int framesOverLimit;
     int loggedNode;
     int depth;
-    /** The place of the call that it is making. */
+    /** Site of the call that the thread is making. */
     int callSite;
 
     ThreadState(Thread thread) {

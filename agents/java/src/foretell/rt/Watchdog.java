@@ -3,19 +3,19 @@ package foretell.rt;
 import java.util.Map;
 
 /**
- * Looks once a millisecond whether things move, and helps where only time or the outside world can tell: a thread that
- * blocks in something that is not modelled loses the baton, sleepers go on when nobody else can, a deadlock is told, a
- * replay that makes no progress is ended.
+ * Timer thread that ticks once a millisecond and handles what only time can tell: it takes the
+ * baton from a thread in a blocking call that is not modelled, ends sleeps when no other thread can
+ * run, reports a deadlock, and ends a replay that makes no progress.
  */
 final class Watchdog extends Thread {
-    /** A thread that has not moved for so many looks is examined. */
+    /** Ticks without a step after which the running thread is examined. */
     private static final int IDLE_TICKS = 2;
-    /** One that seems to run, but may be in a native call, after so many. */
+    /** Ticks after which a thread is examined that seems to run but may be in a native call. */
     private static final int NATIVE_IDLE_TICKS = 20;
-    /** Nobody could run for so many looks: a deadlock. */
+    /** Ticks without a runnable thread that mean a deadlock. */
     private static final int DEADLOCK_TICKS = 200;
 
-    /** The watchdog: no thread of the program. */
+    /** The watchdog, which is not a thread of the program. */
     static Thread instance;
 
     private final long stallTicks;
@@ -31,7 +31,7 @@ final class Watchdog extends Thread {
         stallTicks = stallSeconds * 1000;
     }
 
-    /** Starts it, unseen by the hooks of Thread. */
+    /** Starts the watchdog without the hooks of Thread. */
     void begin() {
         instance = this;
         start();
@@ -44,9 +44,9 @@ final class Watchdog extends Thread {
                 Thread.sleep(1);
                 tick();
             } catch (InterruptedException e) {
-                // Somebody interrupts all threads.
+                // The program interrupts all threads.
             } catch (OutOfMemoryError e) {
-                // The program's memory is full. Things may be better at the next look.
+                // The program is out of memory; the next tick may succeed.
             }
         }
     }
@@ -98,9 +98,9 @@ final class Watchdog extends Thread {
     }
 
     /**
-     * Takes the baton from a thread that is blocked outside. First the baton is nobody's; then the stack is
-     * looked at, which the thread cannot miss: if it is not in the runtime now, it will find at its next hook that the
-     * baton is gone.
+     * Takes the baton from a thread in a blocking call. First no thread has the baton; then the
+     * stack is examined. A thread that is not in the runtime at that time finds at its next hook
+     * that the baton is gone.
      */
     private static void takeBaton(ThreadState c) {
         ThreadState next = Scheduler.NO_THREAD;
@@ -122,9 +122,13 @@ final class Watchdog extends Thread {
         Scheduler.wake(next);
     }
 
-    /** Whether native methods of a class may wait for the world: files, sockets, processes, or what the program brings. */
+    /**
+     * Whether native methods of a class may block: files, sockets, processes, and classes of the
+     * program.
+     */
     private static boolean mayBlock(String name) {
-        return name.startsWith("java.net.") || name.startsWith("sun.nio.") || name.startsWith("java.io.FileInputStream")
+        return name.startsWith("java.net.") || name.startsWith("sun.nio.")
+            || name.startsWith("java.io.FileInputStream")
             || name.startsWith("java.lang.Process") || name.startsWith("java.lang.UNIXProcess")
             || !(name.startsWith("java.") || name.startsWith("jdk.") || name.startsWith("sun."));
     }
@@ -135,7 +139,8 @@ final class Watchdog extends Thread {
         if (stack.length == 0) {
             return state != Thread.State.RUNNABLE && state != Thread.State.NEW;
         }
-        if (state == Thread.State.RUNNABLE && !(stack[0].isNativeMethod() && mayBlock(stack[0].getClassName()))) {
+        if (state == Thread.State.RUNNABLE && !(stack[0].isNativeMethod()
+            && mayBlock(stack[0].getClassName()))) {
             return false;
         }
         for (StackTraceElement frame : stack) {
@@ -143,7 +148,8 @@ final class Watchdog extends Thread {
             if (name.startsWith("foretell.rt.")) {
                 return name.equals("foretell.rt.Synchronizers") || name.equals("foretell.rt.Tasks");
             }
-            boolean library = name.startsWith("java.") || name.startsWith("jdk.") || name.startsWith("sun.");
+            boolean library = name.startsWith("java.") || name.startsWith("jdk.")
+                || name.startsWith("sun.");
             if (!library) {
                 return true;
             }
@@ -151,7 +157,7 @@ final class Watchdog extends Thread {
         return true;
     }
 
-    /** Nobody has the baton. */
+    /** Handles a tick at which no thread has the baton. */
     private void noThreadHasBaton() {
         ThreadState next = Scheduler.NO_THREAD;
         synchronized (Scheduler.LOCK) {
@@ -188,14 +194,16 @@ final class Watchdog extends Thread {
         return false;
     }
 
-    /** Whether there is no thread that the scheduler does not know and that could help. */
+    /** Whether the scheduler knows every thread that could wake a blocked one. */
     private static boolean allThreadsKnown() {
         for (Map.Entry<Thread, StackTraceElement[]> e : Thread.getAllStackTraces().entrySet()) {
             Thread thread = e.getKey();
             ThreadGroup group = thread.getThreadGroup();
             String type = thread.getClass().getName();
-            boolean system = group == null || group.getParent() == null || thread.getName().equals("DestroyJavaVM")
-                || type.startsWith("jdk.") || type.startsWith("sun.") || type.startsWith("java.lang.ref.");
+            boolean system = group == null || group.getParent() == null
+                || thread.getName().equals("DestroyJavaVM")
+                || type.startsWith("jdk.") || type.startsWith("sun.")
+                || type.startsWith("java.lang.ref.");
             if (!system && Scheduler.find(thread) == null) {
                 return false;
             }
