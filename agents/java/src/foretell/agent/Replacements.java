@@ -1,7 +1,9 @@
 package foretell.agent;
 
+import foretell.rt.AtomicArrays;
 import foretell.rt.Atomics;
 import foretell.rt.ConcurrentCollections;
+import foretell.rt.Permits;
 import foretell.rt.Synchronizers;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -34,8 +36,9 @@ final class Replacements {
     static {
         add(METHODS, Synchronizers.METHODS, "foretell/rt/Synchronizers");
         add(METHODS, Atomics.METHODS, "foretell/rt/Atomics");
+        add(METHODS, AtomicArrays.METHODS, "foretell/rt/AtomicArrays");
         add(METHODS, ConcurrentCollections.METHODS, "foretell/rt/ConcurrentCollections");
-        add(STATIC_METHODS, Synchronizers.STATIC_METHODS, "foretell/rt/Synchronizers");
+        add(STATIC_METHODS, Permits.STATIC_METHODS, "foretell/rt/Permits");
     }
 
     private Replacements() {

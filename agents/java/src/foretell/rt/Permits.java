@@ -1,0 +1,82 @@
+package foretell.rt;
+
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * Replacements for the methods of LockSupport. In the trace a permit is a semaphore of 0 or 1, with a
+ * second semaphore for a permit that is not given.
+ */
+public final class Permits {
+    /** Classes with their replaced static methods. */
+    public static final String[][] STATIC_METHODS = {
+        {"java.util.concurrent.locks.LockSupport", "park()V", "park(Ljava/lang/Object;)V",
+            "parkNanos(J)V",
+            "parkNanos(Ljava/lang/Object;J)V", "parkUntil(J)V", "parkUntil(Ljava/lang/Object;J)V",
+            "unpark(Ljava/lang/Thread;)V"},
+    };
+
+    private Permits() {
+    }
+
+    public static void park(int site) {
+        LockSupport.park();
+        parked(site);
+    }
+
+    public static void park(Object blocker, int site) {
+        LockSupport.park(blocker);
+        parked(site);
+    }
+
+    public static void parkNanos(long nanos, int site) {
+        LockSupport.parkNanos(nanos);
+        parked(site);
+    }
+
+    public static void parkNanos(Object blocker, long nanos, int site) {
+        LockSupport.parkNanos(blocker, nanos);
+        parked(site);
+    }
+
+    public static void parkUntil(long deadline, int site) {
+        LockSupport.parkUntil(deadline);
+        parked(site);
+    }
+
+    public static void parkUntil(Object blocker, long deadline, int site) {
+        LockSupport.parkUntil(blocker, deadline);
+        parked(site);
+    }
+
+    private static void parked(int site) {
+        ThreadState t = Synchronizers.recordingThread();
+        if (t == null || !t.permitInTrace) {
+            return;
+        }
+        t.permitInTrace = false;
+        if (Log.on) {
+            Log.event(t, Log.PERMIT, site, t.permitSemaphore, t.freeSemaphore);
+        }
+        Hooks.step(t, Kind.DOWN, site);
+    }
+
+    public static void unpark(Thread thread, int site) {
+        ThreadState t = Synchronizers.recordingThread();
+        ThreadState target = t == null || thread == null ? null : Scheduler.find(thread);
+        boolean given = target != null && target.index >= 0 && !target.permit
+            && !target.permitInTrace;
+        LockSupport.unpark(thread);
+        if (!given) {
+            return;
+        }
+        if (target.permitSemaphore == 0) {
+            target.permitSemaphore = Semaphores.create("permit of T" + target.index, 0);
+            target.freeSemaphore = Semaphores.create("no permit of T" + target.index, 1);
+        }
+        target.permitInTrace = true;
+        if (Log.on) {
+            Log.event(t, Log.PERMIT, site, target.freeSemaphore, target.permitSemaphore);
+        }
+        Hooks.step(t, Kind.DOWN, site);
+    }
+}
