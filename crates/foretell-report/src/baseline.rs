@@ -6,19 +6,8 @@
 use std::collections::HashSet;
 
 use foretell_trace::FindingKind;
-use serde::{Deserialize, Serialize};
 
-use crate::json::{Finding, Findings};
-
-/// How a finding stands to the baseline.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum State {
-    /// The baseline does not have it.
-    New,
-    /// The baseline has it too.
-    Unchanged,
-}
+use crate::json::{BaselineState, Finding, Findings};
 
 /// The findings of an earlier run.
 #[derive(Clone, Default, Debug)]
@@ -53,7 +42,8 @@ impl Baseline {
         for finding in findings {
             let known = finding.fingerprint.as_ref().is_some_and(|f| self.fingerprints.contains(f))
                 || self.unnamed.contains(&key(finding));
-            finding.baseline = Some(if known { State::Unchanged } else { State::New });
+            finding.baseline =
+                Some(if known { BaselineState::Unchanged } else { BaselineState::New });
         }
     }
 }
@@ -81,7 +71,7 @@ mod tests {
         (trace, finding)
     }
 
-    fn state(old: Option<&str>, old_name: &str, new: Option<&str>, name: &str) -> State {
+    fn state(old: Option<&str>, old_name: &str, new: Option<&str>, name: &str) -> BaselineState {
         let (trace, old) = finding(old, old_name);
         let mut file = Findings::new(TraceInfo::new("t", &trace, Model::View));
         file.findings.push(old);
@@ -94,13 +84,13 @@ mod tests {
 
     #[test]
     fn fingerprints_decide() {
-        assert_eq!(state(Some("1"), "x", Some("1"), "x"), State::Unchanged);
-        assert_eq!(state(Some("1"), "x", Some("2"), "x"), State::New);
+        assert_eq!(state(Some("1"), "x", Some("1"), "x"), BaselineState::Unchanged);
+        assert_eq!(state(Some("1"), "x", Some("2"), "x"), BaselineState::New);
     }
 
     #[test]
     fn a_file_without_them_is_compared_by_places() {
-        assert_eq!(state(None, "x", Some("1"), "x"), State::Unchanged);
-        assert_eq!(state(None, "x", Some("1"), "y"), State::New);
+        assert_eq!(state(None, "x", Some("1"), "x"), BaselineState::Unchanged);
+        assert_eq!(state(None, "x", Some("1"), "y"), BaselineState::New);
     }
 }

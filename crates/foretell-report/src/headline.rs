@@ -6,7 +6,7 @@ use foretell_trace::{
 
 use crate::json::{Finding, Source as Writer};
 use crate::source::Sources;
-use crate::text::fold;
+use crate::witness::fold;
 
 /// The sentence for a finding. Without its trace it names kind, objects and places; with the source a
 /// check is called a check.

@@ -1,12 +1,15 @@
-//! What was found, for programs and for people.
+//! Findings as data, and their reports: text, HTML, SARIF, pictures.
 //!
-//! [`json`] is the findings file (`foretell-findings/1`): its types, a reader that trusts nothing, the way
-//! from a finding to the pattern that the independent checker takes, and the merging of parts. [`text`]
-//! shows findings on a terminal: a headline in plain words and the witness as columns, one for each
-//! thread. [`suppress`] and [`baseline`] say which findings not to show, and [`identity`] which findings of
-//! two runs are the same bug; [`source`] finds the files that places name. [`sarif`] writes findings
-//! for code scanning, [`html`] as a page to look at and step through,
-//! [`perfetto`] as a Chrome trace and [`graph`] as DOT and SVG; and [`explain`] tells what each kind is.
+//! The modules are in layers; a module uses modules of its own layer that are listed before it,
+//! and those of the layers above:
+//!
+//! | layer | modules |
+//! |---|---|
+//! | data | [`json`]: the findings file `foretell-findings/1`, its reader, which trusts nothing, the patterns for the independent checker, merging |
+//! | source | [`place`]: locations and call stacks; `span`: the part of a line; [`source`]: source files |
+//! | witness | [`witness`]: events as text, values along a schedule, folding, dependencies |
+//! | finding | [`identity`]: fingerprints; [`baseline`] and [`suppress`]: findings that are not shown; [`replay`]: outcomes of replays; [`headline`] and `notes`: a finding in words |
+//! | renderer | [`text`]: the terminal; [`explain`]: texts about each kind; [`html`]; [`sarif`]; [`perfetto`]: Chrome trace; [`graph`]: DOT and SVG |
 
 pub mod baseline;
 pub mod explain;
@@ -15,12 +18,13 @@ pub mod headline;
 pub mod html;
 pub mod identity;
 pub mod json;
+mod notes;
 pub mod perfetto;
 pub mod place;
-mod relations;
 pub mod replay;
 pub mod sarif;
 pub mod source;
 mod span;
 pub mod suppress;
 pub mod text;
+pub mod witness;

@@ -13,10 +13,10 @@ use serde_json::{Value, json};
 use crate::headline::headline;
 use crate::json::{Finding, Findings};
 use crate::place::stack;
-use crate::relations::{Relations, steps};
 use crate::source::Sources;
-use crate::text::event::describe;
-use crate::text::observed::Observed;
+use crate::witness::event::describe;
+use crate::witness::relations::{Relations, steps};
+use crate::witness::values::Observed;
 
 /// Microseconds of one step.
 const STEP: usize = 10;

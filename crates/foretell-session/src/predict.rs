@@ -8,6 +8,7 @@ use foretell_predict::driver::{self, Counts, Options, Prediction};
 use foretell_predict::engines::EngineKind;
 use foretell_report::identity;
 use foretell_report::json::{self, Block, Findings, Shard, TraceInfo};
+use foretell_report::witness::add_values;
 use foretell_trace::{EventId, Model, Trace};
 use serde_json::Map;
 
@@ -82,7 +83,7 @@ fn document(
     for finding in &prediction.findings {
         let mut finding = json::finding(&finding.pattern, &finding.schedule, finding.engine, trace);
         if model == Model::Symbolic {
-            finding.add_values(trace);
+            add_values(&mut finding, trace);
         }
         file.findings.push(finding);
     }

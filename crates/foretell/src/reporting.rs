@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use foretell_report::baseline::{Baseline, State};
-use foretell_report::json::{Finding, Findings};
+use foretell_report::baseline::Baseline;
+use foretell_report::json::{BaselineState, Finding, Findings};
 use foretell_report::source::Sources;
 use foretell_report::suppress::Suppressions;
 use foretell_report::text::{self, Look, printable};
@@ -175,7 +175,7 @@ impl Reporting {
         }
         if let Some(baseline) = &self.baseline {
             baseline.apply(&mut file.findings);
-            let known = |f: &&Finding| f.baseline == Some(State::Unchanged);
+            let known = |f: &&Finding| f.baseline == Some(BaselineState::Unchanged);
             self.known += file.findings.iter().filter(known).count();
         }
     }

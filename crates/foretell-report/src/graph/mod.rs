@@ -13,12 +13,12 @@ use foretell_trace::{EventId, FindingKind, Model, ThreadId, Trace, conflict};
 
 use crate::headline::headline;
 use crate::json::{Finding, Findings};
-use crate::relations::{Relations, steps};
 use crate::source::Sources;
-use crate::text::event::describe;
-use crate::text::fold::{self, Row};
-use crate::text::observed::Observed;
 use crate::text::printable;
+use crate::witness::event::describe;
+use crate::witness::fold::{self, Row};
+use crate::witness::relations::{Relations, steps};
+use crate::witness::values::Observed;
 
 /// One step that is shown.
 struct Node {

@@ -12,12 +12,12 @@ use serde_json::{Value, json};
 
 use crate::headline::headline;
 use crate::json::{Finding, Findings};
+use crate::notes;
 use crate::place::{Place, stack_at};
 use crate::source::Sources;
-use crate::text::event::condition;
-use crate::text::fold::{self, Row};
-use crate::text::observed::{Observed, step_values};
-use crate::text::snippet;
+use crate::witness::event::condition;
+use crate::witness::fold::{self, Row};
+use crate::witness::values::{Observed, step_values};
 use crate::{replay, suppress};
 
 /// What of a finding needs no witness.
@@ -130,7 +130,7 @@ impl<'a> Excerpt<'a> {
         let stuck = finding.kind == FindingKind::Deadlock;
         let blocked: Vec<usize> =
             pattern.iter().filter(|e| stuck && !schedule.contains(e)).filter_map(row).collect();
-        let notes: Vec<Value> = snippet::notes(finding, &schedule, trace)
+        let notes: Vec<Value> = notes::notes(finding, &schedule, trace)
             .into_iter()
             .filter_map(|n| Some(json!({"row": row(&n.event)?, "text": n.text, "main": n.main})))
             .collect();

@@ -3,13 +3,9 @@
 use std::cmp::Ordering;
 use std::fmt;
 
-use foretell_trace::{EventId, FindingKind, NondeterminismForm, Trace};
+use foretell_trace::{FindingKind, NondeterminismForm};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::{Map, Value};
-
-use crate::baseline::State;
-use crate::suppress::Suppressed;
-use crate::text::observed;
 
 /// What was predicted, with the schedule that proves it.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -43,7 +39,7 @@ pub struct Finding {
     pub engine: String,
     /// What happened when the real program was driven along the witness; null if it was not.
     pub replay: Option<Value>,
-    /// What stays the same when the same bug is found again: see [`crate::identity`].
+    /// What stays the same when the same bug is found again: see `identity`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<String>,
     /// The rule that says not to show it.
@@ -51,7 +47,7 @@ pub struct Finding {
     pub suppressed: Option<Suppressed>,
     /// Whether an earlier run has it too, where one was given to compare with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub baseline: Option<State>,
+    pub baseline: Option<BaselineState>,
     /// Fields of later versions.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
@@ -63,17 +59,26 @@ impl Finding {
         let place = self.witness.schedule.iter().position(|&e| e == event)?;
         self.witness.values.get(place)
     }
+}
 
-    /// Adds the values along the schedule. They are those of the symbolic model, where what is written follows from
-    /// what was read: in the other models every value is in the trace.
-    pub fn add_values(&mut self, trace: &Trace) {
-        let known = |e: &&u32| (**e as usize) < trace.len();
-        if self.witness.schedule.iter().all(|e| known(&e)) {
-            let schedule: Vec<EventId> =
-                self.witness.schedule.iter().map(|&e| EventId(e)).collect();
-            self.witness.values = observed::step_values(trace, &schedule);
-        }
-    }
+/// Standing of a finding towards a baseline.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum BaselineState {
+    /// The baseline does not have it.
+    New,
+    /// The baseline has it too.
+    Unchanged,
+}
+
+/// Rule that hides a finding.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Suppressed {
+    /// The rule, as it is written.
+    pub rule: String,
+    /// Where the rule is: `file:line`.
+    #[serde(rename = "at")]
+    pub place: String,
 }
 
 /// An atomic block: `[begin, end]`.
@@ -258,7 +263,7 @@ impl Finding {
 
     /// Whether it is to be shown: no rule suppresses it, and it is not in the baseline.
     pub fn is_shown(&self) -> bool {
-        self.suppressed.is_none() && self.baseline != Some(State::Unchanged)
+        self.suppressed.is_none() && self.baseline != Some(BaselineState::Unchanged)
     }
 
     /// Every event index that the finding names.

@@ -37,7 +37,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 pub use check::{accepts, check};
-pub use finding::{Block, Finding, Source, StepValues, Undecided, Witness};
+pub use finding::{
+    BaselineState, Block, Finding, Source, StepValues, Suppressed, Undecided, Witness,
+};
 pub use merge::{MergeError, merge};
 pub use pattern::{finding, pattern};
 pub use read::FindingsError;

@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 
 use super::location::Locations;
 use crate::json::Finding;
-use crate::text::event::{Shown, describe};
-use crate::text::fold::{self, Row};
-use crate::text::observed::Observed;
+use crate::witness::event::{Shown, describe};
+use crate::witness::fold::{self, Row};
+use crate::witness::values::Observed;
 
 /// Schedules of so many steps are given whole.
 const WHOLE: usize = 1000;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::place::{Place, stack};
 use crate::source::Sources;
 use crate::span;
-use crate::text::fold;
+use crate::witness::fold;
 
 /// What relative paths are relative to.
 pub(super) const ROOT: &str = "%SRCROOT%";

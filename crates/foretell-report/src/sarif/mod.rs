@@ -18,12 +18,11 @@ use std::io::{self, Write};
 use foretell_trace::{EventId, FindingKind, Trace};
 use serde_json::{Map, Value, json};
 
-use crate::baseline::State;
 use crate::headline::headline;
-use crate::json::{Finding, Findings};
+use crate::json::{BaselineState, Finding, Findings};
+use crate::notes;
 use crate::place::stack;
 use crate::source::Sources;
-use crate::text::snippet;
 use crate::{replay, suppress};
 use location::Locations;
 
@@ -157,8 +156,8 @@ impl Describe<'_> {
         }
         if let Some(state) = finding.baseline {
             result["baselineState"] = match state {
-                State::New => json!("new"),
-                State::Unchanged => json!("unchanged"),
+                BaselineState::New => json!("new"),
+                BaselineState::Unchanged => json!("unchanged"),
             };
         }
         result
@@ -185,7 +184,7 @@ impl Describe<'_> {
         let known = |e: &&u32| (**e as usize) < trace.len();
         let schedule: Vec<EventId> =
             self.finding.witness.schedule.iter().filter(known).map(|&e| EventId(e)).collect();
-        let notes = snippet::notes(self.finding, &schedule, trace);
+        let notes = notes::notes(self.finding, &schedule, trace);
         let numbered = notes.into_iter().enumerate().map(|(i, note)| {
             let place = trace.site(note.event).map(|site| trace.place(site));
             let location = self.locations.of_event(trace, note.event);

@@ -98,7 +98,7 @@ fn suppressed_and_known_findings_say_so() {
     let mut rules = Suppressions::default();
     rules.add("r.txt", "race:f7").unwrap();
     rules.apply(&mut file.findings, Some(&trace));
-    file.findings[0].baseline = Some(State::Unchanged);
+    file.findings[0].baseline = Some(BaselineState::Unchanged);
     let log = log(&file, Some(&trace));
     let result = &log["runs"][0]["results"][0];
     assert_eq!(result["suppressions"][0]["justification"], "race:f7 (r.txt:1)");

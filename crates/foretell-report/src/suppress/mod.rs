@@ -17,21 +17,10 @@ mod glob;
 mod rule;
 
 use foretell_trace::{EventId, EventKind, Trace};
-use serde::{Deserialize, Serialize};
 
-use crate::json::Finding;
+use crate::json::{Finding, Suppressed};
 use crate::place::stack;
 use rule::{Line, Rule, Subject};
-
-/// Why a finding is not shown.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Suppressed {
-    /// The rule, as it is written.
-    pub rule: String,
-    /// Where the rule is: `file:line`.
-    #[serde(rename = "at")]
-    pub place: String,
-}
 
 /// What is wrong with a suppressions file.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]

@@ -15,10 +15,10 @@ use anstyle::Style;
 use foretell_trace::{EventId, FindingKind, ThreadId, Trace};
 use unicode_width::UnicodeWidthStr;
 
-use super::event::{Shown, describe};
-use super::fold::{self, Row};
 use super::{MARKED, QUIET, Shower, TITLE, grouped, printable, wrap};
 use crate::json::Finding;
+use crate::witness::event::{Shown, describe};
+use crate::witness::fold::{self, Row};
 
 /// The narrowest column for a thread that can still be read.
 const NARROWEST: usize = 10;

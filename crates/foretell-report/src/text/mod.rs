@@ -9,10 +9,7 @@
 //! In the symbolic model what is written depends on what was read, and no values are shown.
 
 mod columns;
-pub(crate) mod event;
-pub(crate) mod fold;
-pub(crate) mod observed;
-pub(crate) mod snippet;
+mod snippet;
 mod summary;
 mod wrap;
 
@@ -21,15 +18,12 @@ use std::io::{self, Write};
 use anstyle::{AnsiColor, Style};
 use foretell_trace::{EventId, Model, Trace};
 
-use crate::baseline::State;
 use crate::headline::headline;
-use crate::json::{Finding, Findings};
+use crate::json::{BaselineState, Finding, Findings};
 use crate::place::{Frame, stack};
 use crate::source::Sources;
+use crate::witness::values::Observed;
 use crate::{replay, suppress};
-use observed::Observed;
-
-pub use event::describe_event;
 
 /// How to show findings.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -223,7 +217,7 @@ fn footer(
         Some(by) => notes.push(("suppressed", format!("{} ({})", by.rule, by.place))),
         None => notes.push(("suppress", suppress::suggestion(finding, trace))),
     }
-    if finding.baseline == Some(State::Unchanged) {
+    if finding.baseline == Some(BaselineState::Unchanged) {
         notes.push(("known", "the baseline has it too".to_owned()));
     }
     notes

@@ -15,70 +15,15 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::rc::Rc;
 
-use foretell_trace::{EventId, EventKind, FindingKind, NondeterminismForm, Trace};
+use foretell_trace::EventId;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use super::{MARKED, QUIET, Shower, fold, printable, wrap};
-use crate::headline::role;
-use crate::json::{Finding, Source as Writer};
+use super::{MARKED, QUIET, Shower, printable, wrap};
+use crate::json::Finding;
+use crate::notes::{Note, notes};
 use crate::source::Source;
 use crate::span;
-
-/// What to say about the place of an event.
-pub(crate) struct Note {
-    pub(crate) event: EventId,
-    pub(crate) text: String,
-    /// Whether the event is the finding's own.
-    pub(crate) main: bool,
-}
-
-/// What to say about the events of a finding and those that explain it.
-pub(crate) fn notes(finding: &Finding, schedule: &[EventId], trace: &Trace) -> Vec<Note> {
-    let known = |e: &u32| (*e as usize) < trace.len();
-    let mut notes: Vec<Note> = Vec::new();
-    if finding.kind == FindingKind::Deadlock {
-        let stuck: Vec<EventId> =
-            finding.events.iter().copied().filter(known).map(EventId).collect();
-        let wanted: Vec<_> = stuck.iter().filter_map(|&e| fold::lock(trace, e)).collect();
-        for hold in fold::held_at_end(schedule, trace) {
-            let of_stuck = stuck.iter().any(|&e| trace.thread(e) == hold.thread);
-            if of_stuck && wanted.contains(&hold.lock) {
-                let (name, lock) = (trace.display_name(hold.thread), trace.lock_name(hold.lock));
-                let text = format!("{name} takes {lock}");
-                notes.push(Note { event: schedule[hold.place], text, main: false });
-            }
-        }
-    }
-    if let Some(begin) = finding.block.map(|b| b.begin).filter(known).map(EventId) {
-        let label = match trace.event(begin).kind {
-            EventKind::Begin { label: Some(label) } => format!(" {}", trace.label_name(label)),
-            _ => String::new(),
-        };
-        let name = trace.display_name(trace.thread(begin));
-        let text = format!("{name}'s atomic block{label} begins");
-        notes.push(Note { event: begin, text, main: false });
-    }
-    for event in finding.events.iter().copied().filter(known).map(EventId) {
-        notes.push(Note { event, text: role(trace, event), main: true });
-    }
-    let sources = [
-        (
-            finding.challenger,
-            if finding.form == Some(NondeterminismForm::FinalValue) { "" } else { "seen instead" },
-        ),
-        (finding.writer, "seen in the recorded run"),
-    ];
-    for (writer, when) in sources {
-        if let Some(Writer::Event(e)) = writer
-            && known(&e)
-            && !finding.events.contains(&e)
-        {
-            let text = format!("{}, {when}", role(trace, EventId(e)));
-            notes.push(Note { event: EventId(e), text, main: false });
-        }
-    }
-    notes
-}
+use crate::witness::fold;
 
 /// Writes the places of a finding.
 pub(super) fn write(

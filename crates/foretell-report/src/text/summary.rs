@@ -6,8 +6,7 @@ use anstyle::Style;
 use unicode_width::UnicodeWidthStr;
 
 use super::{HEADLINE, Look, QUIET, grouped, printable, wrap};
-use crate::baseline::State;
-use crate::json::{Finding, Findings};
+use crate::json::{BaselineState, Finding, Findings};
 use crate::replay;
 
 /// A line for each finding that was shown, if there is more than one.
@@ -58,7 +57,8 @@ pub(super) fn counts(out: &mut dyn Write, file: &Findings, look: &Look) -> io::R
         file.findings.iter().filter(|f| f.kind == kind && is(f)).count() as u64
     };
     let suppressed = |f: &Finding| f.suppressed.is_some();
-    let known = |f: &Finding| f.suppressed.is_none() && f.baseline == Some(State::Unchanged);
+    let known =
+        |f: &Finding| f.suppressed.is_none() && f.baseline == Some(BaselineState::Unchanged);
     let any = |is: &dyn Fn(&Finding) -> bool| file.findings.iter().any(is);
     let (with_suppressed, with_known) = (any(&suppressed), any(&known));
     let mut title = format!("{:<16}{:>12}{:>12}{:>12}", "", "candidates", "predicted", "undecided");

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use foretell_trace::{EventId, EventKind, FindingKind, LockId, Trace, VarId};
 
+use super::fold;
 use crate::json::Finding;
-use crate::text::fold;
 
 /// For each place of a schedule the place that it depends on.
 #[derive(Clone, PartialEq, Eq, Debug)]

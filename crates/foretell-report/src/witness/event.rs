@@ -21,17 +21,8 @@ pub(crate) enum Shown {
     Nothing,
 }
 
-/// An event as trace text writes it, without its thread and place: `w(x=5)`, `acq(l)`.
-///
-/// # Panics
-/// If the trace has no such event.
-pub fn describe_event(trace: &Trace, event: EventId) -> String {
-    let value = |id: Option<_>| id.and_then(|id| trace.values().get(id));
-    let (read, written) = (value(trace.read_value(event)), value(trace.written_value(event)));
-    describe(trace, event, Shown::Recorded(read), Shown::Recorded(written))
-}
-
-/// The same with the given values.
+/// Returns an event as trace text writes it, without its thread and location, with the given
+/// values: `w(x=5)`, `acq(l)`.
 pub(crate) fn describe(trace: &Trace, event: EventId, read: Shown, written: Shown) -> String {
     let kind = trace.event(event).kind;
     let word = kind.op().keyword();

@@ -1,4 +1,4 @@
-//! What reads saw in the trace, and what they see in a witness.
+//! Values that reads saw in the trace, and those that they see in a witness.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use foretell_trace::expr::Evaluator;
 use foretell_trace::{EventId, EventKind, Model, Trace, Value, ValueId, VarId};
 
 use super::event::{Shown, condition};
-use crate::json::StepValues;
+use crate::json::{Finding, StepValues};
 
 /// The initial values that a trace tells: declared ones, and those that a read before every write
 /// saw.
@@ -90,6 +90,17 @@ impl Observed {
             (read, shown(written, trace.written_value(e)))
         });
         each.collect()
+    }
+}
+
+/// Adds the values along the schedule to the witness of a finding. They are those of the symbolic
+/// model, where a written value follows from the values that were read: in the other models every
+/// value is in the trace.
+pub fn add_values(finding: &mut Finding, trace: &Trace) {
+    let witness = &mut finding.witness;
+    if witness.schedule.iter().all(|&e| (e as usize) < trace.len()) {
+        let schedule: Vec<EventId> = witness.schedule.iter().map(|&e| EventId(e)).collect();
+        witness.values = step_values(trace, &schedule);
     }
 }
 
