@@ -1,7 +1,7 @@
-/* Two polite people at a door: each raises a hand, looks at the other's, and goes first if that is down.
- *
- * Every access is under the lock, and raising and looking is meant to be atomic. No block alone shows
- * anything; together they are a transaction cycle, and nobody goes: exit status 1. */
+/* Two polite people at a door: each raises a hand and goes first if the other's hand is
+ * down.  Every access is under the lock; raising and looking is meant to be atomic. The
+ * two blocks together are a transaction cycle, and neither person goes: exit status 1.
+ * */
 #include <pthread.h>
 
 #include "foretell.h"

@@ -1,4 +1,4 @@
-/* dining.c with one order for everybody. */
+/* dining.c with one order of the locks for both threads. */
 #include <pthread.h>
 
 static pthread_mutex_t fork_a = PTHREAD_MUTEX_INITIALIZER;

@@ -1,6 +1,6 @@
-// A stack whose every function is locked, and a caller who looks and takes in two calls: somebody
-// may empty it in between. An atomicity violation without a data race; the replay ends in the
-// failed assertion.
+// A stack whose functions are locked one by one, and a caller that checks and pops in two calls:
+// the other thread may empty it in between. An atomicity violation without a data race; the replay
+// ends in the failed assertion.
 #include <cassert>
 #include <mutex>
 #include <thread>

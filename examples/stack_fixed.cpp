@@ -1,4 +1,4 @@
-// stack.cpp with a function that looks and takes under one lock.
+// stack.cpp with a function that checks and pops under one lock.
 #include <mutex>
 #include <thread>
 

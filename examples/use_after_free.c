@@ -1,5 +1,5 @@
-/* The main thread frees a job without waiting for the worker: a use after free. Freeing is a write to all
- * that was freed, so it is a race like any other; the replay shows where the memory was used, allocated and freed. */
+/* The main thread frees a job that the worker still uses. `free` writes the whole block, so this is
+ * a race; the replay shows where the block was used, allocated and freed. */
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdlib.h>

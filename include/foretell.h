@@ -1,14 +1,14 @@
-/* Markers that a C or C++ program may use to tell Foretell what is meant to be atomic.
+/* Markers with which a C or C++ program tells Foretell what is meant to be atomic.
  *
  *     FORETELL_ATOMIC_BEGIN("transfer");
  *     from->balance -= amount;
  *     to->balance += amount;
  *     FORETELL_ATOMIC_END();
  *
- * In C++ a scope can be one: FORETELL_ATOMIC_SCOPE("transfer");
+ * In C++ a scope can be an atomic block: FORETELL_ATOMIC_SCOPE("transfer");
  *
  * In a program that was not built with `foretell cc` the markers do nothing: the functions
- * behind them are weak references, and nobody defines them.
+ * behind them are weak references without a definition.
  */
 #ifndef FORETELL_H
 #define FORETELL_H
@@ -24,7 +24,7 @@ __attribute__((weak)) void foretell_atomic_end(void);
 }
 #endif
 
-/* Begin of an atomic block. The label is for people and may be NULL. */
+/* Start of an atomic block. The label is for people and may be NULL. */
 #define FORETELL_ATOMIC_BEGIN(label)           \
     do {                                       \
         if (foretell_atomic_begin)             \
@@ -54,7 +54,7 @@ public:
 
 #define FORETELL_JOIN2(a, b) a##b
 #define FORETELL_JOIN(a, b) FORETELL_JOIN2(a, b)
-/* The rest of the enclosing scope is an atomic block. */
+/* Makes the rest of the enclosing scope an atomic block. */
 #define FORETELL_ATOMIC_SCOPE(label) \
     ::foretell::AtomicScope FORETELL_JOIN(foretell_scope_, __LINE__)(label)
 #endif

@@ -2,8 +2,8 @@ import com.sun.management.OperatingSystemMXBean;
 import java.lang.management.ManagementFactory;
 
 /**
- * Work for two threads that is mostly accesses: fields, arrays, calls, locks, new objects. `Bench KIND N`; the processor time
- * of the work goes to standard error.
+ * Benchmark of two threads that do mostly accesses: fields, arrays, calls, locks, new objects.
+ * Usage: `Bench KIND N`; standard error gets the processor time of the work.
  */
 public class Bench {
     private long total;

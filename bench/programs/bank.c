@@ -1,5 +1,5 @@
-/* Two threads move money between common accounts, each account with a lock of its own: little work between one lock and the
- * next, and nearly every access is to memory that both threads use. */
+/* Two threads move money between shared accounts with a lock each: little work between two locks,
+ * and nearly every access is to memory that both threads use. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* Two threads relax a common grid, each its half, in turns that a barrier separates; the border rows are the other's as well.
- * Then both add all of it up, row by row under a lock. Most accesses are to memory that both threads touch. */
+/* Two threads relax the halves of a shared grid in rounds that a barrier separates, then add all of
+ * it up, row by row under a lock. Most accesses are to memory that both threads use. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* Two threads, each over its half of an array again and again; the sums go to a common total under a lock. The array is filled
- * before the threads are created and read after they were joined: it is used by three threads, and by one at a time. */
+/* Two threads scan a half of an array each and add sums to a total under a lock. The array is
+ * filled before they are created and read after they are joined: three threads use it in turn. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

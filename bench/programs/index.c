@@ -1,6 +1,6 @@
-/* Two threads, each with an index of its own over random keys: a search tree in an array, tens of megabytes, far more than the
- * caches hold. A thread adds keys to its index and looks keys up, and every few thousand operations adds its numbers to
- * common ones under a lock. */
+/* Two threads with an index each over random keys: a search tree in an array of tens of megabytes,
+ * more than the caches hold. A thread inserts and looks up keys, and adds its counts to shared ones
+ * under a lock every few thousand operations. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ static unsigned next_random(struct index *x) {
     return x->state >> 4;
 }
 
-/* The node with this key, made if it is not there. */
+/* Returns the node with this key; inserts it if there is none. */
 static struct node *find(struct index *x, unsigned key) {
     unsigned at = 1, *from = NULL;
     while (at && x->nodes[at].key != key) {

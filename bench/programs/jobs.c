@@ -1,5 +1,5 @@
-/* Two threads take jobs from a queue. A job fills a small array, sorts it, counts its values in lists of its own, and
- * adds a part of the counts to a common table. Nearly all of the work is on the thread's own memory, and fits the caches. */
+/* Two threads take jobs from a queue: fill an array, sort it, count its values in lists, add some
+ * of the counts to a shared table. Nearly all work is thread-private and fits the caches. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

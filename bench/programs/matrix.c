@@ -1,5 +1,5 @@
-/* Two threads multiply matrices: both read the two factors, which are filled before, and each writes its half of the product. The
- * threads are created and joined for every product. */
+/* Two threads multiply matrices that are filled before: both read the factors, each writes a half
+ * of the product. The threads are created and joined for every product. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* Two threads count the ways to put queens on a board, by recursion: small functions, called very often, on a board that is the
- * thread's own. The first moves are handed out one by one under a lock. */
+/* Two threads count the solutions of the queens puzzle by recursion: small functions, many calls, a
+ * board per thread. A thread takes its next first move from a shared counter under a lock. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

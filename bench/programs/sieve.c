@@ -1,5 +1,5 @@
-/* Two threads, each with a sieve of its own: bytes that are written again and again; the number of primes goes to a common total
- * under a lock. */
+/* Two threads with a sieve each: bytes that are written repeatedly; the number of primes goes to a
+ * shared total under a lock. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* Two threads count words. Each writes documents into a buffer of its own, cuts them into words, and counts these in a hash table
- * of its own of a few megabytes; after every document it adds the document's numbers to common ones under a lock, and every few
- * documents it looks the most frequent words up in its table and offers them to a common list. */
+/* Two threads count words. Each writes documents to its buffer, splits them, and counts the words
+ * in its hash table of a few megabytes. After each document it adds its counts to shared ones under
+ * a lock; every few documents it offers its most frequent words to a shared list. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-# What the scripts beside this one share; they source it with their arguments.
-# Needs apt-get (no root, and no change to the system). Works in the directory given (default: a temporary
-# one), with the command in FORETELL (default: a release build of this tree).
+# Functions of the scripts in this directory, which source it with their arguments.
+# Needs apt-get (no root, and no change to the system). Works in the given directory (default: a
+# temporary one) with the command in FORETELL (default: a release build of this tree).
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 work=${1:-$(mktemp -d)}
@@ -14,7 +14,7 @@ fi
 foretell=${FORETELL:-$root/target/release/foretell}
 cd "$work"
 
-# fetch PACKAGE VERSION: the source package of Debian 12, unpacked without Debian's changes.
+# fetch PACKAGE VERSION: unpacks the source package of Debian 12 without Debian's changes.
 fetch() {
     mkdir -p "$work/lists/partial"
     echo "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian bookworm main" >sources.list
@@ -25,8 +25,8 @@ fetch() {
     tar xf "$1"_*.orig.tar.*z
 }
 
-# job COMMAND ARGS...: its output without and with recording must be the same to the byte; then everything is
-# predicted, every witness verified, and the first findings (MOST_REPLAYS, default 20) replayed.
+# job COMMAND ARGS...: compares the outputs without and with recording byte by byte, then predicts
+# everything, verifies every witness, and replays the first findings (MOST_REPLAYS, default 20).
 job() {
     "$@" >plain.out
     "$foretell" record -o run.ft -- "$@" >recorded.out

@@ -1,4 +1,4 @@
-/** The balance is looked at in one critical section, and the money taken in another. */
+/** The balance is checked in one critical section, and the money is taken in another. */
 public class Account {
     @interface Atomic {
     }

@@ -1,4 +1,4 @@
-/** {@link Account} with the look and the withdrawal in one critical section. */
+/** {@link Account} with the check and the withdrawal in one critical section. */
 public class AccountFixed {
     @interface Atomic {
     }

@@ -1,7 +1,7 @@
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.ReentrantLock;
 
-/** Every operation of the map is atomic, the look and the put together are not: something may be made twice. */
+/** Each map operation is atomic, a lookup with a put is not: an entry may be computed twice. */
 public class Cache {
     @interface Atomic {
     }

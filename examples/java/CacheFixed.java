@@ -1,7 +1,7 @@
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.ReentrantLock;
 
-/** {@link Cache} with the look and the put as one operation of the map. */
+/** {@link Cache} with the lookup and the put as one operation of the map. */
 public class CacheFixed {
     @interface Atomic {
     }

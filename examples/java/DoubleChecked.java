@@ -1,4 +1,4 @@
-/** Double-checked locking without volatile: a race, harmless as long as memory is sequentially consistent. */
+/** Double-checked locking without volatile: a race, harmless in sequentially consistent memory. */
 public class DoubleChecked {
     private static DoubleChecked instance;
     private int answer;

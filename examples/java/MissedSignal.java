@@ -1,4 +1,4 @@
-/** The flag is looked at outside the lock: the signal may come between the look and the wait. */
+/** The flag is read outside the lock: the signal may come between the read and the wait. */
 public class MissedSignal {
     private static final Object LOCK = new Object();
     private static boolean ready;

@@ -1,4 +1,4 @@
-/** Each takes the fork to the left, then the one to the right: all of them may have the left one and wait for ever. */
+/** Each takes the left fork, then the right one: all may have the left one and wait for ever. */
 public class Philosophers {
     static class Fork {
         int used;

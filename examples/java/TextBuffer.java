@@ -1,4 +1,4 @@
-/** Like StringBuffer: every method is synchronized, and `append` calls two of them on another buffer. */
+/** Like StringBuffer: methods are synchronized, and `append` calls two of them on its argument. */
 public class TextBuffer {
     private char[] text;
     private int length;

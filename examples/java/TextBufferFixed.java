@@ -1,4 +1,4 @@
-/** {@link TextBuffer} where `append` keeps the other buffer locked. */
+/** {@link TextBuffer} where `append` keeps the argument locked. */
 public class TextBufferFixed {
     private char[] text;
     private int length;

@@ -1,6 +1,6 @@
 /**
- * The example of the paper on witnesses for data races: `add` is synchronized, `get` is not, and two values are
- * added to each other.
+ * The example of the paper on witnesses for data races: `add` is synchronized, `get` is not, and
+ * two values are added to each other.
  */
 public class Value {
     private int x = 1;

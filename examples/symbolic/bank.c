@@ -1,6 +1,6 @@
-/* The bank of the symbolic-atomicity paper (bank-av): a transfer marks its target and its source, moves money, and leaves other
- * marks. Another transfer can set its mark between two of one account: 4 violations for each worker. The argument is the
- * number of workers. */
+/* The bank of the symbolic-atomicity paper (bank-av). A transfer marks its two accounts, moves
+ * money and marks them again; a second transfer can mark an account in between: 4 violations for
+ * each worker. The argument is the number of workers. */
 #include <foretell.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@ static int balance[MOST];
 static int mark[MOST];
 static pthread_mutex_t money[MOST];
 
-/* Transfers in a ring: each account is the source of one worker's transfer and the target of another's. */
+/* Transfers in a ring: each account is the source of one transfer and the target of the next. */
 static void *transfer(void *argument)
 {
     int me = *(int *)argument;

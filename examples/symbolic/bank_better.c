@@ -1,5 +1,5 @@
-/* The same, half fixed (bank-sav): who takes money from an account reserves it, and who marks it as a target waits for that. 2 violations
- * for each worker are left: transfers into an account are not protected. */
+/* bank.c half fixed (bank-sav): a transfer reserves its source, and waits for a reserved target. 2
+ * violations for each worker are left: transfers into an account are not protected. */
 #include <foretell.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ static void give_back(int account)
     pthread_mutex_unlock(&lock);
 }
 
-/* Marks an account that nobody has reserved. */
+/* Marks an account that is not reserved. */
 static void set_target(int account, int value)
 {
     pthread_mutex_lock(&lock);
@@ -41,7 +41,7 @@ static void set_target(int account, int value)
     pthread_mutex_unlock(&lock);
 }
 
-/* Transfers in a ring: each account is the source of one worker's transfer and the target of another's. */
+/* Transfers in a ring: each account is the source of one transfer and the target of the next. */
 static void *transfer(void *argument)
 {
     int me = *(int *)argument;

@@ -1,4 +1,4 @@
-/* The same, fixed (bank-nav): a transfer reserves both accounts. No violation. */
+/* bank.c fixed (bank-nav): a transfer reserves both accounts. No violation. */
 #include <foretell.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ static void give_back(int account)
     pthread_mutex_unlock(&lock);
 }
 
-/* Transfers in a ring: each account is the source of one worker's transfer and the target of another's. */
+/* Transfers in a ring: each account is the source of one transfer and the target of the next. */
 static void *transfer(void *argument)
 {
     int me = *(int *)argument;

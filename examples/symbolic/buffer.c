@@ -1,5 +1,5 @@
-/* After a bug of the Apache web server (atom001 in the symbolic-atomicity paper): a block resets the length of a buffer and uses it; an entry that
- * another thread writes comes between. One violation. */
+/* After a bug of the Apache web server (atom001 in the symbolic-atomicity paper): a block resets
+ * the length of a buffer and uses it; the entry of another thread comes between. One violation. */
 #include <foretell.h>
 #include <pthread.h>
 
@@ -8,7 +8,7 @@
 static int length;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Writes to the log as long as it may. */
+/* Writes to the log while it is allowed to. */
 static void *writer(void *unused)
 {
     (void)unused;
@@ -20,7 +20,7 @@ static void *writer(void *unused)
     return NULL;
 }
 
-/* Resets the buffer and says how much of it was written. */
+/* Resets the buffer and reports how much of it was written. */
 static int flush(void)
 {
     FORETELL_ATOMIC_BEGIN("flush");

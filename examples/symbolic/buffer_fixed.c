@@ -1,4 +1,4 @@
-/* The same without the violation (atom001a): a variable says that the buffer is in use, and the writer asks it. */
+/* buffer.c without the violation (atom001a): the writer asks a flag that the buffer is in use. */
 #include <foretell.h>
 #include <pthread.h>
 
@@ -8,7 +8,7 @@ static int length;
 static int flushing;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Writes to the log as long as it may. */
+/* Writes to the log while it is allowed to. */
 static void *writer(void *unused)
 {
     (void)unused;
@@ -21,7 +21,7 @@ static void *writer(void *unused)
     return NULL;
 }
 
-/* Resets the buffer and says how much of it was written. */
+/* Resets the buffer and reports how much of it was written. */
 static int flush(void)
 {
     pthread_mutex_lock(&lock);

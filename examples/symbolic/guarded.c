@@ -1,5 +1,5 @@
-/* The symbolic-atomicity paper, figure 1 (a). The other thread writes only if it reads more than 0, which it can only after
- * the block has written: the block is serializable. */
+/* Figure 1 (a) of the symbolic-atomicity paper. The other thread writes only if it reads more than
+ * 0, which it can only after the block has written: the block is serializable. */
 #include <foretell.h>
 #include <pthread.h>
 

@@ -1,5 +1,5 @@
-/* The same with `>=` (the paper, below figure 2). Now the other thread may write between the block's read and its write. The
- * recorded values are those of guarded.c; only who knows the condition can tell the two programs apart. */
+/* guarded.c with `>=` (below figure 2): the other thread may write between the read and the write
+ * of the block. The values are those of guarded.c; only the condition tells the two apart. */
 #include <foretell.h>
 #include <pthread.h>
 

@@ -1,5 +1,5 @@
-/* After another bug of the Apache web server (atom002 in the symbolic-atomicity paper): a log is opened anew while another thread writes 33
- * entries, each of which can come between. 33 violations. */
+/* After a second bug of the Apache web server (atom002 in the symbolic-atomicity paper): a thread
+ * reopens a log; each of the 33 entries of another thread can come between. 33 violations. */
 #include <foretell.h>
 #include <pthread.h>
 
@@ -8,7 +8,7 @@
 static int length;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Writes to the log as long as it may. */
+/* Writes to the log while it is allowed to. */
 static void *writer(void *unused)
 {
     (void)unused;
@@ -20,7 +20,7 @@ static void *writer(void *unused)
     return NULL;
 }
 
-/* Opens the log anew and says how much is in it. */
+/* Reopens the log and reports how much is in it. */
 static int flush(void)
 {
     FORETELL_ATOMIC_BEGIN("flush");

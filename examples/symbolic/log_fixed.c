@@ -1,4 +1,4 @@
-/* The same without the violations (atom002a): a variable says that the log is being opened, and the writer asks it. */
+/* log.c without the violations (atom002a): the writer asks a flag that the log is being opened. */
 #include <foretell.h>
 #include <pthread.h>
 
@@ -8,7 +8,7 @@ static int length;
 static int flushing;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Writes to the log as long as it may. */
+/* Writes to the log while it is allowed to. */
 static void *writer(void *unused)
 {
     (void)unused;
@@ -21,7 +21,7 @@ static void *writer(void *unused)
     return NULL;
 }
 
-/* Opens the log anew and says how much is in it. */
+/* Reopens the log and reports how much is in it. */
 static int flush(void)
 {
     pthread_mutex_lock(&lock);

@@ -1,5 +1,5 @@
-/* The symbolic-atomicity paper, figure 1 (b). The other thread writes after a signal that comes after the block: the
- * block is serializable. */
+/* Figure 1 (b) of the symbolic-atomicity paper. The other thread writes after a signal that comes
+ * after the block: the block is serializable. */
 #include <foretell.h>
 #include <pthread.h>
 #include <semaphore.h>

@@ -1,5 +1,5 @@
-/* The same without the signal (the paper, below figure 2): the other thread may write between the block's write and its
- * read. */
+/* signal.c without the signal (below figure 2): the other thread may write between the write and
+ * the read of the block. */
 #include <foretell.h>
 #include <pthread.h>
 

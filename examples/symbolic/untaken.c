@@ -1,5 +1,5 @@
-/* The symbolic-atomicity paper, figure 6. The violation makes the first thread take a branch that it did not take when it
- * was recorded: it shows in a prefix of the run. */
+/* Figure 6 of the symbolic-atomicity paper. The violation makes the first thread take a branch that
+ * it did not take in the recorded run: it shows in a prefix of the run. */
 #include <foretell.h>
 #include <pthread.h>
 

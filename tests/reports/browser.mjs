@@ -1,5 +1,6 @@
-// The HTML report in a real browser: it loads, filters, steps by mouse and keyboard, folds what is long, prints, and says nothing
-// on the console. usage: node browser.mjs NODE_MODULES SMALL.html LARGE.html [SCREENSHOTS]
+// Tests the HTML report in a real browser: it loads, filters, steps by mouse and keyboard, folds long
+// parts, prints, and writes nothing to the console.
+// usage: node browser.mjs NODE_MODULES SMALL.html LARGE.html [SCREENSHOTS]
 import { createRequire } from "node:module";
 import { strict as assert } from "node:assert";
 import { pathToFileURL } from "node:url";
