@@ -46,7 +46,7 @@ enum Place {
 fn place(trace_model: &TraceModel<'_>, e: EventId) -> Place {
     let trace = trace_model.trace;
     match trace.site(e) {
-        Some(site) => Place::Known(trace.place_index(site)),
+        Some(site) => Place::Known(trace.location_index(site)),
         None => {
             let object = trace.variable(e).map_or(u32::MAX, |x| x.0);
             Place::Unknown(trace.thread(e), trace.op(e), object)

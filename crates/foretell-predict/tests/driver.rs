@@ -93,7 +93,7 @@ fn shards_together_are_the_whole() {
 type Key = (&'static str, Vec<String>);
 
 fn key(trace: &Trace, name: &'static str, events: &[EventId]) -> Key {
-    let place = |e: &EventId| trace.site(*e).map(|s| trace.place(s).to_owned());
+    let place = |e: &EventId| trace.site(*e).map(|s| trace.location(s).to_owned());
     let mut places: Vec<_> = events.iter().map(|e| place(e).expect("a place")).collect();
     if name == "race" || name == "deadlock" {
         places.sort();

@@ -42,7 +42,7 @@ fn expect_in(model: Model, text: &str, expected: &[&str]) -> Scenario {
 /// The name of an event: its place, or thread and index.
 fn name(trace: &Trace, e: EventId) -> String {
     match trace.site(e) {
-        Some(site) => trace.place(site).to_owned(),
+        Some(site) => trace.location(site).to_owned(),
         None => format!("{}#{}", trace.thread_name(trace.thread(e)), e.0),
     }
 }

@@ -20,7 +20,7 @@ fn atomicity(text: &str, [view, value, symbolic]: [&[&str]; 3]) {
         assert!(prediction.undecided.is_empty(), "{model}: {:?}", prediction.undecided);
         let found = common::as_brute(&prediction.findings);
         assert_eq!(found, foretell_brute::findings(&trace, model), "brute force, {model}");
-        let place = |e: &EventId| trace.site(*e).map_or("?", |s| trace.place(s));
+        let place = |e: &EventId| trace.site(*e).map_or("?", |s| trace.location(s));
         let triples: BTreeSet<String> = found
             .atomicity
             .iter()

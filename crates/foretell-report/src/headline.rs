@@ -133,7 +133,7 @@ impl Say<'_> {
 
     /// Whether the source line of a read decides something.
     fn is_check(&self, e: EventId) -> bool {
-        let place = self.trace.site(e).map(|site| self.trace.place(site));
+        let place = self.trace.site(e).map(|site| self.trace.location(site));
         let Some((source, line)) = place.and_then(|place| self.sources.at(place)) else {
             return false;
         };
@@ -172,7 +172,7 @@ impl Say<'_> {
     /// ` at bank.c:41`, or which event it is.
     fn at(&self, e: EventId) -> String {
         match self.trace.site(e) {
-            Some(site) => format!(" at {}", self.trace.place(site)),
+            Some(site) => format!(" at {}", self.trace.location(site)),
             None => format!(" (event {})", e.0),
         }
     }

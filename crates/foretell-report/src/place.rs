@@ -55,10 +55,10 @@ pub fn stack(trace: &Trace, event: EventId) -> Vec<Frame> {
 /// The call stack of a site.
 pub(crate) fn stack_at(trace: &Trace, site: SiteId) -> Vec<Frame> {
     let mut frames = Vec::new();
-    let mut at = Some(trace.place(site).to_owned());
+    let mut at = Some(trace.location(site).to_owned());
     let mut next = trace.site_node(site).caller;
     while let Some(caller) = next {
-        let text = trace.place(caller);
+        let text = trace.location(caller);
         let function = match text.rsplit_once(' ') {
             Some((function, call)) if Place::parse(call).is_some() => {
                 frames.push(Frame { function: Some(function.to_owned()), place: at.take() });

@@ -34,18 +34,18 @@ fn std_text(events: usize, random: &mut Random) -> String {
         if random.below(8) == 0 {
             thread = random.below(16);
         }
-        let place = random.skewed(5000);
+        let location = random.skewed(5000);
         let _ = match i % 4 {
-            0 => writeln!(text, "T{thread}|acq(L{})|{place}", random.skewed(200)),
-            1 => writeln!(text, "T{thread}|r(V{})|{place}", random.skewed(20_000)),
-            2 => writeln!(text, "T{thread}|w(V{})|{place}", random.skewed(20_000)),
-            _ => writeln!(text, "T{thread}|rel(L{})|{place}", random.skewed(200)),
+            0 => writeln!(text, "T{thread}|acq(L{})|{location}", random.skewed(200)),
+            1 => writeln!(text, "T{thread}|r(V{})|{location}", random.skewed(20_000)),
+            2 => writeln!(text, "T{thread}|w(V{})|{location}", random.skewed(20_000)),
+            _ => writeln!(text, "T{thread}|rel(L{})|{location}", random.skewed(200)),
         };
     }
     text
 }
 
-/// `T3|w(V42=7)|foo.c:12`: values, and places in files.
+/// `T3|w(V42=7)|foo.c:12`: values, and locations in files.
 fn value_text(events: usize, random: &mut Random) -> String {
     let mut text = String::new();
     for _ in 0..events {

@@ -48,10 +48,10 @@ pub(crate) struct Tables {
     pub(crate) semaphores: Names,
     pub(crate) barriers: Names,
     pub(crate) labels: Names,
-    pub(crate) places: Names,
+    pub(crate) locations: Names,
     pub(crate) sites: Vec<Site>,
     pub(crate) site_index: FxHashMap<Site, SiteId>,
-    /// The site without a caller of each place that was asked for, else `NONE`: a shorter way to
+    /// The site without a caller of each location that was asked for, else `NONE`: a shorter way to
     /// what `site_index` says of them.
     bare_sites: Vec<u32>,
     pub(crate) registers: Vec<Register>,
@@ -79,21 +79,21 @@ impl Tables {
             self.sites.push(site);
         }
         if site.caller.is_none() {
-            let place = site.place as usize;
-            if place >= self.bare_sites.len() {
-                self.bare_sites.resize(place + 1, NONE);
+            let location = site.location as usize;
+            if location >= self.bare_sites.len() {
+                self.bare_sites.resize(location + 1, NONE);
             }
-            self.bare_sites[place] = id.0;
+            self.bare_sites[location] = id.0;
         }
         id
     }
 }
 
-/// A place in the source together with the call that led there: a node of a call tree.
+/// A location in the source together with the call that led there: a node of a call tree.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Site {
-    /// The place: an index for [`Trace::place`].
-    pub(crate) place: u32,
+    /// The location: an index for [`Trace::location`].
+    pub(crate) location: u32,
     /// The site of the call, if the stack is known.
     pub caller: Option<SiteId>,
 }
@@ -272,14 +272,14 @@ impl Trace {
         self.tables.sites[s.index()]
     }
 
-    /// The place of a site, as written in the trace (`file:line` where known).
-    pub fn place(&self, s: SiteId) -> &str {
-        self.tables.places.get(self.site_node(s).place).unwrap_or("?")
+    /// The location of a site, as written in the trace (`file:line` where known).
+    pub fn location(&self, s: SiteId) -> &str {
+        self.tables.locations.get(self.site_node(s).location).unwrap_or("?")
     }
 
-    /// A number for the place of a site: equal for sites that differ only in their callers.
-    pub fn place_index(&self, s: SiteId) -> u32 {
-        self.site_node(s).place
+    /// A number for the location of a site: equal for sites that differ only in their callers.
+    pub fn location_index(&self, s: SiteId) -> u32 {
+        self.site_node(s).location
     }
 
     /// How many registers there are.
@@ -411,14 +411,14 @@ impl TraceBuilder {
         label LabelId labels;
     }
 
-    /// The site for a place and the call that led there.
+    /// The site for a location and the call that led there.
     #[inline]
-    pub fn site(&mut self, place: &str, caller: Option<SiteId>) -> SiteId {
+    pub fn site(&mut self, location: &str, caller: Option<SiteId>) -> SiteId {
         let tables = &mut self.trace.tables;
-        let place = tables.places.intern(place);
-        match (caller, tables.bare_sites.get(place as usize)) {
+        let location = tables.locations.intern(location);
+        match (caller, tables.bare_sites.get(location as usize)) {
             (None, Some(&site)) if site != NONE => SiteId(site),
-            _ => tables.add_site(Site { place, caller }),
+            _ => tables.add_site(Site { location, caller }),
         }
     }
 
@@ -643,8 +643,8 @@ mod tests {
         let trace = b.build();
         assert_eq!(trace.len(), kinds.len());
         assert_eq!(trace.events().map(|e| e.kind).collect::<Vec<_>>(), kinds);
-        assert_eq!(trace.place(deep), "bank.c:41");
-        assert_eq!(trace.site_node(deep).caller.map(|c| trace.place(c)), Some("main.c:3"));
+        assert_eq!(trace.location(deep), "bank.c:41");
+        assert_eq!(trace.site_node(deep).caller.map(|c| trace.location(c)), Some("main.c:3"));
         assert_eq!(trace.read_value(EventId(4)), value);
         assert_eq!(trace.written_value(EventId(4)), new);
         assert_eq!(trace.written_value(EventId(2)), value);

@@ -40,9 +40,9 @@ impl fmt::Display for Value {
 #[derive(Clone, Default, Debug)]
 pub struct Values {
     table: Vec<Value>,
-    /// Where each value is in the table, plus one: open addressing, a power of two of places, at most half full. Small, since
-    /// looking a value up mostly means waiting for its place.
-    places: Vec<u32>,
+    /// Where each value is in the table, plus one: open addressing, a power of two of slots, at most half full. Small, since
+    /// looking a value up mostly means waiting for its slot.
+    slots: Vec<u32>,
 }
 
 /// Identifiers below this are small integers, offset by [`SMALL_ZERO`]; the rest index the table.
@@ -67,8 +67,8 @@ impl Values {
     /// The identifier of `value`, if it is small or was interned before.
     pub fn find(&self, value: Value) -> Option<ValueId> {
         let large = || {
-            let place = self.place_of(value)?;
-            self.places[place].checked_sub(1).map(|i| ValueId(TABLE_START + i))
+            let slot = self.slot_of(value)?;
+            self.slots[slot].checked_sub(1).map(|i| ValueId(TABLE_START + i))
         };
         Self::small(value).or_else(large)
     }
@@ -102,40 +102,40 @@ impl Values {
     }
 
     fn intern_large(&mut self, value: Value) -> ValueId {
-        if self.table.len() * 2 >= self.places.len() {
+        if self.table.len() * 2 >= self.slots.len() {
             self.grow();
         }
-        // After it has grown there is a free place.
-        let Some(place) = self.place_of(value) else { return ValueId(TABLE_START) };
-        if self.places[place] == 0 {
+        // After it has grown there is a free slot.
+        let Some(slot) = self.slot_of(value) else { return ValueId(TABLE_START) };
+        if self.slots[slot] == 0 {
             // One identifier is kept free: an event column uses it for "no value".
             let next = self.table.len();
             assert!(next < (TABLE_START - 1) as usize, "more than 2^31 distinct values");
             self.table.push(value);
-            self.places[place] = next as u32 + 1;
+            self.slots[slot] = next as u32 + 1;
         }
-        ValueId(TABLE_START + self.places[place] - 1)
+        ValueId(TABLE_START + self.slots[slot] - 1)
     }
 
-    /// The place of a value, or the free one where it would be; none if there are no places at all.
+    /// The slot of a value, or the free one where it would be; none if there are no slots at all.
     #[inline]
-    fn place_of(&self, value: Value) -> Option<usize> {
-        let last = self.places.len().checked_sub(1)?;
-        let mut place = hash(value) as usize & last;
-        while let Some(i) = self.places[place].checked_sub(1)
+    fn slot_of(&self, value: Value) -> Option<usize> {
+        let last = self.slots.len().checked_sub(1)?;
+        let mut slot = hash(value) as usize & last;
+        while let Some(i) = self.slots[slot].checked_sub(1)
             && self.table[i as usize] != value
         {
-            place = (place + 1) & last;
+            slot = (slot + 1) & last;
         }
-        Some(place)
+        Some(slot)
     }
 
     #[cold]
     fn grow(&mut self) {
-        self.places = vec![0; (self.places.len() * 2).max(64)];
+        self.slots = vec![0; (self.slots.len() * 2).max(64)];
         for (i, &value) in (1..).zip(&self.table) {
-            if let Some(place) = self.place_of(value) {
-                self.places[place] = i;
+            if let Some(slot) = self.slot_of(value) {
+                self.slots[slot] = i;
             }
         }
     }

@@ -120,7 +120,7 @@ impl Graph {
                     thread: trace.thread(e),
                     step: place + 1,
                     text: printable(&describe(trace, e, read, written)),
-                    place: site.map(|s| printable(trace.place(s))).unwrap_or_default(),
+                    place: site.map(|s| printable(trace.location(s))).unwrap_or_default(),
                     main: pattern.contains(&e),
                     blocked: place >= count,
                 }

@@ -94,7 +94,7 @@ pub fn finding(pattern: &Pattern, schedule: &[EventId], engine: &str, trace: &Tr
         },
         locations: events
             .iter()
-            .map(|&e| trace.site(e).map(|site| trace.place(site).to_owned()))
+            .map(|&e| trace.site(e).map(|site| trace.location(site).to_owned()))
             .collect(),
         events: events.iter().map(|e| e.0).collect(),
         block: parts.block,

@@ -28,7 +28,7 @@ impl Locations<'_> {
             (None, Some(lock)) => Some(trace.lock_name(lock)),
             _ => None,
         };
-        let place = trace.site(event).map(|site| trace.place(site));
+        let place = trace.site(event).map(|site| trace.location(site));
         let mut location = self.of_place(place, object);
         if let Some(function) = stack(trace, event).into_iter().next().and_then(|f| f.function) {
             location["logicalLocations"] =

@@ -167,7 +167,7 @@ impl Describe<'_> {
         let first = self.finding.events.first().copied();
         match (self.trace, first) {
             (Some(trace), Some(e)) if (e as usize) < trace.len() => {
-                let place = trace.site(EventId(e)).map(|site| trace.place(site));
+                let place = trace.site(EventId(e)).map(|site| trace.location(site));
                 self.locations.with_context(self.locations.of_event(trace, EventId(e)), place)
             }
             _ => {
@@ -186,7 +186,7 @@ impl Describe<'_> {
             self.finding.witness.schedule.iter().filter(known).map(|&e| EventId(e)).collect();
         let notes = notes::notes(self.finding, &schedule, trace);
         let numbered = notes.into_iter().enumerate().map(|(i, note)| {
-            let place = trace.site(note.event).map(|site| trace.place(site));
+            let place = trace.site(note.event).map(|site| trace.location(site));
             let location = self.locations.of_event(trace, note.event);
             let mut location = self.locations.with_context(location, place);
             location["id"] = json!(i + 1);

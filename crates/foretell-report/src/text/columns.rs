@@ -130,7 +130,7 @@ impl<'a> Layout<'a> {
         for line in lines {
             let Line::Event { id, thread, text, .. } = line else { continue };
             index = index.max(id.0.to_string().len());
-            place = place.max(trace.site(*id).map_or(0, |s| printable(trace.place(s)).width()));
+            place = place.max(trace.site(*id).map_or(0, |s| printable(trace.location(s)).width()));
             let name = printable(trace.display_name(*thread)).width();
             names = names.max(name);
             let wide = text.width().max(name).min(WIDEST);
@@ -227,7 +227,7 @@ impl<'a> Layout<'a> {
     /// What stands right of the columns: the place, and whether the thread is stuck here.
     fn note(&self, id: EventId, blocked: bool) -> String {
         let trace = self.shower.trace;
-        let place = trace.site(id).map(|s| printable(trace.place(s))).unwrap_or_default();
+        let place = trace.site(id).map(|s| printable(trace.location(s))).unwrap_or_default();
         let place = wrap::clipped_at_start(&place, self.place);
         match (blocked, place.is_empty()) {
             (false, _) => place,

@@ -36,7 +36,7 @@ pub(super) fn write(
     let mut files: Vec<File> = Vec::new();
     let mut bare: Vec<(String, Note)> = Vec::new();
     for note in notes(finding, schedule, trace) {
-        let place = trace.site(note.event).map(|site| trace.place(site));
+        let place = trace.site(note.event).map(|site| trace.location(site));
         let line = place.and_then(|place| shower.sources.at(place));
         match line.filter(|(source, line)| source.line(*line).is_some()) {
             Some((source, line)) => add(&mut files, source, line, note),

@@ -38,7 +38,7 @@ impl Limits {
     }
 }
 
-/// Symbolic operands are rare: they are noted while decoding and put in their places after it.
+/// Symbolic operands are rare: they are noted while decoding and put in their columns after it.
 struct Symbolic {
     event: usize,
     register: Option<u32>,
@@ -97,7 +97,7 @@ pub(super) fn read(
         result = Err("is longer than the counts in it say");
     }
     result
-        .and_then(|()| place_symbolic(&symbolic, start, builder, exprs))
+        .and_then(|()| store_symbolic(&symbolic, start, builder, exprs))
         .inspect_err(|_| truncate(&mut builder.trace, start))
 }
 
@@ -147,12 +147,12 @@ impl Decoder<'_, '_> {
         let mut done = 0;
         while !runs.is_empty() {
             let code = runs.varint()?;
-            let place = code as usize & RECENT;
-            let thread = if place == RECENT {
+            let position = code as usize & RECENT;
+            let thread = if position == RECENT {
                 let given = runs.varint32()?;
                 if given as usize >= self.state.threads.len() { None } else { Some(given) }
             } else {
-                self.state.recent.get(place)
+                self.state.recent.get(position)
             };
             let thread = thread.ok_or(UNDEFINED)?;
             self.state.recent.ran(thread);
@@ -383,7 +383,7 @@ fn take_value(
 }
 
 /// Checks the symbolic operands of a chunk's events and puts them where the trace keeps them.
-fn place_symbolic(
+fn store_symbolic(
     symbolic: &[Symbolic],
     start: usize,
     builder: &mut TraceBuilder,

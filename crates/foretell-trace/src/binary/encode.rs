@@ -199,9 +199,9 @@ impl Batch {
 
     fn end_run(&mut self, state: &mut State) {
         let Some((thread, length)) = self.run.take() else { return };
-        let place = state.recent.place(thread);
-        varint::push(&mut self.runs, (length - 1) << 3 | place.unwrap_or(RECENT) as u64);
-        if place.is_none() {
+        let position = state.recent.position(thread);
+        varint::push(&mut self.runs, (length - 1) << 3 | position.unwrap_or(RECENT) as u64);
+        if position.is_none() {
             varint::push(&mut self.runs, u64::from(thread));
         }
         state.recent.ran(thread);
@@ -362,7 +362,7 @@ fn shape_of(state: &State, op: Op, parts: &Parts, site: u32) -> Shape {
     Shape { op, flags, site }
 }
 
-/// The place of the difference that takes the fewest bytes.
+/// The position of the difference that takes the fewest bytes.
 #[inline]
 fn shortest(differences: &[u32]) -> usize {
     let key = |&i: &usize| varint::zigzag32(differences[i]);

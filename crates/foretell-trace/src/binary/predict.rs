@@ -265,18 +265,18 @@ pub(super) struct Recent {
 pub(super) const RECENT: usize = 7;
 
 impl Recent {
-    pub(super) fn place(&self, thread: u32) -> Option<usize> {
+    pub(super) fn position(&self, thread: u32) -> Option<usize> {
         self.threads.iter().position(|&t| t == thread)
     }
 
-    pub(super) fn get(&self, place: usize) -> Option<u32> {
-        self.threads.get(place).copied()
+    pub(super) fn get(&self, position: usize) -> Option<u32> {
+        self.threads.get(position).copied()
     }
 
     /// Moves `thread` to the front.
     pub(super) fn ran(&mut self, thread: u32) {
-        match self.place(thread) {
-            Some(place) => self.threads[..=place].rotate_right(1),
+        match self.position(thread) {
+            Some(position) => self.threads[..=position].rotate_right(1),
             None => {
                 self.threads.insert(0, thread);
                 self.threads.truncate(RECENT);
@@ -298,7 +298,7 @@ mod tests {
         assert_eq!(recent.threads, [8, 7, 6, 5, 4, 3, 2]);
         recent.ran(5);
         assert_eq!(recent.threads, [5, 8, 7, 6, 4, 3, 2]);
-        assert_eq!((recent.place(4), recent.place(1), recent.get(7)), (Some(4), None, None));
+        assert_eq!((recent.position(4), recent.position(1), recent.get(7)), (Some(4), None, None));
     }
 
     #[test]

@@ -43,7 +43,7 @@ fn name_table(tables: &Tables, number: usize) -> Option<&Names> {
         4 => &tables.semaphores,
         5 => &tables.barriers,
         6 => &tables.labels,
-        7 => &tables.places,
+        7 => &tables.locations,
         8 => &tables.register_names,
         _ => return None,
     })
@@ -58,7 +58,7 @@ fn name_table_mut(tables: &mut Tables, number: usize) -> Option<&mut Names> {
         4 => &mut tables.semaphores,
         5 => &mut tables.barriers,
         6 => &mut tables.labels,
-        7 => &mut tables.places,
+        7 => &mut tables.locations,
         8 => &mut tables.register_names,
         _ => return None,
     })
@@ -89,7 +89,7 @@ impl Written {
         }
         write_rows(ChunkType::SITES, tables.sites.len(), &mut self.sites, out, |row, bytes| {
             let site = tables.sites[row];
-            varint::push(bytes, u64::from(site.place));
+            varint::push(bytes, u64::from(site.location));
             varint::push(bytes, site.caller.map_or(0, |c| u64::from(c.0) + 1));
         })?;
         let registers = &tables.registers;
@@ -372,10 +372,10 @@ fn read_names(from: &mut Cursor<'_>, tables: &mut Tables) -> Result<(), Fault> {
 
 fn read_sites(from: &mut Cursor<'_>, tables: &mut Tables) -> Result<(), Fault> {
     for _ in 0..rows(from, tables.sites.len(), 2)? {
-        let place = below(from, tables.places.len())?;
+        let location = below(from, tables.locations.len())?;
         let next = tables.sites.len();
         let caller = below(from, next + 1)?.checked_sub(1).map(SiteId);
-        let site = Site { place, caller };
+        let site = Site { location, caller };
         if tables.site_index.insert(site, SiteId::from_index(next)).is_some() {
             return Err(TWICE);
         }

@@ -159,7 +159,7 @@ fn assert_same_tables(a: &Trace, b: &Trace) {
             &t.semaphores,
             &t.barriers,
             &t.labels,
-            &t.places,
+            &t.locations,
             &t.register_names,
         ];
         tables.map(|names| names.iter().map(str::to_owned).collect::<Vec<_>>())
@@ -331,8 +331,8 @@ fn damage_in_the_middle_names_chunk_and_offset() {
     let mut bad = bytes.clone();
     bad[starts[third] + 100] ^= 4;
     let message = read(&bad[..]).unwrap_err().to_string();
-    let place = format!("byte {}: chunk {} (EVNT): ", starts[third], third + 1);
-    assert!(message.starts_with(&place), "{message}");
+    let location = format!("byte {}: chunk {} (EVNT): ", starts[third], third + 1);
+    assert!(message.starts_with(&location), "{message}");
 }
 
 #[test]

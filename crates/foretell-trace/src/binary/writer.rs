@@ -39,9 +39,9 @@ pub fn write(trace: &Trace, out: &mut dyn Write) -> io::Result<()> {
 ///
 /// let mut writer = binary::Writer::new(Vec::new())?;
 /// let (main, x) = (writer.thread("main"), writer.variable("x"));
-/// let place = writer.site("bank.c:41", None);
+/// let location = writer.site("bank.c:41", None);
 /// let value = Some(writer.values().intern(foretell_trace::Value::Int(7)));
-/// writer.push(main, EventKind::Write { var: x, atomic: false, value, expr: None }, Some(place))?;
+/// writer.push(main, EventKind::Write { var: x, atomic: false, value, expr: None }, Some(location))?;
 /// writer.set_meta("ended", "exit 0");
 /// let file = writer.finish()?;
 ///
@@ -92,9 +92,9 @@ impl<W: Write> Writer<W> {
         label LabelId;
     }
 
-    /// The site for a place and the call that led there.
-    pub fn site(&mut self, place: &str, caller: Option<SiteId>) -> SiteId {
-        self.names.site(place, caller)
+    /// The site for a location and the call that led there.
+    pub fn site(&mut self, location: &str, caller: Option<SiteId>) -> SiteId {
+        self.names.site(location, caller)
     }
 
     /// The register of `thread` with this name (without the `%`).

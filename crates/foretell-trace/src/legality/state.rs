@@ -291,10 +291,10 @@ impl<'t> State<'t> {
 
     fn release_shared(&mut self, t: ThreadId, lock: LockId) -> Result<(), Rule> {
         let readers = &mut self.locks[lock.index()].readers;
-        let place = readers.iter().position(|r| r.0 == t).ok_or(Rule::NotShared { lock })?;
-        readers[place].1 -= 1;
-        if readers[place].1 == 0 {
-            readers.swap_remove(place);
+        let position = readers.iter().position(|r| r.0 == t).ok_or(Rule::NotShared { lock })?;
+        readers[position].1 -= 1;
+        if readers[position].1 == 0 {
+            readers.swap_remove(position);
         }
         Ok(())
     }
@@ -363,8 +363,8 @@ impl<'t> State<'t> {
             // None of these may be woken. If one must, the latest goes wrong last.
             Ending::TimedOut(end) => (2, u32::MAX - end.0),
         };
-        if let Some((place, _)) = c.waiters.iter().enumerate().min_by_key(urgency) {
-            let (t, _) = c.waiters.swap_remove(place);
+        if let Some((position, _)) = c.waiters.iter().enumerate().min_by_key(urgency) {
+            let (t, _) = c.waiters.swap_remove(position);
             self.wake(e, t);
         }
     }
@@ -403,8 +403,8 @@ impl<'t> State<'t> {
                 let waits_before = |&(u, _): &(ThreadId, Ending)| {
                     threads[u.index()].waiting.is_some_and(|other| other.wait < notify)
                 };
-                let Some(place) = waiters.iter().position(waits_before) else { return };
-                let (u, _) = waiters.swap_remove(place);
+                let Some(position) = waiters.iter().position(waits_before) else { return };
+                let (u, _) = waiters.swap_remove(position);
                 waiters.push((t, Ending::Never));
                 self.give(u, Some(notify));
                 self.give(t, None);

@@ -234,15 +234,15 @@ impl Counts {
     /// Locks that one thread alone takes.
     pub(super) fn private_locks(&self) -> impl Iterator<Item = LockId> + '_ {
         let is_private = |l: &Lock| l.user < MANY;
-        let places = self.locks.iter().enumerate().filter(move |(_, l)| is_private(l));
-        places.map(|(i, _)| LockId::from_index(i))
+        let private = self.locks.iter().enumerate().filter(move |(_, l)| is_private(l));
+        private.map(|(i, _)| LockId::from_index(i))
     }
 
     /// Variables that are read and that nobody writes.
     pub(super) fn never_written(&self) -> impl Iterator<Item = VarId> + '_ {
         let is_read = |v: &Variable| v.thread != NONE && v.writer == NONE;
-        let places = self.variables.iter().enumerate().filter(move |(_, v)| is_read(v));
-        places.map(|(i, _)| VarId::from_index(i))
+        let read = self.variables.iter().enumerate().filter(move |(_, v)| is_read(v));
+        read.map(|(i, _)| VarId::from_index(i))
     }
 
     pub(super) fn accesses(&self) -> u64 {

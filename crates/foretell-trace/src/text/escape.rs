@@ -3,7 +3,7 @@
 //! A name is any text without `|`, `(`, `)`, `,` and `=`, and white space around it is no part of
 //! it. Names from elsewhere (a binary trace, a C++ signature) need not be like that. A text that
 //! must hold such a name opens with `#! escaped`; from then on `%` and two hexadecimal digits stand
-//! for one byte in every name, place and display name, and `%-` alone is the empty name. Texts
+//! for one byte in every name, location and display name, and `%-` alone is the empty name. Texts
 //! without that line know no escapes, so `%` means itself in everybody else's traces.
 
 use std::borrow::Cow;
@@ -11,7 +11,7 @@ use std::fmt::Write;
 
 use super::problem::quote;
 
-/// Where a name stands; each place has its own forbidden characters.
+/// Where a name stands; each location has its own forbidden characters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Spot {
     /// The first field of a line.
@@ -19,7 +19,7 @@ pub(super) enum Spot {
     /// Between parentheses, or left of `=` in a declaration.
     Object,
     /// The third field: free text up to the end of the field.
-    Place,
+    Location,
     /// A frame of the fourth field.
     Frame,
     /// The rest of a `#! name` line.
@@ -35,7 +35,7 @@ pub(super) const NO_LOCATION: &str = "-1";
 /// Whether the name reads back as it is in a text without escapes.
 pub(super) fn is_plain(name: &str, spot: Spot) -> bool {
     let taken = match spot {
-        Spot::Place => name == NO_LOCATION,
+        Spot::Location => name == NO_LOCATION,
         Spot::Thread => name.starts_with('#'),
         Spot::Object | Spot::Frame | Spot::Display => false,
     };
@@ -141,7 +141,7 @@ mod tests {
             "a<b>",
             "vector<int> x",
         ];
-        for spot in [Spot::Thread, Spot::Object, Spot::Place, Spot::Frame, Spot::Display] {
+        for spot in [Spot::Thread, Spot::Object, Spot::Location, Spot::Frame, Spot::Display] {
             for name in names {
                 let text = encode(name, spot);
                 assert_eq!(decode(&text).as_deref(), Ok(name), "{spot:?}");
@@ -153,7 +153,7 @@ mod tests {
     #[test]
     fn plain_names_are_left_alone() {
         assert_eq!(encode("Bank.java:41 <init>", Spot::Frame), "Bank.java:41 <init>");
-        assert_eq!(encode("f(int, x=3)", Spot::Place), "f(int, x=3)");
+        assert_eq!(encode("f(int, x=3)", Spot::Location), "f(int, x=3)");
         assert_eq!(encode("f(int)", Spot::Object), "f%28int%29");
         assert!(is_plain("100%", Spot::Object));
     }

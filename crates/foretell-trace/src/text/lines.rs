@@ -4,7 +4,7 @@ use crate::EventId;
 
 /// The line of each event, from 1.
 ///
-/// Events mostly stand on consecutive lines, so only the places where that breaks are kept.
+/// Events mostly stand on consecutive lines, so only the locations where that breaks are kept.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct LineMap {
     /// First event of a run of events on consecutive lines, and its line; ascending in both.

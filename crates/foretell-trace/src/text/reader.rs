@@ -174,7 +174,7 @@ impl<'t> Reader<'t> {
         let (thread, rest) = split_field(line);
         let Some(rest) = rest else { return Err(one_field(thread)) };
         let (operation, rest) = split_field(rest);
-        let (place, stack) = match rest {
+        let (location, stack) = match rest {
             None => ("", None),
             Some(rest) => split_field(rest),
         };
@@ -182,7 +182,7 @@ impl<'t> Reader<'t> {
         let word = trim(&operation[..open.unwrap_or(operation.len())]);
         let known = word_of(word).ok_or_else(|| unknown(word))?;
         let thread = self.thread(trim(thread))?;
-        let site = self.site(trim(place), stack.map(trim))?;
+        let site = self.site(trim(location), stack.map(trim))?;
         match known {
             Word::Request => {
                 self.dialect.request();
@@ -475,23 +475,23 @@ impl<'t> Reader<'t> {
     }
 
     #[inline]
-    fn site(&mut self, place: &str, stack: Option<&str>) -> Result<Option<SiteId>, Problem> {
+    fn site(&mut self, location: &str, stack: Option<&str>) -> Result<Option<SiteId>, Problem> {
         if stack.is_some_and(|stack| !stack.is_empty()) {
-            return self.site_with_stack(place, stack.unwrap_or_default()).map(Some);
+            return self.site_with_stack(location, stack.unwrap_or_default()).map(Some);
         }
-        if place.is_empty() || place == NO_LOCATION {
+        if location.is_empty() || location == NO_LOCATION {
             return Ok(None);
         }
-        let place = self.unescape(place)?;
-        Ok(Some(self.builder.site(&place, None)))
+        let location = self.unescape(location)?;
+        Ok(Some(self.builder.site(&location, None)))
     }
 
-    fn site_with_stack(&mut self, place: &str, stack: &str) -> Result<SiteId, Problem> {
+    fn site_with_stack(&mut self, location: &str, stack: &str) -> Result<SiteId, Problem> {
         let wrong = |message: &str| Problem::new(BAD_FIELDS, message.to_owned());
         if stack.contains('|') {
             return Err(wrong("more than four fields (thread|operation|location|callers)"));
         }
-        if place.is_empty() || place == NO_LOCATION {
+        if location.is_empty() || location == NO_LOCATION {
             return Err(wrong("a call stack (the fourth field) needs a location (the third)"));
         }
         let mut caller = None;
@@ -502,8 +502,8 @@ impl<'t> Reader<'t> {
             let frame = self.unescape(frame)?;
             caller = Some(self.builder.site(&frame, caller));
         }
-        let place = self.unescape(place)?;
-        Ok(self.builder.site(&place, caller))
+        let location = self.unescape(location)?;
+        Ok(self.builder.site(&location, caller))
     }
 }
 

@@ -14,7 +14,7 @@ fn spelled_out(trace: &Trace) -> Vec<String> {
         let mut frames = Vec::new();
         let mut next = site;
         while let Some(site) = next {
-            frames.push(trace.place(site));
+            frames.push(trace.location(site));
             next = trace.site_node(site).caller;
         }
         frames

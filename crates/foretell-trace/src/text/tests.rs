@@ -80,11 +80,11 @@ T1|au(x=5>6)->%2<-(+ %2 1)|a.c:7|b.c:3 < main.c:1
     let y = trace.find_variable("y").unwrap();
     assert!(trace.is_opaque(y));
     let last = event(&trace, trace.len() as u32 - 1).site.unwrap();
-    assert_eq!(trace.place(last), "a.c:7");
+    assert_eq!(trace.location(last), "a.c:7");
     let caller = trace.site_node(last).caller.unwrap();
-    assert_eq!(trace.place(caller), "b.c:3");
+    assert_eq!(trace.location(caller), "b.c:3");
     let outermost = trace.site_node(caller).caller.unwrap();
-    assert_eq!(trace.place(outermost), "main.c:1");
+    assert_eq!(trace.location(outermost), "main.c:1");
     assert_eq!(trace.site_node(outermost).caller, None);
 }
 
@@ -116,7 +116,7 @@ fn values_and_locations_in_their_forms() {
     assert_eq!(values, [Value::Int(255), Value::Int(-1), Value::Bits { width: 1, bits: 1 }]);
     assert_eq!(event(&trace, 0).site, None);
     assert_eq!(event(&trace, 1).site, None);
-    assert_eq!(trace.place(event(&trace, 2).site.unwrap()), "12");
+    assert_eq!(trace.location(event(&trace, 2).site.unwrap()), "12");
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn names_are_any_text() {
     let trace = read("nit T–ü|acq(Bank.lock[0]@7f)|a b\nnit T–ü|rel(%41)|x (y, z=3)\n").trace;
     assert_eq!(trace.thread_name(crate::ThreadId(0)), "nit T–ü");
     assert!(trace.find_lock("Bank.lock[0]@7f").is_some() && trace.find_lock("%41").is_some());
-    assert_eq!(trace.place(event(&trace, 1).site.unwrap()), "x (y, z=3)");
+    assert_eq!(trace.location(event(&trace, 1).site.unwrap()), "x (y, z=3)");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! From a trace to text.
 //!
-//! What is written reads back as the same trace: the same events, names, values, places with their
+//! What is written reads back as the same trace: the same events, names, values, locations with their
 //! callers, declarations and expressions, or nothing is written and the error says why. Names that
 //! the format has no room for turn on its escapes (see `escape`). A trace that has only what RAPID
 //! knows is written so that RAPID reads it: RAPID wants a number in the third field of every line and
@@ -70,8 +70,8 @@ fn needs_escapes(trace: &Trace) -> bool {
 }
 
 fn odd_site(trace: &Trace, site: SiteId) -> bool {
-    let frame = |s| !escape::is_plain(trace.place(s), Spot::Frame);
-    !escape::is_plain(trace.place(site), Spot::Place)
+    let frame = |s| !escape::is_plain(trace.location(s), Spot::Frame);
+    !escape::is_plain(trace.location(site), Spot::Location)
         || trace.site_node(site).caller.is_some_and(frame)
 }
 
@@ -99,7 +99,8 @@ fn is_rapid(trace: &Trace) -> bool {
         || trace.semaphore_count() > 0
         || trace.barrier_count() > 0
         || !trace.meta().is_empty();
-    let number = |s| trace.site_node(s).caller.is_none() && trace.place(s).parse::<i32>().is_ok();
+    let number =
+        |s| trace.site_node(s).caller.is_none() && trace.location(s).parse::<i32>().is_ok();
     !declares
         && (0..trace.site_count() as u32).all(|s| number(SiteId(s)))
         && trace.events().all(|e| match e.kind {
@@ -313,12 +314,12 @@ impl<'t> Writer<'t> {
 
     fn site(&mut self, site: SiteId) {
         self.push("|");
-        self.name(self.trace.place(site), Spot::Place);
+        self.name(self.trace.location(site), Spot::Location);
         let mut separator = "|";
         let mut caller = self.trace.site_node(site).caller;
         while let Some(site) = caller {
             self.push(separator);
-            self.name(self.trace.place(site), Spot::Frame);
+            self.name(self.trace.location(site), Spot::Frame);
             separator = FRAME_SEPARATOR;
             caller = self.trace.site_node(site).caller;
         }
