@@ -21,7 +21,7 @@
 //! | [`env::MODE`] | `record`, `parallel`, `replay` | `record` |
 //! | [`env::SEED`] | seed of the scheduler, decimal | 0 |
 //! | [`env::QUANTUM`] | average number of hooks between two decisions; it grows slowly in long runs | 1000 |
-//! | [`env::KEEP`] | when `1`, no access is passed over ([`claim`]) | |
+//! | [`env::KEEP`] | when `1`, no access is elided | |
 //! | [`env::SCHEDULE`] | path of the schedule, for `replay` | |
 //! | [`env::WATCHDOG_SECS`] | say who is stuck when nothing moved for so long; 0: never | 10 |
 //! | [`env::STALL_SECS`] | replay: give up when a scheduled thread made no step for so long | 10 |
@@ -31,7 +31,6 @@
 
 mod access_code;
 pub mod channel;
-pub mod claim;
 mod reader;
 mod record;
 mod schedule;

@@ -1,12 +1,12 @@
 //! Hooks of plain accesses and of function entry and exit: the fast path of everything.
 
-use crate::claims;
+use crate::elision;
 use crate::entry::{enter, entries, leave, plain_entries};
 use crate::log;
 use crate::recorder::{self, flush};
 use crate::sched::step;
 use crate::thread::{DeferredAccess, Frame, MAX_DEPTH, Thread};
-use foretell_rt_format::claim::{self, Claim};
+use foretell_ownership::elision::{EPOCHS, ElisionWord, SEVERAL_PATTERN, pattern_shift};
 use foretell_rt_format::{
     AccessCode, AccessKind, HEAD_LEN, Kind, MAX_RANGE_DATA, Record, put_elided, put_head, slot_key,
     slot_of,
@@ -15,11 +15,13 @@ use std::mem::offset_of;
 use std::ptr::write_volatile;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// `hooks! { size: code => name …; }`: the hooks before accesses, see [`AccessCode`]. Most of a long run need no record (see
-/// `claims`), and all that is to be done is to count them: so few instructions that they are by hand, and need no register
-/// but those that a call may change. All others are left to [`recorded`], with the code address. Neither makes a call, and both
-/// decide before they change anything: what is rare is the slow path's. They do not say that they are inside the runtime
-/// either, their code is in a section of its own for that (see `signal`).
+/// `hooks! { size: write => name …; }`: the hooks before plain accesses.
+///
+/// Most accesses of a long run are elided (see `elision`): such a hook only counts the step. It is
+/// written by hand, in few instructions, and uses only registers that a call may change. All other
+/// accesses go to [`recorded`], with the code address. Neither makes a call, and both decide before
+/// they change anything, so that the slow path can begin anew. They do not mark the thread as being
+/// inside the runtime; their code is in a section of its own for that (see `signal`).
 macro_rules! hooks {
     ($($log2:literal: $write:literal => $($name:ident)*;)*) => {$($(
         #[unsafe(naked)]
@@ -36,17 +38,17 @@ macro_rules! hooks {
                 "movabs rcx, {odd}",
                 "test rdi, rcx",
                 "jnz 3f",
-                // Something is to be done first, or nothing is passed over.
+                // Is the slow path needed, or elision off?
                 "cmp qword ptr [rax + {busy}], 0",
                 "jne 3f",
-                // The claim: the thread's own, or that of all who read.
-                "mov rcx, qword ptr [rax + {claims}]",
+                // Does the elision word match the pattern of the thread, or that of several readers?
+                "mov rcx, qword ptr [rax + {words}]",
                 "mov rdx, rdi",
                 "shr rdx, 3",
                 "mov ecx, dword ptr [rcx + 4 * rdx]",
                 "mov edx, ecx",
                 "shr edx, {shift}",
-                "cmp edx, dword ptr [rax + {own}]",
+                "cmp edx, dword ptr [rax + {pattern}]",
                 "jne 2f",
                 "1:",
                 "mov rcx, qword ptr [rax + {budget}]",
@@ -54,14 +56,14 @@ macro_rules! hooks {
                 "js 3f",
                 "mov rsi, qword ptr [rsp]",
                 "mov qword ptr [rax + {pc}], rsi",
-                "mov byte ptr [rax + {passed_code}], {code}",
+                "mov byte ptr [rax + {elided_code}], {code}",
                 "mov qword ptr [rax + {budget}], rcx",
                 "ret",
                 "2:",
-                "cmp edx, {all}",
+                "cmp edx, {several}",
                 "jne 3f",
                 "mov rdx, qword ptr [rax + {known}]",
-                "and ecx, {phase}",
+                "and ecx, {epoch}",
                 "cmp byte ptr [rdx + rcx], 0",
                 "jne 1b",
                 "3:",
@@ -69,17 +71,17 @@ macro_rules! hooks {
                 "jmp {recorded}",
                 odd = const (!0u64 << 47 | ((1 << $log2) - 1)) as i64,
                 busy = const offset_of!(Thread, hot.busy),
-                claims = const offset_of!(Thread, elision.claims),
-                shift = const claim::shift($write),
-                own = const if $write { offset_of!(Thread, elision.own_written) } else { offset_of!(Thread, elision.own) },
+                words = const offset_of!(Thread, elision.words),
+                shift = const pattern_shift($write),
+                pattern = const if $write { offset_of!(Thread, elision.write_pattern) } else { offset_of!(Thread, elision.read_pattern) },
                 budget = const offset_of!(Thread, hot.budget),
                 pc = const offset_of!(Thread, elision.elided_pc),
-                passed_code = const offset_of!(Thread, elision.elided_code),
+                elided_code = const offset_of!(Thread, elision.elided_code),
                 code = const AccessCode::access($log2, $write).byte(),
-                // Writes have no such claim.
-                all = const if $write { u32::MAX as i32 } else { claim::ALL as i32 },
+                // Writes have no such word.
+                several = const if $write { u32::MAX as i32 } else { SEVERAL_PATTERN as i32 },
                 known = const offset_of!(Thread, elision.known),
-                phase = const claim::PHASES - 1,
+                epoch = const EPOCHS - 1,
                 recorded = sym recorded::<{ AccessCode::access($log2, $write).byte() }>,
             )
         }
@@ -103,7 +105,7 @@ fn within_word(addr: usize, code: AccessCode) -> bool {
     addr >> 47 == 0 && (addr & 7) + code.size() <= 8
 }
 
-/// The hook of an access that has a record, or is the first without one.
+/// Hook of an access that has a record, or is the first elided one after a record.
 #[inline(never)]
 #[unsafe(link_section = "foretell_hot")]
 unsafe extern "C" fn recorded<const CODE: u8>(addr: usize, pc: usize) {
@@ -116,14 +118,14 @@ unsafe extern "C" fn recorded<const CODE: u8>(addr: usize, pc: usize) {
             return access_slow(addr, pc, code);
         }
         let stream = (*t).hot.stream;
-        let cell = (*t).elision.claims.wrapping_add(addr >> 3);
-        let mut claim = Claim::SHARED;
-        if !(*t).elision.claims.is_null() {
+        let word_at = (*t).elision.words.wrapping_add(addr >> 3);
+        let mut word = ElisionWord::SHARED;
+        if !(*t).elision.words.is_null() {
             if !within_word(addr, code) {
                 return access_slow(addr, pc, code);
             }
-            claim = *cell;
-            if claim.passes((*t).elision.own, code.writes(), (*t).elision.known) {
+            word = *word_at;
+            if word.elides((*t).elision.read_pattern, code.writes(), (*t).elision.known) {
                 // As below.
                 if (*t).hot.unusual() || (*t).hot.budget <= 0 || (*t).hot.post_release_budget != 0 {
                     return access_slow(addr, pc, code);
@@ -136,8 +138,8 @@ unsafe extern "C" fn recorded<const CODE: u8>(addr: usize, pc: usize) {
                 write_volatile(&raw mut (*t).hot.budget, (*t).hot.budget - 1);
                 return;
             }
-            if claim != Claim::SHARED {
-                claim = match claim.again((*t).elision.phase, code.writes()) {
+            if word != ElisionWord::SHARED {
+                word = match word.count_access((*t).elision.epoch, code.writes()) {
                     Some(next) => next,
                     None => return access_slow(addr, pc, code),
                 };
@@ -162,8 +164,8 @@ unsafe extern "C" fn recorded<const CODE: u8>(addr: usize, pc: usize) {
             return access_slow(addr, pc, code);
         }
         complete(stream, cur);
-        if claim != Claim::SHARED {
-            *cell = claim;
+        if word != ElisionWord::SHARED {
+            *word_at = word;
         }
         let (budget, mark) = ((*t).hot.budget, (*t).elision.recorded_budget);
         let cur = if budget == mark {
@@ -224,7 +226,7 @@ unsafe extern "C" fn access_slow(addr: usize, pc: usize, code: AccessCode) {
         write_volatile(&raw mut (*t).hot.busy, 1);
         flush(t);
         step(t, if code.writes() { Kind::Write } else { Kind::Read }, pc);
-        if claims::passes(t, addr, code.size(), pc, code) {
+        if elision::elides(t, addr, code.size(), pc, code) {
             return leave(t);
         }
         let seq = if (*t).hot.parallel { log::SEQ.fetch_add(1, Relaxed) } else { 0 };
@@ -274,9 +276,9 @@ unsafe fn volatile(addr: usize, pc: usize, log2: u32, write: bool) {
         }
         step(t, Kind::Atomic, pc);
         if write {
-            claims::watch(t);
+            elision::begin_release(t);
         }
-        claims::share(t, addr, 1 << log2);
+        elision::share(t, addr, 1 << log2);
         let seq = if (*t).hot.parallel { log::SEQ.fetch_add(1, Relaxed) } else { 0 };
         let code = AccessCode::access(log2, write);
         recorder::begin(t, DeferredAccess { addr, pc, code, volatile: true, seq });
@@ -318,7 +320,7 @@ pub(crate) unsafe fn range(
     unsafe {
         let step_kind = if kind == AccessKind::Read { Kind::ReadRange } else { Kind::WriteRange };
         step(t, step_kind, pc);
-        if claims::passes(t, addr, len, pc, AccessCode::range(kind == AccessKind::Write)) {
+        if elision::elides(t, addr, len, pc, AccessCode::range(kind == AccessKind::Write)) {
             return;
         }
         let known = if len <= MAX_RANGE_DATA { len } else { 0 };
@@ -347,7 +349,7 @@ unsafe extern "C" fn write_range(addr: usize, len: usize, pc: usize) {
         if !t.is_null() {
             step(t, Kind::WriteRange, pc);
             let kind = AccessKind::Write;
-            if !claims::passes(t, addr, len, pc, AccessCode::range(kind == AccessKind::Write)) {
+            if !elision::elides(t, addr, len, pc, AccessCode::range(kind == AccessKind::Write)) {
                 let (pc, addr, len) = (pc as u64, addr as u64, len as u64);
                 recorder::put(t, &Record::Range { kind, pc, addr, len, data: &[] });
             }
@@ -374,7 +376,7 @@ unsafe extern "C" fn func_entry(call: usize, pc: usize, sp: usize) {
         }
         let (stream, depth) = ((*t).hot.stream, (*t).frames.depth);
         if (*t).hot.unusual()
-            || (*t).elision.claims.is_null()
+            || (*t).elision.words.is_null()
             || depth.wrapping_sub(1) >= MAX_DEPTH - 1
             || (*(*t).frames.stack.add(depth - 1)).sp <= sp
         {
@@ -417,7 +419,7 @@ unsafe extern "C" fn func_entry_slow(call: usize, pc: usize, sp: usize) {
         }
         (*t).frames.depth = depth + 1;
         // Where all of them are wanted, and those that nothing else is known of.
-        if (*t).elision.claims.is_null() || depth >= MAX_DEPTH {
+        if (*t).elision.words.is_null() || depth >= MAX_DEPTH {
             (*(*t).hot.stream).cur = recorder::put_compact(t, call, pc, AccessCode::ENTRY);
             ((*t).frames.low, (*t).frames.logged) = (depth + 1, depth + 1);
         }
@@ -434,7 +436,7 @@ unsafe extern "C" fn func_exit() {
             return func_exit_slow();
         }
         let (stream, depth) = ((*t).hot.stream, (*t).frames.depth);
-        if (*t).hot.unusual() || (*t).elision.claims.is_null() || depth.wrapping_sub(1) >= MAX_DEPTH
+        if (*t).hot.unusual() || (*t).elision.words.is_null() || depth.wrapping_sub(1) >= MAX_DEPTH
         {
             return func_exit_slow();
         }

@@ -116,7 +116,7 @@ fn start(c: &Config) -> bool {
         let t = Thread::new(0, Stream::new(0));
         (*t).hot.parallel = c.mode == 1;
         crate::tls::set(t);
-        crate::claims::start(t, c.mode == 0 && !c.keep);
+        crate::elision::start(t, c.mode == 0 && !c.keep);
         sched::start(t, c.seed, c.quantum);
         crate::modules::scan(t);
         let mut key = 0;
@@ -287,7 +287,7 @@ pub(crate) unsafe fn ends(t: *mut Thread, how: EndHow, status: c_int) {
             }
             sched::LOCK.unlock();
         }
-        crate::claims::settle(t);
+        crate::elision::finish(t);
         recorder::put(t, &Record::EndOfProgram { how, status });
     }
 }

@@ -21,7 +21,7 @@ mod atomics;
 mod calls;
 mod cancel;
 mod channels;
-mod claims;
+mod elision;
 mod entry;
 mod futex;
 mod init;

@@ -235,7 +235,7 @@ unsafe extern "C-unwind" fn munmap_fn(addr: usize, len: usize, pc: usize) -> c_i
     }
 }
 
-/// Locks nothing while the program is recorded: it would be all the room that there is for claims.
+/// Locks nothing while the program is recorded: it would be the whole mapping of the elision words.
 unsafe extern "C-unwind" fn mlockall_fn(flags: c_int, _: usize) -> c_int {
     // SAFETY: as the program's own call.
     unsafe {

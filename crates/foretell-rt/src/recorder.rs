@@ -236,8 +236,8 @@ pub(crate) unsafe fn put(t: *mut Thread, record: &Record<'_>) {
         if (*t).hot.parallel && record.counted() {
             put_seq(t, log::SEQ.fetch_add(1, Relaxed));
         }
-        if !(*t).elision.claims.is_null() {
-            crate::claims::take(t, record);
+        if !(*t).elision.words.is_null() {
+            crate::elision::apply(t, record);
         }
         log::put((*t).hot.stream, record);
     }

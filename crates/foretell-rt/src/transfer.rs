@@ -182,7 +182,7 @@ impl Effect {
             } else {
                 step(t, step_kind, pc)
             };
-            crate::claims::touch(t, addr, len, kind == AccessKind::Write);
+            crate::elision::access(t, addr, len, kind == AccessKind::Write);
             let data = std::slice::from_raw_parts(addr as *const u8, known);
             let (pc, addr, len) = (pc as u64, addr as u64, len as u64);
             recorder::put(t, &Record::Range { kind, pc, addr, len, data });

@@ -112,7 +112,7 @@ impl Sched {
         let span = self.quantum.saturating_mul(2 * growth).saturating_sub(1).max(1);
         let budget = 1 + self.random() % span;
         self.granted = self.granted.saturating_add(budget);
-        crate::claims::granted(self.granted);
+        crate::elision::granted(self.granted);
         budget
     }
 
@@ -333,7 +333,7 @@ unsafe fn turn(t: *mut Thread, kind: Kind, pc: usize) {
                     }
                 }
             }
-            let budget = s.quantum(crate::claims::calm(t, ordinal));
+            let budget = s.quantum(crate::elision::mostly_elided(t, ordinal));
             s.now += budget * HOOK_NS;
             (*t).hot.limit = ordinal + 1 + budget;
             (*t).hot.budget = budget as i64;

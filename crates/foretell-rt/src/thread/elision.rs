@@ -1,21 +1,22 @@
 //! The fields that decide which accesses of a thread need no record, and count those.
 
-use foretell_rt_format::claim::{Claim, PHASES};
+use foretell_ownership::Epoch;
+use foretell_ownership::elision::{EPOCHS, ElisionWord};
 use foretell_rt_format::{AccessCode, slot_key};
 use std::ptr::{null, null_mut};
 
-/// State of elision for one thread, see [`crate::claims`].
+/// State of elision for one thread, see [`crate::elision`].
 #[repr(C)]
 pub(crate) struct Elision {
-    /// The claims of all words; null: every access has a record.
-    pub(crate) claims: *mut Claim,
-    /// The phases that are over for this thread, and its own.
-    pub(crate) known: *const [u8; PHASES],
-    pub(crate) phase: u32,
-    /// See [`Claim::own`].
-    pub(crate) own: u32,
-    /// See [`Claim::own_written`].
-    pub(crate) own_written: u32,
+    /// The elision words of all memory; null if every access has a record.
+    pub(crate) words: *mut ElisionWord,
+    /// The epochs that are over for this thread, and its own.
+    pub(crate) known: *const [u8; EPOCHS],
+    pub(crate) epoch: Epoch,
+    /// See [`ElisionWord::read_pattern`].
+    pub(crate) read_pattern: u32,
+    /// See [`ElisionWord::write_pattern`].
+    pub(crate) write_pattern: u32,
     /// The budget after the last recorded step. The difference to the current budget is the number
     /// of elided steps that the log does not know of yet.
     pub(crate) recorded_budget: i64,
@@ -29,25 +30,25 @@ pub(crate) struct Elision {
     pub(crate) at_last_turn: (u64, u64),
     /// Number of accesses that have a record and lie between elided ones.
     pub(crate) records_between: u64,
-    /// Sum of `elided_steps` and `records_between` at the thread's last `Behind` record.
-    pub(crate) left_behind: u64,
+    /// Sum of `elided_steps` and `records_between` at the thread's last elision point.
+    pub(crate) at_last_point: u64,
 }
 
 impl Elision {
     pub(super) fn new() -> Elision {
         Elision {
-            claims: null_mut(),
+            words: null_mut(),
             known: null(),
-            phase: 0,
-            own: 0,
-            own_written: 0,
+            epoch: Epoch::NONE,
+            read_pattern: 0,
+            write_pattern: 0,
             recorded_budget: 0,
             elided_pc: 0,
             elided_code: AccessCode::from_byte(0),
             elided_steps: 0,
             at_last_turn: (0, 0),
             records_between: 0,
-            left_behind: 0,
+            at_last_point: 0,
         }
     }
 

@@ -1,7 +1,7 @@
 //! Accesses without records: whoever uses the word after them comes after them.
 //!
 //! The runtime passes over accesses to words that one thread, or several that only read, use very often
-//! ([`foretell_rt_format::claim`]). When somebody else uses such a word, and there may have been writes, the accesses before
+//! (`foretell_ownership::elision`). When somebody else uses such a word, and there may have been writes, the accesses before
 //! and those after are on different variables of the trace, the second with the value that is there then.
 //! - If create and join order what was passed over before what comes now, that is all.
 //! - If not, the others must not use the word earlier than they did. A thread that has passed something over *leaves it

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use foretell_rt_format::claim::{Claim, Forgets, Lines, When};
+use foretell_ownership::elision::{Context, Elider, ElisionWord, Gap};
 
 use super::*;
 
@@ -170,8 +170,8 @@ fn random_run(seed: u64) -> Vec<(u32, Op)> {
 /// Writes the log of a run; as the runtime does if it passes over accesses.
 struct Recorder {
     w: Writer,
-    lines: Option<Lines>,
-    claims: BTreeMap<u64, Claim>,
+    elider: Option<Elider>,
+    words: BTreeMap<u64, ElisionWord>,
     memory: BTreeMap<u64, u8>,
     /// Of each thread: its steps, how many of the last have no record, and the last one of these.
     steps: [u64; 8],
@@ -211,19 +211,19 @@ impl Recorder {
         self.w.switch(runs);
     }
 
-    fn come_after(&mut self, me: u32, holder: Option<u32>, now: bool) {
+    fn come_after(&mut self, me: u32, holder: Option<u32>, ongoing: bool) {
         let step = if holder.is_some_and(|h| h != me) { 0 } else { self.steps[me as usize] };
-        let place = Some((me, self.turns, step, holder, now));
+        let place = Some((me, self.turns, step, holder, ongoing));
         if self.last == place {
             return;
         }
         self.last = place;
         for other in holder.map_or(0..self.created, |h| h..h + 1) {
-            let lines = self.lines.as_mut().unwrap();
-            if other != me && lines.knows_all_of(me, other) {
+            let elider = self.elider.as_mut().unwrap();
+            if other != me && elider.clock.knows_all_of(me, other) {
                 continue;
             }
-            if now && !self.ended.contains(&other) {
+            if ongoing && !self.ended.contains(&other) {
                 self.leave_behind(other);
             }
             if self.left[other as usize] > 0 {
@@ -234,21 +234,24 @@ impl Recorder {
 
     /// Whether an access needs no record.
     fn touch(&mut self, me: u32, addr: u64, len: u64, write: bool, shares: bool) -> bool {
-        let (mut passes, mut between) = (true, false);
+        let (mut elided, mut among_elided) = (true, false);
         for word in addr / 8..(addr + len).div_ceil(8) {
             let watches = &mut self.watches[me as usize];
-            let when = When { active: true, watches: *watches > 0 };
+            let context = Context { active: true, post_release: *watches > 0 };
             *watches = watches.saturating_sub(1);
-            let Some(lines) = &mut self.lines else { return false };
-            let claim = self.claims.entry(word).or_insert(Claim::FRESH);
-            let outcome =
-                if shares { lines.share(*claim) } else { lines.touch(*claim, me, write, when) };
-            *claim = outcome.next;
-            passes &= outcome.passes;
-            between |= outcome.passes | outcome.between;
-            if let Some(Forgets { ordered, holder, wrote, now, renews }) = outcome.forgets {
+            let Some(elider) = &mut self.elider else { return false };
+            let elision_word = self.words.entry(word).or_insert(ElisionWord::FRESH);
+            let outcome = if shares {
+                elider.share(*elision_word)
+            } else {
+                elider.access(*elision_word, me, write, context)
+            };
+            *elision_word = outcome.next;
+            elided &= outcome.elided;
+            among_elided |= outcome.elided | outcome.among_elided;
+            if let Some(Gap { ordered, holder, wrote, ongoing, renews }) = outcome.gap {
                 if !ordered {
-                    self.come_after(me, holder, now);
+                    self.come_after(me, holder, ongoing);
                     self.gaps += 1;
                 }
                 let (writes, addr, value) =
@@ -258,8 +261,8 @@ impl Recorder {
                 self.w.put(&record);
             }
         }
-        self.between[me as usize] += u64::from(between && !passes);
-        passes
+        self.between[me as usize] += u64::from(among_elided && !elided);
+        elided
     }
 
     fn op(&mut self, at: usize, me: u32, op: Op) {
@@ -289,14 +292,14 @@ impl Recorder {
             }
             _ => false,
         };
-        if released && self.lines.is_some() {
+        if released && self.elider.is_some() {
             self.leave_behind(me);
             self.watches[me as usize] = 2;
         }
         match op {
             Op::Create(thread) => {
                 self.created = thread + 1;
-                self.lines.iter_mut().for_each(|lines| lines.create(me, thread));
+                self.elider.iter_mut().for_each(|elider| elider.clock.create(me, thread));
                 self.w.put(&Record::Create { thread, nth: thread - 1, pc, routine: 1 });
             }
             Op::End => {
@@ -304,17 +307,17 @@ impl Recorder {
                 self.ended.insert(me);
             }
             Op::Join(thread) => {
-                self.lines.iter_mut().for_each(|lines| lines.join(me, thread));
+                self.elider.iter_mut().for_each(|elider| elider.clock.join(me, thread));
                 self.w.put(&Record::Join { thread, pc });
             }
             Op::Sync(kind, object, other) => self.w.put(&Record::Sync { kind, pc, object, other }),
             Op::Given(addr, size) => {
-                (addr / 8..(addr + size) / 8).for_each(|word| _ = self.claims.remove(&word));
+                (addr / 8..(addr + size) / 8).for_each(|word| _ = self.words.remove(&word));
                 self.w.put(&Record::Alloc { pc, addr, size });
             }
             Op::Freed(addr, size) => {
                 for word in addr / 8..(addr + size) / 8 {
-                    if self.claims.contains_key(&word) {
+                    if self.words.contains_key(&word) {
                         self.touch(me, word * 8, 8, true, false);
                     }
                 }
@@ -341,11 +344,11 @@ impl Recorder {
 
     /// Whether the claim of a word says that an access needs no record.
     fn passes(&mut self, me: u32, word: u64, write: bool) -> bool {
-        let Some(lines) = &mut self.lines else { return false };
-        let claim = self.claims.get(&word).copied().unwrap_or(Claim::FRESH);
-        let own = Claim::own(lines.phase(me));
-        // SAFETY: it is what the lines have.
-        unsafe { claim.passes(own, write, lines.known(me)) }
+        let Some(elider) = &mut self.elider else { return false };
+        let word = self.words.get(&word).copied().unwrap_or(ElisionWord::FRESH);
+        let pattern = ElisionWord::read_pattern(elider.clock.epoch(me));
+        // SAFETY: `known` is a reference.
+        unsafe { word.elides(pattern, write, elider.clock.known(me).as_bytes()) }
     }
 
     /// Says what was passed over, then touches.
@@ -379,8 +382,8 @@ impl Recorder {
 fn recorded(ops: &[(u32, Op)], many: Option<u32>, seed: u64) -> Recorder {
     let mut recorder = Recorder {
         w: Writer::new(),
-        lines: many.map(Lines::passing_after),
-        claims: BTreeMap::new(),
+        elider: many.map(Elider::with_threshold),
+        words: BTreeMap::new(),
         memory: BTreeMap::new(),
         steps: [0; 8],
         passed: [(0, 0); 8],
