@@ -18,6 +18,7 @@ mod reader;
 
 pub use reader::FilteredLog;
 
+use foretell_ownership::{Accessor, BitSet, ForkJoinClock};
 use foretell_rt_format::{
     AccessKind, Brief, Chunk, ChunkReader, Compact, Item, Kind, Range, Record, Slot, Slots, Visitor,
 };
@@ -26,8 +27,8 @@ use rustc_hash::FxHashMap;
 use crate::access::{touched, writes};
 use crate::calls::{CallId, Calls, Stack};
 use crate::chunk_store::{ChunkStore, StoredChunks};
-use crate::lineage::Lineage;
-use crate::owners::{By, Gate, Owner, Owners};
+use crate::clock;
+use crate::word_table::{FastPath, WordTable};
 
 /// Limits of a filter that bound its memory. They change which records are kept, or how often
 /// chunks are read, never which accesses to shared words come out.
@@ -145,8 +146,10 @@ impl Places {
 
 /// Reads chunk after chunk.
 pub struct Filter {
-    owners: Owners,
-    lineage: Lineage,
+    table: WordTable,
+    clock: ForkJoinClock<BitSet>,
+    /// Whether create and join transfer words.
+    transfers: bool,
     threads: Vec<Thread>,
     /// The chunk, plus one, in which each thread was last noted in the chunk's `starts`.
     started: Vec<u32>,
@@ -161,11 +164,11 @@ pub struct Filter {
     store: ChunkStore,
     accesses: u64,
     /// Words that became shared after accesses without records.
-    forgotten: u64,
+    gaps: u64,
     damaged: bool,
     limits: FilterLimits,
     /// First chunk whose accesses to transferred memory do not come out.
-    handed_until: Option<usize>,
+    transferred_until: Option<usize>,
     /// Whether function entries and exits matter.
     functions: bool,
 }
@@ -177,12 +180,13 @@ impl Filter {
         store: ChunkStore,
         limits: FilterLimits,
         functions: bool,
-        hands_over: bool,
+        transfers: bool,
     ) -> Filter {
         Filter {
-            owners: Owners::default(),
-            // Where functions are blocks, nobody knows here what is in one.
-            lineage: Lineage::new(hands_over && !functions),
+            table: WordTable::default(),
+            clock: clock::new(),
+            // The filter does not know which functions are blocks, and what is in them.
+            transfers: transfers && !functions,
             threads: Vec::new(),
             started: Vec::new(),
             thread: 0,
@@ -193,10 +197,10 @@ impl Filter {
             notes: Vec::new(),
             store,
             accesses: 0,
-            forgotten: 0,
+            gaps: 0,
             damaged: false,
             limits,
-            handed_until: None,
+            transferred_until: None,
             functions,
         }
     }
@@ -211,12 +215,12 @@ impl Filter {
             return;
         }
         let number = self.chunks.len();
-        if self.handed_until.is_none() && self.owners.shown() >= self.limits.transferred {
-            self.owners.stop_showing();
-            self.handed_until = Some(number);
+        if self.transferred_until.is_none() && self.table.transferred() >= self.limits.transferred {
+            self.table.skip_transferred();
+            self.transferred_until = Some(number);
         }
         if number.is_multiple_of(self.limits.group) {
-            self.owners.begin((number / self.limits.group) as u32);
+            self.table.begin_group((number / self.limits.group) as u32);
         }
         let pending = chunk.pending;
         self.chunks.push(Noted { thread: self.thread, pending, ..Noted::default() });
@@ -231,7 +235,7 @@ impl Filter {
             }
         }
         self.slots = Some(slots);
-        for group in self.owners.wanted() {
+        for group in self.table.read_again() {
             let first = group as usize * self.limits.group;
             for noted in self.chunks.iter_mut().skip(first).take(self.limits.group) {
                 noted.again = true;
@@ -269,28 +273,33 @@ impl Filter {
     /// Reads on until another thread runs, or the chunk is at its end.
     fn run(&mut self, reader: &mut ChunkReader<'_>, slots: &mut Slots) -> Option<u32> {
         let mut thread = self.resume();
-        let mut owner = Owner::of(self.thread, &mut self.lineage);
+        let mut by = self.clock.accessor(self.thread);
         let (mut ordinal, mut access) = (thread.ordinal, thread.access);
         let mut next = None;
         loop {
             let stack = (!self.functions).then_some(&mut thread.stack);
-            let gate = self.owners.gate(owner, &self.lineage);
-            let (count, key) = let_go(reader, slots, gate, stack);
+            let fast_path = self.table.fast_path(by, &self.clock);
+            let (count, key) = skip(reader, slots, fast_path, stack);
             access = key.unwrap_or(access);
             ordinal += count;
             self.accesses += count;
             if let Some(range) = reader.range() {
                 (thread.ordinal, thread.access) = (ordinal, access);
-                self.range(&range, reader.began(), owner, &mut thread);
+                self.range(&range, reader.began(), by, &mut thread);
                 (ordinal, access) = (thread.ordinal, thread.access);
                 continue;
             }
             let Some(item) = reader.next(slots) else { break };
             match item {
                 Ok(Item::Compact(Compact::Access(slot, addr, value))) => {
-                    let by = By { owner, lineage: &self.lineage };
-                    if self.owners.is_shared(addr, slot.size())
-                        || self.owners.touch(&by, addr, slot.size() as u64, slot.writes())
+                    if self.table.is_shared(addr, slot.size())
+                        || self.table.access(
+                            by,
+                            &self.clock,
+                            addr,
+                            slot.size() as u64,
+                            slot.writes(),
+                        )
                     {
                         let compact = Compact::Access(slot, addr, value);
                         self.note_compact(compact, &mut thread, ordinal);
@@ -323,7 +332,7 @@ impl Filter {
                 Ok(Item::Record(record)) => {
                     (thread.ordinal, thread.access) = (ordinal, access);
                     self.record(&record, reader.began(), &mut thread);
-                    owner = Owner::of(self.thread, &mut self.lineage);
+                    by = self.clock.accessor(self.thread);
                     (ordinal, access) = (thread.ordinal, thread.access);
                 }
                 Err(_) => {
@@ -350,11 +359,11 @@ impl Filter {
     }
 
     /// Takes an access to a range: the same as [`Filter::record`], for the many of them.
-    fn range(&mut self, range: &Range, at: usize, owner: Owner, thread: &mut Thread) {
+    fn range(&mut self, range: &Range, at: usize, by: Accessor, thread: &mut Thread) {
         self.accesses += 1;
         let &Range { kind, pc, addr, len } = range;
         let writes = kind == AccessKind::Write;
-        if self.owners.touch(&By { owner, lineage: &self.lineage }, addr, len, writes) {
+        if self.table.access(by, &self.clock, addr, len, writes) {
             let (stack, ordinal) = (thread.stack.id(&mut self.calls), thread.ordinal);
             self.note(Note::Record { at: at as u32, thread: self.thread, stack, ordinal });
         }
@@ -367,33 +376,34 @@ impl Filter {
     /// Takes a record that is not compact.
     fn record(&mut self, record: &Record<'_>, at: usize, thread: &mut Thread) {
         let (number, at) = (self.thread, at as u32);
-        self.lineage.take(number, record);
-        let owner = Owner::of(number, &mut self.lineage);
-        let by = By { owner, lineage: &self.lineage };
+        if self.transfers {
+            clock::apply(&mut self.clock, number, record);
+        }
+        let by = self.clock.accessor(number);
         if let Record::Alloc { pc, addr, size } = *record {
-            self.owners.given(addr, size);
+            self.table.allocate(addr, size);
             let site = self.places.of(pc, thread.stack.id(&mut self.calls));
             return self.note(Note::Given { site, at, thread: number, addr, size });
         }
         let matters = match *record {
             Record::ThreadBegin { stack_start, stack_end, .. } => {
-                self.owners.given(stack_start, stack_end.saturating_sub(stack_start));
+                self.table.allocate(stack_start, stack_end.saturating_sub(stack_start));
                 true
             }
             Record::Free { counted, addr, size, .. } => {
-                counted && self.owners.free(&by, addr, size)
+                counted && self.table.free(by, &self.clock, addr, size)
             }
             Record::ElisionGap { ordered: true, writes, addr, .. } => {
-                self.owners.touch(&by, addr, 8, writes)
+                self.table.access(by, &self.clock, addr, 8, writes)
             }
             Record::ElisionGap { addr, .. } => {
-                self.forgotten += 1;
-                self.owners.share(addr, 8)
+                self.gaps += 1;
+                self.table.share(addr, 8)
             }
             _ => match touched(record) {
                 Some((addr, len)) => {
                     self.accesses += 1;
-                    self.owners.touch(&by, addr, len, writes(record))
+                    self.table.access(by, &self.clock, addr, len, writes(record))
                 }
                 None => is_event(record),
             },
@@ -421,15 +431,15 @@ impl Filter {
             Err(_) => (StoredChunks::default(), true),
         };
         let filtered = FilteredLog {
-            shared: self.owners.finish(),
+            shared: self.table.finish(),
             places: self.places.places,
             chunks: self.chunks,
             held,
             accesses: self.accesses,
-            forgotten: self.forgotten,
+            gaps: self.gaps,
             damaged,
             functions: self.functions,
-            handed_until: self.handed_until,
+            transferred_until: self.transferred_until,
         };
         (filtered, self.calls)
     }
@@ -438,20 +448,20 @@ impl Filter {
 /// Reads on over what can be let go: how many accesses, and the key of the last one's slot. A function of its own, so
 /// that all it needs is in registers.
 #[inline(never)]
-fn let_go(
+fn skip(
     reader: &mut ChunkReader<'_>,
     slots: &Slots,
-    gate: Gate<'_>,
+    fast_path: FastPath<'_>,
     stack: Option<&mut Stack>,
 ) -> (u64, Option<u64>) {
-    let mut passing = Passing { gate, stack, count: 0, last: 0 };
-    reader.visit(slots, &mut passing);
-    (passing.count, (passing.count > 0).then(|| slots.get(passing.last).key))
+    let mut skipping = Skipping { fast_path, stack, count: 0, last: 0 };
+    reader.visit(slots, &mut skipping);
+    (skipping.count, (skipping.count > 0).then(|| slots.get(skipping.last).key))
 }
 
 /// Goes over accesses that are let go, and function entries and exits.
-struct Passing<'a> {
-    gate: Gate<'a>,
+struct Skipping<'a> {
+    fast_path: FastPath<'a>,
     /// The thread's stack; none if function entries and exits matter.
     stack: Option<&'a mut Stack>,
     /// Accesses so far, and the last one's slot.
@@ -459,15 +469,15 @@ struct Passing<'a> {
     last: u16,
 }
 
-impl Visitor for Passing<'_> {
+impl Visitor for Skipping<'_> {
     #[inline(always)]
     fn access(&mut self, access: Brief, _: u64) -> bool {
-        let passes = self.gate.lets_go(access);
-        if passes {
+        let skips = self.fast_path.skips(access);
+        if skips {
             self.count += 1;
             self.last = access.slot;
         }
-        passes
+        skips
     }
 
     #[inline(always)]

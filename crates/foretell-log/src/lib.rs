@@ -8,11 +8,11 @@
 mod access;
 mod calls;
 mod chunk_store;
+mod clock;
 mod filter;
-mod lineage;
 mod logged_record;
-mod owners;
 mod ring;
+mod word_table;
 
 pub use access::{touched, writes};
 pub use calls::{Call, CallId, Calls, OUTSIDE, Stack};

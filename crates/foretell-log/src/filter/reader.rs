@@ -10,7 +10,7 @@ use crate::access::touched;
 use crate::calls::{CallId, Calls, OUTSIDE, Stack};
 use crate::chunk_store::StoredChunks;
 use crate::logged_record::{LastStep, LoggedRecord, PlainAccess, Sink, Source};
-use crate::owners::{Share, SharedWords};
+use crate::word_table::{Share, SharedWords};
 
 /// The C library may give out so much more than it was asked for. What is freed is that much larger.
 const SLACK: u64 = 4096 + 64;
@@ -95,26 +95,26 @@ pub struct FilteredLog {
     pub(super) chunks: Vec<Noted>,
     pub(super) held: StoredChunks,
     pub(super) accesses: u64,
-    pub(super) forgotten: u64,
+    pub(super) gaps: u64,
     pub(super) damaged: bool,
     pub(super) functions: bool,
     /// Accesses to words that are handed over are shown up to this chunk; all, if there is none.
-    pub(super) handed_until: Option<usize>,
+    pub(super) transferred_until: Option<usize>,
 }
 
 impl FilteredLog {
     /// What the user should know of accesses that were left out.
     pub fn left_out(&self) -> Vec<String> {
         let mut notes = Vec::new();
-        if self.handed_until.is_some() {
+        if self.transferred_until.is_some() {
             notes.push(
                 "very many accesses are to memory that threads hand over when they are created and joined: the later \
                  ones are left out (--keep-all keeps them)"
                     .to_owned(),
             );
         }
-        if self.forgotten > 0 {
-            let (words, them) = match self.forgotten {
+        if self.gaps > 0 {
+            let (words, them) = match self.gaps {
                 1 => ("1 word of memory was".to_owned(), "it"),
                 n => (format!("{n} words of memory were"), "them"),
             };
@@ -133,8 +133,8 @@ impl FilteredLog {
 
     /// How shared a word has to be to be shown in a chunk.
     fn wanted(&self, chunk: usize) -> Share {
-        let shown = self.handed_until.is_none_or(|until| chunk < until);
-        if shown { Share::Handed } else { Share::Shared }
+        let shown = self.transferred_until.is_none_or(|until| chunk < until);
+        if shown { Share::Transferred } else { Share::Shared }
     }
 }
 
@@ -162,7 +162,7 @@ impl<'a> Source<'a> for &'a FilteredLog {
             sink,
             untold,
             untold_places,
-            wanted: Share::Handed,
+            wanted: Share::Transferred,
             slots: None,
         };
         for (number, noted) in self.chunks.iter().enumerate() {

@@ -1,62 +1,63 @@
-//! Which words are shared in the end.
+//! The words that are shared at the end of a run.
 
 use super::{PAGE, WORDS};
 
-/// Whether a word is shared.
+/// Sharing of a word over the whole run, in increasing order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Share {
+    /// Used by one thread, or only read.
     Not = 0,
-    /// Handed over from thread to thread.
-    Handed = 1,
+    /// Transferred by create and join.
+    Transferred = 1,
     Shared = 2,
 }
 
 impl Share {
-    /// The most that is in a set of bits.
+    /// Returns the highest sharing in the union of several.
     #[inline(always)]
     fn of(bits: u8) -> Share {
         match bits {
             0 => Share::Not,
-            1 => Share::Handed,
+            1 => Share::Transferred,
             _ => Share::Shared,
         }
     }
 }
 
-/// The most shared of some words. Goes over all of them at once.
+/// Returns the highest sharing of some words. The loop has no branch, so that it is vectorised.
 pub(super) fn most(words: &[u8]) -> Share {
     Share::of(words.iter().fold(0, |bits, word| bits | word))
 }
 
-/// The words that are shared or handed over, at the end of a run.
+/// The words that are shared, or were transferred, at the end of a run.
 #[derive(Default)]
 pub(crate) struct SharedWords {
-    /// Pages by number: a table that is at most half full, a page at the first free place from that of its number on.
-    places: Vec<Option<(u64, u32)>>,
+    /// Open-addressing hash table of the pages, by page number, at most half full.
+    slots: Vec<Option<(u64, u32)>>,
     pages: Vec<(u64, [u8; WORDS])>,
 }
 
 impl SharedWords {
     pub(super) fn of(pages: Vec<(u64, [u8; WORDS])>) -> SharedWords {
         let mut shared =
-            SharedWords { places: vec![None; (2 * pages.len() + 1).next_power_of_two()], pages };
+            SharedWords { slots: vec![None; (2 * pages.len() + 1).next_power_of_two()], pages };
         for (page, &(number, _)) in (0u32..).zip(&shared.pages) {
-            let place = place_of(&shared.places, number);
-            shared.places[place] = Some((number, page));
+            let slot = slot_of(&shared.slots, number);
+            shared.slots[slot] = Some((number, page));
         }
         shared
     }
 
     #[inline(always)]
     fn page(&self, number: u64) -> Option<&[u8; WORDS]> {
-        if self.places.is_empty() {
+        if self.slots.is_empty() {
             return None;
         }
-        let (_, page) = self.places[place_of(&self.places, number)]?;
+        let (_, page) = self.slots[slot_of(&self.slots, number)]?;
         Some(&self.pages[page as usize].1)
     }
 
-    /// What an access to up to eight bytes is to.
+    /// Returns the highest sharing of the words that an access to up to eight bytes is to.
     #[inline(always)]
     pub(crate) fn word(&self, addr: u64, size: usize) -> Share {
         if (addr % 8) as usize + size > 8 {
@@ -66,7 +67,7 @@ impl SharedWords {
         Share::of(word)
     }
 
-    /// The same of `len` bytes: the most shared word of them.
+    /// Returns the highest sharing of the words of `len` bytes.
     #[inline]
     pub(crate) fn most(&self, addr: u64, len: u64) -> Share {
         let end = addr.saturating_add(len.max(1));
@@ -81,17 +82,17 @@ impl SharedWords {
     }
 }
 
-/// Where a page is in a table of pages, or would be. The table is not full.
+/// Returns the index of a page in the hash table, or where it would be. The table is not full.
 #[inline(always)]
-fn place_of(places: &[Option<(u64, u32)>], number: u64) -> usize {
-    let mut place = number as usize & (places.len() - 1);
-    while places[place].is_some_and(|(other, _)| other != number) {
-        place = (place + 1) & (places.len() - 1);
+fn slot_of(slots: &[Option<(u64, u32)>], number: u64) -> usize {
+    let mut slot = number as usize & (slots.len() - 1);
+    while slots[slot].is_some_and(|(other, _)| other != number) {
+        slot = (slot + 1) & (slots.len() - 1);
     }
-    place
+    slot
 }
 
-/// The most shared word of a page between two addresses.
+/// Returns the highest sharing of the words of a page between two addresses.
 fn in_page(number: u64, words: &[u8; WORDS], addr: u64, end: u64) -> Share {
     let base = number * PAGE;
     let from = (addr.saturating_sub(base).min(PAGE) / 8) as usize;
