@@ -184,6 +184,15 @@ impl Sections {
         last.filter(|&s| self.get(s).exit.is_none_or(|exit| exit.0 >= before)).collect()
     }
 
+    /// Whether `e` cannot run while section `s` is open, because its thread then holds the same lock.
+    pub fn excludes(&self, s: SectionId, e: EventId) -> bool {
+        let section = self.get(s);
+        self.held_before(e).iter().any(|&other| {
+            let other = self.get(other);
+            other.lock == section.lock && !(other.shared && section.shared)
+        })
+    }
+
     /// The sections that the thread of `e` is inside when `e` is its next event.
     #[inline]
     pub fn held_before(&self, e: EventId) -> &[SectionId] {

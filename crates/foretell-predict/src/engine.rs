@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::engines::graph::GraphCounts;
+use crate::graph_counts::GraphCounts;
 use crate::query::{Limit, Query, Verdict};
 use crate::simplify::SliceCounts;
 

@@ -134,8 +134,7 @@ impl Filters {
     ) -> Option<Dropped> {
         let TraceModel { trace, chains, must_happen_before, locks, .. } = trace_model;
         let spans = |s: &&SectionId| locks.held_before(c2).contains(s);
-        if self.locksets
-            && locks.held_before(c).iter().filter(spans).any(|&s| excludes(trace_model, s, r))
+        if self.locksets && locks.held_before(c).iter().filter(spans).any(|&s| locks.excludes(s, r))
         {
             return Some(Dropped::Lockset);
         }
@@ -145,17 +144,8 @@ impl Filters {
     }
 }
 
-/// Whether `e` cannot run while section `s` is open, because its thread holds the same lock.
-pub(crate) fn excludes(trace_model: &TraceModel<'_>, s: SectionId, e: EventId) -> bool {
-    let section = trace_model.locks.get(s);
-    trace_model.locks.held_before(e).iter().any(|&other| {
-        let other = trace_model.locks.get(other);
-        other.lock == section.lock && !(other.shared && section.shared)
-    })
-}
-
 fn common_lock(trace_model: &TraceModel<'_>, a: EventId, b: EventId) -> bool {
-    trace_model.locks.held_before(a).iter().any(|&s| excludes(trace_model, s, b))
+    trace_model.locks.held_before(a).iter().any(|&s| trace_model.locks.excludes(s, b))
 }
 
 /// Whether each thread took, inside a section it still holds, the lock that the other one holds.

@@ -22,6 +22,7 @@ pub mod engine;
 pub mod engines;
 pub mod filters;
 pub mod finding;
+pub mod graph_counts;
 mod groups;
 pub mod query;
 mod reachability;

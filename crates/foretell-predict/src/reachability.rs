@@ -11,8 +11,6 @@ use foretell_model::{BlockId, SectionId, Segment, TraceModel};
 use foretell_trace::{EventId, ThreadId, VarId, conflict, visible_variable};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::filters::excludes;
-
 /// Per thread, the positions from which on accesses can be reached from somewhere, and up to which
 /// they can reach something.
 #[derive(Clone, Debug)]
@@ -74,7 +72,7 @@ impl Reach {
 
     fn possible(&self, trace_model: &TraceModel<'_>, e: EventId) -> bool {
         self.segment.as_ref().is_none_or(|s| s.contains(trace_model, e))
-            && !self.spans.iter().any(|&s| excludes(trace_model, s, e))
+            && !self.spans.iter().any(|&s| trace_model.locks.excludes(s, e))
     }
 
     /// Whether the step from one access to another is a conflict of accesses that can be on a path.

@@ -21,21 +21,24 @@
 mod build;
 mod kinds;
 mod ranges;
+mod recorded;
 pub(crate) mod term;
 #[cfg(test)]
 mod tests;
+mod trace_terms;
 mod visible;
 
 use std::sync::Arc;
 
 use foretell_model::TraceModel;
-use foretell_trace::expr::Expr;
-use foretell_trace::{EventId, EventKind, ExprId, Model, Value, ValueId, VarId};
-use rustc_hash::{FxHashMap, FxHashSet};
+use foretell_trace::{EventId, EventKind, ExprId, Model};
+use rustc_hash::FxHashMap;
 
-use self::build::{Builder, Built};
+use self::build::{Builder, expression_parts};
 use self::kinds::Kinds;
+pub(crate) use self::recorded::{initial, known};
 use self::term::{Kind, Term, TermId, Terms};
+use self::trace_terms::TraceTerms;
 use self::visible::Writes;
 
 /// How much of a trace's values is left for the engine, summed over the queries that were put to it.
@@ -108,7 +111,7 @@ impl Symbolic {
             raw.terms.set_kinds(kinds.terms.iter().map(unsure).collect());
             raw
         };
-        let Built { terms, mut guards, before, after, observed } = built;
+        let TraceTerms { terms, mut guards, before, after, observed } = built;
         let truth = |id: TermId| matches!(terms.get(id), Term::Truth(true));
         guards.retain(|&(_, id)| !truth(id));
         let widths = match simplify {
@@ -236,31 +239,4 @@ fn expression(kind: EventKind) -> Option<ExprId> {
         EventKind::Write { expr, .. } | EventKind::Update { expr, .. } => expr,
         _ => None,
     }
-}
-
-/// The parts of an expression, arguments before what uses them.
-fn expression_parts(exprs: &foretell_trace::expr::Exprs, root: ExprId) -> Vec<ExprId> {
-    let mut found: FxHashSet<ExprId> = FxHashSet::default();
-    let mut work = vec![root];
-    while let Some(id) = work.pop() {
-        if found.insert(id)
-            && let Some(Expr::App(_, args)) = exprs.get(id)
-        {
-            // An argument that does not come before its user is unknown.
-            work.extend(args.iter().filter(|&&a| a < id));
-        }
-    }
-    let mut parts: Vec<ExprId> = found.into_iter().collect();
-    parts.sort_unstable();
-    parts
-}
-
-/// The initial value of a variable, if it is known.
-pub(crate) fn initial(trace_model: &TraceModel<'_>, x: VarId) -> Option<Value> {
-    known(trace_model, trace_model.reads_from.initial(x))
-}
-
-/// A recorded value, if there is one.
-pub(crate) fn known(trace_model: &TraceModel<'_>, value: Option<ValueId>) -> Option<Value> {
-    value.and_then(|v| trace_model.trace.values().get(v))
 }

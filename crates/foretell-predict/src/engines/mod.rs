@@ -1,10 +1,12 @@
 //! The engines, one directory or file each, and the choice between them.
 
 pub mod auto;
+mod bounds;
 pub mod dpor;
 pub mod graph;
 pub mod order;
 pub mod smt;
+mod writers;
 
 use std::fmt;
 use std::str::FromStr;

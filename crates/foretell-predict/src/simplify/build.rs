@@ -1,33 +1,22 @@
 //! From events to terms, in one pass over the trace.
 
 use foretell_model::TraceModel;
-use foretell_trace::expr::{Expr, ExprOp, Sort};
+use foretell_trace::expr::{Expr, ExprOp, Exprs, Sort};
 use foretell_trace::{EventId, EventKind, ExprId, RegId, ValueId};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::kinds::Kinds;
+use super::recorded::{initial, known};
 use super::term::{Kind, Term, TermId, Terms};
+use super::trace_terms::TraceTerms;
 use super::visible::Writes;
-use super::{expression_parts, initial, known};
-
-/// The terms of a trace.
-pub(super) struct Built {
-    pub(super) terms: Terms,
-    /// All guards, in the order of the trace.
-    pub(super) guards: Vec<(EventId, TermId)>,
-    /// By event: what an access finds, and what it leaves.
-    pub(super) before: Vec<TermId>,
-    pub(super) after: Vec<TermId>,
-    /// For reads without a recorded value: whether they see what they saw in the trace.
-    pub(super) observed: FxHashMap<EventId, TermId>,
-}
 
 pub(super) struct Builder<'a> {
     trace_model: &'a TraceModel<'a>,
     writes: &'a Writes,
     /// To simplify with; `None`: nothing is simplified.
     kinds: Option<&'a Kinds>,
-    built: Built,
+    built: TraceTerms,
     /// What each register holds at the event at hand.
     registers: Vec<TermId>,
     /// By register: how many events load it.
@@ -49,7 +38,7 @@ impl<'a> Builder<'a> {
                 *count += 1;
             }
         }
-        let built = Built {
+        let built = TraceTerms {
             terms: Terms::new(kinds.is_some()),
             guards: Vec::new(),
             before: vec![TermId::UNKNOWN; trace.len()],
@@ -60,7 +49,7 @@ impl<'a> Builder<'a> {
         Self { trace_model, writes, kinds, built, registers, loads, settled: FxHashMap::default() }
     }
 
-    pub(super) fn build(mut self) -> Built {
+    pub(super) fn build(mut self) -> TraceTerms {
         for e in self.trace_model.trace.ids() {
             self.event(e);
         }
@@ -200,4 +189,21 @@ fn register(kind: EventKind) -> Option<RegId> {
         EventKind::Read { register, .. } | EventKind::Update { register, .. } => register,
         _ => None,
     }
+}
+
+/// The parts of an expression, arguments before what uses them.
+pub(super) fn expression_parts(exprs: &Exprs, root: ExprId) -> Vec<ExprId> {
+    let mut found: FxHashSet<ExprId> = FxHashSet::default();
+    let mut work = vec![root];
+    while let Some(id) = work.pop() {
+        if found.insert(id)
+            && let Some(Expr::App(_, args)) = exprs.get(id)
+        {
+            // An argument that does not come before its user is unknown.
+            work.extend(args.iter().filter(|&&a| a < id));
+        }
+    }
+    let mut parts: Vec<ExprId> = found.into_iter().collect();
+    parts.sort_unstable();
+    parts
 }

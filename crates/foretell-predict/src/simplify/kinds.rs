@@ -8,9 +8,9 @@ use foretell_model::TraceModel;
 use foretell_trace::expr::Sort;
 use foretell_trace::{EventId, VarId};
 
-use super::build::Built;
-use super::initial;
+use super::recorded::initial;
 use super::term::{Kind, Term, kind_of};
+use super::trace_terms::TraceTerms;
 use super::visible::Writes;
 
 /// See the module.
@@ -24,7 +24,7 @@ pub(super) struct Kinds {
 }
 
 impl Kinds {
-    pub(super) fn find(trace_model: &TraceModel<'_>, writes: &Writes, raw: &Built) -> Self {
+    pub(super) fn find(trace_model: &TraceModel<'_>, writes: &Writes, raw: &TraceTerms) -> Self {
         let trace = trace_model.trace;
         let variables = (0..trace.variable_count()).map(VarId::from_index);
         let mut kinds = Self {
@@ -51,7 +51,7 @@ impl Kinds {
     fn pass(
         &mut self,
         trace_model: &TraceModel<'_>,
-        raw: &Built,
+        raw: &TraceTerms,
         sees_initial: &[bool],
         sure: bool,
     ) -> bool {

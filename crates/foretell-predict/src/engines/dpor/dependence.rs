@@ -11,7 +11,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::program::{Access, Act, Thread};
+use super::act::{Access, Act, Thread};
 use super::state::State;
 
 /// A kind of step on one object.

@@ -15,8 +15,10 @@
 //! The number of states can grow exponentially with the number of threads; a budget of nodes cuts a search
 //! short, and the query is then undecided.
 
+mod act;
 mod dependence;
 mod goal;
+mod machine;
 mod parts;
 mod persistent;
 mod program;
@@ -30,9 +32,9 @@ use std::time::Instant;
 use foretell_model::TraceModel;
 use foretell_trace::Model;
 
+use self::machine::Machine;
 use self::program::Program;
 use self::search::{NODE_BUDGET, Search};
-use self::state::Machine;
 use crate::engine::{Effort, Engine};
 use crate::query::{Limit, Query, Verdict};
 

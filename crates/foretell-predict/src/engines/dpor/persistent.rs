@@ -11,9 +11,11 @@
 //! run a step in conflict with the next one of a member, and for a member that is blocked those
 //! without whom it stays so. That depends on the state alone, which makes it safe to remember states.
 
+use super::act::Act;
 use super::dependence::Class;
-use super::program::{Act, Aim};
-use super::state::{Machine, Need, State, Status};
+use super::machine::{Machine, Need, Status};
+use super::program::Aim;
+use super::state::State;
 
 /// Finds persistent sets. Keeps its lists between states.
 #[derive(Default)]

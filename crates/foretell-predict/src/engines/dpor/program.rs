@@ -10,103 +10,11 @@ use foretell_model::TraceModel;
 use foretell_trace::{EventId, EventKind, Model, Op, ThreadId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::act::{Access, Act, Step, Thread};
 use super::dependence::Classes;
 use super::parts::{Part, parts, steps_of, with_what_a_goal_runs};
-use crate::engines::smt::bounds::Bounds;
+use crate::engines::bounds::Bounds;
 use crate::query::{Goal, Query};
-
-/// What a step does. Objects are numbered within the program.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Act {
-    /// Nothing that anybody else could tell.
-    Local,
-    Access(Access),
-    Enter {
-        lock: usize,
-        shared: bool,
-    },
-    Exit {
-        lock: usize,
-        shared: bool,
-    },
-    TryFailed {
-        lock: usize,
-    },
-    Wait {
-        cond: usize,
-        lock: usize,
-    },
-    Woken {
-        cond: usize,
-        lock: usize,
-    },
-    TimedOut {
-        cond: usize,
-        lock: usize,
-    },
-    Notify {
-        cond: usize,
-        all: bool,
-    },
-    Post {
-        sem: usize,
-    },
-    Down {
-        sem: usize,
-    },
-    Arrive {
-        barrier: usize,
-        slot: usize,
-    },
-    Leave {
-        barrier: usize,
-        slot: usize,
-    },
-    /// Every one of `count` events of the thread has run.
-    Join {
-        thread: usize,
-        count: u32,
-    },
-    /// Waits for something that is not in the cone.
-    Never,
-}
-
-/// An access to a variable.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Access {
-    pub(super) var: usize,
-    /// Whether it matters what it sees.
-    pub(super) reads: bool,
-    pub(super) writes: bool,
-    pub(super) opaque: bool,
-    /// Its part in the goal, if it has one.
-    pub(super) part: Option<Part>,
-}
-
-/// One step.
-#[derive(Clone, Debug)]
-pub(super) struct Step {
-    pub(super) event: EventId,
-    pub(super) act: Act,
-    /// Events (by thread and position) that must have run before this one: `order` of the query.
-    pub(super) after: Vec<(usize, u32)>,
-    /// The same, from the other side.
-    pub(super) before: Vec<(usize, u32)>,
-}
-
-/// A thread of the cone.
-#[derive(Clone, Debug)]
-pub(super) struct Thread {
-    pub(super) steps: Vec<Step>,
-    /// Thread and position of its fork, if it has one.
-    pub(super) fork: Option<(usize, u32)>,
-    /// How many steps have run in every interleaving that is asked for.
-    pub(super) least: u32,
-    /// How many of the first steps are not broken in any interleaving that is asked for.
-    pub(super) intact: u32,
-    /// The position it must be at in the end: the query's `next`.
-    pub(super) stop: Option<u32>,
-}
 
 /// A variable that somebody observes.
 #[derive(Clone, Default, Debug)]

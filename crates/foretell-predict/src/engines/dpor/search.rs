@@ -20,8 +20,9 @@
 use foretell_trace::EventId;
 use rustc_hash::FxHashSet;
 
+use super::machine::{Machine, Status};
 use super::persistent::{Persistent, dependent};
-use super::state::{Machine, State, Status};
+use super::state::State;
 use crate::query::{Limit, Verdict};
 
 /// A set of threads.

@@ -1,25 +1,23 @@
-//! States of the search, and what a step makes of them: the rules of semantics section 1 and 2 for the steps of
-//! a [`Program`].
+//! States of the search.
 //!
-//! Everything that decides how an interleaving can go on, and what of the goal it has shown, is in the
-//! *core* of a state; two interleavings with equal cores have the same continuations. The rest follows from
-//! the core and is kept so that it need not be computed.
+//! Everything that decides how an interleaving can go on, and how far it has shown the goal, is in the
+//! *core* of a state; two interleavings with equal cores have the same continuations. The rest follows
+//! from the core and is kept so that it need not be computed.
 
-use super::goal;
-use super::program::{Access, Act, Aim, Program, SPOILT, cell_of};
-
-/// Where an interleaving has got to.
+/// The state that an interleaving has reached.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct State {
     /// By thread: position, whether it is in a wait set, whether it is cut. Then the last write of each
     /// variable, the generation of each open arrival at a barrier, and what the goal keeps.
     pub(super) core: Vec<u32>,
     /// Owners and readers of locks, counts of semaphores, arrivals at barriers, last opaque accesses.
-    derived: Vec<u32>,
+    pub(super) derived: Vec<u32>,
 }
 
-const CUT: u32 = 1;
-const WAITS: u32 = 2;
+/// Flag of a thread that has run a broken event.
+pub(super) const CUT: u32 = 1;
+/// Flag of a thread that is in a wait set.
+pub(super) const WAITS: u32 = 2;
 
 impl State {
     /// How many steps of a thread have run.
@@ -34,7 +32,7 @@ impl State {
         self.core[t] & CUT != 0
     }
 
-    fn waits(&self, t: usize) -> bool {
+    pub(super) fn waits(&self, t: usize) -> bool {
         self.core[t] & WAITS != 0
     }
 
@@ -42,323 +40,5 @@ impl State {
     #[inline]
     pub(super) fn goes_beyond(&self, t: usize, position: u32) -> bool {
         self.position(t) <= position && !self.is_cut(t)
-    }
-}
-
-/// Whether a thread can go on.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Status {
-    /// It is cut, or at its end.
-    Done,
-    Ready,
-    /// Not before this.
-    Blocked(Need),
-}
-
-/// Something without which a blocked thread stays blocked.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Need {
-    /// A step of this thread.
-    Thread(usize),
-    /// A notification of this condition.
-    Notify(usize),
-    /// A post of this semaphore.
-    Post(usize),
-    /// An arrival at this barrier.
-    Arrival(usize),
-    /// Nothing helps.
-    Nothing,
-}
-
-/// Runs the steps of a program.
-pub(super) struct Machine<'p, 's> {
-    pub(super) program: &'p Program<'s>,
-    /// Where the parts of the core start.
-    memory: usize,
-    slots: usize,
-    goal: usize,
-    /// Words of a set of threads.
-    words: usize,
-    /// Where the parts of the rest start.
-    readers: usize,
-    counts: usize,
-    arrived: usize,
-    opaque: usize,
-    start: State,
-}
-
-impl<'p, 's> Machine<'p, 's> {
-    pub(super) fn new(program: &'p Program<'s>) -> Self {
-        let words = program.threads.len().div_ceil(32);
-        let memory = program.threads.len();
-        let slots = memory + program.memories.len();
-        let goal = slots + program.slots;
-        let readers = program.locks;
-        let counts = readers + program.locks * words;
-        let arrived = counts + program.semaphores.len();
-        let opaque = arrived + program.barriers.len();
-        let core = vec![0; goal + goal::size(program)];
-        let mut derived = vec![0; opaque + program.memories.len()];
-        derived[counts..arrived].copy_from_slice(&program.semaphores);
-        let start = State { core, derived };
-        let mut machine =
-            Self { program, memory, slots, goal, words, readers, counts, arrived, opaque, start };
-        let mut start = machine.start.clone();
-        machine.forget(&mut start);
-        machine.start = start;
-        machine
-    }
-
-    /// The state of the empty interleaving.
-    pub(super) fn start(&self) -> State {
-        self.start.clone()
-    }
-
-    /// Whether a thread can run its next step, and what it is waiting for if not.
-    pub(super) fn status(&self, state: &State, t: usize) -> Status {
-        let thread = &self.program.threads[t];
-        let position = state.position(t);
-        if state.is_cut(t) || position as usize >= thread.steps.len() {
-            return Status::Done;
-        }
-        if let Some((forker, at)) = thread.fork
-            && state.position(forker) <= at
-        {
-            return Status::Blocked(Need::Thread(forker));
-        }
-        match self.need(state, t, &thread.steps[position as usize].act) {
-            None => Status::Ready,
-            Some(need) => Status::Blocked(need),
-        }
-    }
-
-    /// What a step is waiting for.
-    fn need(&self, state: &State, t: usize, act: &Act) -> Option<Need> {
-        match *act {
-            Act::Access(Access { var, opaque: true, .. }) => {
-                let event = self.program.step(t, state.position(t)).event;
-                (state.derived[self.opaque + var] > event.0).then_some(Need::Nothing)
-            }
-            Act::Enter { lock, shared } => self.holder(state, lock, shared),
-            Act::Woken { cond, .. } if state.waits(t) => Some(Need::Notify(cond)),
-            Act::TimedOut { .. } if !state.waits(t) => Some(Need::Nothing),
-            Act::Woken { lock, .. } | Act::TimedOut { lock, .. } => self.holder(state, lock, false),
-            Act::Down { sem } => (state.derived[self.counts + sem] == 0).then_some(Need::Post(sem)),
-            Act::Leave { barrier, slot } => {
-                // Stored + 1, so this is the number of arrivals that fills the generation.
-                let generation = state.core[self.slots + slot];
-                let needed = generation * self.program.barriers[barrier];
-                (state.derived[self.arrived + barrier] < needed).then_some(Need::Arrival(barrier))
-            }
-            Act::Join { thread, count } => {
-                (state.position(thread) < count).then_some(Need::Thread(thread))
-            }
-            Act::Never => Some(Need::Nothing),
-            _ => None,
-        }
-    }
-
-    /// A thread that has to give a lock back first.
-    fn holder(&self, state: &State, lock: usize, shared: bool) -> Option<Need> {
-        if let Some(owner) = state.derived[lock].checked_sub(1) {
-            return Some(Need::Thread(owner as usize));
-        }
-        let readers = &state.derived[self.readers + lock * self.words..][..self.words];
-        let reader = readers.iter().position(|&w| w != 0)?;
-        let thread = reader * 32 + readers[reader].trailing_zeros() as usize;
-        (!shared).then_some(Need::Thread(thread))
-    }
-
-    /// Whether the next step of a thread, run now, would see something else than in the trace.
-    pub(super) fn would_break(&self, state: &State, t: usize) -> bool {
-        let step = self.program.step(t, state.position(t));
-        match step.act {
-            Act::Access(Access { var, reads: true, .. }) => {
-                let cell = state.core[self.memory + var];
-                let writer = cell.checked_sub(1).map(foretell_trace::EventId);
-                let trace_model = self.program.trace_model;
-                cell == SPOILT
-                    || !trace_model.reads_from.preserves(trace_model.trace, step.event, writer)
-            }
-            Act::TryFailed { lock } => {
-                let owner = state.derived[lock];
-                owner == 0 || owner == t as u32 + 1
-            }
-            _ => false,
-        }
-    }
-
-    /// Runs the next step of a thread, which is ready. Adds the states it can lead to: more than one where a
-    /// notify can choose, none where what is asked for cannot come any more.
-    pub(super) fn run(&self, state: &State, t: usize, after: &mut Vec<State>) {
-        let position = state.position(t);
-        let step = self.program.step(t, position);
-        if step.after.iter().any(|&(a, at)| state.position(a) <= at) {
-            return;
-        }
-        let broken = self.would_break(state, t);
-        let thread = &self.program.threads[t];
-        if broken && position < thread.intact {
-            return;
-        }
-        let mut next = state.clone();
-        next.core[t] += 1 << 2;
-        if broken && position as usize + 1 < thread.steps.len() {
-            next.core[t] |= CUT;
-        }
-        if let Aim::Broken { thread, position: at } = self.program.aim
-            && (thread, at) == (t, position)
-        {
-            if !broken {
-                return;
-            }
-            next.core[self.goal] = 1;
-        }
-        match step.act {
-            Act::Access(access) => {
-                if !self.access(&mut next, t, position, access, broken) {
-                    return;
-                }
-            }
-            Act::Notify { cond, all } => return self.notify(next, cond, all, after),
-            act => self.take_effect(&mut next, t, act),
-        }
-        self.add(next, after);
-    }
-
-    fn add(&self, mut next: State, after: &mut Vec<State>) {
-        if !self.is_hopeless(&next) {
-            self.forget(&mut next);
-            after.push(next);
-        }
-    }
-
-    /// The effect of an access; whether what is asked for can still come.
-    fn access(&self, next: &mut State, t: usize, position: u32, a: Access, broken: bool) -> bool {
-        let event = self.program.step(t, position).event;
-        if a.opaque {
-            next.derived[self.opaque + a.var] = event.0 + 1;
-        }
-        let memory = &self.program.memories[a.var];
-        let watched = matches!(self.program.aim, Aim::Overwritten { var, .. } if var == a.var);
-        if a.writes && (watched || !memory.readers.is_empty()) {
-            let cell = &mut next.core[self.memory + a.var];
-            let hidden =
-                std::mem::replace(cell, if broken { SPOILT } else { cell_of(Some(event)) });
-            let owed = memory.owed.get(&hidden).map_or(&[][..], Vec::as_slice);
-            if owed.iter().any(|&(reader, at)| next.position(reader) <= at) {
-                return false;
-            }
-        }
-        if let Some(part) = a.part {
-            goal::access(self.program, next, self.goal, t, (a.var, a.writes), part);
-        }
-        true
-    }
-
-    fn take_effect(&self, next: &mut State, t: usize, act: Act) {
-        let me = t as u32 + 1;
-        match act {
-            Act::Enter { lock, shared: false } => next.derived[lock] = me,
-            Act::Exit { lock, shared: false } => next.derived[lock] = 0,
-            Act::Enter { lock, shared: true } | Act::Exit { lock, shared: true } => {
-                // In at the entry, out at the exit.
-                next.derived[self.readers + lock * self.words + t / 32] ^= 1 << (t % 32);
-            }
-            Act::Wait { lock, .. } => {
-                next.core[t] |= WAITS;
-                next.derived[lock] = 0;
-            }
-            Act::Woken { lock, .. } | Act::TimedOut { lock, .. } => {
-                next.core[t] &= !WAITS;
-                next.derived[lock] = me;
-            }
-            Act::Post { sem } => next.derived[self.counts + sem] += 1,
-            Act::Down { sem } => next.derived[self.counts + sem] -= 1,
-            Act::Arrive { barrier, slot } => {
-                let arrived = &mut next.derived[self.arrived + barrier];
-                let generation = *arrived / self.program.barriers[barrier];
-                *arrived += 1;
-                next.core[self.slots + slot] = generation + 1;
-            }
-            Act::Leave { slot, .. } => next.core[self.slots + slot] = 0,
-            _ => {}
-        }
-    }
-
-    fn notify(&self, next: State, cond: usize, all: bool, after: &mut Vec<State>) {
-        let waiters = (0..self.program.threads.len()).filter(|&t| self.waits_for(&next, t, cond));
-        let waiters: Vec<usize> = waiters.collect();
-        if all || waiters.is_empty() {
-            let mut next = next;
-            waiters.into_iter().for_each(|w| next.core[w] &= !WAITS);
-            return self.add(next, after);
-        }
-        for waiter in waiters {
-            let mut chosen = next.clone();
-            chosen.core[waiter] &= !WAITS;
-            self.add(chosen, after);
-        }
-    }
-
-    /// Whether a thread is in the wait set of a condition. Its last step is the wait.
-    fn waits_for(&self, state: &State, t: usize, cond: usize) -> bool {
-        let last = || self.program.step(t, state.position(t) - 1).act;
-        state.waits(t) && matches!(last(), Act::Wait { cond: c, .. } if c == cond)
-    }
-
-    /// Whether nothing that is asked for can come any more.
-    fn is_hopeless(&self, state: &State) -> bool {
-        let cut_early = |(t, thread): (usize, &super::program::Thread)| {
-            state.is_cut(t) && (state.position(t) < thread.least || thread.stop.is_some())
-        };
-        if self.program.threads.iter().enumerate().any(cut_early) {
-            return true;
-        }
-        match self.program.aim {
-            // No path comes back to a block that has come to its end: the paper's backtrack tag.
-            Aim::Path { thread, end } => {
-                state.core[self.goal] == 0
-                    && (state.is_cut(thread) || state.position(thread) >= end)
-            }
-            _ => false,
-        }
-    }
-
-    /// Whether a state is what is asked for.
-    pub(super) fn is_found(&self, state: &State) -> bool {
-        let in_place = |(t, thread): (usize, &super::program::Thread)| {
-            let position = state.position(t);
-            let started = thread.fork.is_none_or(|(forker, at)| state.position(forker) > at);
-            let stopped = thread.stop.is_none_or(|stop| stop == position && started);
-            position >= thread.least && stopped
-        };
-        self.program.threads.iter().enumerate().all(in_place)
-            && match self.program.aim {
-                Aim::Reach => true,
-                Aim::Overwritten { var, cell } => state.core[self.memory + var] != cell,
-                Aim::Broken { .. } | Aim::Path { .. } | Aim::Cycle { .. } => {
-                    state.core[self.goal] != 0
-                }
-            }
-    }
-
-    /// Forgets what no step to come can tell, so that more states are the same.
-    fn forget(&self, state: &mut State) {
-        let watched = match self.program.aim {
-            Aim::Overwritten { var, .. } => Some(var),
-            _ => None,
-        };
-        for (x, memory) in self.program.memories.iter().enumerate() {
-            let cell = state.core[self.memory + x];
-            if cell == SPOILT || Some(x) == watched {
-                continue;
-            }
-            let readers = memory.readers.get(&cell).map_or(&[][..], Vec::as_slice);
-            if !readers.iter().any(|&(t, last)| state.goes_beyond(t, last)) {
-                state.core[self.memory + x] = SPOILT;
-            }
-        }
-        goal::forget(self.program, state, self.goal);
     }
 }

@@ -4,8 +4,9 @@
 use foretell_generate::{Family, Params, generate};
 use foretell_trace::{FindingKind, Model, Trace, text};
 
+use super::machine::Status;
 use super::persistent::{Persistent, dependent};
-use super::state::{State, Status};
+use super::state::State;
 use super::*;
 use crate::analyses::candidates;
 

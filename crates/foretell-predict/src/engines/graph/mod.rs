@@ -27,16 +27,15 @@
 //! here.
 
 mod choices;
-mod counts;
 mod order_graph;
 
 use foretell_model::TraceModel;
 use foretell_trace::{EventId, Model};
 
-pub use self::counts::GraphCounts;
 use self::order_graph::{Base, Cyclic, OrderGraph};
 use super::order::OrderEngine;
 use crate::engine::{Effort, Engine};
+use crate::graph_counts::GraphCounts;
 use crate::query::{Goal, Limit, Query, Verdict};
 
 /// Decides queries about nondeterminism with choice graphs first and the order engine last.

@@ -16,8 +16,8 @@ use foretell_order::Lit;
 use foretell_trace::{EventId, ThreadId, visible_variable};
 use rustc_hash::FxHashMap;
 
-use super::encode::{Encoding, TooLarge};
-use super::goals::MOST_PAIRS;
+use super::encode::Encoding;
+use super::too_large::{MOST_PAIRS, TooLarge};
 use crate::reachability::{Reach, TransactionGraph, accesses_of, transaction};
 
 /// Entries of clocks that are kept at most.

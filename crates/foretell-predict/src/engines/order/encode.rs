@@ -33,7 +33,8 @@ use foretell_trace::{CondId, EventId, Model};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::simulate::{Demands, Violation};
-use super::symbolic::Symbols;
+use super::symbolic::symbols::Symbols;
+use super::too_large::TooLarge;
 use crate::simplify::Symbolic;
 
 /// Stands for the end of the interleaving where an event is expected.
@@ -85,9 +86,6 @@ struct Owners {
 /// So many owners of a failed try-lock are written down at first, and at once.
 const FIRST_OWNERS: usize = 4;
 const MOST_OWNERS: usize = 16;
-
-/// Why an encoding cannot go on.
-pub(crate) struct TooLarge(pub(crate) String);
 
 impl<'s> Encoding<'s> {
     /// Nothing but forks and joins; `values` are those of the symbolic model.

@@ -15,15 +15,12 @@ use foretell_trace::{EventId, Model, ThreadId, conflict, visible_variable};
 use rustc_hash::FxHashMap;
 
 use super::cycle::{Cycle, cycle};
-use super::encode::{Encoding, TooLarge};
+use super::encode::Encoding;
 use super::linearize::Proposal;
-use super::observes;
-use super::simulate::Outcome;
+use super::simulate::{Outcome, observes};
+use super::too_large::{MOST_PAIRS, TooLarge};
 use crate::query::Goal;
 use crate::reachability::{Reach, accesses_of};
-
-/// More pairs of conflicting accesses than this are not written down.
-pub(super) const MOST_PAIRS: usize = 3_000_000;
 
 /// The goal of the current query.
 pub(crate) enum GoalEncoding {

@@ -25,12 +25,11 @@ mod stuck;
 
 use foretell_model::must_happen_before::Frontier;
 use foretell_model::{SectionId, TraceModel};
-use foretell_trace::{EventId, EventKind, Op, ThreadId};
+use foretell_trace::{EventId, Op, ThreadId};
 
-use self::greedy::{Greedy, Plan};
+use self::greedy::{Greedy, Plan, owner_met};
 use super::linearize::Proposal;
-use super::observes;
-use super::simulate::{Demands, Simulator, Violation};
+use super::simulate::{Demands, Simulator, Violation, observes};
 use crate::query::{Goal, Query};
 
 /// How often a run that got stuck is tried again with a few events in another order.
@@ -120,10 +119,10 @@ impl GreedyWitness {
             order.sort_unstable_by_key(|&(x, y)| (y, x));
             let prefix = self.prefix(trace_model, order, &counts);
             let plan = Plan { trace_model, order, demands, counts: &counts, prefix };
-            let stuck = match self.greedy.run(&plan) {
-                Ok(tail) => return Ok(Proposal { prefix, tail, counts }),
-                Err(stuck) => stuck,
-            };
+            if let Some(tail) = self.greedy.run(&plan) {
+                return Ok(Proposal { prefix, tail, counts });
+            }
+            let stuck = self.greedy.stuck(&plan);
             violations.extend(stuck.violations);
             if stuck.hopeless {
                 break;
@@ -298,15 +297,4 @@ fn contested(
         let last = list[..entered].last().map(|&s| locks.get(s).enter.0);
         last.is_some_and(|last| after.is_none_or(|after| after < last))
     })
-}
-
-/// The section that a failed try-lock ran into.
-fn owner_met(trace_model: &TraceModel<'_>, e: EventId) -> Option<SectionId> {
-    let TraceModel { trace, locks, .. } = trace_model;
-    let EventKind::TryFailed { lock } = trace.event(e).kind else { return None };
-    let owns = |s: &SectionId| {
-        let section = locks.get(*s);
-        !section.shared && section.thread != trace.thread(e)
-    };
-    locks.open_at(lock, e.0).into_iter().find(owns)
 }

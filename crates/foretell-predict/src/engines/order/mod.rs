@@ -38,19 +38,21 @@ mod linearize;
 mod mutations;
 mod simulate;
 mod symbolic;
+mod too_large;
 
 use std::sync::Arc;
 
 use foretell_model::TraceModel;
 use foretell_model::must_happen_before::Frontier;
 use foretell_order::{Answer, Lit};
-use foretell_trace::{EventId, Model, Op, ThreadId};
+use foretell_trace::{EventId, Model, ThreadId};
 
-use self::encode::{Encoding, TooLarge};
+use self::encode::Encoding;
 use self::goals::GoalEncoding;
 use self::greedy_witness::GreedyWitness;
 use self::linearize::{Proposal, by_observed_order};
-use self::simulate::Simulator;
+use self::simulate::{Simulator, observes};
+use self::too_large::TooLarge;
 use crate::engine::{Effort, Engine};
 use crate::query::{Goal, Limit, Query, Verdict};
 use crate::simplify::{SliceCounts, Symbolic};
@@ -343,9 +345,4 @@ impl Engine for OrderEngine<'_> {
     fn effort(&self) -> Effort {
         Effort { slices: self.slices, ..Effort::default() }
     }
-}
-
-/// Whether an operation observes state, so that moving it may break it.
-fn observes(op: Op) -> bool {
-    op.reads() || op == Op::TryFailed
 }

@@ -388,3 +388,8 @@ fn notifications_explain(trace_model: &TraceModel<'_>, events: &[EventId], count
     }
     true
 }
+
+/// Whether an operation observes state, so that moving it may break it.
+pub(super) fn observes(op: Op) -> bool {
+    op.reads() || op == Op::TryFailed
+}

@@ -26,15 +26,14 @@ use foretell_trace::{
 };
 use rustc_hash::FxHashMap;
 
-use super::formula::{Formula, Lit};
-use super::reads_from::writers;
+use super::cut_short::{CutShort, check};
+use super::formula::Formula;
+use super::lit::Lit;
+use crate::engines::writers::writers;
 use crate::query::Limit;
 
 /// A barrier with more arrivals is not written down: their numbering takes a constraint for any three.
 const MOST_ARRIVALS: usize = 200;
-
-/// Why a formula was not written to its end.
-pub(super) struct CutShort(pub(super) String);
 
 impl Formula<'_> {
     /// Writes down what every feasible interleaving satisfies.
@@ -470,9 +469,4 @@ impl Formula<'_> {
         }
         numbers
     }
-}
-
-/// Whether there is time to go on.
-pub(super) fn check(limit: &Limit<'_>) -> Result<(), CutShort> {
-    limit.reached().map_or(Ok(()), |reason| Err(CutShort(reason.to_owned())))
 }

@@ -9,29 +9,16 @@ use foretell_model::{BlockId, TraceModel};
 use foretell_trace::{EventId, Model, Op, ThreadId, conflict, visible_variable};
 use rustc_hash::FxHashMap;
 
-use super::feasible::CutShort;
-use super::formula::{Formula, Lit};
-use super::reads_from::writers;
+use super::cut_short::CutShort;
+use super::formula::Formula;
+use super::lit::Lit;
+use crate::engines::bounds::segment_steps;
+use crate::engines::writers::writers;
 use crate::query::{Goal, Query};
+use crate::reachability::accesses_of;
 
 /// More pairs of conflicting accesses than this are not written down.
 const MOST_PAIRS: usize = 3_000_000;
-
-/// The accesses of a block that can take part in a finding.
-pub(super) fn accesses(trace_model: &TraceModel<'_>, block: BlockId) -> Vec<EventId> {
-    let events = trace_model.blocks.events(&trace_model.chains, block);
-    events.iter().copied().filter(|&e| visible_variable(trace_model.trace, e).is_some()).collect()
-}
-
-/// The accesses of other threads in the trace atomicity segment of a block: those that can come after its
-/// first access and before its last.
-pub(super) fn segment(trace_model: &TraceModel<'_>, block: BlockId) -> Vec<EventId> {
-    let trace = trace_model.trace;
-    let own = trace_model.blocks.get(block).thread;
-    let segment = trace_model.segment(block);
-    let step = |&e: &EventId| trace.thread(e) != own && visible_variable(trace, e).is_some();
-    trace.ids().filter(|e| segment.contains(trace_model, *e)).filter(step).collect()
-}
 
 /// The events whose view a query relies on whatever happens after them.
 pub(super) fn relied_on(trace_model: &TraceModel<'_>, query: &Query) -> Vec<EventId> {
@@ -145,8 +132,8 @@ impl Formula<'_> {
     fn path(&mut self, block: BlockId) -> Result<(), CutShort> {
         let trace_model = self.trace_model;
         let TraceModel { trace, chains, must_happen_before, .. } = trace_model;
-        let inside = accesses(trace_model, block);
-        let outside = segment(trace_model, block);
+        let inside = accesses_of(trace_model, block);
+        let outside = segment_steps(trace_model, block);
         let by_variable = by_variable(trace_model, &outside)?;
         let reached: FxHashMap<EventId, Lit> =
             outside.iter().map(|&e| (e, Lit::Var(self.var()))).collect();

@@ -11,14 +11,15 @@
 //!
 //! The symbolic model adds values (`values`), which are simplified first ([`crate::simplify`]).
 
-pub(crate) mod bounds;
+mod cut_short;
 mod feasible;
 mod formula;
 mod goals;
+mod lit;
 mod model;
 mod operators;
-mod reads_from;
 mod solver;
+mod value_table;
 mod values;
 
 use std::path::{Path, PathBuf};
@@ -27,12 +28,12 @@ use std::time::Instant;
 
 use foretell_model::TraceModel;
 
-use self::bounds::Bounds;
-use self::feasible::CutShort;
+use self::cut_short::CutShort;
 use self::formula::Formula;
 use self::model::Values;
 use self::solver::{Failure, Process, Start};
-use self::values::ValueTable;
+use self::value_table::ValueTable;
+use super::bounds::Bounds;
 use crate::engine::{Effort, Engine};
 use crate::query::{Goal, Limit, Query, Verdict};
 use crate::simplify::Symbolic;

@@ -4,7 +4,7 @@ use foretell_model::TraceModel;
 use foretell_trace::{EventId, ThreadId};
 use rustc_hash::FxHashMap;
 
-use super::bounds::Bounds;
+use crate::engines::bounds::Bounds;
 
 /// The values of a model.
 #[derive(Default)]

@@ -15,95 +15,19 @@ use std::sync::Arc;
 
 use foretell_trace::expr::{ExprOp, Sort, result_sort};
 use foretell_trace::{EventId, Value};
-use rustc_hash::FxHashMap;
 
-use super::feasible::{CutShort, check};
-use super::formula::{Formula, Lit};
+use super::cut_short::{CutShort, check};
+use super::formula::Formula;
+use super::lit::Lit;
 use super::operators;
-use super::reads_from::writers;
+use super::value_table::{Alternative, New, Symbol};
+use crate::engines::writers::writers;
 use crate::query::{Goal, Limit, Query};
 use crate::simplify::term::{Term, TermId};
-use crate::simplify::{SliceCounts, Symbolic, initial, known};
+use crate::simplify::{Symbolic, initial, known};
 
 /// More combinations of sorts than this are not written down.
 const MOST_COMBINATIONS: usize = 256;
-
-/// A value that depends on the interleaving: one alternative for each sort it may have. If none is
-/// present, it is unknown.
-#[derive(Clone, Default)]
-struct Symbol {
-    alternatives: Vec<Alternative>,
-}
-
-#[derive(Clone)]
-struct Alternative {
-    sort: Sort,
-    /// A truth, as text.
-    present: String,
-    bits: String,
-}
-
-/// What was written down about values.
-pub(super) struct ValueTable {
-    symbolic: Arc<Symbolic>,
-    terms: FxHashMap<TermId, Rc<Symbol>>,
-    /// For each access whose value was written down: the writes it may see and the literal that says it does.
-    sees: FxHashMap<EventId, Vec<(Option<EventId>, Lit)>>,
-    /// Accesses that are not connected to what they see yet.
-    loose: Vec<EventId>,
-    /// What was written down in the current scope, to forget it.
-    new: Vec<New>,
-    /// Guards that were written down.
-    guards: Vec<EventId>,
-}
-
-enum New {
-    Term(TermId),
-    Load(EventId),
-}
-
-impl ValueTable {
-    pub(super) fn new(symbolic: Arc<Symbolic>) -> Self {
-        Self {
-            symbolic,
-            terms: FxHashMap::default(),
-            sees: FxHashMap::default(),
-            loose: Vec::new(),
-            new: Vec::new(),
-            guards: Vec::new(),
-        }
-    }
-
-    /// From now on, what is written down is in a scope.
-    pub(super) fn open_scope(&mut self) {
-        self.new.clear();
-    }
-
-    /// Forgets what the scope has written down.
-    pub(super) fn close_scope(&mut self) {
-        self.loose.clear();
-        for new in self.new.drain(..) {
-            match new {
-                New::Term(id) => drop(self.terms.remove(&id)),
-                New::Load(e) => drop(self.sees.remove(&e)),
-            }
-        }
-    }
-
-    /// How much of the trace's values is written down.
-    pub(super) fn counts(&self, trace_model: &foretell_model::TraceModel<'_>) -> SliceCounts {
-        let mut accesses: Vec<EventId> = self.sees.keys().copied().collect();
-        accesses.extend(self.sees.values().flatten().filter_map(|(w, _)| *w));
-        accesses.sort_unstable();
-        accesses.dedup();
-        let written = |e: &EventId| self.symbolic.expression_nodes(trace_model, *e);
-        SliceCounts {
-            kept_events: (self.guards.len() + accesses.len()) as u64,
-            kept_nodes: accesses.iter().chain(&self.guards).map(written).sum(),
-            ..self.symbolic.counts()
-        }
-    }
-}
 
 impl Symbol {
     fn value(value: Option<Value>) -> Symbol {

@@ -8,7 +8,8 @@ use foretell_model::{TraceModel, WaitId};
 use foretell_order::Lit;
 use foretell_trace::{CondId, EventId};
 
-use super::{Encoding, TooLarge};
+use super::Encoding;
+use crate::engines::order::too_large::TooLarge;
 
 /// Too many pairs of notifications and waits to write down the rules of timed waits.
 const MOST_TIMED_CLAUSES: usize = 4_000_000;

@@ -18,8 +18,6 @@ use foretell_model::{Section, SectionId, TraceModel};
 use foretell_trace::{EventId, EventKind, LockId, ObjectKind, Op, ThreadId, VarId};
 use rustc_hash::FxHashMap;
 
-use super::owner_met;
-use super::stuck::Stuck;
 use crate::engines::order::simulate::Demands;
 
 /// What is to run.
@@ -155,8 +153,8 @@ impl Greedy {
         }
     }
 
-    /// What runs after the prefix, in order, or why it cannot.
-    pub(super) fn run(&mut self, plan: &Plan<'_, impl Demands>) -> Result<Vec<EventId>, Stuck> {
+    /// Runs everything after the prefix; `None` if the run gets stuck.
+    pub(super) fn run(&mut self, plan: &Plan<'_, impl Demands>) -> Option<Vec<EventId>> {
         let total = self.prepare(plan);
         let TraceModel { trace, chains, .. } = plan.trace_model;
         let mut tail = Vec::with_capacity(total);
@@ -184,7 +182,7 @@ impl Greedy {
                 e = next;
             }
         }
-        if tail.len() == total { Ok(tail) } else { Err(self.stuck(plan)) }
+        (tail.len() == total).then_some(tail)
     }
 
     /// Fills the tables for what comes after the prefix; how many events that is.
@@ -594,4 +592,15 @@ fn turn_taking(kind: EventKind) -> Option<(ObjectKind, u32)> {
         }
         _ => None,
     }
+}
+
+/// The section that a failed try-lock ran into.
+pub(super) fn owner_met(trace_model: &TraceModel<'_>, e: EventId) -> Option<SectionId> {
+    let TraceModel { trace, locks, .. } = trace_model;
+    let EventKind::TryFailed { lock } = trace.event(e).kind else { return None };
+    let owns = |s: &SectionId| {
+        let section = locks.get(*s);
+        !section.shared && section.thread != trace.thread(e)
+    };
+    locks.open_at(lock, e.0).into_iter().find(owns)
 }

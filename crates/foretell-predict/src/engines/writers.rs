@@ -5,7 +5,7 @@ use foretell_trace::EventId;
 
 /// The writes (`None`: the initial value) that `read` could see and that preserve its view, or those
 /// that do not. An update counts as what it is when it is not broken.
-pub(super) fn writers(
+pub(crate) fn writers(
     trace_model: &TraceModel<'_>,
     read: EventId,
     preserving: bool,
@@ -44,7 +44,7 @@ pub(super) fn writers(
 
 /// The last write of the read's own thread before it: it hides the earlier ones and the
 /// initial value.
-pub(super) fn own_write(trace_model: &TraceModel<'_>, read: EventId) -> Option<EventId> {
+pub(crate) fn own_write(trace_model: &TraceModel<'_>, read: EventId) -> Option<EventId> {
     let TraceModel { trace, chains, reads_from, .. } = trace_model;
     let x = trace.variable(read)?;
     let lists = reads_from.accesses_by_thread(x);

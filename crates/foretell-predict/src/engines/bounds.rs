@@ -9,11 +9,12 @@
 //! fewer others, and where leaving something out could do harm (a waiter that a notification would
 //! have gone to, an arrival that filled a generation) all events of the object are in.
 
-use foretell_model::TraceModel;
 use foretell_model::must_happen_before::Frontier;
-use foretell_trace::{CondId, EventId, EventKind, Model, ThreadId};
+use foretell_model::{BlockId, TraceModel};
+use foretell_trace::{CondId, EventId, EventKind, Model, ThreadId, visible_variable};
 
 use crate::query::{Goal, Query};
+use crate::reachability::accesses_of;
 
 /// How many events of each thread have run at least and at most.
 #[derive(Clone, Debug)]
@@ -24,13 +25,13 @@ pub(crate) struct Bounds {
 
 impl Bounds {
     /// Everything may run and nothing has to.
-    pub(super) fn whole(trace_model: &TraceModel<'_>) -> Self {
+    pub(crate) fn whole(trace_model: &TraceModel<'_>) -> Self {
         let threads = trace_model.chains.thread_count();
         Self { least: vec![0; threads], most: lengths(trace_model) }
     }
 
     /// The bounds of a query; `None` if no interleaving can be what it asks for.
-    pub(super) fn of_query(trace_model: &TraceModel<'_>, query: &Query) -> Option<Self> {
+    pub(crate) fn of_query(trace_model: &TraceModel<'_>, query: &Query) -> Option<Self> {
         Self::of(trace_model, query, |cone| cone.goal(query.goal))
     }
 
@@ -93,12 +94,12 @@ impl Bounds {
     }
 
     /// Whether an event has run in every interleaving.
-    pub(super) fn always(&self, trace_model: &TraceModel<'_>, e: EventId) -> bool {
+    pub(crate) fn always(&self, trace_model: &TraceModel<'_>, e: EventId) -> bool {
         trace_model.chains.position(e) < self.least[trace_model.trace.thread(e).index()]
     }
 
     /// Whether an event runs in none.
-    pub(super) fn never(&self, trace_model: &TraceModel<'_>, e: EventId) -> bool {
+    pub(crate) fn never(&self, trace_model: &TraceModel<'_>, e: EventId) -> bool {
         trace_model.chains.position(e) >= self.most[trace_model.trace.thread(e).index()]
     }
 }
@@ -164,9 +165,9 @@ impl Cone<'_> {
                 }
             }
             Goal::Path(block) => {
-                let inside = super::goals::accesses(trace_model, block);
+                let inside = accesses_of(trace_model, block);
                 self.add_all(&inside);
-                self.add_all(&super::goals::segment(trace_model, block));
+                self.add_all(&segment_steps(trace_model, block));
             }
             // A cycle may go back in time, so nothing is too far away.
             Goal::Cycle(_) => {
@@ -220,7 +221,7 @@ impl Cone<'_> {
         let trace_model = self.trace_model;
         let TraceModel { trace, chains, reads_from, must_happen_before, .. } = trace_model;
         if trace_model.model != Model::Symbolic {
-            for writer in super::reads_from::writers(trace_model, e, true).into_iter().flatten() {
+            for writer in super::writers::writers(trace_model, e, true).into_iter().flatten() {
                 self.add(writer);
             }
             return;
@@ -248,4 +249,14 @@ impl Cone<'_> {
             self.add(waits.get(w).enter);
         }
     }
+}
+
+/// The accesses of other threads in the trace atomicity segment of a block: those that can come after its
+/// first access and before its last.
+pub(crate) fn segment_steps(trace_model: &TraceModel<'_>, block: BlockId) -> Vec<EventId> {
+    let trace = trace_model.trace;
+    let own = trace_model.blocks.get(block).thread;
+    let segment = trace_model.segment(block);
+    let step = |&e: &EventId| trace.thread(e) != own && visible_variable(trace, e).is_some();
+    trace.ids().filter(|e| segment.contains(trace_model, *e)).filter(step).collect()
 }
