@@ -222,6 +222,9 @@ impl<T: Theory> Core<T> {
             if self.restart.due() {
                 self.stats.restarts += 1;
                 self.backtrack(assumptions.len().min(self.level()));
+                // Facts that wait for level 0 are on the trail again and have to be propagated at
+                // this level: at a later one, the theory would forget them with that level.
+                continue;
             }
             if self.reduce.due(self.stats.conflicts) {
                 self.reduce_learnts();
@@ -293,7 +296,13 @@ impl<T: Theory> Core<T> {
         self.assign(lit, Reason::None);
     }
 
+    /// Begins a decision level. Clauses and theory have seen the whole trail: what they derive from
+    /// a literal must not belong to a later level than the literal.
     fn new_level(&mut self) {
+        debug_assert_eq!(
+            (self.clause_head, self.theory_head),
+            (self.trail.len(), self.trail.len())
+        );
         self.level_starts.push(self.trail.len() as u32);
         self.theory.new_level();
     }
