@@ -32,7 +32,7 @@ use std::str::FromStr;
 
 use foretell_trace::Trace;
 
-use rng::Rng;
+pub use rng::Rng;
 
 /// The size of a trace and what it says.
 #[derive(Clone, Debug, PartialEq, Eq)]

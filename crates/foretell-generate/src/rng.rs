@@ -1,15 +1,15 @@
-//! A small random number generator with a fixed algorithm: the same seed gives the same numbers on
-//! every machine and in every version. xoshiro256++ (Blackman and Vigna), seeded with SplitMix64.
+//! The random number generator of traces, programs and tests: xoshiro256++ (Blackman and Vigna), seeded
+//! with SplitMix64. A seed gives the same numbers on every machine and in every version.
 
-/// The generator.
+/// A small random number generator with a fixed algorithm.
 #[derive(Clone, Debug)]
-pub(crate) struct Rng {
+pub struct Rng {
     state: [u64; 4],
 }
 
 impl Rng {
-    /// The generator with this seed.
-    pub(crate) fn new(seed: u64) -> Rng {
+    /// Returns the generator with this seed.
+    pub fn new(seed: u64) -> Rng {
         let mut z = seed;
         let state = std::array::from_fn(|_| {
             z = z.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -21,9 +21,10 @@ impl Rng {
         Rng { state }
     }
 
-    /// The next 64 random bits.
+    /// Returns the next 64 random bits.
     #[inline]
-    pub(crate) fn next(&mut self) -> u64 {
+    #[expect(clippy::should_implement_trait, reason = "the numbers never end")]
+    pub fn next(&mut self) -> u64 {
         let s = &mut self.state;
         let result = s[0].wrapping_add(s[3]).rotate_left(23).wrapping_add(s[0]);
         let t = s[1] << 17;
@@ -39,23 +40,23 @@ impl Rng {
     /// A number below `bound` (0 if `bound` is 0). The bias of the multiplication is below 2⁻³² for
     /// the bounds used here.
     #[inline]
-    pub(crate) fn below(&mut self, bound: usize) -> usize {
+    pub fn below(&mut self, bound: usize) -> usize {
         (((self.next() >> 32) * (bound as u64 & 0xffff_ffff)) >> 32) as usize
     }
 
     /// A number from `low` to `high`, both included.
-    pub(crate) fn between(&mut self, low: usize, high: usize) -> usize {
+    pub fn between(&mut self, low: usize, high: usize) -> usize {
         low + self.below(high.saturating_sub(low) + 1)
     }
 
     /// True in `percent` of a hundred cases.
     #[inline]
-    pub(crate) fn chance(&mut self, percent: usize) -> bool {
+    pub fn chance(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }
 
     /// The index of one of `weights`, each as likely as it is heavy; 0 if all are 0.
-    pub(crate) fn weighted(&mut self, weights: &[usize]) -> usize {
+    pub fn weighted(&mut self, weights: &[usize]) -> usize {
         let mut ticket = self.below(weights.iter().sum());
         for (i, &w) in weights.iter().enumerate() {
             if ticket < w {

@@ -7,27 +7,12 @@
 //! family `random` is another thing: small formulas of random clauses near the threshold of
 //! satisfiability, where all time goes into conflicts.
 
+use foretell_generate::Rng;
 use foretell_order::{Answer, Limit, Lit, Node, Solver};
 use std::time::{Duration, Instant};
 
 const QUERIES: usize = 20;
 const PATIENCE: Duration = Duration::from_secs(30);
-
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, n: usize) -> usize {
-        (self.next() % n as u64) as usize
-    }
-}
 
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Op {
@@ -44,7 +29,7 @@ struct Family {
     locks: usize,
     /// Events for each variable.
     sharing: usize,
-    /// How often, in percent, the next step is about a lock.
+    /// Percentage of steps that are about a lock.
     locking: usize,
 }
 
@@ -67,7 +52,7 @@ struct Execution {
 }
 
 impl Execution {
-    fn simulate(family: &Family, size: usize, random: &mut Random) -> Self {
+    fn simulate(family: &Family, size: usize, random: &mut Rng) -> Self {
         let variables = size / family.sharing;
         let mut events = Vec::new();
         let mut source = Vec::new();
@@ -114,7 +99,7 @@ impl Execution {
 
     /// Pairs of a release and an earlier acquire of the same lock in another chain: the later
     /// section is to come first.
-    fn queries(&self, random: &mut Random) -> Vec<(usize, usize)> {
+    fn queries(&self, random: &mut Rng) -> Vec<(usize, usize)> {
         let mut queries = Vec::new();
         while queries.len() < QUERIES {
             let sections = &self.sections[random.below(self.sections.len())];
@@ -295,7 +280,7 @@ fn run_random(nodes: usize) {
     let start = Instant::now();
     let (mut conflicts, mut clauses) = (0, 0);
     for seed in 0..5 {
-        let mut random = Random(seed);
+        let mut random = Rng::new(seed);
         let mut solver = Solver::new();
         let chains: Vec<_> = (0..nodes / 3).map(|_| solver.add_chain()).collect();
         let nodes: Vec<_> =
@@ -340,7 +325,7 @@ fn main() {
             if sizes && !wanted.contains(&size.to_string()) {
                 continue;
             }
-            let mut random = Random(size as u64);
+            let mut random = Rng::new(size as u64);
             let execution = Execution::simulate(family, size, &mut random);
             let queries = execution.queries(&mut random);
             println!("{} {size}", family.name);

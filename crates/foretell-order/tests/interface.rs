@@ -1,4 +1,4 @@
-//! What the documentation of the interface promises, one by one.
+//! Tests of the promises that the documentation of the interface makes.
 
 use foretell_order::{Answer, Limit, Node, Solver};
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,6 +1,7 @@
 //! Thousands of random formulas, each step compared with an exhaustive enumeration of all orders
 //! and assignments, while the solver checks its own proofs.
 
+use foretell_generate::Rng;
 use foretell_order::{Answer, Chain, Limit, Lit, Node, Solver};
 
 /// A literal in the words of the test: nodes and booleans by number.
@@ -8,23 +9,6 @@ use foretell_order::{Answer, Chain, Limit, Lit, Node, Solver};
 enum Term {
     Less(usize, usize),
     Bool(usize, bool),
-}
-
-/// SplitMix64: the tests must not change with a dependency.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, n: usize) -> usize {
-        (self.next() % n as u64) as usize
-    }
 }
 
 /// The formula as the test knows it, beside the solver that is tested.
@@ -45,7 +29,7 @@ impl Pair {
         Pair { solver, chains, nodes: Vec::new(), bools, clauses: Vec::new() }
     }
 
-    fn add_node(&mut self, random: &mut Random) {
+    fn add_node(&mut self, random: &mut Rng) {
         let (chain, position) = (random.below(self.chains.len()), random.below(12) as u32);
         let known = self.nodes.iter().find(|n| (n.0, n.1) == (chain, position)).map(|n| n.2);
         let node = self.solver.node(self.chains[chain], position, random.next() % 16);
@@ -55,7 +39,7 @@ impl Pair {
         }
     }
 
-    fn random_term(&self, random: &mut Random) -> Term {
+    fn random_term(&self, random: &mut Rng) -> Term {
         if !self.bools.is_empty() && random.below(4) == 0 {
             Term::Bool(random.below(self.bools.len()), random.below(2) == 0)
         } else {
@@ -63,7 +47,7 @@ impl Pair {
         }
     }
 
-    fn random_terms(&self, random: &mut Random, most: usize) -> Vec<Term> {
+    fn random_terms(&self, random: &mut Rng, most: usize) -> Vec<Term> {
         let count = 1 + random.below(most);
         (0..count).map(|_| self.random_term(random)).collect()
     }
@@ -189,14 +173,14 @@ impl Pair {
     }
 }
 
-/// How large a story is.
+/// Size of a random sequence of calls.
 struct Size {
     chains: usize,
     nodes: usize,
     steps: usize,
 }
 
-/// What the stories of a test came to.
+/// Counts over the sequences of a test.
 #[derive(Default, Debug)]
 struct Seen {
     sat: usize,
@@ -219,7 +203,7 @@ impl Seen {
 
 /// One incremental story: nodes, clauses and queries in random order.
 fn story(seed: u64, size: &Size, seen: &mut Seen) {
-    let mut random = Random(seed);
+    let mut random = Rng::new(seed);
     let checked = !seed.is_multiple_of(4);
     let mut pair = Pair::new(2 + random.below(size.chains - 1), random.below(4), checked);
     for _ in 0..2 + random.below(size.nodes - 2) {
@@ -268,7 +252,7 @@ fn small_formulas_agree_with_enumeration() {
 fn hard_formulas_are_proved() {
     let mut seen = Seen::default();
     for seed in 0..8 {
-        let mut random = Random(seed);
+        let mut random = Rng::new(seed);
         let mut pair = Pair::new(20, 20, true);
         while pair.nodes.len() < 40 {
             pair.add_node(&mut random);

@@ -1,5 +1,6 @@
-//! What is simplified, what must not be, and how much is counted.
+//! Tests of the simplifications, of terms that must stay as they are, and of the counts.
 
+use foretell_generate::Rng;
 use foretell_trace::expr::{Answer, Evaluator, Expr, ExprOp, Sort};
 use foretell_trace::{EventId, RegId, Trace, Value, text};
 
@@ -14,7 +15,7 @@ fn symbolic(trace: &Trace, simplify: bool) -> Symbolic {
     Symbolic::new(&TraceModel::new(trace, Model::Symbolic), simplify)
 }
 
-/// How many guards, events and nodes are left, of how many events and nodes.
+/// Returns the guards, events and nodes that are left, and the events and nodes there were.
 fn left(text: &str) -> (usize, [u64; 4]) {
     let trace = trace(text);
     let values = symbolic(&trace, true);
@@ -76,7 +77,8 @@ fn unknown_values_stay_unknown() {
 
 #[test]
 fn small_integers_need_few_bits() {
-    // x is counted up by three writes from 0, y is multiplied up, z stays where it is, u is anything.
+    // x is counted up by three writes from 0, y is multiplied up, z stays where it is, u is
+    // anything.
     let text = "#! init x=0
         #! init y=7
         #! init z=-4
@@ -107,7 +109,8 @@ fn small_integers_need_few_bits() {
 
 #[test]
 fn every_write_runs_once() {
-    // Three times twice as much, and one more: at most (1 + 1) · 8, which six bits hold with the sign.
+    // Three times twice as much, and one more: at most (1 + 1) · 8, which six bits hold with the
+    // sign.
     let text = "#! init x=1
         T1|r(x=1)->%a
         T1|w(x=2)<-(+ %a %a)
@@ -128,14 +131,15 @@ fn without_simplification_everything_stays() {
     assert_eq!(values.counts().kept_nodes, values.counts().nodes);
 }
 
-/// Random expressions over three registers, one of which may be unknown, have the same value folded and not.
+/// Random expressions over three registers, one of which may be unknown, have the same value folded
+/// and not.
 #[test]
 fn folding_keeps_every_value() {
-    let mut dice = Dice(7);
+    let mut rng = Rng::new(7);
     for _ in 0..3_000 {
         let mut exprs = foretell_trace::expr::Exprs::default();
-        let root = random(&mut dice, &mut exprs, 4, Sort::Bool);
-        let unknown = dice.below(3) == 0;
+        let root = random(&mut rng, &mut exprs, 4, Sort::Bool);
+        let unknown = rng.below(3) == 0;
         let mut folded = Terms::new(true);
         let loads: Vec<TermId> = (0..3)
             .map(|i| {
@@ -157,7 +161,7 @@ fn folding_keeps_every_value() {
             ids.insert(id, term);
         }
         for _ in 0..4 {
-            let mut values = [0; 3].map(|_| Some(Value::Int(dice.below(5) as i64 - 2)));
+            let mut values = [0; 3].map(|_| Some(Value::Int(rng.below(5) as i64 - 2)));
             if unknown {
                 values[2] = None;
             }
@@ -169,28 +173,19 @@ fn folding_keeps_every_value() {
     }
 }
 
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (self.0 >> 33) % n
-    }
-}
-
 fn random(
-    dice: &mut Dice,
+    rng: &mut Rng,
     exprs: &mut foretell_trace::expr::Exprs,
     depth: u32,
     sort: Sort,
 ) -> ExprId {
     use ExprOp::*;
-    let node = match (sort, depth == 0 || dice.below(5) == 0) {
-        (Sort::Bool, true) => Expr::Bool(dice.below(2) == 0),
-        (_, true) if dice.below(2) == 0 => Expr::Reg(RegId(dice.below(3) as u32)),
-        (_, true) => Expr::Const(Value::Int(dice.below(4) as i64 - 1)),
+    let node = match (sort, depth == 0 || rng.below(5) == 0) {
+        (Sort::Bool, true) => Expr::Bool(rng.below(2) == 0),
+        (_, true) if rng.below(2) == 0 => Expr::Reg(RegId(rng.below(3) as u32)),
+        (_, true) => Expr::Const(Value::Int(rng.below(4) as i64 - 1)),
         (Sort::Bool, false) => {
-            let (op, arity, of) = match dice.below(8) {
+            let (op, arity, of) = match rng.below(8) {
                 0 => (And, 2, Sort::Bool),
                 1 => (Or, 3, Sort::Bool),
                 2 => (Not, 1, Sort::Bool),
@@ -200,19 +195,19 @@ fn random(
                 6 => (Ge, 2, Sort::Int),
                 _ => (Eq, 2, Sort::Bool),
             };
-            let args = (0..arity).map(|_| random(dice, exprs, depth - 1, of)).collect();
+            let args = (0..arity).map(|_| random(rng, exprs, depth - 1, of)).collect();
             Expr::App(op, args)
         }
-        (_, false) => match dice.below(5) {
+        (_, false) => match rng.below(5) {
             0 => {
-                let condition = random(dice, exprs, depth - 1, Sort::Bool);
-                let branches = [0; 2].map(|_| random(dice, exprs, depth - 1, Sort::Int));
+                let condition = random(rng, exprs, depth - 1, Sort::Bool);
+                let branches = [0; 2].map(|_| random(rng, exprs, depth - 1, Sort::Int));
                 Expr::App(Ite, [condition, branches[0], branches[1]].into())
             }
             n => {
-                let op = [Add, Sub, Mul, Add][n as usize - 1];
-                let arity = 1 + dice.below(3);
-                let args = (0..arity).map(|_| random(dice, exprs, depth - 1, Sort::Int)).collect();
+                let op = [Add, Sub, Mul, Add][n - 1];
+                let arity = 1 + rng.below(3);
+                let args = (0..arity).map(|_| random(rng, exprs, depth - 1, Sort::Int)).collect();
                 Expr::App(op, args)
             }
         },
