@@ -9,13 +9,51 @@
 //! The trail is kept between two calls of `solve`: a new clause takes back only the decision levels
 //! it is in conflict with. A client that adds a few clauses and solves again pays for what changed.
 //!
-//! # Why our own core
+//! # Compared with user propagators
+//!
+//! [`Theory`] is close to IPASIR-UP, the interface by which CaDiCaL runs external propagators
+//! (Fazekas, Niemetz, Preiner, Kirchweger, Szeider and Biere, SAT 2023):
+//!
+//! | IPASIR-UP | here |
+//! |---|---|
+//! | `notify_assignment` | [`Theory::assert`], one literal of the trail at a time |
+//! | `notify_new_decision_level` | [`Theory::new_level`] |
+//! | `notify_backtrack` | [`Theory::backtrack`] |
+//! | `cb_propagate`, one literal a call | `implied` of [`Theory::assert`], all at once |
+//! | `cb_add_reason_clause_lit` | [`Theory::explain`], on demand, without facts after [`Stamp`] |
+//! | `cb_add_external_clause_lit` | `conflict` of [`Theory::assert`]; no other lemmas |
+//! | clauses between two calls of `solve` | `add`, which keeps the trail |
+//! | `cb_decide` | no callback: a variable has a [`Rank`] and a phase from the start |
+//! | `cb_check_found_model` | none: the theory is complete, a full trail is consistent |
+//!
+//! The order theory could therefore run under CaDiCaL. It does not, for these reasons:
+//!
+//! - The client is the lazy one, not the theory: the engine simulates each model outside the search
+//!   and adds clauses, atoms, nodes and facts. So the trail has to survive all of these from one
+//!   call of `solve` to the next, and a query has to reuse what the last one has learnt under its
+//!   own assumptions. Both are built into `add` and `keep_assumed_levels`.
+//! - New points may split a chain at any time, and an atom may be decided by edges that are older
+//!   than it: `decide_next` asks the theory before it decides an atom, without a clause.
+//! - Most atoms never take part in a conflict. They are decided in the order of the trace, nearest
+//!   first, from a sorted list (`decide`), not by a callback for each decision.
+//! - Verdicts and models must not depend on the machine or on time: the search has no clock (limits
+//!   only end it), no random choices and no inprocessing, and equal calls give equal models.
+//! - Every lemma and every derived clause can be checked while the search runs (`proof`), lemmas
+//!   from the definition of an order; the tests do so with restarts and reductions at every few
+//!   conflicts.
+//! - The default build has no C++ in it.
+//!
+//! CaDiCaL has what this core lacks: inprocessing (vivification, subsumption, elimination), stable
+//! and focused restarts, and proofs in standard formats. The two have not been measured side by
+//! side.
+//!
+//! # Compared with MiniSat
 //!
 //! The theory was put under batsat 0.6 (MiniSat in Rust, with theories) and run on
 //! `benches/order.rs`, same instances, same answers. CPU seconds, 20 queries each, the last line
-//! until five formulas are refuted. One run each on a busy machine; this core was tuned on these instances, the
-//! adapter was not, and it has the theory as it was before atoms decided by facts were skipped, so
-//! part of the difference in the eager runs is the theory's:
+//! until five formulas are refuted. One run each on a busy machine; this core was tuned on these
+//! instances, the adapter was not, and it has the theory as it was before atoms decided by facts
+//! were skipped, so part of the difference in the eager runs is the theory's:
 //!
 //! | family, nodes, clauses | batsat | this core |
 //! |---|---|---|
@@ -29,9 +67,9 @@
 //! | very-many-chains 5,000, eager | 3.9 | 2.6 |
 //! | random | 0.42 | 0.19 |
 //!
-//! What this core has and batsat's interface does not allow: atoms that no conflict has touched are
-//! decided in the preferred order, nearest first, which halves the edges that have to be inserted;
-//! and the trail survives new clauses, facts, atoms and nodes.
+//! This core has two things that batsat's interface does not allow: atoms that no conflict has
+//! touched are decided in the preferred order, nearest first, which halves the edges that have to
+//! be inserted; and the trail survives new clauses, facts, atoms and nodes.
 
 mod add;
 mod analyze;
@@ -73,7 +111,7 @@ pub(crate) enum Reason {
     Theory(Stamp),
 }
 
-/// What is known of an assigned variable besides its value.
+/// Level and reason of an assigned variable.
 #[derive(Clone, Copy)]
 struct Assigned {
     level: u32,
@@ -102,9 +140,9 @@ pub(crate) struct Core<T> {
     trail: Vec<Lit>,
     /// The length of the trail where each decision level begins.
     level_starts: Vec<u32>,
-    /// How much of the trail the clauses have seen.
+    /// Length of the part of the trail that the clauses have seen.
     clause_head: usize,
-    /// How much of the trail the theory has seen; never more than `clause_head`.
+    /// Length of the part of the trail that the theory has seen; never more than `clause_head`.
     theory_head: usize,
     decide: Decide,
     restart: Restart,
@@ -346,7 +384,7 @@ impl<T: Theory> Core<T> {
         let stamp = self.theory.stamp();
         self.assign(lit, Reason::Theory(stamp));
         if self.proof.is_some() && self.level() == 0 {
-            // Nobody asks for the reasons of level 0, but the proof needs them.
+            // The search does not ask for the reasons of level 0, but the proof needs them.
             self.explanation_of(lit.var(), stamp);
         }
     }
@@ -377,7 +415,7 @@ struct Looks {
     decisions: u64,
 }
 
-/// What `decide_next` came to.
+/// Outcome of `decide_next`.
 enum Next {
     /// There is something to propagate.
     Continue,
