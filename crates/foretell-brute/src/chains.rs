@@ -16,8 +16,8 @@ use crate::blocks::{Block, blocks};
 use crate::graph::Graph;
 use crate::rules::{Rules, State};
 
-/// What an access did to its variable, for the real conflicts of `symbolic`: the value just before
-/// it and the value just after it. In the other models both are `None`.
+/// The change of an access to its variable, for the real conflicts of `symbolic`: the value just
+/// before it and the value just after it. In the other models both are `None`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Change {
     pub(crate) before: Option<Value>,
@@ -25,7 +25,7 @@ pub(crate) struct Change {
 }
 
 impl Change {
-    /// What the step of access `e` from one state to the other did.
+    /// The change that the step of access `e` from one state to the other makes.
     pub(crate) fn of(rules: &Rules, e: EventId, from: &State, to: &State) -> Change {
         let value = |state| rules.trace.variable(e).and_then(|x| rules.memory(state, x));
         Change { before: value(from), after: value(to) }

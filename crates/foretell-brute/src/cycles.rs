@@ -4,8 +4,8 @@
 //! along the sequence. Each state of the [`Graph`] therefore has the *reach relations* of the
 //! sequences that lead to it: which transaction reaches which over edges so far. Two things keep
 //! them few without losing a cycle. A relation that is contained in another one of the same state
-//! is dropped: whatever closes a cycle in it closes one in the other. And a relation forgets what no
-//! later step can ask for, see [`Cycles::remember`].
+//! is dropped: whatever closes a cycle in it closes one in the other. And a relation forgets what
+//! no later step can ask for, see [`Cycles::remember`].
 
 use std::collections::BTreeSet;
 
@@ -60,8 +60,8 @@ fn add(known: &mut Vec<Words>, new: Words) -> bool {
     true
 }
 
-/// What an event adds to every relation: edges from `sources` to `target`. Then rows and columns
-/// that nobody will ask for are forgotten.
+/// The edges that an event adds to every relation, from `sources` to `target`. Then rows and
+/// columns that nobody will ask for are forgotten.
 struct Step {
     target: Option<usize>,
     sources: Words,
@@ -129,10 +129,10 @@ impl<'a> Cycles<'a> {
         Step { target, sources, rows, columns }
     }
 
-    /// What relations of this state must keep. Later edges lead into transactions that have
-    /// accesses left, so only what these reach is asked for, and what the blocks reach whose cycle
-    /// is sought. Later edges leave a transaction with a conflict that is still to come, or one
-    /// with a successor in its thread.
+    /// The rows and columns that relations of this state must keep. Later edges lead into
+    /// transactions that have accesses left, so only what these reach is asked for, and what the
+    /// blocks reach whose cycle is sought. Later edges leave a transaction with a conflict that is
+    /// still to come, or one with a successor in its thread.
     fn remember(&self, state: &State) -> (Words, Words) {
         let (mut rows, mut columns) = (vec![0; self.words()], vec![0; self.words()]);
         for (i, transaction) in self.transactions.iter().enumerate() {

@@ -16,7 +16,7 @@ const NOTHING: u32 = 0;
 /// The last write of a variable was a broken update: the value is unknown.
 const POISONED: u32 = u32::MAX;
 
-/// What is left of a feasible sequence when its order is forgotten.
+/// State after a feasible sequence, without the order of its events.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct State {
     /// All counters and owners; [`Layout`] says what is where.
@@ -542,7 +542,7 @@ impl<'a> Rules<'a> {
     }
 }
 
-/// How a cell of `last_write` holds a write, or none.
+/// Returns the cell of `last_write` for a write, or for none.
 fn as_cell(write: Option<EventId>) -> u32 {
     write.map_or(NOTHING, |w| w.0 + 1)
 }

@@ -1,4 +1,4 @@
-//! What is found: small traces for each analysis of semantics sections 3 and 6.
+//! Small traces for each analysis of semantics sections 3 and 6.
 
 mod common;
 

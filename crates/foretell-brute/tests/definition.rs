@@ -94,7 +94,8 @@ impl Sequence<'_> {
         }
     }
 
-    /// How deep `t` owns the lock before `i`. A wait gives it back, the end of the wait restores it.
+    /// Depth at which `t` owns the lock before `i`. A wait gives it back, the end of the wait
+    /// restores it.
     fn depth(&self, t: ThreadId, l: LockId, i: usize) -> usize {
         let (mut depth, mut former) = (0, 0);
         for j in self.of(t, i) {

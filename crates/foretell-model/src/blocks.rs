@@ -82,7 +82,7 @@ impl Blocks {
         self.blocks.iter().enumerate().map(|(i, b)| (BlockId(i as u32), b))
     }
 
-    /// How many blocks there are.
+    /// Returns the number of blocks.
     pub fn len(&self) -> usize {
         self.blocks.len()
     }

@@ -40,7 +40,7 @@ impl Chains {
         chains
     }
 
-    /// How many threads there are.
+    /// Returns the number of threads.
     pub fn thread_count(&self) -> usize {
         self.events.len()
     }

@@ -3,8 +3,9 @@
 //! [`TraceModel`] is computed once for a trace and a predictive model, in a few linear passes, and
 //! then only read: threads as chains of events ([`chains`]), which write each read saw and which
 //! others it could see ([`reads_from`]), lock sections ([`locks`]), waits and their notifications
-//! ([`waits`]), atomic blocks ([`blocks`]), and what must happen before what ([`must_happen_before`]). Where in the trace a
-//! violation of a block must lie is its segment ([`segments`]).
+//! ([`waits`]), atomic blocks ([`blocks`]), and what must happen before what
+//! ([`must_happen_before`]). Where in the trace a violation of a block must lie is its segment
+//! ([`segments`]).
 
 pub mod blocks;
 pub mod chains;
@@ -48,8 +49,9 @@ pub struct TraceModel<'t> {
     pub blocks: Blocks,
     /// Must-happen-before.
     pub must_happen_before: MustHappenBefore,
-    /// Number of events of the longest feasible prefix of the trace. A try-lock that failed although
-    /// no thread owned the lock is legal in a trace, but ends its thread in every interleaving.
+    /// Number of events of the longest feasible prefix of the trace. A try-lock that failed
+    /// although no thread owned the lock is legal in a trace, but ends its thread in every
+    /// interleaving.
     pub feasible_prefix: u32,
     /// Whether questions about a block look only at its segment.
     pub segmented: bool,

@@ -43,7 +43,7 @@ pub struct Sections {
     held_sets: Vec<Box<[SectionId]>>,
 }
 
-/// What one thread holds while the trace is swept.
+/// Sections that one thread holds while the trace is swept.
 #[derive(Clone, Default)]
 struct Holding {
     /// Section and depth for each lock held.
@@ -173,8 +173,8 @@ impl Sections {
         (section != NONE).then_some(SectionId(section))
     }
 
-    /// The sections of a lock that are open in the trace when the event with index `before` is about
-    /// to run.
+    /// The sections of a lock that are open in the trace when the event with index `before` is
+    /// about to run.
     pub fn open_at(&self, l: LockId, before: u32) -> Vec<SectionId> {
         let threads = self.of_lock_by_thread(l).iter();
         let last = threads.filter_map(|(_, list)| {
@@ -184,7 +184,8 @@ impl Sections {
         last.filter(|&s| self.get(s).exit.is_none_or(|exit| exit.0 >= before)).collect()
     }
 
-    /// Whether `e` cannot run while section `s` is open, because its thread then holds the same lock.
+    /// Whether `e` cannot run while section `s` is open, because its thread then holds the same
+    /// lock.
     pub fn excludes(&self, s: SectionId, e: EventId) -> bool {
         let section = self.get(s);
         self.held_before(e).iter().any(|&other| {

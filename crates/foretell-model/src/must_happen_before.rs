@@ -6,19 +6,19 @@
 //! so a read at the very end of its thread asks for nothing: only what comes after it does.
 //!
 //! A *frontier* says how many events of each thread have run. For an event there are two of them:
-//! [`MustHappenBefore::before`], when the event is the next one of its thread, and [`MustHappenBefore::to_run`],
-//! what the event itself needs to run (a join needs the thread it joins, an acquire needs
-//! earlier sections to be over).
+//! [`MustHappenBefore::before`], when the event is the next one of its thread, and
+//! [`MustHappenBefore::to_run`], what the event itself needs to run (a join needs the thread it
+//! joins, an acquire needs earlier sections to be over).
 //!
-//! This is a lower bound: notifications, semaphores, barriers and failed try-locks put nothing
-//! in, and a read with several possible writers only what all of them need. Engines decide the rest.
+//! This is a lower bound: notifications, semaphores, barriers and failed try-locks put nothing in,
+//! and a read with several possible writers only what all of them need. Engines decide the rest.
 
 use foretell_trace::{EventId, EventKind, LockId, ThreadId, Trace};
 use rustc_hash::FxHashMap;
 
 use crate::{Chains, ReadsFrom, Sections};
 
-/// How many events of each thread have run, by thread index.
+/// Number of events of each thread that have run, by thread index.
 pub type Frontier = Vec<u32>;
 
 /// The must-happen-before order of a trace.
@@ -67,18 +67,18 @@ impl MustHappenBefore {
         sweep.order
     }
 
-    /// What has run when `e` is the next event of its thread (which has started and is not cut).
-    /// The count of the event's own thread is the event's position.
+    /// Returns the events that have run when `e` is the next event of its thread (which has started
+    /// and is not cut). The count of the event's own thread is the event's position.
     pub fn before(&self, chains: &Chains, trace: &Trace, e: EventId) -> Frontier {
         self.frontier(trace.thread(e), 2 * chains.position(e), chains.position(e))
     }
 
-    /// What has run when `e` runs, `e` left out.
+    /// Returns the events that have run when `e` runs, `e` left out.
     pub fn to_run(&self, chains: &Chains, trace: &Trace, e: EventId) -> Frontier {
         self.frontier(trace.thread(e), 2 * chains.position(e) + 1, chains.position(e))
     }
 
-    /// What has run when `e` has run and its thread goes on, `e` included.
+    /// Returns the events that have run when `e` has run and its thread goes on, `e` included.
     pub fn after(&self, chains: &Chains, trace: &Trace, e: EventId) -> Frontier {
         self.frontier(trace.thread(e), 2 * (chains.position(e) + 1), chains.position(e) + 1)
     }
@@ -114,7 +114,7 @@ impl MustHappenBefore {
         self.ordered(chains, trace, a, b, 2 * chains.position(b) + 1)
     }
 
-    /// How many events of `thread` have run whenever `e` runs.
+    /// Returns the number of events of `thread` that have run whenever `e` runs.
     pub fn needs(&self, chains: &Chains, trace: &Trace, e: EventId, thread: ThreadId) -> u32 {
         if trace.thread(e) == thread {
             return chains.position(e);
@@ -122,8 +122,8 @@ impl MustHappenBefore {
         self.row(trace.thread(e), 2 * chains.position(e) + 1)[thread.index()]
     }
 
-    /// The place in `thread` of its first event that never runs before `e` does: of `e` itself in its
-    /// own thread. `None` if there is no such event, as far as this order knows.
+    /// The place in `thread` of its first event that never runs before `e` does: of `e` itself in
+    /// its own thread. `None` if there is no such event, as far as this order knows.
     pub fn first_after(
         &self,
         chains: &Chains,
@@ -271,7 +271,7 @@ impl Sweep<'_> {
         }
     }
 
-    /// What a read needs counts from the next event of its thread on.
+    /// The needs of a read count from the next event of its thread on.
     fn read(&mut self, e: EventId) {
         let thread = self.trace.thread(e);
         if self.has_seen(e) {
@@ -300,7 +300,8 @@ impl Sweep<'_> {
         self.order.row(thread, 2 * (position + 1))[trace.thread(w).index()] > run
     }
 
-    /// What every possible writer of a read needs, the writer included where it is the only one.
+    /// Returns the needs that all possible writers of a read share, with the writer where it is the
+    /// only one.
     fn writer_needs(&self, read: EventId) -> Option<Frontier> {
         let (trace, reads_from) = (self.trace, self.reads_from);
         let x = trace.variable(read)?;
@@ -333,7 +334,7 @@ impl Sweep<'_> {
         Some(needs)
     }
 
-    /// What has run when somebody sees the write `w`, itself included.
+    /// Returns the events that have run when a read sees the write `w`, `w` included.
     fn run_needs(&self, w: EventId) -> Frontier {
         if self.trace.op(w).reads() {
             // An update that is seen is not broken.
@@ -388,7 +389,8 @@ pub(crate) fn leave_others(
     leave_others_near(chains, locks, order, section, frontier, &mut [])
 }
 
-/// The same, with a guess for each thread of the lock how many sections it has entered.
+/// [`leave_others`] with a guess of the number of sections that each thread of the lock has
+/// entered.
 fn leave_others_near(
     chains: &Chains,
     locks: &Sections,

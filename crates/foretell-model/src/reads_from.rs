@@ -121,7 +121,7 @@ mod tests {
     use super::*;
     use crate::testing::{ids, trace};
 
-    /// Who of all writers, the initial value first, preserves a read.
+    /// Returns the writers that preserve a read, the initial value first.
     fn preserving(trace: &Trace, reads_from: &ReadsFrom, read: u32) -> Vec<Option<u32>> {
         let x = trace.variable(EventId(read)).expect("a variable");
         let writers = std::iter::once(None).chain(reads_from.writes(x).iter().copied().map(Some));

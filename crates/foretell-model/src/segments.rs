@@ -1,23 +1,26 @@
-//! Trace atomicity segments: the part of a trace in which a serializability violation of a block must
-//! lie (trace-segmentation paper, section III).
+//! Trace atomicity segments: the part of a trace in which a serializability violation of a block
+//! must lie (trace-segmentation paper, section III).
 //!
-//! A path s → u1 → … → um → t leaves block A at its access s and comes back at a later one, t. What must have
-//! run before A's first access is never after s, what runs only after A's last access is never before t:
-//! no step of any path is there. The *upper frontier* says for each thread how many of its events lie above
-//! the segment, the *lower frontier* where what is below begins. The *static check* asks for two accesses of A
-//! that conflict with other threads' accesses in the segment; without two of them there is no path.
+//! A path s → u1 → … → um → t leaves block A at its access s and comes back at a later one, t. What
+//! must have run before A's first access is never after s, what runs only after A's last access is
+//! never before t: no step of any path is there. The *upper frontier* says for each thread how many
+//! of its events lie above the segment, the *lower frontier* where what is below begins. The
+//! *static check* asks for two accesses of A that conflict with other threads' accesses in the
+//! segment; without two of them there is no path.
 //!
 //! Departures from the paper:
-//! - The vectors are those of [`MustHappenBefore`](crate::MustHappenBefore), closed under locks (semantics section 5).
-//! - The lower frontier of the paper leaves out every read that is coupled below the upper frontier. Here a
-//!   read counts with what it needs to run, broken or not, which is exact in that place and lets what comes
-//!   after such a read be below.
-//! - The refinement that the paper mentions ("shrinking it iteratively, depending on the access patterns"):
-//!   only accesses of A that conflict with something in the segment can be s or t, so the first and
-//!   the last one of these bound it anew, until nothing changes.
+//! - The vectors are those of [`MustHappenBefore`](crate::MustHappenBefore), closed under locks
+//!   (semantics section 5).
+//! - The lower frontier of the paper leaves out every read that is coupled below the upper
+//!   frontier. Here a read counts with what it needs to run, broken or not, which is exact in that
+//!   place and lets what comes after such a read be below.
+//! - The refinement that the paper mentions ("shrinking it iteratively, depending on the access
+//!   patterns"): only accesses of A that conflict with something in the segment can be s or t, so
+//!   the first and the last one of these bound it anew, until nothing changes.
 //!
-//! A segment bounds the steps of a path, and nothing else: an interleaving that shows the path may have to
-//! arrange what is above the segment in another order than the observed one (docs/engines.md).
+//! A segment bounds the steps of a path, and nothing else: an interleaving that shows the path may
+//! have to arrange what is above the segment in another order than the observed one
+//! (docs/engines.md).
 
 use foretell_trace::{EventId, ThreadId, conflict, visible_variable};
 
@@ -55,8 +58,8 @@ impl Segment {
             return Self { upper: vec![0; threads], lower: vec![0; threads], ends };
         };
         let own = trace_model.blocks.get(block).thread;
-        // A path comes back after it left, so the thread goes on after the first access, and its view is
-        // preserved. What this asks for has run before it.
+        // A path comes back after it left, so the thread goes on after the first access, and its
+        // view is preserved. What this asks for has run before it.
         let mut upper = must_happen_before.after(chains, trace, first);
         upper[own.index()] = chains.position(first);
         let end = chains.position(last);
@@ -65,7 +68,7 @@ impl Segment {
             if thread == own {
                 return end + 1;
             }
-            // What an event needs only grows along a thread.
+            // The needs of events only grow along a thread.
             let between = |&e: &EventId| must_happen_before.needs(chains, trace, e, own) <= end;
             (chains.events(thread).partition_point(between) as u32).max(above)
         };
@@ -90,8 +93,9 @@ impl Segment {
         }
     }
 
-    /// The static check: whether two accesses of the block conflict with accesses of other threads in the
-    /// segment. Without two of them the block is serializable in every feasible interleaving.
+    /// The static check: whether two accesses of the block conflict with accesses of other threads
+    /// in the segment. Without two of them the block is serializable in every feasible
+    /// interleaving.
     pub fn may_be_violated(&self, trace_model: &TraceModel<'_>) -> bool {
         self.conflicting(trace_model).len() > 1
     }
@@ -121,7 +125,7 @@ impl Segment {
         self.upper[thread] <= position && position < self.lower[thread]
     }
 
-    /// How many events lie between the frontiers.
+    /// Returns the number of events between the frontiers.
     pub fn size(&self) -> u64 {
         let between = self.upper.iter().zip(&self.lower);
         between.map(|(upper, lower)| u64::from(lower.saturating_sub(*upper))).sum()
@@ -142,8 +146,8 @@ fn lengths(trace_model: &TraceModel<'_>) -> Frontier {
 }
 
 impl TraceModel<'_> {
-    /// The segment in which a path that leaves a block and comes back lies: shrunk as far as it goes, or the
-    /// whole trace where segments are switched off.
+    /// The segment in which a path that leaves a block and comes back lies: shrunk as far as it
+    /// goes, or the whole trace where segments are switched off.
     pub fn segment(&self, block: BlockId) -> Segment {
         if self.segmented {
             Segment::new(self, block).shrunk(self, block)

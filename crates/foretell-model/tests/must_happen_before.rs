@@ -1,5 +1,5 @@
-//! Must-happen-before claims nothing that is not so: whatever it orders is in that order in every feasible
-//! interleaving, and what it calls unreachable brute force does not reach.
+//! Must-happen-before claims nothing that is not so: whatever it orders is in that order in every
+//! feasible interleaving, and what it calls unreachable brute force does not reach.
 
 use foretell_brute::{findings, maximal_interleavings};
 use foretell_generate::{Family, Params, generate};
@@ -30,12 +30,14 @@ fn small_traces(seeds: u64, events: usize) -> impl Iterator<Item = (Trace, Strin
     })
 }
 
-/// Whether an event is enabled whenever it is the next one of a thread that has started and is not cut.
+/// Whether an event is enabled whenever it is the next one of a thread that has started and is not
+/// cut.
 fn is_always_enabled(op: Op) -> bool {
     op.is_access() || matches!(op, Op::Post | Op::Notify | Op::NotifyAll | Op::Begin | Op::End)
 }
 
-/// Pairs (a, b) of events of different threads for which some interleaving has b without an earlier a.
+/// Pairs (a, b) of events of different threads for which some interleaving has b without an earlier
+/// a.
 fn free_pairs(trace: &Trace, model: Model) -> Vec<Vec<bool>> {
     let mut free = vec![vec![false; trace.len()]; trace.len()];
     for sequence in maximal_interleavings(trace, model) {

@@ -79,7 +79,7 @@ struct Undo {
     old: u32,
 }
 
-/// What a decision level began with.
+/// State at the beginning of a decision level.
 struct Level {
     undo: usize,
     edges: usize,
@@ -106,7 +106,7 @@ pub(crate) struct Chains<L> {
     /// Nodes without a history, with the level above which they have one.
     newborn: Vec<(Node, usize)>,
     work: Vec<Node>,
-    /// How many rows were changed by edges, ever.
+    /// Number of rows that edges have changed so far.
     pub(crate) rows_changed: u64,
 }
 

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-/// How long [`Solver::solve`](crate::Solver::solve) may search before it answers `Unknown`.
+/// Limits on [`Solver::solve`](crate::Solver::solve), which answers `Unknown` beyond them.
 ///
 /// ```
 /// use foretell_order::Limit;
@@ -34,7 +34,7 @@ impl Limit<'_> {
     }
 }
 
-/// What [`Solver::solve`](crate::Solver::solve) found out.
+/// Answer of [`Solver::solve`](crate::Solver::solve).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// There is a model; it can be read from the solver.

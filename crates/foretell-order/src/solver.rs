@@ -60,9 +60,9 @@ impl Solver {
     /// The node at `position` of `chain`: the one that is there, or a new one, ordered between its
     /// neighbours.
     ///
-    /// `priority` is where the node stands in the preferred order: atoms are tried as the priorities
-    /// say first, and [`linear_order`](Self::linear_order) prefers small ones. It counts when the
-    /// node is new.
+    /// `priority` is where the node stands in the preferred order: atoms are tried as the
+    /// priorities say first, and [`linear_order`](Self::linear_order) prefers small ones. It counts
+    /// when the node is new.
     ///
     /// # Panics
     /// If `position` is `u32::MAX`, which means "never" inside.

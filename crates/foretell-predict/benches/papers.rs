@@ -1,9 +1,9 @@
-//! The papers' tables with our own rows: for each program of a table a trace of our re-creation of it
-//! (`foretell_generate::programs`), analysed with the default engine.
+//! The papers' tables with our own rows: for each program of a table a trace of our re-creation of
+//! it (`foretell_generate::programs`), analysed with the default engine.
 //!
-//! `bench/papers [race-witnesses] [nondeterminism] [serializability] [symbolic-atomicity]` prints the tables in
-//! Markdown. The papers' numbers come from `bench/tables/*.tsv`. The run fails if a query stays undecided, or if a count that
-//! the program determines is another one.
+//! `bench/papers [race-witnesses] [nondeterminism] [serializability] [symbolic-atomicity]` prints
+//! the tables in Markdown. The papers' numbers come from `bench/tables/*.tsv`. The run fails if a
+//! query stays undecided, or if a count that the program determines is another one.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -31,7 +31,8 @@ impl Row<'_> {
         self.get(column).parse().ok()
     }
 
-    /// The trace of our program for this row. What only says how the paper's tracer counts is left out.
+    /// The trace of our program for this row. What only says how the paper's tracer counts is left
+    /// out.
     fn trace(&self, races: usize, (violations, guarded): (usize, usize)) -> Result<Trace, String> {
         let benchmark: Benchmark = self.get("program").parse()?;
         let accesses = self.number("accesses");
@@ -53,7 +54,7 @@ impl Row<'_> {
     }
 }
 
-/// What an analysis says of a trace, and how long it took, from the trace to the verified findings.
+/// The result of an analysis of a trace, and the time from the trace to the verified findings.
 struct Outcome {
     prediction: Prediction,
     counts: Counts,
@@ -167,7 +168,7 @@ const TABLES: [Table; 4] = [
     },
 ];
 
-/// What every table has: the shape of the trace, what stayed undecided, and the time.
+/// The columns of every table: the shape of the trace, the undecided candidates, and the time.
 fn common(trace: &Trace, outcome: &Outcome) -> Ours {
     let shape = programs::measure(trace);
     let text = |n: Option<usize>| n.unwrap_or(0).to_string();
@@ -273,7 +274,8 @@ fn atomicity(row: &Row<'_>) -> Result<Ours, String> {
     Ok((ours, wrong))
 }
 
-/// What a paper has for a column of ours: in the serializability table the three searches side by side.
+/// The paper's figure for one of our columns: in the serializability table the three searches side
+/// by side.
 fn of_paper(row: &Row<'_>, column: &str) -> String {
     let searches = |what: &str| {
         let names = ["dpor", "yices", "z3"];

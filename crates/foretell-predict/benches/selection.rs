@@ -1,11 +1,14 @@
-//! Measurements for the choice of an engine, and what the choice is worth. Run by `bench/selection`.
+//! Measurements for the choice of an engine, and what the choice is worth. Run by
+//! `bench/selection`.
 //!
-//! `measure` asks the order engine, the explicit engine and choice graphs the same queries, those that the filters leave,
-//! and prints a line for each: its kind, its features, and the processor time of each engine in microseconds (of the explicit engine
-//! and of choice graphs together with the order engine's where they left the query to it).
-//! `compare` asks the choice, and then each fixed engine, all queries about other traces of the same kinds that the filters leave. A
-//! query that is open after the time limit counts with the time that it took, and so does a fixed engine that is given up on a
-//! trace because it has already taken far more than the choice did: its total is then a lower bound, and marked as one.
+//! `measure` asks the order engine, the explicit engine and choice graphs the same queries, those
+//! that the filters leave, and prints a line for each: its kind, its features, and the processor
+//! time of each engine in microseconds (of the explicit engine and of choice graphs together with
+//! the order engine's where they left the query to it). `compare` asks the choice, and then each
+//! fixed engine, all queries about other traces of the same kinds that the filters leave. A query
+//! that is open after the time limit counts with the time that it took, and so does a fixed engine
+//! that is given up on a trace because it has already taken far more than the choice did: its total
+//! is then a lower bound, and marked as one.
 
 use std::ops::Range;
 use std::sync::Mutex;
@@ -29,11 +32,13 @@ use foretell_trace::{FindingKind, Model, Trace};
 
 /// The first part of the benchmark set that is not for fitting.
 const COMPARED: u64 = 3;
-/// How long one query may take.
+/// Time limit of one query.
 const TIME_LIMIT: Duration = Duration::from_secs(1);
-/// Queries of one analysis of one trace that are measured, at even distances; a tenth of it where they are about blocks.
+/// Queries of one analysis of one trace that are measured, at even distances; a tenth of it where
+/// they are about blocks.
 const QUERIES: usize = 120;
-/// A fixed engine is given up on a trace when it has taken so many times what the choice took, and so much more.
+/// A fixed engine is given up on a trace when it has taken so many times what the choice took, and
+/// so much more.
 const PATIENCE: u32 = 3;
 const MORE_PATIENCE: Duration = Duration::from_secs(2);
 
@@ -55,8 +60,8 @@ fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
     (result, cpu() - start)
 }
 
-/// The benchmark set: traces of every family in some sizes and the papers' programs. The first parts are for
-/// fitting; parts differ in seeds and sizes.
+/// The benchmark set: traces of every family in some sizes and the papers' programs. The first
+/// parts are for fitting; parts differ in seeds and sizes.
 fn traces(part: u64) -> Vec<(String, Trace)> {
     let mut traces = Vec::new();
     for &family in Family::ALL {
@@ -133,7 +138,7 @@ fn measure(parts: Range<u64>) {
     }
 }
 
-/// What one engine took for one trace, or for several.
+/// Cost of one engine for one trace, or for several.
 #[derive(Clone, Copy, Default)]
 struct Cost {
     /// Processor time, in a trace that was given up until then.
@@ -160,8 +165,8 @@ impl std::fmt::Display for Cost {
     }
 }
 
-/// Sets a flag when a thread has taken some processor time. (A limit of real time would give an engine less where
-/// the machine has other things to do.)
+/// Sets a flag when a thread has taken some processor time. (A limit of real time would give an
+/// engine less where the machine has other things to do.)
 struct Watch {
     clock: libc::clockid_t,
     /// Where the thread's clock may be.
@@ -205,7 +210,8 @@ impl Drop for Done<'_> {
     }
 }
 
-/// The queries about a trace that the filters leave, in chunks as a run has them, each with an engine of its own.
+/// The queries about a trace that the filters leave, in chunks as a run has them, each with an
+/// engine of its own.
 fn chunks(trace_model: &TraceModel<'_>) -> Vec<Vec<Query>> {
     let filters = Filters::default();
     let all = FindingKind::ALL.into_iter().flat_map(|a| candidates(trace_model, a));
@@ -218,8 +224,8 @@ fn chunks(trace_model: &TraceModel<'_>) -> Vec<Vec<Query>> {
     all.chunks(size).map(left).collect()
 }
 
-/// Answers all queries about a trace, and gives up after so much processor time. `answers` has those of an engine before, and
-/// gets the missing ones: all have to agree.
+/// Answers all queries about a trace, and gives up after so much processor time. `answers` has
+/// those of an engine before, and gets the missing ones: all have to agree.
 fn cost(
     trace_model: &TraceModel<'_>,
     chunks: &[Vec<Query>],

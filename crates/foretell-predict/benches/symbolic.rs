@@ -1,14 +1,15 @@
-//! The symbolic model: the order engine against an external solver, growth with the length of a trace, and what the
-//! three models settle.
+//! The symbolic model: the order engine against an external solver, growth with the length of a
+//! trace, and what the three models settle.
 //!
-//! `bench/symbolic [--sizes 60,120,250,500,1000] [--queries N] [--time-limit SECONDS] [--seeds N] [--solver z3]` prints
-//! three tables in Markdown. Traces are runs of programs of the generator's family `symbolic` (four threads, four
-//! variables that everybody uses, computed writes and guards), and `wide`: the same with a variable for every
-//! twenty events. Queries are the candidates of all analyses but transactions
-//! that the filters leave, every analysis with the same share, drawn evenly; whoever answers must answer the same.
-//! Times are processor time, ours and that of the processes we start, with
-//! everything that making the engine takes. A solver that runs into the time limit is
-//! not tried on longer traces; where it left queries open, the ratio counts the time that it had.
+//! `bench/symbolic [--sizes 60,120,250,500,1000] [--queries N] [--time-limit SECONDS] [--seeds N] [--solver z3]`
+//! prints three tables in Markdown. Traces are runs of programs of the generator's family
+//! `symbolic` (four threads, four variables that everybody uses, computed writes and guards), and
+//! `wide`: the same with a variable for every twenty events. Queries are the candidates of all
+//! analyses but transactions that the filters leave, every analysis with the same share, drawn
+//! evenly; whoever answers must answer the same. Times are processor time, ours and that of the
+//! processes we start, with everything that making the engine takes. A solver that runs into the
+//! time limit is not tried on longer traces; where it left queries open, the ratio counts the time
+//! that it had.
 
 mod support;
 
@@ -153,7 +154,7 @@ fn engines(arguments: &Arguments) {
     );
 }
 
-/// How each model settles the candidates of each analysis: feasible / infeasible.
+/// Table of the candidates that each model settles, by analysis: feasible / infeasible.
 fn models(arguments: &Arguments) {
     println!(
         "\n| analysis | candidates | view | value | symbolic | feasible in value, not in symbolic |"

@@ -1,9 +1,9 @@
-//! What became of the candidates of an analysis, and what deciding them took: the columns of the papers'
-//! tables.
+//! Counts of an analysis: its candidates, their fate and the work of deciding them, in the columns
+//! of the papers' tables.
 //!
-//! [`Counts`] depend on the trace and the options alone, so those of parts add up to exactly those of the whole;
-//! [`Work`] has the times, which do not. A new column is a field here, a line in `add`, and a line where it is
-//! printed.
+//! [`Counts`] depend on the trace and the options alone, so those of parts add up to exactly those
+//! of the whole; [`Work`] has the times, which do not. A new column is a field here, a line in
+//! `add`, and a line where it is printed.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::engine::Effort;
 use crate::filters::Dropped;
 use crate::simplify::SliceCounts;
 
-/// The candidates of an analysis and what became of them.
+/// The candidates of an analysis, counted by their fate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counts {
     /// Candidates there are.
@@ -104,7 +104,7 @@ impl Counts {
     }
 }
 
-/// What deciding the queries of an analysis took.
+/// Work of deciding the queries of an analysis.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Work {
     /// Time to write queries down.
@@ -122,8 +122,8 @@ pub struct Work {
 }
 
 impl Work {
-    /// What a query took: the engine's efforts before and after it, and the time in between. What an
-    /// engine does not call encoding is solving.
+    /// Work of one query: the engine's efforts before and after it, and the time in between. What
+    /// an engine does not call encoding is solving.
     pub(crate) fn between(before: &Effort, after: &Effort, elapsed: Duration) -> Self {
         let encoding = after.encoding.saturating_sub(before.encoding);
         Self {

@@ -1,8 +1,8 @@
 //! The driver: from a trace to findings.
 //!
 //! Work is divided into groups of candidates, and groups into chunks of fixed size. A chunk has an
-//! engine of its own and is worked through in order, so the outcome of each depends on nothing else:
-//! findings and witnesses are the same whatever the number of threads or shards.
+//! engine of its own and is worked through in order, so the outcome of each depends on nothing
+//! else: findings and witnesses are the same whatever the number of threads or shards.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -25,16 +25,16 @@ use crate::groups::{Group, groups};
 use crate::query::{Limit, Verdict};
 use crate::simplify::Symbolic;
 
-/// What to look for, and how long.
+/// Options of a prediction: the findings to look for, limits and engine.
 #[derive(Clone, Debug)]
 pub struct Options<'a> {
     /// Which analyses.
     pub analyses: BTreeSet<FindingKind>,
     /// Every finding, instead of one for each group of places in the source.
     pub all: bool,
-    /// How long one query may take.
+    /// Time limit of one query.
     pub timeout: Option<Duration>,
-    /// How long everything may take.
+    /// Time limit of the whole prediction.
     pub budget: Option<Duration>,
     /// Worker threads; 0 for as many as there are cores.
     pub jobs: usize,
@@ -46,7 +46,8 @@ pub struct Options<'a> {
     pub segments: bool,
     /// Which engine decides what the filters leave.
     pub engine: EngineKind,
-    /// The order engine searches for every witness, even where it could do without. The findings are the same.
+    /// The order engine searches for every witness, even where it could do without. The findings
+    /// are the same.
     pub search_only: bool,
     /// Settings that only some engines have.
     pub engine_options: EngineOptions,
@@ -76,7 +77,7 @@ impl Default for Options<'_> {
     }
 }
 
-/// How far a run is.
+/// Counters of a prediction that is under way.
 #[derive(Debug, Default)]
 pub struct Progress {
     /// Groups of candidates in all.
@@ -87,24 +88,24 @@ pub struct Progress {
     pub findings: AtomicU64,
 }
 
-/// What was predicted.
+/// Outcome of a prediction.
 #[derive(Debug, Default)]
 pub struct Prediction {
     /// The findings, in the order of their candidates.
     pub findings: Vec<Finding>,
-    /// What a limit cut short, with the reason.
+    /// The candidates that a limit cut short, with the reason.
     pub undecided: Vec<(Candidate, String)>,
     /// The phases, counted, for each kind of finding that was asked for.
     pub counts: BTreeMap<FindingKind, Counts>,
-    /// What deciding took, for each kind of finding.
+    /// Work of deciding, for each kind of finding.
     pub work: BTreeMap<FindingKind, Work>,
-    /// What the engines took for it.
+    /// Effort of the engines.
     pub effort: Effort,
 }
 
 /// The number of chunks the work is cut into, as long as none gets too large.
 const CHUNKS: usize = 64;
-/// The same where each chunk starts a process that has to learn the whole trace.
+/// Number of chunks where each one starts a process that has to learn the whole trace.
 const CHUNKS_FOR_PROCESSES: usize = 8;
 /// Groups in a chunk at most: what an engine has learnt is worth less and less.
 const LARGEST_CHUNK: usize = 256;

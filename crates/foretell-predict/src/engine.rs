@@ -1,4 +1,4 @@
-//! What every engine offers: it decides queries, exactly, one after the other.
+//! The interface of engines: each decides queries, exactly, one after the other.
 
 use std::time::Duration;
 
@@ -20,13 +20,14 @@ pub trait Engine {
         self.name()
     }
 
-    /// What it took so far.
+    /// Returns the effort so far.
     fn effort(&self) -> Effort {
         Effort::default()
     }
 }
 
-/// What answering took, in the columns of the papers' tables. Engines fill in what they have.
+/// Effort of deciding queries, in the columns of the papers' tables. Engines fill in those they
+/// have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Effort {
     /// Constraints written down.

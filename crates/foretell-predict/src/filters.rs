@@ -1,17 +1,17 @@
 //! Filters: cheap proofs that a candidate is impossible, shared by the analyses.
 //!
-//! A filter may only drop a candidate that no feasible interleaving shows; what it leaves, an engine
-//! decides. Each can be switched off, and the findings must not change.
+//! A filter may only drop a candidate that no feasible interleaving shows; what it leaves, an
+//! engine decides. Each can be switched off, and the findings must not change.
 //!
 //! - *Locksets*: two accesses under a common lock are never next at the same time; an access under
 //!   a lock never comes between two accesses of one section of that lock.
 //! - *Acquisition histories* (Kahlon and Gupta; the race-witness paper's first phase): thread one
 //!   holds l and has taken m since, thread two holds m and has taken l since. Each one's
 //!   inner section had to come before the other's outer one.
-//! - *Static check* (trace-segmentation paper): in the segment of a block nothing conflicts with two of its
-//!   accesses, so no path leaves it and comes back.
-//! - *Must-happen-before*: one of the events has run whenever the other one is next, or the frontier
-//!   that all of them need cannot be reached.
+//! - *Static check* (trace-segmentation paper): in the segment of a block nothing conflicts with
+//!   two of its accesses, so no path leaves it and comes back.
+//! - *Must-happen-before*: one of the events has run whenever the other one is next, or the
+//!   frontier that all of them need cannot be reached.
 
 use foretell_model::{SectionId, TraceModel};
 use foretell_trace::{EventId, Model};
@@ -97,8 +97,8 @@ impl Filters {
         }
     }
 
-    /// The filter that proves impossible every pair of two classes of accesses, given one: only what
-    /// the members of a class have in common may count.
+    /// The filter that proves impossible every pair of two classes of accesses, given one: only
+    /// what the members of a class have in common may count.
     pub(crate) fn drop_class(
         &self,
         trace_model: &TraceModel<'_>,
@@ -182,9 +182,10 @@ fn took_since(
         .any(|s| !(s.shared && other.shared))
 }
 
-/// Whether a read can see something else by must-happen-before: a write, or the initial value, that does not
-/// preserve it, that can come before it, and that no write which always comes in between hides. In the
-/// symbolic model what a write writes is not known in advance, so there the answer is always yes.
+/// Whether a read can see something else by must-happen-before: a write, or the initial value, that
+/// does not preserve it, that can come before it, and that no write which always comes in between
+/// hides. In the symbolic model what a write writes is not known in advance, so there the answer is
+/// always yes.
 fn has_challenger(trace_model: &TraceModel<'_>, read: EventId) -> bool {
     let TraceModel { trace, chains, must_happen_before, reads_from, .. } = trace_model;
     if trace_model.model == Model::Symbolic {
@@ -205,7 +206,7 @@ fn has_challenger(trace_model: &TraceModel<'_>, read: EventId) -> bool {
         return true;
     }
     reads_from.accesses_by_thread(x).iter().filter(|(t, _)| *t != thread).any(|(t, list)| {
-        // What comes before a write that always comes before the read is hidden by it.
+        // A write that always comes before the read hides all that come before it.
         let hiding = own.into_iter().chain(observed);
         let from =
             hiding.map(|w| must_happen_before.needs(chains, trace, w, *t)).max().unwrap_or(0);

@@ -12,9 +12,9 @@ use crate::witness::shorten;
 /// A predicted bug.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Finding {
-    /// What was asked.
+    /// The candidate that was decided.
     pub candidate: Candidate,
-    /// What the witness shows.
+    /// The pattern that the witness shows.
     pub pattern: Pattern,
     /// The witness: a feasible interleaving that ends with the pattern.
     pub schedule: Vec<EventId>,
@@ -25,9 +25,9 @@ pub struct Finding {
 /// The checker refused a witness: a defect of Foretell, never a finding.
 #[derive(Clone, Debug)]
 pub struct Defect {
-    /// What the witness was for.
+    /// The candidate that the witness was for.
     pub candidate: Candidate,
-    /// What was refused and why.
+    /// The refused pattern and the reason.
     pub message: String,
 }
 

@@ -1,4 +1,4 @@
-//! What the graphs were good for, in the columns of the nondeterminism paper's tables I and A1.
+//! Counts of witness graphs, in the columns of the nondeterminism paper's tables I and A1.
 
 /// Witnesses and graphs, counted. The verdict on a read is that of the exact engine wherever a
 /// witness was left.

@@ -1,11 +1,11 @@
-//! Grouping: candidates that a reader would call the same bug, because they are at the same places in
-//! the source.
+//! Grouping: candidates that a reader would call the same bug, because they are at the same places
+//! in the source.
 //!
 //! Without `--all` one witness for each group is enough. Races and atomicity violations of a large
-//! trace have more candidates than fit in memory, so they are never listed: accesses of a variable that agree in
-//! thread, place, kind and locks held are one *class*, and a group is a list of
-//! pairs of classes. Its candidates are tried nearest first, those that were close to
-//! happening in the observed run.
+//! trace have more candidates than fit in memory, so they are never listed: accesses of a variable
+//! that agree in thread, place, kind and locks held are one *class*, and a group is a list of pairs
+//! of classes. Its candidates are tried nearest first, those that were close to happening in the
+//! observed run.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use crate::analyses::{Candidate, candidates};
 /// Candidates of which one witness is wanted.
 pub(crate) struct Group {
     pub(crate) kind: FindingKind,
-    /// How many candidates there are.
+    /// Number of candidates.
     pub(crate) size: u64,
     members: Members,
 }
@@ -118,13 +118,14 @@ fn class_groups(
     groups.into_values().map(group).collect()
 }
 
-/// What the accesses of a class have in common. The locks are those held, sorted.
+/// The common properties of the accesses of a class. The locks are those held, sorted.
 type Key = (ThreadId, Place, Op, Vec<(u32, bool)>);
 
 /// The classes of accesses of a variable, in the order they first occur.
 fn classes(trace_model: &TraceModel<'_>, x: VarId) -> Vec<(Key, Class)> {
     let trace = trace_model.trace;
-    // The sets of locks held are few, and the same for all accesses until something is taken or freed.
+    // The sets of locks held are few, and the same for all accesses until something is taken or
+    // freed.
     let mut locksets: FxHashMap<Vec<(u32, bool)>, u32> = FxHashMap::default();
     let mut last_of_thread: FxHashMap<ThreadId, (u32, u32)> = FxHashMap::default();
     let mut index: FxHashMap<(ThreadId, Place, Op, u32), usize> = FxHashMap::default();

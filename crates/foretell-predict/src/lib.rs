@@ -1,9 +1,10 @@
 //! Prediction: which of the bugs of semantics section 3 are possible in another interleaving of the
 //! events of a trace?
 //!
-//! An analysis ([`analyses`]) enumerates candidates, filters ([`filters`]) drop what is
-//! cheaply seen to be impossible, an engine ([`engines`]) decides the rest, the witness is shortened
-//! ([`witness`]) and put to the independent checker, and the driver ([`driver`]) does all that in parallel.
+//! An analysis ([`analyses`]) enumerates candidates, filters ([`filters`]) drop what is cheaply
+//! seen to be impossible, an engine ([`engines`]) decides the rest, the witness is shortened
+//! ([`witness`]) and put to the independent checker, and the driver ([`driver`]) does all that in
+//! parallel.
 //!
 //! ```
 //! use foretell_predict::driver::{Options, predict};

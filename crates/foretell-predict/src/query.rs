@@ -16,10 +16,10 @@ pub struct Query {
     pub next: Vec<EventId>,
     /// Pairs of events of `run`: the first runs before the second.
     pub order: Vec<(EventId, EventId)>,
-    /// Pairs of conflicting events of `run`, the earlier first, whose conflict must be real for the values at
-    /// hand. Only the symbolic model has conflicts that are not.
+    /// Pairs of conflicting events of `run`, the earlier first, whose conflict must be real for the
+    /// values at hand. Only the symbolic model has conflicts that are not.
     pub real: Vec<(EventId, EventId)>,
-    /// What else has to be the case.
+    /// The condition beyond positions and order.
     pub goal: Goal,
 }
 
@@ -32,8 +32,9 @@ impl Query {
 
 /// The condition of a query beyond which events have run and in which order.
 ///
-/// A goal is no kind of finding: races, atomicity violations and deadlocks all have [`Goal::Reach`],
-/// and nondeterminism has two goals. [`Candidate::kind`](crate::analyses::Candidate::kind) says the kind.
+/// A goal is no kind of finding: races, atomicity violations and deadlocks all have
+/// [`Goal::Reach`], and nondeterminism has two goals.
+/// [`Candidate::kind`](crate::analyses::Candidate::kind) says the kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Goal {
     /// Nothing.
@@ -50,7 +51,7 @@ pub enum Goal {
     Cycle(BlockId),
 }
 
-/// What an engine says to a query.
+/// Answer of an engine to a query.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Verdict {
     /// Yes, and this is how.

@@ -1,9 +1,11 @@
 //! Which accesses can lie on a path of conflicts and program order that leaves an atomic block and
-//! comes back, judged by must-happen-before alone, and the paths and cycles of a given interleaving.
+//! comes back, judged by must-happen-before alone, and the paths and cycles of a given
+//! interleaving.
 //!
-//! The first part goes on from where the trace-segmentation paper's static check ends: within the segment
-//! of the block, an access that cannot be reached from the block, or from which the block cannot be
-//! reached, is on no path in any interleaving. The second part reads the path of a violation off its witness.
+//! The first part goes on from where the trace-segmentation paper's static check ends: within the
+//! segment of the block, an access that cannot be reached from the block, or from which the block
+//! cannot be reached, is on no path in any interleaving. The second part reads the path of a
+//! violation off its witness.
 
 use std::collections::VecDeque;
 
@@ -26,8 +28,8 @@ pub(crate) struct Reach {
 }
 
 impl Reach {
-    /// What lies between leaving `block` and coming back. With `own_thread`, accesses of the block's
-    /// own thread outside of it are steps as well (transactions); a transaction that is
+    /// Finds the accesses between leaving `block` and coming back. With `transactions`, accesses of
+    /// the block's own thread outside of it are steps as well (transactions); a transaction that is
     /// entered late can be left early, so thresholds then move to the transaction's limits.
     pub(crate) fn around(trace_model: &TraceModel<'_>, block: BlockId, transactions: bool) -> Self {
         let threads = trace_model.chains.thread_count();
@@ -113,8 +115,8 @@ impl Reach {
         }
     }
 
-    /// The variable of an access that steps may start from: one of the block, or one that can be on a
-    /// path.
+    /// The variable of an access that steps may start from: one of the block, or one that can be on
+    /// a path.
     fn access(&self, trace_model: &TraceModel<'_>, u: EventId, start: &[EventId]) -> Option<VarId> {
         let inside = || start.binary_search(&u).is_ok();
         visible_variable(trace_model.trace, u).filter(|_| self.possible(trace_model, u) || inside())
@@ -264,7 +266,7 @@ impl PathSearch {
 /// The two accesses of a conflict; `None` is program order.
 type Step = Option<(EventId, EventId)>;
 
-/// What the graph of transactions of an interleaving says about the transaction of one block.
+/// Graph of the transactions of an interleaving.
 pub(crate) struct TransactionGraph {
     /// By transaction: the edges out of it.
     edges: FxHashMap<EventId, Vec<(EventId, Step)>>,

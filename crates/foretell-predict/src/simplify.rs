@@ -1,22 +1,26 @@
-//! A trace's values in static single assignment form, simplified before a query is encoded (symbolic model).
+//! A trace's values in static single assignment form, simplified before a query is encoded
+//! (symbolic model).
 //!
-//! The symbolic-atomicity paper turns a trace into concurrent static single assignment form (its section 4.1)
-//! after slicing it. Here each guard and each written value becomes a term over *loads*: what an access finds in
-//! its variable. Then
+//! The symbolic-atomicity paper turns a trace into concurrent static single assignment form (its
+//! section 4.1) after slicing it. Here each guard and each written value becomes a term over
+//! *loads*: what an access finds in its variable. Then
 //!
 //! - a load that can see one write only, by must-happen-before, is what that write writes;
 //! - constants are folded, sums and truths simplified (`term`);
 //! - a guard that comes out true is gone;
 //! - variables whose integers stay small get fewer bits (`ranges`);
-//! - what no guard depends on any more is left out (trace-based slicing): an engine that starts from the guards, and
-//!   from what a query asks about, never meets it. Registers that nothing uses go with it.
+//! - what no guard depends on any more is left out (trace-based slicing): an engine that starts
+//!   from the guards, and from what a query asks about, never meets it. Registers that nothing uses
+//!   go with it.
 //!
-//! Every simplification keeps a term's value in every feasible interleaving, and keeps unknown what is unknown: `(*
-//! 0 %u)` is unknown where `%u` is, so it is only zero where `%u` surely has a value. Whether it has is found with
-//! the sorts of all values first, by a pass over the unsimplified terms until nothing changes.
+//! Every simplification keeps a term's value in every feasible interleaving, and keeps unknown what
+//! is unknown: `(* 0 %u)` is unknown where `%u` is, so it is only zero where `%u` surely has a
+//! value. Whether it has is found with the sorts of all values first, by a pass over the
+//! unsimplified terms until nothing changes.
 //!
-//! Departures from the paper: it slices for one property; the slice here is that of all guards, because each of them
-//! may matter as soon as its event runs. Engines that know which events a query needs leave out the other guards.
+//! Departures from the paper: it slices for one property; the slice here is that of all guards,
+//! because each of them may matter as soon as its event runs. Engines that know which events a
+//! query needs leave out the other guards.
 
 mod build;
 mod kinds;
@@ -41,7 +45,7 @@ use self::term::{Kind, Term, TermId, Terms};
 use self::trace_terms::TraceTerms;
 use self::visible::Writes;
 
-/// How much of a trace's values is left for the engine, summed over the queries that were put to it.
+/// Share of a trace's values that is left for the engine, summed over its queries.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SliceCounts {
     /// Guards and accesses of the trace.
@@ -63,7 +67,7 @@ impl SliceCounts {
         self.kept_nodes += other.kept_nodes;
     }
 
-    /// What came after `before` was counted.
+    /// Returns the counts since `before`.
     pub(crate) fn since(&self, before: &SliceCounts) -> SliceCounts {
         SliceCounts {
             events: self.events - before.events,
@@ -106,7 +110,7 @@ impl Symbolic {
         let built = if simplify {
             Builder::new(trace_model, &writes, Some(&kinds)).build()
         } else {
-            // What is not sure may have a value all the same: engines then decide it.
+            // A term that is not sure may have a value all the same: engines then decide it.
             let unsure = |k: &Kind| Kind { sorts: k.sorts.clone(), sure: false };
             raw.terms.set_kinds(kinds.terms.iter().map(unsure).collect());
             raw
@@ -144,18 +148,18 @@ impl Symbolic {
         Some(self.guards[place].1)
     }
 
-    /// What an access finds in its variable.
+    /// The value that an access finds in its variable.
     pub(crate) fn before(&self, e: EventId) -> TermId {
         self.before[e.index()]
     }
 
-    /// How many bits the integers that an access finds need, in two's complement.
+    /// Returns the number of bits of the integers that an access finds, in two's complement.
     pub(crate) fn width(&self, trace_model: &TraceModel<'_>, e: EventId) -> usize {
         let x = trace_model.trace.variable(e);
         x.and_then(|x| self.widths.get(x.index())).map_or(64, |&width| usize::from(width))
     }
 
-    /// What a write leaves; a truth is no value that a variable can have.
+    /// The value that a write leaves; a truth is no value that a variable can have.
     pub(crate) fn after(&self, e: EventId) -> TermId {
         self.after[e.index()]
     }
@@ -175,12 +179,12 @@ impl Symbolic {
         if self.simplified { self.writes.visible(trace_model, e) } else { otherwise() }
     }
 
-    /// How much of the trace a query about all of it has to do with.
+    /// Returns the counts of a query about the whole trace.
     pub(crate) fn counts(&self) -> SliceCounts {
         self.counts
     }
 
-    /// How many nodes are left of the expression of a guard or of a write.
+    /// Returns the number of nodes that are left of the expression of a guard or of a write.
     pub(crate) fn expression_nodes(&self, trace_model: &TraceModel<'_>, e: EventId) -> u64 {
         let kind = trace_model.trace.event(e).kind;
         let root = match kind {

@@ -3,14 +3,16 @@
 //!
 //! *Trimming* keeps the events of the pattern and, going backwards, everything that a kept event
 //! needs: what runs before it in its thread, the write that a read sees, the end of a section
-//! before the next one of the same lock, the notification behind a wake-up, the post behind a down, the
-//! arrivals behind a leave, forks and joined threads. The rest is dropped; no kept event can tell.
+//! before the next one of the same lock, the notification behind a wake-up, the post behind a down,
+//! the arrivals behind a leave, forks and joined threads. The rest is dropped; no kept event can
+//! tell.
 //!
-//! *Tidying* reorders events that do not depend on each other, so that a thread goes on as long as it
-//! can. Two events of one object that could tell their order apart keep it.
+//! *Tidying* reorders events that do not depend on each other, so that a thread goes on as long as
+//! it can. Two events of one object that could tell their order apart keep it.
 //!
-//! A program that talks to somebody outside may not be able to follow what was made for reading. For it there is the way
-//! back: the recorded order where events do not depend on each other ([`as_recorded`]), and what was dropped ([`filled`]).
+//! A program that talks to somebody outside may not be able to follow what was made for reading.
+//! For it there is the way back: the recorded order where events do not depend on each other
+//! ([`as_recorded`]), and what was dropped ([`filled`]).
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
@@ -20,7 +22,8 @@ use foretell_trace::{EventId, EventKind, ObjectKind, Op, ThreadId, Trace};
 use rustc_hash::FxHashMap;
 
 /// A schedule that still shows the pattern, without the rest: `keep` are events of it that run,
-/// `views` those that must see what they see in the schedule, `next` are events that are next after it.
+/// `views` those that must see what they see in the schedule, `next` are events that are next after
+/// it.
 pub fn shorten(
     trace_model: &TraceModel<'_>,
     schedule: &[EventId],
@@ -33,13 +36,13 @@ pub fn shorten(
     tidy(trace_model, &kept)
 }
 
-/// What each event of a schedule relies on. Tables are indexed, with one more than the index of what
-/// they hold and 0 for nothing: such a table costs only what is written to it.
+/// The events that each event of a schedule relies on. Tables are indexed, with one more than the
+/// index of what they hold and 0 for nothing: such a table costs only what is written to it.
 struct Facts {
     /// The write that each read sees, until somebody has asked.
     seen: Vec<u32>,
-    /// What else an event needs: a wake-up its notification, a down its post, a leave its arrivals, a
-    /// failed try-lock the section it ran into.
+    /// Further needs of an event: a wake-up its notification, a down its post, a leave its
+    /// arrivals, a failed try-lock the section it ran into.
     needs: FxHashMap<EventId, Vec<EventId>>,
 }
 
@@ -101,8 +104,8 @@ impl Facts {
         facts
     }
 
-    /// Who wakes whom on one condition. Where waits time out, whom a notify wakes depends on
-    /// everybody who waits: then all of the condition's events so far are needed.
+    /// Assigns notifications to waiters of one condition. Where waits time out, the woken waiter
+    /// depends on everybody who waits: then all of the condition's events so far are needed.
     fn notifications(&mut self, trace_model: &TraceModel<'_>, events: &[EventId]) {
         let trace = trace_model.trace;
         if events.iter().any(|&e| trace.op(e) == Op::TimedOut) {
@@ -208,8 +211,8 @@ impl Facts {
         }
     }
 
-    /// What `e` sees is needed and, if that is an update, what the update sees: it decides whether the
-    /// update is broken.
+    /// The write that `e` sees is needed and, if that is an update, what the update sees: it
+    /// decides whether the update is broken.
     fn require_view(&mut self, trace_model: &TraceModel<'_>, needed: &mut Needed, mut e: EventId) {
         while let Some(w) = std::mem::take(&mut self.seen[e.index()]).checked_sub(1) {
             let w = EventId(w);
@@ -343,11 +346,11 @@ fn tidy(trace_model: &TraceModel<'_>, schedule: &[EventId]) -> Vec<EventId> {
     tidied
 }
 
-/// The same schedule but for the order of independent events, which is the recorded one as far as possible; the `last` events
-/// stay at the end.
+/// Returns the schedule with independent events in the recorded order as far as possible; the
+/// `last` events stay at the end.
 ///
-/// For a program that talks to somebody outside: the trace does not say what those wait for before they go on, and the
-/// recorded order is one that they can keep to.
+/// For a program that talks to somebody outside: the trace does not say what those wait for before
+/// they go on, and the recorded order is one that they can keep to.
 pub fn as_recorded(trace: &Trace, schedule: &[EventId], last: usize) -> Vec<EventId> {
     let (schedule, end) = schedule.split_at(schedule.len().saturating_sub(last));
     let mut dependencies = Dependencies::new(trace, schedule);
@@ -379,9 +382,10 @@ pub fn as_recorded(trace: &Trace, schedule: &[EventId], last: usize) -> Vec<Even
     ordered
 }
 
-/// A schedule with what some threads did besides, until the last of what it has was recorded. Each event is put where all
-/// of the schedule that was recorded before it has run, but before the `last` events. Nothing says that the result is
-/// feasible, or shows what the schedule showed: that is for the checker to say.
+/// A schedule with what some threads did besides, until the last of what it has was recorded. Each
+/// event is put where all of the schedule that was recorded before it has run, but before the
+/// `last` events. Nothing says that the result is feasible, or shows what the schedule showed: that
+/// is for the checker to say.
 pub fn filled(
     trace: &Trace,
     schedule: &[EventId],
@@ -411,7 +415,8 @@ pub fn filled(
     filled
 }
 
-/// For each place of a schedule, on how many places of other threads it waits, and which wait for it.
+/// For each place of a schedule, on how many places of other threads it waits, and which wait for
+/// it.
 struct Dependencies {
     waiting_for: Vec<u32>,
     followers: Followers,
@@ -548,7 +553,7 @@ mod tests {
         // C's write comes before B's read here, and that is the end; all else does not matter.
         let tidied = events(&[3, 1, 0, 2, 5, 4]);
         assert_eq!(as_recorded(&trace, &tidied, 2), events(&[0, 1, 2, 3, 5, 4]));
-        // What depends on each other stays, also against the recorded order.
+        // Dependent events keep their order, also against the recorded one.
         let swapped = events(&[3, 5, 1, 0, 2]);
         assert_eq!(as_recorded(&trace, &swapped, 0), events(&[0, 1, 3, 5, 2]));
     }

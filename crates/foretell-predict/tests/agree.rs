@@ -1,9 +1,9 @@
-//! Prediction against brute force: the same findings on random traces of every family, none missing,
-//! none extra, whatever filters are on, and whether or not the engine may do without search. Every
-//! witness has passed the checker, or `predict` fails.
+//! Prediction against brute force: the same findings on random traces of every family, none
+//! missing, none extra, whatever filters are on, and whether or not the engine may do without
+//! search. Every witness has passed the checker, or `predict` fails.
 //!
-//! Each family is compared on 20,000 traces in the models view and value, which takes minutes, and on fewer in the
-//! symbolic model;
+//! Each family is compared on 20,000 traces in the models view and value, which takes minutes, and
+//! on fewer in the symbolic model;
 //! `FORETELL_SEEDS=500000 cargo test --release -p foretell-predict --test agree` is the long soak.
 
 use foretell_brute::Findings;

@@ -1,5 +1,5 @@
-//! The choice of an engine for each query changes no finding: the same as brute force on random traces of every
-//! family, whatever the rule says, and what is chosen depends on the query alone.
+//! The choice of an engine for each query changes no finding: the same as brute force on random
+//! traces of every family, whatever the rule says, and what is chosen depends on the query alone.
 
 mod common;
 
@@ -74,7 +74,8 @@ fn features_are_what_they_say() {
     let mut queries = all.iter().map(Candidate::query);
     let query = queries.find(|q| q.run == [EventId(6)]).expect("the read of y");
     let measured = Feature::ALL.map(|f| survey.measure(&query, f));
-    // T1's whole section and T2 up to the read; two sections; one read of another thread's write; the notify; one write of y.
+    // T1's whole section and T2 up to the read; two sections; one read of another thread's write;
+    // the notify; one write of y.
     assert_eq!(measured, [7, 2, 2, 1, 1, 1]);
     assert_eq!(QueryShape::of(&query), QueryShape::Broken);
 }

@@ -1,8 +1,10 @@
-//! The explicit engine against brute force: the same findings on random traces of every family, none missing,
-//! none extra, with every candidate put to the engine. Every witness is put to the checker.
+//! The explicit engine against brute force: the same findings on random traces of every family,
+//! none missing, none extra, with every candidate put to the engine. Every witness is put to the
+//! checker.
 //!
-//! Reductions that lose an interleaving show here and nowhere else, so there are thousands of traces in both
-//! models; `FORETELL_SEEDS=20000 cargo test --release -p foretell-predict --test dpor` is the long soak.
+//! Reductions that lose an interleaving show here and nowhere else, so there are thousands of
+//! traces in both models;
+//! `FORETELL_SEEDS=20000 cargo test --release -p foretell-predict --test dpor` is the long soak.
 
 mod common;
 
@@ -130,8 +132,8 @@ fn longer_traces_agree_with_the_order_engine() {
     assert!(decided > 20 * undecided, "{decided} decided, {undecided} not");
 }
 
-/// A bounded search says "bounded" where it has not seen everything, never "impossible"; what it finds is true,
-/// and with enough switches it finds all.
+/// A bounded search says "bounded" where it has not seen everything, never "impossible"; what it
+/// finds is true, and with enough switches it finds all.
 #[test]
 fn context_bounds_never_say_impossible() {
     let (mut bounded, mut found) = (0, 0);
@@ -171,8 +173,8 @@ fn count(findings: &Findings) -> usize {
         + findings.deadlocks.len()
 }
 
-/// Trace segmentation, Figure 1: e2 → e4 → e3. One switch into T2 and one back; the first is needed for the read's
-/// writer, so it is significant.
+/// Trace segmentation, Figure 1: e2 → e4 → e3. One switch into T2 and one back; the first is needed
+/// for the read's writer, so it is significant.
 #[test]
 fn figure_1_needs_one_switch() {
     let trace = common::trace("T2|w(p)\nT1|begin\nT1|r(p)\nT1|r(p)\nT1|end\nT2|w(p)");

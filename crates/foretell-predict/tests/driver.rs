@@ -1,5 +1,5 @@
-//! Properties of the driver: what it says depends on the trace and the question alone, not on how the work is
-//! divided, and limits make it silent but never wrong.
+//! Properties of the driver: what it says depends on the trace and the question alone, not on how
+//! the work is divided, and limits make it silent but never wrong.
 
 mod common;
 
@@ -88,7 +88,7 @@ fn shards_together_are_the_whole() {
     }
 }
 
-/// What a group of findings has in common: the analysis and the places, in an order that does not matter
+/// Key of a group of findings: the analysis and the places, in an order that does not matter
 /// where it does not matter to a reader.
 type Key = (&'static str, Vec<String>);
 
@@ -282,7 +282,7 @@ fn a_witness_is_never_longer_nor_more_restless_than_what_the_engine_proposed() {
     }
 }
 
-/// How many pairs of events stand the other way round than in the trace.
+/// Number of pairs of events that are inverted with respect to the trace.
 fn inversions(schedule: &[EventId]) -> usize {
     let before = |i: usize| schedule[..i].iter().filter(|&&e| e > schedule[i]).count();
     (0..schedule.len()).map(before).sum()
@@ -314,8 +314,8 @@ fn a_witness_in_the_recorded_order_shows_the_same() {
     }
 }
 
-/// Where waits time out, all events of the condition are kept; everywhere else the last event of every
-/// thread is there for a reason.
+/// Where waits time out, all events of the condition are kept; everywhere else the last event of
+/// every thread is there for a reason.
 #[test]
 fn no_thread_of_a_witness_could_have_stopped_earlier() {
     for family in families() {

@@ -1,5 +1,6 @@
-//! Choice graphs: the same nondeterminism as brute force on random traces of every family, no witness refuted that
-//! the exact engine can show, the nondeterminism paper's examples, and a trace with more than a million witnesses.
+//! Choice graphs: the same nondeterminism as brute force on random traces of every family, no
+//! witness refuted that the exact engine can show, the nondeterminism paper's examples, and a trace
+//! with more than a million witnesses.
 //!
 //! `FORETELL_SEEDS=50000 cargo test --release -p foretell-predict --test graph` is the long soak.
 
@@ -67,7 +68,7 @@ fn agree(family: Family) {
     assert!(refuted > 0, "the graphs never decided anything");
 }
 
-/// What the counts have to do with each other.
+/// Relations between the counts.
 fn check(counts: &GraphCounts) {
     let classes = counts.cyclic + counts.without_choice + counts.with_choice;
     assert_eq!(counts.witnesses, classes, "{counts:?}");
@@ -111,8 +112,8 @@ fn query(read: EventId, writer: EventId, c: EventId, form: WitnessOrder) -> Opti
     Some(Query { run, order, goal: Goal::Broken(read), ..Query::default() })
 }
 
-/// Every single witness of larger traces: what the graphs refute, the exact engine does not find. And they
-/// refute most of what it does not find.
+/// Every single witness of larger traces: what the graphs refute, the exact engine does not find.
+/// And they refute most of what it does not find.
 #[test]
 fn refuted_witnesses_do_not_exist() {
     let (mut refuted, mut missed) = (0, 0);
@@ -162,8 +163,8 @@ fn race_free_is_not_deterministic() {
     );
     let (reads, counts) = reads(&trace);
     assert_eq!(reads, [4]);
-    // The initial value before the read, with the write absent; the two orders with the write are impossible: the
-    // broken read keeps the lock.
+    // The initial value before the read, with the write absent; the two orders with the write are
+    // impossible: the broken read keeps the lock.
     assert_eq!((counts.witnesses, counts.cyclic, counts.without_choice), (3, 2, 1));
     let races = Options { analyses: [FindingKind::Race].into(), ..Options::default() };
     assert!(predict(&trace, Model::View, &races).expect("no defect").findings.is_empty());
@@ -197,9 +198,10 @@ fn induced_edges_close_a_cycle() {
     assert_eq!(reads(&trace).0, [6, 7], "r2 may come first");
 }
 
-/// Figure 6: no order of sections is forced by itself, and every choice leads from T1's write of z to T4's.
-/// Whichever of the sections of m comes first, it ends after both sections of l have begun; so
-/// one of those has ended, after T1's write of p; and the other section of m begins before T4's write.
+/// Figure 6: no order of sections is forced by itself, and every choice leads from T1's write of z
+/// to T4's. Whichever of the sections of m comes first, it ends after both sections of l have
+/// begun; so one of those has ended, after T1's write of p; and the other section of m begins
+/// before T4's write.
 const BOTH_CHOICES_CYCLIC: &str = "T1|w(z)
     T1|w(p)
     T2|acq(l)
@@ -240,8 +242,8 @@ fn all_choices_are_cyclic() {
     assert!(!reads(&trace).0.contains(&23));
 }
 
-/// A couple orders what comes after the read, not the read: T2 can be inside its section, with T1 not
-/// yet in its own. The published edge from T1's release to T2's acquire says otherwise.
+/// A couple orders what comes after the read, not the read: T2 can be inside its section, with T1
+/// not yet in its own. The published edge from T1's release to T2's acquire says otherwise.
 #[test]
 fn sections_are_ordered_only_where_they_end() {
     let trace = common::trace(
@@ -285,8 +287,8 @@ fn broken_updates_are_challengers() {
     assert_eq!(reads(&trace).0, [2, 3]);
 }
 
-/// A third writer: T2's write after T1's and before the second read is an acyclic order, but there the first
-/// read does not see T1's write, and the second one is never reached.
+/// A third writer: T2's write after T1's and before the second read is an acyclic order, but there
+/// the first read does not see T1's write, and the second one is never reached.
 #[test]
 fn third_writers_are_left_to_the_exact_engine() {
     let trace = common::trace("T2|w(x)\nT1|w(x)\nT2|r(x)\nT2|r(x)");

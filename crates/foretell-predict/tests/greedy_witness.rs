@@ -1,5 +1,5 @@
-//! Witnesses that the order engine finds without search, and queries for which it has to search: the verdicts
-//! are the same, only the rounds tell.
+//! Witnesses that the order engine finds without search, and queries for which it has to search:
+//! the verdicts are the same, only the rounds tell.
 
 mod common;
 
@@ -11,7 +11,8 @@ use foretell_predict::query::{Limit, Verdict};
 use foretell_trace::{EventId, Model, Trace};
 use foretell_verify::{Checker, Pattern};
 
-/// Whether two events race, and after how many proposals of the solver. The solver alone must say the same.
+/// Whether two events race, and after how many proposals of the solver. The solver alone must say
+/// the same.
 fn race_after(trace: &Trace, model: Model, a: u32, b: u32) -> (bool, u64) {
     let trace_model = TraceModel::new(trace, model);
     let (a, b) = (EventId(a), EventId(b));
@@ -126,7 +127,8 @@ fn what_cannot_be_is_not_found() {
     assert!(!race_after(&trace, Model::View, 2, 7).0);
 }
 
-/// By value, the read is content with T3's write: nothing asks for it, so the solver has to find that.
+/// By value, the read is content with T3's write: nothing asks for it, so the solver has to find
+/// that.
 #[test]
 fn another_writer_is_left_to_the_solver() {
     let trace = common::trace(

@@ -1,5 +1,5 @@
-//! Traces of some dozens of events, where brute force can still tell all races and deadlocks, and where an engine
-//! has much to learn and to keep from one query to the next.
+//! Traces of some dozens of events, where brute force can still tell all races and deadlocks, and
+//! where an engine has much to learn and to keep from one query to the next.
 
 mod common;
 
@@ -42,7 +42,7 @@ fn races_and_deadlocks_are_those_of_brute_force() {
     assert!(compared > 150, "{compared} traces were compared");
 }
 
-/// What an engine has learnt from other queries makes it faster and says nothing else.
+/// Clauses learnt from other queries make an engine faster and change no verdict.
 #[test]
 fn verdicts_do_not_depend_on_what_was_asked_before() {
     for (family, seed, trace) in traces(3, 32) {

@@ -1,4 +1,5 @@
-//! The traces of the race-prediction literature: exactly the races and deadlocks that are known of each.
+//! The traces of the race-prediction literature: exactly the races and deadlocks that are known of
+//! each.
 
 mod common;
 

@@ -1,4 +1,5 @@
-//! The counts that the papers' programs determine: races of accounts and of a counter, violations of banks.
+//! The counts that the papers' programs determine: races of accounts and of a counter, violations
+//! of banks.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +7,7 @@ use foretell_generate::programs::{Benchmark, Shape, trace};
 use foretell_predict::driver::{Options, predict};
 use foretell_trace::{FindingKind, Model};
 
-/// How many findings an analysis has in a program with this many workers.
+/// Number of findings of an analysis in a program with this many workers.
 fn findings(benchmark: Benchmark, workers: usize, analysis: FindingKind, races: usize) -> usize {
     let trace = trace(benchmark, &Shape { threads: workers + 1, races, ..Shape::default() });
     let analyses = BTreeSet::from([analysis]);

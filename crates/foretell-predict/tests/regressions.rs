@@ -1,4 +1,4 @@
-//! What once went wrong, one trace each.
+//! Regressions, one trace each.
 
 mod common;
 
@@ -29,8 +29,8 @@ fn impossible_schedule_is_refused() {
     assert_eq!(refused.unwrap_err().candidate, candidate);
 }
 
-/// A read that waits for another value once was taken for a write between a read and its writer, and races
-/// were called impossible.
+/// A read that waits for another value once was taken for a write between a read and its writer,
+/// and races were called impossible.
 #[test]
 fn reads_come_between_nothing() {
     let trace = common::trace(

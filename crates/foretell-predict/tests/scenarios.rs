@@ -1,9 +1,9 @@
-//! Small traces with all that can be said about them: one for each rule of the semantics that is easy to get
-//! wrong, and for what published tools miss or report by mistake.
+//! Small traces with all that can be said about them: one for each rule of the semantics that is
+//! easy to get wrong, and for what published tools miss or report by mistake.
 //!
-//! The place of an event is its name here, and findings are written with these names, in the order of the
-//! trace where order does not matter. Every scenario states the complete set of findings; brute force must
-//! agree with it.
+//! The place of an event is its name here, and findings are written with these names, in the order
+//! of the trace where order does not matter. Every scenario states the complete set of findings;
+//! brute force must agree with it.
 
 mod common;
 
@@ -80,8 +80,8 @@ impl Scenario {
 
 // Races
 
-/// The order of the two sections hides the race from everybody who goes by happens-before. To show it, T2's
-/// section is all that has to run.
+/// The order of the two sections hides the race from everybody who goes by happens-before. To show
+/// it, T2's section is all that has to run.
 #[test]
 fn lucky_race() {
     let scenario = expect(
@@ -143,8 +143,8 @@ fn section_with_a_wrong_read_never_ends() {
     assert_eq!(scenario.witness("nondeterministic rx"), ["acq2", "rx"]);
 }
 
-/// The read of T2 sees the initial value in the trace. After `c` it is broken, and T2 keeps the lock:
-/// T3 never gets to `c2`, and `rx` is between `c` and `c2` in no interleaving.
+/// The read of T2 sees the initial value in the trace. After `c` it is broken, and T2 keeps the
+/// lock: T3 never gets to `c2`, and `rx` is between `c` and `c2` in no interleaving.
 #[test]
 fn cut_thread_keeps_its_lock() {
     expect(
@@ -161,7 +161,7 @@ fn cut_thread_keeps_its_lock() {
     );
 }
 
-/// The same without the lock around the second write.
+/// The figure without the lock around the second write.
 #[test]
 fn cut_thread_without_a_lock_is_in_nobodys_way() {
     expect(
@@ -327,8 +327,8 @@ fn fork_and_join_keep_the_two_apart() {
     );
 }
 
-/// T2 gets to `p` only if it reads what T3 wrote after both its sections. If it reads anything else, it
-/// is cut, and a thread that is cut blocks nobody in a circle.
+/// T2 gets to `p` only if it reads what T3 wrote after both its sections. If it reads anything
+/// else, it is cut, and a thread that is cut blocks nobody in a circle.
 #[test]
 fn data_keeps_the_two_apart() {
     expect(
@@ -471,8 +471,8 @@ fn notify_before_the_wait_is_lost() {
     );
 }
 
-/// T2's section comes after T1's first one. If it comes while T1 waits, its notify must wake T1, which
-/// then cannot time out; so it comes after T1's second section, and `a` is over.
+/// T2's section comes after T1's first one. If it comes while T1 waits, its notify must wake T1,
+/// which then cannot time out; so it comes after T1's second section, and `a` is over.
 #[test]
 fn notify_must_wake_who_waits() {
     expect(
@@ -552,7 +552,7 @@ fn down_needs_a_post() {
          T2|w(x)|b",
         &[],
     );
-    // Somebody else's post does as well.
+    // A post of another thread does as well.
     expect(
         "T1|w(x)|a
          T1|post(s)
@@ -585,7 +585,7 @@ fn barrier_needs_everybody() {
          T2|leave(b)",
         &["race a b", "final x"],
     );
-    // Who meets whom is open: T2 and T4 may be the first generation.
+    // The generations are open: T2 and T4 may be the first.
     expect(
         "#! barrier b=2
          T1|w(x)|a
@@ -660,7 +660,8 @@ fn opaque_variables_keep_their_order() {
     expect(&plain, &["race a b", "race o1 o2", "final o", "final y"]);
 }
 
-/// T1 and T2 write the same value: by value the read may as well see T1's, and T3 gets on without T2.
+/// T1 and T2 write the same value: by value the read may as well see T1's, and T3 gets on without
+/// T2.
 #[test]
 fn equal_values_preserve_a_read_by_value_only() {
     let text = "T1|w(x=1)|a
@@ -793,7 +794,8 @@ fn check_then_act() {
     );
 }
 
-/// Each block by itself looks serializable: no path leaves it and comes back. Together they are not.
+/// Each block by itself looks serializable: no path leaves it and comes back. Together they are
+/// not.
 #[test]
 fn found_by_transactions_only() {
     let scenario = expect(

@@ -1,5 +1,5 @@
-//! Segments and the static check rule nothing out that is there: with and without them the same blocks are
-//! violated, in every engine's path.
+//! Segments and the static check rule nothing out that is there: with and without them the same
+//! blocks are violated, in every engine's path.
 
 mod common;
 
@@ -57,12 +57,14 @@ fn findings_are_the_same_without_segments_and_static_check() {
         }
     }
     assert!(blocks > 1000 && found > 100, "{blocks} blocks, {found} violated");
-    // "The TAS frequently makes this check succeed, whereas it would typically fail for the full trace."
+    // "The TAS frequently makes this check succeed, whereas it would typically fail for the full
+    // trace."
     assert!(dropped > dropped_whole && dropped_whole > 0, "{dropped} against {dropped_whole}");
 }
 
-/// What is above a segment may have to run in another order than the observed one: a search that starts at the
-/// upper frontier, as the paper's does, finds T2's read of x broken and misses this violation.
+/// Events above a segment may have to run in another order than the observed one: a search that
+/// starts at the upper frontier, as the paper's does, finds T2's read of x broken and misses this
+/// violation.
 #[test]
 fn above_the_segment_is_not_fixed() {
     let trace = common::trace(

@@ -1,6 +1,6 @@
-//! The engines on external SMT solvers against brute force: the same findings on random traces of every
-//! family, none missing, none extra, with every candidate put to the solver. Every witness is put to the
-//! checker. Z3, cvc5 and Yices have to be installed.
+//! The engines on external SMT solvers against brute force: the same findings on random traces of
+//! every family, none missing, none extra, with every candidate put to the solver. Every witness is
+//! put to the checker. Z3, cvc5 and Yices have to be installed.
 //!
 //! `FORETELL_SEEDS=2000 cargo test --release -p foretell-predict --test smt` is the long soak.
 

@@ -1,6 +1,6 @@
-//! The symbolic model on the examples of the symbolic-atomicity paper and on what they leave open. Each
-//! case states the atomicity violations in the models view, value and symbolic; brute force must agree with all
-//! findings.
+//! The symbolic model on the examples of the symbolic-atomicity paper and on what they leave open.
+//! Each case states the atomicity violations in the models view, value and symbolic; brute force
+//! must agree with all findings.
 
 mod common;
 
@@ -31,8 +31,8 @@ fn atomicity(text: &str, [view, value, symbolic]: [&[&str]; 3]) {
     }
 }
 
-/// The first example of the paper's figures 1 and 2: the other thread writes only if it reads more than
-/// `least`.
+/// The first example of the paper's figures 1 and 2: the other thread writes only if it reads more
+/// than `least`.
 fn first_example(guard: &str) -> String {
     format!(
         "#! init x=0
@@ -83,7 +83,8 @@ fn signals_order_what_comes_after_them() {
     );
 }
 
-/// Figure 6: the violation leads into a branch that the trace did not take, so it shows in a prefix only.
+/// Figure 6: the violation leads into a branch that the trace did not take, so it shows in a prefix
+/// only.
 #[test]
 fn violations_before_an_untaken_branch() {
     let violation: &[&str] = &["t1 t5 t2"];
@@ -119,7 +120,7 @@ fn equal_writes_commute() {
     atomicity(&text(2), [violation, violation, &[]]);
 }
 
-/// What a thread writes may depend on what another one made of what it wrote: the values go round.
+/// A value may go round: a thread writes what depends on another thread's use of its own value.
 #[test]
 fn values_travel_through_several_threads() {
     atomicity(

@@ -1,4 +1,4 @@
-//! How long the checker takes for a schedule of a million events: `cargo bench -p foretell-verify`.
+//! Time of the checker for a schedule of a million events: `cargo bench -p foretell-verify`.
 
 use std::time::Instant;
 
@@ -11,7 +11,8 @@ const THREADS: usize = 16;
 const LOCKS: usize = 64;
 const VARIABLES: usize = 1024;
 
-/// Threads in turn add one to variables under locks; now and then one waits for the next to notify it.
+/// Threads in turn add one to variables under locks; now and then one waits for the next to notify
+/// it.
 fn trace() -> Trace {
     let mut b = TraceBuilder::new();
     b.reserve(EVENTS);

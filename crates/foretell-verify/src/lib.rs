@@ -1,11 +1,12 @@
 //! The independent checker: is this schedule feasible, and does it show what it is said to show?
 //!
-//! A finding of Foretell carries a witness, a schedule of events of the trace. This crate replays the
-//! schedule by the rules of `docs/semantics.md` (sections 1, 2 and 6) and then looks for the finding's
-//! pattern at its end (section 3). It shares nothing with what searches for witnesses, holds no cleverness, and
-//! is meant to be read in one sitting, in this order:
+//! A finding of Foretell carries a witness, a schedule of events of the trace. This crate replays
+//! the schedule by the rules of `docs/semantics.md` (sections 1, 2 and 6) and then looks for the
+//! finding's pattern at its end (section 3). It shares nothing with what searches for witnesses,
+//! holds no cleverness, and is meant to be read in one sitting, in this order:
 //!
-//! - `observed.rs` — what the trace says: order in each thread, which write each read saw, initial values;
+//! - `observed.rs` — what the trace says: order in each thread, which write each read saw, initial
+//!   values;
 //! - `run.rs` — one schedule, event by event: enabled or not, broken or not;
 //! - `waits.rs` — the one choice a schedule leaves open, which waiter a notify wakes;
 //! - `pattern.rs` — the findings;
@@ -42,7 +43,8 @@ pub use run::Run;
 
 use observed::Observed;
 
-/// The checker for one trace and model. Making one reads the trace once; keep it to check many schedules.
+/// The checker for one trace and model. Making one reads the trace once; keep it to check many
+/// schedules.
 #[derive(Debug)]
 pub struct Checker<'t> {
     trace: &'t Trace,
@@ -56,7 +58,8 @@ impl<'t> Checker<'t> {
         Checker { trace, model, observed: Observed::of(trace) }
     }
 
-    /// Whether the schedule is a feasible interleaving (section 2), and if so what is known after it.
+    /// Whether the schedule is a feasible interleaving (section 2), and if so what is known after
+    /// it.
     pub fn feasible(&self, schedule: &[EventId]) -> Result<Run, Refusal> {
         let observed = self.observed.as_ref().map_err(Refusal::clone)?;
         Run::of(self.trace, self.model, observed, schedule)

@@ -1,5 +1,5 @@
-//! What the trace itself says, in one pass: the order in each thread, the write that each read saw, the initial
-//! values, and the atomic blocks.
+//! Facts of the trace itself, in one pass: the order in each thread, the write that each read saw,
+//! the initial values, and the atomic blocks.
 
 use foretell_trace::{EventId, EventKind, Op, ThreadId, Trace, ValueId, VarId};
 
@@ -27,7 +27,8 @@ pub(crate) struct Observed {
     initial: Vec<Option<ValueId>>,
     /// For each thread, whether some event forks it.
     forked: Vec<bool>,
-    /// For each event, the `begin` of the outermost block around it (markers included), else itself.
+    /// For each event, the `begin` of the outermost block around it (markers included), else
+    /// itself.
     transaction: Vec<u32>,
 }
 
@@ -71,8 +72,8 @@ impl Observed {
         Ok(o)
     }
 
-    /// Which write it saw; what the first read with a known value before every write says of the initial
-    /// value (an update is first a read, then a write).
+    /// Which write it saw; what the first read with a known value before every write says of the
+    /// initial value (an update is first a read, then a write).
     fn note_access(&mut self, trace: &Trace, e: EventId) {
         let Some(x) = trace.variable(e).map(VarId::index) else { return };
         self.writer[e.index()] = self.last_write[x];
@@ -94,7 +95,7 @@ impl Observed {
         some(self.first[t.index()])
     }
 
-    /// How many events a thread has.
+    /// Returns the number of events of a thread.
     pub(crate) fn length(&self, t: ThreadId) -> u32 {
         self.length[t.index()]
     }
@@ -125,7 +126,8 @@ impl Observed {
     }
 }
 
-/// The transaction of the next event of a thread, which has `open.1` blocks open, the outermost since `open.0`.
+/// The transaction of the next event of a thread, which has `open.1` blocks open, the outermost
+/// since `open.0`.
 fn transaction(open: &mut (u32, usize), e: EventId, kind: EventKind) -> u32 {
     let (begin, depth) = *open;
     match kind {

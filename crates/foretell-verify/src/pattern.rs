@@ -1,6 +1,8 @@
-//! The findings (semantics section 3): does a feasible schedule show at its end what it is said to show?
+//! The findings (semantics section 3): does a feasible schedule show at its end what it is said to
+//! show?
 //!
-//! Every pattern is recomputed from the trace and the schedule; nothing a finding claims is taken on trust.
+//! Every pattern is recomputed from the trace and the schedule; nothing a finding claims is taken
+//! on trust.
 
 use foretell_trace::{
     EventId, EventKind, FindingKind, LockId, Model, NondeterminismForm, ThreadId, Trace, Value,
@@ -11,7 +13,8 @@ use crate::observed::{Block, Observed};
 use crate::refusal::{Refusal, Rule, describe};
 use crate::run::Run;
 
-/// The claim of a finding: the events of the trace that a schedule shows at its end, and their roles.
+/// The claim of a finding: the events of the trace that a schedule shows at its end, and their
+/// roles.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Pattern {
     /// Two accesses that race. The schedule ends with both, in some order.
@@ -21,7 +24,8 @@ pub enum Pattern {
         /// The other.
         b: EventId,
     },
-    /// An access of another thread between two accesses of an atomic block. The schedule ends with `c2`.
+    /// An access of another thread between two accesses of an atomic block. The schedule ends with
+    /// `c2`.
     Atomicity {
         /// The block's earlier access.
         c: EventId,
@@ -30,7 +34,8 @@ pub enum Pattern {
         /// The block's later access, c' in the semantics.
         c2: EventId,
     },
-    /// A path that leaves an atomic block and comes back. The schedule ends with the path's last access.
+    /// A path that leaves an atomic block and comes back. The schedule ends with the path's last
+    /// access.
     Serializability {
         /// The marker that opens the block.
         begin: EventId,
@@ -52,9 +57,9 @@ pub enum Pattern {
     NondeterministicRead {
         /// The read, or update.
         read: EventId,
-        /// What it sees in the trace; `None` is the initial value.
+        /// The write that it sees in the trace; `None` is the initial value.
         writer: Option<EventId>,
-        /// What it sees in the schedule; `None` is the initial value.
+        /// The write that it sees in the schedule; `None` is the initial value.
         challenger: Option<EventId>,
         /// The order of the three; never [`NondeterminismForm::FinalValue`].
         form: NondeterminismForm,
@@ -68,7 +73,8 @@ pub enum Pattern {
         /// Its last write in the schedule.
         challenger: EventId,
     },
-    /// Threads that wait for each other's locks. The schedule ends in the stuck state, without the acquires.
+    /// Threads that wait for each other's locks. The schedule ends in the stuck state, without the
+    /// acquires.
     Deadlock {
         /// The blocked acquires, in any order.
         acquires: Vec<EventId>,
@@ -170,8 +176,9 @@ impl Finding<'_> {
         self.refuse(Rule::NoConflict, b, format!("does not conflict with {other}"))
     }
 
-    /// The schedule is feasible and ends with a and b, so without them it is feasible too, and leaves both
-    /// pending in threads that are started and not cut: an access starts no thread and mends no cut.
+    /// The schedule is feasible and ends with a and b, so without them it is feasible too, and
+    /// leaves both pending in threads that are started and not cut: an access starts no thread and
+    /// mends no cut.
     fn race(&self, a: EventId, b: EventId) -> Check {
         let last_two = &self.schedule[self.schedule.len().saturating_sub(2)..];
         for e in [a, b] {
@@ -195,7 +202,8 @@ impl Finding<'_> {
         self.must_be_last(c2)?;
         self.must_conflict(c, r)?;
         self.must_conflict(r, c2)?;
-        // c is an access: where its transaction is not c itself, it is the outermost block around it.
+        // c is an access: where its transaction is not c itself, it is the outermost block around
+        // it.
         let outermost = self.observed.transaction(c);
         if outermost == c || self.observed.transaction(c2) != outermost {
             let message = format!("shares no atomic block with {}", describe(self.trace, c));
@@ -205,7 +213,8 @@ impl Finding<'_> {
         self.must_be_real(r, c2)
     }
 
-    /// `symbolic`: the conflict of `a` and the later `b` is real for the values at hand (section 6).
+    /// `symbolic`: the conflict of `a` and the later `b` is real for the values at hand (section
+    /// 6).
     fn must_be_real(&self, a: EventId, b: EventId) -> Check {
         if self.model != Model::Symbolic {
             return Ok(());
@@ -267,8 +276,8 @@ impl Finding<'_> {
                 let message = format!("does not come after {}", describe(self.trace, a));
                 return self.refuse(Rule::Order, b, message);
             }
-            // Of the block's thread only s and t are on the path, and they are no neighbours: where two
-            // neighbours are of one thread, it is another one.
+            // Of the block's thread only s and t are on the path, and they are no neighbours: where
+            // two neighbours are of one thread, it is another one.
             if self.trace.thread(a) != self.trace.thread(b) && !self.conflict(a, b)? {
                 let message = format!("no step leads to it from {}", describe(self.trace, a));
                 return self.refuse(Rule::NoStep, b, message);
@@ -277,8 +286,8 @@ impl Finding<'_> {
         self.must_be_last(*t)
     }
 
-    /// A closed walk through B that visits two transactions puts B on a cycle: the graph is directed, so B
-    /// and the other one are in one strongly connected component.
+    /// A closed walk through B that visits two transactions puts B on a cycle: the graph is
+    /// directed, so B and the other one are in one strongly connected component.
     fn cycle(&self, begin: EventId, end: Option<EventId>, cycle: &[EventId]) -> Check {
         self.block(begin, end)?;
         if self.observed.transaction(begin) != begin {
@@ -321,7 +330,8 @@ impl Finding<'_> {
         }
     }
 
-    /// One transaction; program order between transactions of a thread; or a conflict, forward in the schedule.
+    /// One transaction; program order between transactions of a thread; or a conflict, forward in
+    /// the schedule.
     fn linked(&self, a: EventId, b: EventId) -> Result<bool, Refusal> {
         let same_transaction = self.observed.transaction(a) == self.observed.transaction(b);
         let program_order = self.trace.thread(a) == self.trace.thread(b) && a < b;
@@ -383,8 +393,8 @@ impl Finding<'_> {
         before.iter().rev().find(writes).copied()
     }
 
-    /// Whether the read that ends the schedule is broken; in `symbolic`, whether it sees another value than in
-    /// the trace (another write, where its value was not recorded).
+    /// Whether the read that ends the schedule is broken; in `symbolic`, whether it sees another
+    /// value than in the trace (another write, where its value was not recorded).
     fn sees_otherwise(&self, read: EventId) -> bool {
         if self.model != Model::Symbolic {
             return self.run.broken().any(|b| b == read);
@@ -495,9 +505,10 @@ impl Finding<'_> {
         self.run.owner(lock) == Some(holder) || (!reader && self.run.shares(lock, holder))
     }
 
-    /// Whether some order of the acquires is one cycle. Only a lock held by several readers leaves a choice of
-    /// whom to go to next; with readers enough that search could take forever, so it gives up after
-    /// [`MOST_STEPS`]. Acquires that are listed in the order of the cycle are found without search.
+    /// Whether some order of the acquires is one cycle. Only a lock held by several readers leaves
+    /// a choice of whom to go to next; with readers enough that search could take forever, so it
+    /// gives up after [`MOST_STEPS`]. Acquires that are listed in the order of the cycle are found
+    /// without search.
     fn in_one_cycle(&self, acquires: &[EventId]) -> bool {
         let count = acquires.len();
         let blockers = |i: usize| -> Vec<usize> {
@@ -533,5 +544,5 @@ impl Finding<'_> {
     }
 }
 
-/// How long to search for the order of a cycle of acquires.
+/// Limit on the search for the order of a cycle of acquires.
 const MOST_STEPS: usize = 10_000_000;

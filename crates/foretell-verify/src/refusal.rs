@@ -4,8 +4,8 @@ use std::fmt;
 
 use foretell_trace::{EventId, EventKind, Trace};
 
-/// The rule that is not kept. The first group makes a schedule infeasible (semantics sections 1, 2 and 6), the
-/// second makes a feasible one no witness of its pattern (section 3).
+/// The rule that is not kept. The first group makes a schedule infeasible (semantics sections 1, 2
+/// and 6), the second makes a feasible one no witness of its pattern (section 3).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Rule {
     /// The trace names an object that it does not declare.

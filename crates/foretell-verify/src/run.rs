@@ -1,8 +1,9 @@
-//! One schedule, event by event: is each enabled where it stands, and does each read see what it saw?
+//! One schedule, event by event: is each enabled where it stands, and does each read see what it
+//! saw?
 //!
-//! This is the table of semantics section 1 with sections 2 and 6, written down once. The state after every step is
-//! the obvious one (owners, counts, last writes, …); the only rule that needs to look ahead is which waiter a notify
-//! wakes, see `waits.rs`.
+//! This is the table of semantics section 1 with sections 2 and 6, written down once. The state
+//! after every step is the obvious one (owners, counts, last writes, …); the only rule that needs
+//! to look ahead is which waiter a notify wakes, see `waits.rs`.
 
 use std::collections::BTreeMap;
 
@@ -16,18 +17,19 @@ use crate::observed::Observed;
 use crate::refusal::{Refusal, Rule, describe};
 use crate::waits::{Future, WaitSet};
 
-/// What is known after a feasible schedule.
+/// State after a feasible schedule.
 #[derive(Debug)]
 pub struct Run {
     /// For each event of the trace, its position in the schedule plus one; 0 if it is not there.
     positions: Vec<u32>,
     threads: Vec<ThreadState>,
     locks: Vec<LockState>,
-    /// How many times each thread holds each lock shared, where it does.
+    /// Number of times that each thread holds each lock shared, where it does.
     shared: BTreeMap<(LockId, ThreadId), u32>,
     /// For each variable, the last write.
     last_writes: Vec<Option<EventId>>,
-    /// `symbolic`: for each step, the value of its variable before and after it. Empty in the other models.
+    /// `symbolic`: for each step, the value of its variable before and after it. Empty in the other
+    /// models.
     changes: Vec<Change>,
     length: usize,
 }
@@ -73,7 +75,7 @@ impl Run {
         Ok(machine.run)
     }
 
-    /// How many events the schedule has.
+    /// Returns the number of events of the schedule.
     pub fn len(&self) -> usize {
         self.length
     }
@@ -119,7 +121,8 @@ impl Run {
         self.shared.contains_key(&(l, t))
     }
 
-    /// What the access at a position of the schedule did to its variable (`symbolic` only).
+    /// Returns the change that the access at a position of the schedule made to its variable
+    /// (`symbolic` only).
     pub(crate) fn change(&self, step: usize) -> Change {
         self.changes.get(step).copied().unwrap_or_default()
     }

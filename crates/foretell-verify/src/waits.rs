@@ -1,29 +1,31 @@
 //! Wait sets, and which waiter a notify wakes.
 //!
-//! A schedule does not say whom a notify woke, and it is feasible if some choice makes every event enabled
-//! (semantics section 6). The whole schedule is known, so each waiter's future is too: it is *wanted* by the
-//! position of its `woken`; or it stays where it is, *free*, to the end of the schedule; or it *times out* and must not
-//! be woken at all. Waking the wanted waiter whose `woken` comes first, else a free one, else one that times out, is
-//! always the best choice:
+//! A schedule does not say whom a notify woke, and it is feasible if some choice makes every event
+//! enabled (semantics section 6). The whole schedule is known, so each waiter's future is too: it
+//! is *wanted* by the position of its `woken`; or it stays where it is, *free*, to the end of the
+//! schedule; or it *times out* and must not be woken at all. Waking the wanted waiter whose `woken`
+//! comes first, else a free one, else one that times out, is always the best choice:
 //!
-//! Take choices that make every event enabled, and a notify that wakes w where the rule says v. Both are in the
-//! wait set then, and v ranks no later than w.
-//! - w cannot be one that times out, for its `timed-out` would not be enabled. So v is wanted or free.
-//! - If v is never woken by a later notify, then v is free (a wanted one must be), and so is w (it ranks no earlier,
-//!   and was not timing out). Wake v instead and leave w: w has no event to come, and every later notify finds
-//!   its own choice still there.
-//! - If v is woken later, by p: wake v now and let p wake w. Between the two, the set has w in the place of v, so
-//!   it is empty for neither or both, and other choices are untouched; p comes before v's `woken`, which is no
-//!   later than w's `woken`, so w is out of the set in time. If p is a notify-all, both leave with it anyway.
+//! Take choices that make every event enabled, and a notify that wakes w where the rule says v.
+//! Both are in the wait set then, and v ranks no later than w.
+//! - w cannot be one that times out, for its `timed-out` would not be enabled. So v is wanted or
+//!   free.
+//! - If v is never woken by a later notify, then v is free (a wanted one must be), and so is w (it
+//!   ranks no earlier, and was not timing out). Wake v instead and leave w: w has no event to come,
+//!   and every later notify finds its own choice still there.
+//! - If v is woken later, by p: wake v now and let p wake w. Between the two, the set has w in the
+//!   place of v, so it is empty for neither or both, and other choices are untouched; p comes
+//!   before v's `woken`, which is no later than w's `woken`, so w is out of the set in time. If p
+//!   is a notify-all, both leave with it anyway.
 //!
-//! Either way every event stays enabled and one more notify follows the rule; repeat. So if the rule's choice fails,
-//! every choice does. Each step costs O(log waiters).
+//! Either way every event stays enabled and one more notify follows the rule; repeat. So if the
+//! rule's choice fails, every choice does. Each step costs O(log waiters).
 
 use std::collections::BTreeSet;
 
 use foretell_trace::ThreadId;
 
-/// What is to become of a waiter, in the order in which a notify prefers them.
+/// Fate of a waiter, in the order in which a notify prefers them.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Future {
     /// Its `woken` stands at this position of the schedule.

@@ -6,8 +6,8 @@ use common::{all_feasible, broken_rule, maximal, trace, verdict};
 use foretell_trace::{EventId, Model};
 use foretell_verify::{Pattern, Rule};
 
-/// Trace segmentation, Figure 1: T2 writes p twice, T1 reads it twice in an atomic block; observed e1 e2 e3 e4.
-/// Here e1 … e4 are events 0 … 3; the block's markers are left out.
+/// Trace segmentation, Figure 1: T2 writes p twice, T1 reads it twice in an atomic block; observed
+/// e1 e2 e3 e4. Here e1 … e4 are events 0 … 3; the block's markers are left out.
 #[test]
 fn figure_1_of_the_segmentation_paper() {
     let trace = trace("2:w(p) 1:r(p) 1:r(p) 2:w(p)");
@@ -15,7 +15,7 @@ fn figure_1_of_the_segmentation_paper() {
     assert_eq!(feasible, [vec![0, 1, 2, 3], vec![0, 1, 3, 2], vec![0, 3, 1], vec![1, 0, 3]]);
 }
 
-/// The same with its markers: the violation e2 e4 e3 is R-W-R.
+/// The paper's trace with its markers: the violation e2 e4 e3 is R-W-R.
 #[test]
 fn figure_1_is_an_atomicity_violation() {
     let trace = trace("2:w(p) 1:begin 1:r(p) 1:r(p) 2:w(p) 1:end");
@@ -24,8 +24,8 @@ fn figure_1_is_an_atomicity_violation() {
     assert_eq!(verdict(&trace, Model::View, &violation, &[0, 1, 2, 3, 4]), Some(Rule::Order));
 }
 
-/// Race witnesses, Figure 2, with the `woken` (event 10) that our format has before T1's release. Events 0 … 9
-/// are e0 … e9, event 11 is e10.
+/// Race witnesses, Figure 2, with the `woken` (event 10) that our format has before T1's release.
+/// Events 0 … 9 are e0 … e9, event 11 is e10.
 fn figure_2() -> foretell_trace::Trace {
     trace(
         "init(x=0) 1:fork(2) 1:w(x=1) 1:acq(o) 1:w(x=0) 1:wait(o,o) 2:acq(o) 2:r(x=0) 2:notifyall(o) \
@@ -49,8 +49,8 @@ fn figure_2_of_the_race_witness_paper() {
     }
 }
 
-/// β of the figure: a read of x may come before e1 (it sees the initial 0) or after e3, not between, but as
-/// the last event of its thread.
+/// β of the figure: a read of x may come before e1 (it sees the initial 0) or after e3, not
+/// between, but as the last event of its thread.
 #[test]
 fn figure_2_reads_need_their_value() {
     let trace = figure_2();

@@ -112,7 +112,7 @@ fn symbolic_conflicts_must_be_real() {
     check(&t, Symbolic, &atomicity(1, 2, 3), &[0, 1, 2, 3], Some(Rule::Commute));
     let t = trace("init(x=1) 1:begin 1:w(x=2) 2:r(x=2) 1:w(x=3)");
     check(&t, Symbolic, &atomicity(1, 2, 3), &[0, 1, 2, 3], None);
-    // What is not known differs from everything.
+    // An unknown value differs from every value.
     let t = trace("1:begin 1:w(x) 2:w(x) 1:w(x)");
     check(&t, Symbolic, &atomicity(1, 2, 3), &[0, 1, 2, 3], None);
 }

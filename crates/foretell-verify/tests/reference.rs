@@ -1,5 +1,6 @@
-//! The checker against the reference, on small random traces of every family: it accepts exactly the sequences that the
-//! reference lists, and exactly the findings that the reference has can be shown to it.
+//! The checker against the reference, on small random traces of every family: it accepts exactly
+//! the sequences that the reference lists, and exactly the findings that the reference has can be
+//! shown to it.
 
 mod common;
 
@@ -159,7 +160,8 @@ impl Show<'_> {
         }
     }
 
-    /// Paths are the accesses of the schedule in its order, some left out. Cycles: any few of them in any order.
+    /// Paths are the accesses of the schedule in its order, some left out. Cycles: any few of them
+    /// in any order.
     fn blocks(
         &self,
         schedule: &[EventId],
@@ -170,7 +172,8 @@ impl Show<'_> {
             schedule.iter().copied().filter(|&e| self.trace.op(e).is_access()).collect();
         let ends: Vec<Option<EventId>> = self.trace.ids().map(Some).chain([None]).collect();
         for begin in self.trace.ids().filter(|&e| self.trace.op(e) == Op::Begin) {
-            // Only one end is right: find it by an empty path, which is refused for other reasons then.
+            // Only one end is right: find it by an empty path, which is refused for other reasons
+            // then.
             let end = ends.iter().copied().find(|&end| self.is_block(begin, end, schedule));
             let Some(end) = end else { panic!("no end for {begin:?}") };
             for path in subsets(&accesses) {

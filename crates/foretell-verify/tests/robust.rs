@@ -1,4 +1,5 @@
-//! No trace and no schedule makes the checker panic, however illegal; and what it accepts is closed under prefixes.
+//! No trace and no schedule makes the checker panic, however illegal; and what it accepts is closed
+//! under prefixes.
 
 mod common;
 

@@ -1,4 +1,5 @@
-//! Every rule of feasibility: a schedule that breaks exactly that rule, and its neighbour that does not.
+//! Every rule of feasibility: a schedule that breaks exactly that rule, and its neighbour that does
+//! not.
 
 mod common;
 
@@ -234,7 +235,8 @@ fn symbolic_unknown_values_enable_no_guard() {
     refused("1:w(x) 2:r(x)->a 2:guard[(=~%a~%a)]", Symbolic, &[0, 1, 2], Rule::GuardNotTrue);
     refused("2:r(x)->a 2:guard[(=~%a~%a)]", Symbolic, &[0, 1], Rule::GuardNotTrue);
     refused("1:guard[(=~%a~%a)]", Symbolic, &[0], Rule::GuardNotTrue);
-    // An update without an expression that sees another value than the recorded one writes an unknown one.
+    // An update without an expression that sees another value than the recorded one writes an
+    // unknown one.
     let text = "init(x=0) 1:w(x=1) 2:au(x=1>7) 3:r(x=7)->a 3:guard[(=~%a~7)]";
     accepted(text, Symbolic, &[0, 1, 2, 3]);
     refused(text, Symbolic, &[1, 2, 3], Rule::GuardNotTrue);

@@ -43,7 +43,8 @@ fn acquires(trace: &Trace, e: u32) -> bool {
     matches!(trace.event(ids(&[e])[0]).kind, EventKind::Acquire { .. })
 }
 
-/// Every interleaving that some choice allows, and every first step beyond: the checker must agree on all.
+/// Every interleaving that some choice allows, and every first step beyond: the checker must agree
+/// on all.
 fn compare(text: &str) -> (usize, usize) {
     let trace = trace(text);
     let checker = Checker::new(&trace, Model::View);
@@ -79,8 +80,8 @@ fn compare(text: &str) -> (usize, usize) {
     (feasible, refused)
 }
 
-/// Three waiters with locks of their own, so that nothing but the wait set matters, in every combination of
-/// being woken and timing out, against several notifiers.
+/// Three waiters with locks of their own, so that nothing but the wait set matters, in every
+/// combination of being woken and timing out, against several notifiers.
 #[test]
 fn the_rule_agrees_with_trying_every_choice() {
     let (mut feasible, mut refused) = (0, 0);

@@ -13,7 +13,7 @@ pub(crate) fn small_trace(family: Family, seed: u64, events: usize) -> Trace {
     trace
 }
 
-/// The same trace with the values of about a quarter of its accesses left out.
+/// Returns the trace without the values of about a quarter of its accesses.
 fn without_some_values(trace: &Trace, seed: u64) -> Trace {
     let mut b = trace.builder_with_names();
     for event in trace.events() {

@@ -5,8 +5,8 @@ use foretell_trace::{EventKind, Model, Trace};
 use super::*;
 use crate::testing::{ids, trace};
 
-/// The vectors of equation 1 of the paper: program order, read-after-write and sync edges, locks left out.
-/// Counts of events of each thread that must run before each event.
+/// The vectors of equation 1 of the paper: program order, read-after-write and sync edges, locks
+/// left out. Counts of events of each thread that must run before each event.
 fn published_vectors(trace_model: &TraceModel<'_>) -> Vec<Frontier> {
     let TraceModel { trace, chains, reads_from, .. } = trace_model;
     let mut vectors: Vec<Frontier> = Vec::new();
@@ -40,7 +40,8 @@ fn inside(trace_model: &TraceModel<'_>, segment: &Segment) -> Vec<u32> {
     trace_model.trace.ids().filter(|&e| segment.contains(trace_model, e)).map(|e| e.0).collect()
 }
 
-/// The accesses of a trace whose events are numbered in each thread from 1, as in the paper's figures.
+/// The accesses of a trace whose events are numbered in each thread from 1, as in the paper's
+/// figures.
 fn figure_4() -> Trace {
     trace(
         "T2|w(a)
@@ -97,8 +98,8 @@ fn segment_of_the_papers_figure_1() {
     assert!(segment.may_be_violated(&trace_model));
 }
 
-/// A trace with the shape of the papers' Figure 5: frontiers on all three threads, a read on the lower frontier
-/// that is coupled below the upper one and so does not bound it.
+/// A trace with the shape of the papers' Figure 5: frontiers on all three threads, a read on the
+/// lower frontier that is coupled below the upper one and so does not bound it.
 #[test]
 fn frontiers_of_a_block_among_three_threads() {
     let trace = trace(
@@ -121,14 +122,16 @@ fn frontiers_of_a_block_among_three_threads() {
     let segment = segment_of(&trace_model, 0);
     let order = ["T1", "T2", "T3"].map(|n| trace.find_thread(n).expect("a thread").index());
     assert_eq!(order.map(|t| segment.upper[t]), [3, 1, 1]);
-    // T2's read of y may run (broken) before the block's last access, what follows it may not. The write of x
-    // in T3 needs an intact read of z, that the write of z, that an intact read of y, that the last access.
+    // T2's read of y may run (broken) before the block's last access, what follows it may not. The
+    // write of x in T3 needs an intact read of z, that the write of z, that an intact read of y,
+    // that the last access.
     assert_eq!(order.map(|t| segment.lower[t]), [5, 3, 3]);
     assert_eq!(inside(&trace_model, &segment), [2, 6, 7, 8, 10, 12]);
 }
 
-/// Without the closure under locks the upper frontier of the block is a state that cannot be reached: T1 and T2
-/// both inside their sections of l. T1 saw a write in T2's section, so that section is over.
+/// Without the closure under locks the upper frontier of the block is a state that cannot be
+/// reached: T1 and T2 both inside their sections of l. T1 saw a write in T2's section, so that
+/// section is over.
 #[test]
 fn upper_frontier_is_closed_under_locks() {
     let trace = trace(

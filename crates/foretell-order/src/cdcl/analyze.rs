@@ -1,4 +1,4 @@
-//! What a conflict teaches.
+//! Conflict analysis.
 //!
 //! From the clause that became false, resolve with reasons, latest literal first, until one literal
 //! of the last level is left (the first unique implication point, GRASP and Chaff); drop literals

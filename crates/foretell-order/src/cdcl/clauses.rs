@@ -70,7 +70,7 @@ impl Clauses {
         self.words[at.0 as usize + 1] >> LBD_SHIFT
     }
 
-    /// How many reductions the clause is protected from, because it took part in a conflict.
+    /// Number of reductions that the clause is protected from, because it took part in a conflict.
     pub(crate) fn used(&self, at: Cref) -> u32 {
         self.words[at.0 as usize + 1] >> USED_SHIFT & 3
     }

@@ -1,4 +1,4 @@
-//! What the search needs from a theory, and all it knows of it.
+//! The interface between the search and a theory.
 
 use crate::lit::{Lit, Var};
 

@@ -1,4 +1,5 @@
-//! What the benchmarks that compare engines share: processor time, and an engine's answers to a list of queries.
+//! Shared code of the benchmarks that compare engines: processor time, and an engine's answers to a
+//! list of queries.
 
 use std::time::{Duration, Instant};
 

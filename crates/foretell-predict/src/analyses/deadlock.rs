@@ -61,8 +61,8 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Goes on from the last request of `path` to those made while holding what it asks for. Circles
-    /// are found from their first request on.
+    /// Goes on from the last request of `path` to those made while holding what it asks for.
+    /// Circles are found from their first request on.
     fn extend(&mut self, path: &mut Vec<usize>) {
         let last = path[path.len() - 1];
         let wanted = self.requests[last].lock;

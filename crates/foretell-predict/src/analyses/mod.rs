@@ -61,7 +61,7 @@ impl Candidate {
         }
     }
 
-    /// What to ask an engine.
+    /// Returns the query that decides it.
     pub fn query(&self) -> Query {
         match self {
             Candidate::Race(a, b) => race::query(*a, *b),

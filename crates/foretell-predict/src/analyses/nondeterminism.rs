@@ -1,7 +1,8 @@
-//! Nondeterminism: reads that can see something else, and variables that can end with another write.
+//! Nondeterminism: reads that can see something else, and variables that can end with another
+//! write.
 //!
-//! The witnesses of the nondeterminism paper for a read r of write w: a challenger c with c → r → w,
-//! w → c → r, or c → r with w absent. One query asks for any challenger. In the model `value` a
+//! The witnesses of the nondeterminism paper for a read r of write w: a challenger c with c → r →
+//! w, w → c → r, or c → r with w absent. One query asks for any challenger. In the model `value` a
 //! challenger that wrote the same value is none.
 
 use foretell_model::TraceModel;

@@ -1,8 +1,8 @@
-//! Serializability violations: a path of conflicts and program order that leaves an atomic block and
-//! comes back to it.
+//! Serializability violations: a path of conflicts and program order that leaves an atomic block
+//! and comes back to it.
 //!
-//! The definition of the trace-segmentation and the SMT-versus-DPOR paper, for any number of threads
-//! and variables. The query is about reachability along the path; no path is enumerated.
+//! The definition of the trace-segmentation and the SMT-versus-DPOR paper, for any number of
+//! threads and variables. The query is about reachability along the path; no path is enumerated.
 
 use foretell_model::{BlockId, TraceModel};
 

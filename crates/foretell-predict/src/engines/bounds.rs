@@ -3,11 +3,11 @@
 //!
 //! The lower bound is must-happen-before. The upper bound is the least set that contains what the
 //! query names and, with an event, whatever may be needed for it to run: the events before it,
-//! every write its reads could have to see, the ends of the critical sections it starts, the
-//! forks, joined threads, posts, notifications and arrivals. Leaving everything else out of a
-//! feasible interleaving leaves a feasible one: locks are freed as before, a read has its writer and
-//! fewer others, and where leaving something out could do harm (a waiter that a notification would
-//! have gone to, an arrival that filled a generation) all events of the object are in.
+//! every write its reads could have to see, the ends of the critical sections it starts, the forks,
+//! joined threads, posts, notifications and arrivals. Leaving everything else out of a feasible
+//! interleaving leaves a feasible one: locks are freed as before, a read has its writer and fewer
+//! others, and where leaving something out could do harm (a waiter that a notification would have
+//! gone to, an arrival that filled a generation) all events of the object are in.
 
 use foretell_model::must_happen_before::Frontier;
 use foretell_model::{BlockId, TraceModel};
@@ -16,7 +16,7 @@ use foretell_trace::{CondId, EventId, EventKind, Model, ThreadId, visible_variab
 use crate::query::{Goal, Query};
 use crate::reachability::accesses_of;
 
-/// How many events of each thread have run at least and at most.
+/// The least and the largest number of events of each thread that have run.
 #[derive(Clone, Debug)]
 pub(crate) struct Bounds {
     pub(crate) least: Frontier,
@@ -84,7 +84,7 @@ impl Bounds {
         }
         add_goal(&mut cone);
         if trace_model.model == Model::Symbolic {
-            // What these find decides whether their conflict is real.
+            // The values that these find decide whether their conflict is real.
             for e in query.real.iter().flat_map(|&(a, b)| [a, b]) {
                 cone.writers(e);
             }
@@ -115,7 +115,7 @@ fn lower_to_what_can_run(trace_model: &TraceModel<'_>, limit: &mut Frontier) {
     let fixed = limit.clone();
     for (t, most) in limit.iter_mut().enumerate() {
         let events = &chains.events(ThreadId::from_index(t))[..*most as usize];
-        // What an event needs only grows along a thread.
+        // The needs of events only grow along a thread.
         let can_run = events.partition_point(|&e| {
             let needs = must_happen_before.to_run(chains, trace, e);
             needs.iter().zip(&fixed).all(|(need, limit)| need <= limit)
@@ -216,7 +216,7 @@ impl Cone<'_> {
         }
     }
 
-    /// What an access may have to see may run.
+    /// The writes that an access may have to see may run.
     fn writers(&mut self, e: EventId) {
         let trace_model = self.trace_model;
         let TraceModel { trace, chains, reads_from, must_happen_before, .. } = trace_model;
@@ -251,8 +251,8 @@ impl Cone<'_> {
     }
 }
 
-/// The accesses of other threads in the trace atomicity segment of a block: those that can come after its
-/// first access and before its last.
+/// The accesses of other threads in the trace atomicity segment of a block: those that can come
+/// after its first access and before its last.
 pub(crate) fn segment_steps(trace_model: &TraceModel<'_>, block: BlockId) -> Vec<EventId> {
     let trace = trace_model.trace;
     let own = trace_model.blocks.get(block).thread;

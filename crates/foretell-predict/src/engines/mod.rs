@@ -29,7 +29,8 @@ pub struct EngineOptions {
     pub smt: SmtOptions,
     /// Of the explicit engine.
     pub dpor: DporOptions,
-    /// Symbolic model: whether values are simplified first ([`crate::simplify`]). The verdicts are the same.
+    /// Symbolic model: whether values are simplified first ([`crate::simplify`]). The verdicts are
+    /// the same.
     pub simplify: bool,
 }
 
@@ -94,7 +95,8 @@ impl EngineKind {
         }
     }
 
-    /// Whether the engine can run here; if not, one line that says what is missing and how to get it.
+    /// Whether the engine can run here; if not, one line that says what is missing and how to get
+    /// it.
     pub fn available(self) -> Result<(), String> {
         self.smt_solver().map_or(Ok(()), |solver| solver.find().map(drop))
     }
@@ -109,7 +111,8 @@ impl EngineKind {
         self.engine_with(trace_model, options, values, None)
     }
 
-    /// The same; `values` are those of the symbolic model, `value_model` is the trace in the value model.
+    /// Returns an engine with shared `values` of the symbolic model; `value_model` is the trace in
+    /// the value model.
     pub(crate) fn engine_with<'s>(
         self,
         trace_model: &'s TraceModel<'s>,

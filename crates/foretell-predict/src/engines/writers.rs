@@ -3,8 +3,8 @@
 use foretell_model::TraceModel;
 use foretell_trace::EventId;
 
-/// The writes (`None`: the initial value) that `read` could see and that preserve its view, or those
-/// that do not. An update counts as what it is when it is not broken.
+/// The writes (`None`: the initial value) that `read` could see and that preserve its view, or
+/// those that do not. An update counts as what it is when it is not broken.
 pub(crate) fn writers(
     trace_model: &TraceModel<'_>,
     read: EventId,

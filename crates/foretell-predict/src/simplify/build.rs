@@ -17,11 +17,12 @@ pub(super) struct Builder<'a> {
     /// To simplify with; `None`: nothing is simplified.
     kinds: Option<&'a Kinds>,
     built: TraceTerms,
-    /// What each register holds at the event at hand.
+    /// The term that each register holds at the current event.
     registers: Vec<TermId>,
     /// By register: how many events load it.
     loads: Vec<u32>,
-    /// Expressions over registers that are loaded once, and have been: they are the same from then on.
+    /// Expressions over registers that are loaded once, and have been: they are the same from then
+    /// on.
     settled: FxHashMap<ExprId, TermId>,
 }
 
@@ -91,7 +92,8 @@ impl<'a> Builder<'a> {
         self.built.after[e.index()] = left;
     }
 
-    /// What an access finds: where it can see one write only, what that writes.
+    /// The term of the value that an access finds: where it can see one write only, that write's
+    /// term.
     fn load(&mut self, e: EventId) -> TermId {
         let Some(kinds) = self.kinds else {
             return self.built.terms.intern(Term::Load(e), Kind::default());
@@ -122,7 +124,8 @@ impl<'a> Builder<'a> {
         self.built.terms.intern(Term::Observed(e), Kind::surely(Sort::Bool))
     }
 
-    /// What an update without an expression leaves: its recorded value if it sees what it saw.
+    /// The term that an update without an expression leaves: its recorded value if it sees what it
+    /// saw.
     fn update(
         &mut self,
         e: EventId,
@@ -174,7 +177,7 @@ impl<'a> Builder<'a> {
         parts.get(&root).map_or(TermId::UNKNOWN, |(term, _)| *term)
     }
 
-    /// What a register holds, and whether it always will.
+    /// The term that a register holds, and whether it keeps it from now on.
     fn register(&self, r: RegId) -> (TermId, bool) {
         let term = self.registers.get(r.index()).copied().unwrap_or(TermId::UNKNOWN);
         let loaded_once = self.loads.get(r.index()) == Some(&1);

@@ -1,8 +1,8 @@
 //! Of which sorts the values of each term can be, and which terms always have one.
 //!
-//! Sorts are the least sets that hold those of all that may be written; "always" is the most that does not
-//! contradict itself. The values of an interleaving are computed from earlier ones, so both are true of all
-//! of them, by induction along it.
+//! Sorts are the least sets that hold those of all that may be written; "always" is the most that
+//! does not contradict itself. The values of an interleaving are computed from earlier ones, so
+//! both are true of all of them, by induction along it.
 
 use foretell_model::TraceModel;
 use foretell_trace::expr::Sort;

@@ -1,13 +1,14 @@
-//! How large the integers in a variable can get, so that engines need no more bits for them.
+//! Ranges of the integers in a variable, so that engines need no more bits for them.
 //!
-//! Every write of the trace runs once at most, so what is in a variable was computed in at most as many steps as there
-//! are writes that compute something. From the initial values and constants, each pass over the terms makes
-//! one more step; when nothing changes any more, or after as many passes as there are such writes, the ranges hold
-//! everything.
+//! Every write of the trace runs once at most, so what is in a variable was computed in at most as
+//! many steps as there are writes that compute something. From the initial values and constants,
+//! each pass over the terms makes one more step; when nothing changes any more, or after as many
+//! passes as there are such writes, the ranges hold everything.
 //!
-//! Passes let a write run again and again, so a sum that doubles does so in each of them. The second bound counts each write
-//! once: if nothing is larger than M, a write leaves at most a·M + c, so with all of them nothing gets larger than the
-//! largest constant and the sum of the c, times the product of the a. Of the two the smaller one counts.
+//! Passes let a write run again and again, so a sum that doubles does so in each of them. The
+//! second bound counts each write once: if nothing is larger than M, a write leaves at most a·M +
+//! c, so with all of them nothing gets larger than the largest constant and the sum of the c, times
+//! the product of the a. Of the two the smaller one counts.
 
 use foretell_model::TraceModel;
 use foretell_trace::expr::ExprOp;

@@ -4,7 +4,8 @@ use foretell_trace::expr::{Answer, Expr, ExprOp, Exprs, Sort, eval, result_sort}
 use foretell_trace::{EventId, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// More combinations of argument sorts than this are not looked at: no program mixes sorts like that.
+/// More combinations of argument sorts than this are not looked at: no program mixes sorts like
+/// that.
 const MOST_COMBINATIONS: usize = 256;
 
 /// A term of a [`Terms`] table.
@@ -29,7 +30,7 @@ pub(crate) enum Term {
     Value(Value),
     /// `true` or `false`.
     Truth(bool),
-    /// What an access finds in its variable.
+    /// The value that an access finds in its variable.
     Load(EventId),
     /// Whether an access sees the write that it saw in the trace.
     Observed(EventId),
@@ -37,7 +38,7 @@ pub(crate) enum Term {
     Apply(ExprOp, Box<[TermId]>),
 }
 
-/// What is known about the values of a term.
+/// Sorts of the values of a term, and whether there always is one.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Kind {
     /// The sorts that they can have.
@@ -63,7 +64,8 @@ impl Kind {
     }
 }
 
-/// Terms that are shared: equal ones have equal identifiers, arguments smaller ones than their users.
+/// Terms that are shared: equal ones have equal identifiers, arguments smaller ones than their
+/// users.
 #[derive(Clone, Debug)]
 pub(crate) struct Terms {
     nodes: Vec<Term>,
@@ -246,7 +248,7 @@ impl Terms {
                     changed |= rest.len() + 1 < args.len() || *c == 0;
                     constant = constant.wrapping_add(*c);
                 }
-                // What was built here has its constant last.
+                // Terms that were built here have their constant last.
                 Term::Apply(ExprOp::Add, inner) => {
                     changed = true;
                     for &part in inner {
@@ -317,7 +319,7 @@ impl Terms {
     }
 }
 
-/// What is known about an application.
+/// Sorts of the values of an application.
 pub(super) fn kind_of(op: ExprOp, args: &[&Kind]) -> Kind {
     if op == ExprOp::Ite {
         let [condition, yes, no] = args else { return Kind::default() };

@@ -27,8 +27,8 @@ impl Writes {
         Self { by_variable }
     }
 
-    /// The writes (`None`: the initial value) that an access can see. A write is hidden where another one
-    /// always comes between the two.
+    /// The writes (`None`: the initial value) that an access can see. A write is hidden where
+    /// another one always comes between the two.
     pub(super) fn visible(&self, trace_model: &TraceModel<'_>, e: EventId) -> Vec<Option<EventId>> {
         let (open, hiding) = self.around(trace_model, e, usize::MAX);
         let mut visible: Vec<Option<EventId>> = open.into_iter().map(Some).collect();
@@ -55,8 +55,8 @@ impl Writes {
         !self.around(trace_model, e, 0).1.is_empty()
     }
 
-    /// The writes that may come before or after the access (of each thread, `most` of them), and of each thread
-    /// the last that always comes before it.
+    /// The writes that may come before or after the access (of each thread, `most` of them), and of
+    /// each thread the last that always comes before it.
     fn around(
         &self,
         trace_model: &TraceModel<'_>,

@@ -1,4 +1,5 @@
-//! What the tests of prediction share: traces from text, and findings in the shape of brute force.
+//! Shared code of the tests of prediction: traces from text, and findings in the shape of brute
+//! force.
 #![allow(dead_code)] // Each test binary uses its part.
 
 use foretell_brute::Findings;

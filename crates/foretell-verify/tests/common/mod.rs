@@ -8,9 +8,10 @@ use foretell_trace::{
 };
 use foretell_verify::{Checker, Pattern, Rule};
 
-/// A trace from words like `1:w(x=1)`, one event each, separated by white space; thread 1 is called T1.
-/// Declarations come first: `init(x=7)`, `sem(s=2)`, `barrier(b=3)`, `opaque(x)`. Symbolic: `1:r(x=0)->a` and
-/// `1:w(x=1)<-[(+ %a 1)]` and `1:guard[(> %a 0)]` with `~` for spaces inside expressions.
+/// A trace from words like `1:w(x=1)`, one event each, separated by white space; thread 1 is called
+/// T1. Declarations come first: `init(x=7)`, `sem(s=2)`, `barrier(b=3)`, `opaque(x)`. Symbolic:
+/// `1:r(x=0)->a` and `1:w(x=1)<-[(+ %a 1)]` and `1:guard[(> %a 0)]` with `~` for spaces inside
+/// expressions.
 pub(crate) fn trace(text: &str) -> Trace {
     let mut b = TraceBuilder::new();
     for word in text.split_whitespace() {
@@ -152,7 +153,7 @@ pub(crate) fn all_feasible(trace: &Trace, model: Model) -> Vec<Vec<u32>> {
     feasible_within(trace, model, usize::MAX).expect("no limit")
 }
 
-/// The same, or `None` if there are more than `most`.
+/// All interleavings, or `None` if there are more than `most`.
 pub(crate) fn feasible_within(trace: &Trace, model: Model, most: usize) -> Option<Vec<Vec<u32>>> {
     let checker = Checker::new(trace, model);
     let mut all = vec![Vec::new()];

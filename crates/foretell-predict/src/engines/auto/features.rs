@@ -1,4 +1,4 @@
-//! What is cheap to know of a query before it is decided: the features that the choice of an engine
+//! Features of a query that are cheap to measure before it is decided; the choice of an engine
 //! depends on.
 
 use std::cell::OnceCell;
@@ -9,8 +9,8 @@ use foretell_trace::{ObjectKind, ThreadId};
 
 use crate::query::{Goal, Query};
 
-/// The shape of a query: what it asks of an interleaving. Shapes are not kinds of findings: races and
-/// deadlocks have one shape, reads and last writes of nondeterminism two.
+/// The shape of a query: what it asks of an interleaving. Shapes are not kinds of findings: races
+/// and deadlocks have one shape, reads and last writes of nondeterminism two.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum QueryShape {
     /// Events that are next at the same time: races and deadlocks.
@@ -54,8 +54,8 @@ impl QueryShape {
 /// Something to measure of a query.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Feature {
-    /// Events that have run in every interleaving that the query asks for; for a block, the events of its
-    /// segment.
+    /// Events that have run in every interleaving that the query asks for; for a block, the events
+    /// of its segment.
     Segment,
     /// Threads among them.
     Threads,
@@ -130,7 +130,7 @@ impl<'s> Survey<'s> {
         }
     }
 
-    /// What the query is about: everything that must have run, or the segment of its block.
+    /// The events that the query is about: all that must have run, or the segment of its block.
     fn stretch(&self, query: &Query) -> Stretch {
         let TraceModel { trace, chains, must_happen_before, .. } = self.trace_model;
         let everything = || (0..chains.thread_count()).map(ThreadId::from_index);

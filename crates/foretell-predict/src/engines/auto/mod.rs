@@ -1,12 +1,12 @@
 //! The choice of an engine for each query, from features that are cheap to measure ([`features`]).
 //!
-//! The SMT-versus-DPOR paper ends with the observation that neither search is always better, and that segment
-//! size and coupling tell which is. Here the rule ([`rule`]) comes from our own measurements: `bench/selection` asks
-//! every engine the same queries, looks for the rule that would have taken the least time, and writes
-//! it down; `docs/engines.md` has the numbers.
+//! The SMT-versus-DPOR paper ends with the observation that neither search is always better, and
+//! that segment size and coupling tell which is. Here the rule ([`rule`]) comes from our own
+//! measurements: `bench/selection` asks every engine the same queries, looks for the rule that
+//! would have taken the least time, and writes it down; `docs/engines.md` has the numbers.
 //!
-//! The explicit engine gets a small budget of states. Where that is not enough, and where it says nothing,
-//! the order engine decides: the verdicts are always exact.
+//! The explicit engine gets a small budget of states. Where that is not enough, and where it says
+//! nothing, the order engine decides: the verdicts are always exact.
 
 pub mod features;
 pub mod rule;
@@ -25,8 +25,8 @@ use crate::engine::{Effort, Engine};
 use crate::query::{Limit, Query, Verdict};
 use crate::simplify::Symbolic;
 
-/// In longer traces nothing is chosen: what measuring a query takes grows with the trace, and nothing that long
-/// was measured.
+/// In longer traces nothing is chosen: what measuring a query takes grows with the trace, and
+/// nothing that long was measured.
 const LARGEST_TRACE: usize = 100_000;
 
 /// Decides each query with the engine that is expected to be the fastest.
@@ -46,7 +46,8 @@ impl<'s> AutoEngine<'s> {
         Self::with_values(trace_model, Symbolic::of_model(trace_model, true), None)
     }
 
-    /// The same; `values` are those of the symbolic model, `value_model` is the trace in the value model.
+    /// Returns an engine with shared `values` of the symbolic model; `value_model` is the trace in
+    /// the value model.
     pub(crate) fn with_values(
         trace_model: &'s TraceModel<'s>,
         values: Option<Arc<Symbolic>>,
@@ -125,7 +126,7 @@ impl Engine for AutoEngine<'_> {
     fn effort(&self) -> Effort {
         let mut effort = self.order.effort();
         effort.add(&self.graph.effort());
-        // What the explicit engine did not finish, the order engine did.
+        // Queries that the explicit engine gave up are decided by the order engine.
         let dpor = self.dpor.effort();
         effort.add(&Effort { time_outs: 0, memory_outs: 0, ..dpor });
         effort

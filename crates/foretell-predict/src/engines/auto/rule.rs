@@ -13,7 +13,7 @@ pub enum Choice {
     Graph,
 }
 
-/// How to choose for a kind of query.
+/// Choice of an engine for one shape of query.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Rule {
     /// Always the same.

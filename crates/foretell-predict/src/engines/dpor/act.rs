@@ -4,7 +4,7 @@ use foretell_trace::EventId;
 
 use super::parts::Part;
 
-/// What a step does. Objects are numbered within the program.
+/// The effect of a step. Objects are numbered within the program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Act {
     /// Nothing that anybody else could tell.
@@ -79,7 +79,7 @@ pub(super) struct Step {
     pub(super) act: Act,
     /// Events (by thread and position) that must have run before this one: `order` of the query.
     pub(super) after: Vec<(usize, u32)>,
-    /// The same, from the other side.
+    /// Events that must run after this one: `after`, from the other side.
     pub(super) before: Vec<(usize, u32)>,
 }
 
@@ -89,9 +89,9 @@ pub(super) struct Thread {
     pub(super) steps: Vec<Step>,
     /// Thread and position of its fork, if it has one.
     pub(super) fork: Option<(usize, u32)>,
-    /// How many steps have run in every interleaving that is asked for.
+    /// Number of steps that have run in every interleaving that is asked for.
     pub(super) least: u32,
-    /// How many of the first steps are not broken in any interleaving that is asked for.
+    /// Number of first steps that are not broken in any interleaving that is asked for.
     pub(super) intact: u32,
     /// The position it must be at in the end: the query's `next`.
     pub(super) stop: Option<u32>,

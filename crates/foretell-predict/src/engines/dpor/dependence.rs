@@ -1,13 +1,14 @@
 //! Which steps depend on each other: those whose order somebody can tell.
 //!
-//! A step belongs to *classes* (a read of x, an acquire of l, …) and is in conflict with classes. Two steps of
-//! different threads that are both enabled are independent unless one is in a class that the other is in
-//! conflict with: either order then leads to the same state, with the same reads broken and the same paths
-//! and cycles. What only *enables* the other (a post and a down, a release and an acquire) is no conflict: the
-//! order in which it is needed is the only one there is.
+//! A step belongs to *classes* (a read of x, an acquire of l, …) and is in conflict with classes.
+//! Two steps of different threads that are both enabled are independent unless one is in a class
+//! that the other is in conflict with: either order then leads to the same state, with the same
+//! reads broken and the same paths and cycles. What only *enables* the other (a post and a down, a
+//! release and an acquire) is no conflict: the order in which it is needed is the only one there
+//! is.
 //!
-//! Two writes of a variable that no remaining step observes are independent as well, unless the goal asks
-//! for their order: this is the one conflict that goes away on the way.
+//! Two writes of a variable that no remaining step observes are independent as well, unless the
+//! goal asks for their order: this is the one conflict that goes away on the way.
 
 use rustc_hash::FxHashMap;
 
@@ -198,8 +199,8 @@ impl Classes {
         always || reads.is_some_and(|reads| self.members(state, reads).next().is_some())
     }
 
-    /// Calls `found` with every thread that can still run a step in conflict with the next one of `thread`.
-    /// `always`: the order of writes counts even if nobody reads.
+    /// Calls `found` with every thread that can still run a step in conflict with the next one of
+    /// `thread`. `always`: the order of writes counts even if nobody reads.
     pub(super) fn in_conflict(
         &self,
         state: &State,

@@ -1,20 +1,21 @@
-//! What an interleaving has shown of a path or a cycle so far, in the words at the end of a state's core.
+//! Progress of an interleaving towards a path or a cycle, in the words at the end of a state's
+//! core.
 //!
-//! *Path.* Which threads have been reached from the block (then everything they do from now on is), and on
-//! which variables something that was reached has read or written.
+//! *Path.* Which threads have been reached from the block (then everything they do from now on is),
+//! and on which variables something that was reached has read or written.
 //!
-//! *Cycle.* The transactions that are still open, and the block that is asked about, each with a row: the threads
-//! it reaches, the variables that what it reaches has read or written, those that it has itself, and whether it
-//! reaches the block. A step into a transaction adds what that one reaches to all that reach it; a transaction
-//! that is over has no more steps into it, so its row can go. What it reaches is in the rows of
-//! those that reach it.
+//! *Cycle.* The transactions that are still open, and the block that is asked about, each with a
+//! row: the threads it reaches, the variables that what it reaches has read or written, those that
+//! it has itself, and whether it reaches the block. A step into a transaction adds what that one
+//! reaches to all that reach it; a transaction that is over has no more steps into it, so its row
+//! can go. What it reaches is in the rows of those that reach it.
 
 use super::dependence::Class;
 use super::parts::Part;
 use super::program::{Aim, Program};
 use super::state::State;
 
-/// How many words a goal needs.
+/// Number of words that a goal needs.
 pub(super) fn size(program: &Program<'_>) -> usize {
     match program.aim {
         Aim::Reach | Aim::Overwritten { .. } => 0,
@@ -56,7 +57,8 @@ fn set(words: &mut [u32], i: usize) {
     words[i / 32] |= 1 << (i % 32);
 }
 
-/// Notes an access that has just run. `at` is where the goal's words start; word 0 says whether it is reached.
+/// Notes an access that has just run. `at` is where the goal's words start; word 0 says whether it
+/// is reached.
 pub(super) fn access(
     program: &Program<'_>,
     state: &mut State,
@@ -187,8 +189,8 @@ impl Rows<'_> {
             this.has(r, written, x) || writes && this.has(r, any, x)
         };
         for r in 0..self.count() {
-            // Over program order, from a transaction that it reaches, or from itself. A transaction that reaches
-            // itself is among what it reaches, in whatever order that came about.
+            // Over program order, from a transaction that it reaches, or from itself. A transaction
+            // that reaches itself is among what it reaches, in whatever order that came about.
             let leads = self.has(r, Set::Threads, t)
                 || meets(self, r, Set::Any, Set::Written)
                 || r != row && meets(self, r, Set::OwnAny, Set::OwnWritten);
@@ -244,7 +246,8 @@ pub(super) fn forget(program: &Program<'_>, state: &mut State, at: usize) {
         return;
     }
     let sizes = Sizes::of(program);
-    // Where the first set of threads is, how many rows there are, how wide, with how many sets of variables.
+    // Where the first set of threads is, how many rows there are, how wide, with how many sets of
+    // variables.
     let (first, rows, width, sets) = match program.aim {
         Aim::Path { .. } => (at + 1, 1, sizes.path(), 2),
         Aim::Cycle { .. } => (at + 2, program.threads.len() + 1, sizes.row(), 4),

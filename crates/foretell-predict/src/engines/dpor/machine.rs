@@ -1,5 +1,5 @@
-//! The machine that runs the steps of a [`Program`]: the rules of semantics sections 1 and 2, from one
-//! [`State`] to the next.
+//! The machine that runs the steps of a [`Program`]: the rules of semantics sections 1 and 2, from
+//! one [`State`] to the next.
 
 use super::act::{Access, Act, Thread};
 use super::goal;
@@ -93,7 +93,7 @@ impl<'p, 's> Machine<'p, 's> {
         }
     }
 
-    /// What a step is waiting for.
+    /// Returns the need of a step that cannot run yet.
     fn need(&self, state: &State, t: usize, act: &Act) -> Option<Need> {
         match *act {
             Act::Access(Access { var, opaque: true, .. }) => {
@@ -149,8 +149,8 @@ impl<'p, 's> Machine<'p, 's> {
         }
     }
 
-    /// Runs the next step of a thread, which is ready. Adds the states it can lead to: more than one where a
-    /// notify can choose, none where what is asked for cannot come any more.
+    /// Runs the next step of a thread, which is ready. Adds the states it can lead to: more than
+    /// one where a notify can choose, none where what is asked for cannot come any more.
     pub(super) fn run(&self, state: &State, t: usize, after: &mut Vec<State>) {
         let position = state.position(t);
         let step = self.program.step(t, position);

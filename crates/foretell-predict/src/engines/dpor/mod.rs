@@ -1,19 +1,21 @@
-//! The explicit engine: dynamic partial-order reduction over the cone of a query (the SMT-versus-DPOR paper,
-//! section 3), for every analysis.
+//! The explicit engine: dynamic partial-order reduction over the cone of a query (the
+//! SMT-versus-DPOR paper, section 3), for every analysis.
 //!
-//! A query becomes a small program of what may run (`program`); a machine runs its steps by the rules of
-//! semantics sections 1 and 2 (`state`), a read that sees something else ending its thread; the search
-//! (`search`) goes through its interleavings, of those that differ only in the order of independent steps
-//! (`dependence`) through one (`persistent`), and remembers the states it has been in. What a path or a cycle
-//! needs to know of the way is part of the state (`goal`). An interleaving may stop anywhere, so every state
-//! is looked at, not only those where nothing goes on.
+//! A query becomes a small program of what may run (`program`); a machine runs its steps by the
+//! rules of semantics sections 1 and 2 (`state`), a read that sees something else ending its
+//! thread; the search (`search`) goes through its interleavings, of those that differ only in the
+//! order of independent steps (`dependence`) through one (`persistent`), and remembers the states
+//! it has been in. What a path or a cycle needs to know of the way is part of the state (`goal`).
+//! An interleaving may stop anywhere, so every state is looked at, not only those where nothing
+//! goes on.
 //!
-//! Departures from the paper, with the traces that show why, are in docs/engines.md: the search starts with the
-//! empty interleaving and not at the segment's upper frontier; persistent sets are computed instead of
-//! discovered; states are remembered; and a read of the block is as free to move as any other.
+//! Departures from the paper, with the traces that show why, are in docs/engines.md: the search
+//! starts with the empty interleaving and not at the segment's upper frontier; persistent sets are
+//! computed instead of discovered; states are remembered; and a read of the block is as free to
+//! move as any other.
 //!
-//! The number of states can grow exponentially with the number of threads; a budget of nodes cuts a search
-//! short, and the query is then undecided.
+//! The number of states can grow exponentially with the number of threads; a budget of nodes cuts a
+//! search short, and the query is then undecided.
 
 mod act;
 mod dependence;
@@ -41,10 +43,10 @@ use crate::query::{Limit, Query, Verdict};
 /// Settings of the explicit engine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DporOptions {
-    /// How many context switches that are not significant an interleaving may have. With a bound a "no" is
-    /// undecided, unless the bound cut nothing off.
+    /// Bound on the context switches of an interleaving that are not significant. With a bound a
+    /// "no" is undecided, unless the bound cut nothing off.
     pub context_bound: Option<u32>,
-    /// How many states to look at for one query.
+    /// Limit on the states of one query.
     pub nodes: u64,
 }
 
@@ -68,13 +70,15 @@ impl<'s> DporEngine<'s> {
     }
 }
 
-/// Where a path or a cycle is asked for: how many accesses around the block to look at, and the states to spend on
-/// that. A depth-first search sees many interleavings that differ only near their end before it changes
-/// anything near the beginning, and what is near the block has a much smaller cone.
+/// Where a path or a cycle is asked for: how many accesses around the block to look at, and the
+/// states to spend on that. A depth-first search sees many interleavings that differ only near
+/// their end before it changes anything near the beginning, and what is near the block has a much
+/// smaller cone.
 const CLOSE: [(usize, u64); 2] = [(8, 4_000), (24, 20_000)];
 
 impl DporEngine<'_> {
-    /// Searches; for a path or a cycle at first close to the block, where a witness is one but "no" says nothing.
+    /// Searches; for a path or a cycle at first close to the block, where a witness is one but "no"
+    /// says nothing.
     fn search(&mut self, query: &Query, limit: &Limit<'_>) -> Verdict {
         let started = Instant::now();
         let Some(whole) = Program::new(self.trace_model, query, usize::MAX) else {

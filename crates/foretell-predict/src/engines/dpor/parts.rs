@@ -7,7 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::query::{Goal, Query};
 use crate::reachability::{Reach, accesses_of, transaction};
 
-/// What an access is in a path or a cycle of transactions.
+/// The part of an access in a path or a cycle of transactions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Part {
     /// In the block that is asked about.
@@ -17,8 +17,9 @@ pub(super) struct Part {
     pub(super) last: bool,
 }
 
-/// The query, with what has run wherever its goal is reached: a path comes back at the second access of the
-/// block at the earliest, a cycle needs the first one. `None` if there is no such access.
+/// The query, with what has run wherever its goal is reached: a path comes back at the second
+/// access of the block at the earliest, a cycle needs the first one. `None` if there is no such
+/// access.
 pub(super) fn with_what_a_goal_runs(trace_model: &TraceModel<'_>, query: &Query) -> Option<Query> {
     let mut query = query.clone();
     match query.goal {
@@ -29,7 +30,8 @@ pub(super) fn with_what_a_goal_runs(trace_model: &TraceModel<'_>, query: &Query)
     Some(query)
 }
 
-/// The accesses that may be on a path or a cycle, with their part in it; outside the block at most `most`.
+/// The accesses that may be on a path or a cycle, with their part in it; outside the block at most
+/// `most`.
 pub(super) fn parts(
     trace_model: &TraceModel<'_>,
     goal: Goal,
@@ -88,7 +90,7 @@ fn ends(trace_model: &TraceModel<'_>, block: BlockId, transactions: bool) -> Vec
     if transactions { accesses_of(trace_model, block) } else { trace_model.segment(block).ends }
 }
 
-/// What the cone has to reach up to for the goal.
+/// The events that the cone has to contain for the goal.
 pub(super) fn steps_of(
     trace_model: &TraceModel<'_>,
     goal: Goal,

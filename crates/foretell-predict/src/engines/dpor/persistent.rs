@@ -1,15 +1,17 @@
 //! Persistent sets: which threads are enough to go on with.
 //!
-//! A set of threads is persistent in a state if nothing that the other threads can do from there on depends
-//! on the next steps of those in the set. Of any interleaving that shows what is asked for, either the first step
-//! that belongs to the set can be moved to the front, or none does, and then any of them can be put in front:
-//! it changes nothing for the others, and what is asked for only ever asks for more to have run.
+//! A set of threads is persistent in a state if nothing that the other threads can do from there on
+//! depends on the next steps of those in the set. Of any interleaving that shows what is asked for,
+//! either the first step that belongs to the set can be moved to the front, or none does, and then
+//! any of them can be put in front: it changes nothing for the others, and what is asked for only
+//! ever asks for more to have run.
 //!
-//! DPOR finds such sets by running into conflicts and adding threads to the backtrack sets of earlier states,
-//! because it does not know what a thread will do. The events of a trace are known, so the set is
-//! computed on the spot (the closure of stubborn sets): from one thread that can go on, add whoever can still
-//! run a step in conflict with the next one of a member, and for a member that is blocked those
-//! without whom it stays so. That depends on the state alone, which makes it safe to remember states.
+//! DPOR finds such sets by running into conflicts and adding threads to the backtrack sets of
+//! earlier states, because it does not know what a thread will do. The events of a trace are known,
+//! so the set is computed on the spot (the closure of stubborn sets): from one thread that can go
+//! on, add whoever can still run a step in conflict with the next one of a member, and for a member
+//! that is blocked those without whom it stays so. That depends on the state alone, which makes it
+//! safe to remember states.
 
 use super::act::Act;
 use super::dependence::Class;
@@ -53,8 +55,8 @@ impl Persistent {
         best
     }
 
-    /// The closure of one thread, in `member`, with the number of ready threads in it; `None` if there would
-    /// be `limit` of them or more.
+    /// The closure of one thread, in `member`, with the number of ready threads in it; `None` if
+    /// there would be `limit` of them or more.
     fn close(
         &mut self,
         machine: &Machine<'_, '_>,

@@ -1,10 +1,10 @@
-//! The cone of a query as a small program: threads of steps over numbered objects, with everything left out
-//! that no remaining event and no goal can tell from nothing.
+//! The cone of a query as a small program: threads of steps over numbered objects, with everything
+//! left out that no remaining event and no goal can tell from nothing.
 //!
-//! Only what the query's cone may run is here. A variable that nobody in the cone observes has no memory, a
-//! lock has only its outermost sections, and a read at the end of what its thread may run is no read: whether
-//! it is broken makes no difference. What is left decides which steps depend on each other
-//! (`dependence`), so the less there is, the fewer interleavings have to be told apart.
+//! Only what the query's cone may run is here. A variable that nobody in the cone observes has no
+//! memory, a lock has only its outermost sections, and a read at the end of what its thread may run
+//! is no read: whether it is broken makes no difference. What is left decides which steps depend on
+//! each other (`dependence`), so the less there is, the fewer interleavings have to be told apart.
 
 use foretell_model::TraceModel;
 use foretell_trace::{EventId, EventKind, Model, Op, ThreadId};
@@ -19,14 +19,14 @@ use crate::query::{Goal, Query};
 /// A variable that somebody observes.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Memory {
-    /// For each last write (as in a state's cell): which threads have reads that it preserves, with the position
-    /// of the last one.
+    /// For each last write (as in a state's cell): which threads have reads that it preserves, with
+    /// the position of the last one.
     pub(super) readers: FxHashMap<u32, Vec<(usize, u32)>>,
     /// For each last write: reads that must be intact and that only it preserves.
     pub(super) owed: FxHashMap<u32, Vec<(usize, u32)>>,
 }
 
-/// What the query asks for beyond positions.
+/// Condition of the query beyond positions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Aim {
     Reach,
@@ -40,7 +40,8 @@ pub(super) enum Aim {
         var: usize,
         cell: u32,
     },
-    /// A path out of the block and back; the thread of the block, and the position after its last part.
+    /// A path out of the block and back; the thread of the block, and the position after its last
+    /// part.
     Path {
         thread: usize,
         end: u32,
@@ -66,24 +67,26 @@ pub(super) struct Program<'s> {
     pub(super) goal_variables: usize,
     pub(super) aim: Aim,
     pub(super) classes: Classes,
-    /// By variable of the goal: the first position of a part inside the block, and of one that writes.
+    /// By variable of the goal: the first position of a part inside the block, and of one that
+    /// writes.
     pub(super) inside: Vec<(u32, u32)>,
-    /// How many accesses outside the block are part of the goal.
+    /// Number of accesses outside the block that are part of the goal.
     pub(super) outside: usize,
 }
 
-/// How a state's cell holds a last write.
+/// Returns the cell of a state that stands for a last write.
 pub(super) fn cell_of(write: Option<EventId>) -> u32 {
     write.map_or(0, |w| w.0 + 1)
 }
 
-/// The cell of a variable whose value no remaining read can be intact with: a broken update wrote it, or all who
-/// could use it are gone.
+/// The cell of a variable whose value no remaining read can be intact with: a broken update wrote
+/// it, or all who could use it are gone.
 pub(super) const SPOILT: u32 = u32::MAX;
 
 impl<'s> Program<'s> {
-    /// The program of a query; `None` if no interleaving can be what it asks for. Of a path or a cycle only this
-    /// many accesses outside the block are looked at, those closest to it in the trace.
+    /// The program of a query; `None` if no interleaving can be what it asks for. Of a path or a
+    /// cycle only this many accesses outside the block are looked at, those closest to it in the
+    /// trace.
     pub(super) fn new(
         trace_model: &'s TraceModel<'s>,
         query: &Query,
@@ -237,7 +240,8 @@ impl<'s, 'q> Builder<'s, 'q> {
         }
     }
 
-    /// What an event does, as far as anybody can tell. `end`: its thread runs no further.
+    /// The effect of an event that other events or the goal can observe. `end`: its thread runs no
+    /// further.
     fn act(&mut self, e: EventId, end: bool) -> Act {
         let trace_model = self.trace_model;
         let op = trace_model.trace.op(e);
@@ -363,7 +367,7 @@ impl<'s, 'q> Builder<'s, 'q> {
         }
     }
 
-    /// Who observes what.
+    /// Fills in the readers of each variable.
     fn memories(&self, threads: &[Thread]) -> Vec<Memory> {
         let TraceModel { trace, reads_from, model, .. } = self.trace_model;
         let by_value = *model != Model::View;

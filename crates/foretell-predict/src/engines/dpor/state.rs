@@ -1,16 +1,17 @@
 //! States of the search.
 //!
-//! Everything that decides how an interleaving can go on, and how far it has shown the goal, is in the
-//! *core* of a state; two interleavings with equal cores have the same continuations. The rest follows
-//! from the core and is kept so that it need not be computed.
+//! Everything that decides how an interleaving can go on, and how far it has shown the goal, is in
+//! the *core* of a state; two interleavings with equal cores have the same continuations. The rest
+//! follows from the core and is kept so that it need not be computed.
 
 /// The state that an interleaving has reached.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct State {
-    /// By thread: position, whether it is in a wait set, whether it is cut. Then the last write of each
-    /// variable, the generation of each open arrival at a barrier, and what the goal keeps.
+    /// By thread: position, whether it is in a wait set, whether it is cut. Then the last write of
+    /// each variable, the generation of each open arrival at a barrier, and what the goal keeps.
     pub(super) core: Vec<u32>,
-    /// Owners and readers of locks, counts of semaphores, arrivals at barriers, last opaque accesses.
+    /// Owners and readers of locks, counts of semaphores, arrivals at barriers, last opaque
+    /// accesses.
     pub(super) derived: Vec<u32>,
 }
 
@@ -20,7 +21,7 @@ pub(super) const CUT: u32 = 1;
 pub(super) const WAITS: u32 = 2;
 
 impl State {
-    /// How many steps of a thread have run.
+    /// Returns the number of steps of a thread that have run.
     #[inline]
     pub(super) fn position(&self, t: usize) -> u32 {
         self.core[t] >> 2

@@ -1,5 +1,5 @@
-//! What the reductions rely on, checked state by state on random traces: that independent steps commute, and
-//! that nothing outside a persistent set gets in the way of it.
+//! The assumptions of the reductions, checked state by state on random traces: independent steps
+//! commute, and that nothing outside a persistent set gets in the way of it.
 
 use foretell_generate::{Family, Params, generate};
 use foretell_trace::{FindingKind, Model, Trace, text};
@@ -10,8 +10,8 @@ use super::state::State;
 use super::*;
 use crate::analyses::candidates;
 
-/// Calls `check` with the machine of some queries about small traces of every family, and some states that it
-/// can be in.
+/// Calls `check` with the machine of some queries about small traces of every family, and some
+/// states that it can be in.
 fn for_machines(
     seeds: u64,
     mut check: impl FnMut(&Machine<'_, '_>, &[State], &dyn Fn() -> String),
@@ -65,7 +65,7 @@ fn ready(machine: &Machine<'_, '_>, state: &State) -> Vec<usize> {
     threads.filter(|&t| machine.status(state, t) == Status::Ready).collect()
 }
 
-/// What one step after the other leads to; both have to be ready when it is their turn.
+/// Returns the states after two steps; both have to be ready when it is their turn.
 fn both(machine: &Machine<'_, '_>, state: &State, first: usize, second: usize) -> Vec<State> {
     let (mut between, mut after) = (Vec::new(), Vec::new());
     machine.run(state, first, &mut between);

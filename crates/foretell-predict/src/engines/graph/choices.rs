@@ -1,13 +1,13 @@
-//! Choice graphs (section III.B of the nondeterminism paper): what is left open between the sections of
-//! a lock, as far as it matters for a witness.
+//! Choice graphs (section III.B of the nondeterminism paper): what is left open between the
+//! sections of a lock, as far as it matters for a witness.
 //!
-//! Two sections that exclude each other and that G' does not order are a *choice*. It matters if one of
-//! its two edges lies on a path from the head of one of the witness's edges to the tail of one: no
-//! other choice can close a cycle, because without the witness's edges everything goes forward in
-//! the observed order. The paper finds those paths in its lock abstraction graph, where a section is one vertex and
-//! a choice an undirected edge. Here the same is a pair of thresholds for each thread: the
-//! first place that can be reached from a head, and the last one from which a tail can be
-//! reached. A section is not merged into one vertex, so fewer choices count.
+//! Two sections that exclude each other and that G' does not order are a *choice*. It matters if
+//! one of its two edges lies on a path from the head of one of the witness's edges to the tail of
+//! one: no other choice can close a cycle, because without the witness's edges everything goes
+//! forward in the observed order. The paper finds those paths in its lock abstraction graph, where
+//! a section is one vertex and a choice an undirected edge. Here the same is a pair of thresholds
+//! for each thread: the first place that can be reached from a head, and the last one from which a
+//! tail can be reached. A section is not merged into one vertex, so fewer choices count.
 //!
 //! Choice graphs are looked at one after the other, the observed order of each pair first, and a
 //! cycle cuts off all graphs that share the choices made so far. If none is left, the witness is
@@ -23,12 +23,12 @@ const MOST_CHOICES: usize = 24;
 /// More graphs than this, and the witness is left to the exact engine.
 const MOST_GRAPHS: u64 = 256;
 
-/// What the choice graphs of a witness say.
+/// Outcome of the choice graphs of a witness.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Explored {
-    /// How many choices matter at most, in one graph.
+    /// Largest number of choices that matter in one graph.
     pub(crate) choices: usize,
-    /// How many graphs were looked at.
+    /// Number of graphs that were built.
     pub(crate) graphs: u64,
     /// Whether every choice graph is cyclic.
     pub(crate) impossible: bool,
@@ -82,8 +82,8 @@ fn search(
     false
 }
 
-/// All choices are made, and there is no cycle. Sections that had to be left may have brought others
-/// into the graph, and with them new choices.
+/// All choices are made, and there is no cycle. Sections that had to be left may have brought
+/// others into the graph, and with them new choices.
 fn leaf(graph: &OrderGraph<'_>, made: usize, explored: &mut Explored) -> bool {
     match choices(graph) {
         Some(more) if !more.is_empty() => search(graph, &more, made, explored),
@@ -145,8 +145,8 @@ fn exit_before(graph: &OrderGraph<'_>, s: SectionId, place: u32) -> bool {
     locks.get(s).exit.is_some_and(|x| chains.position(x) < place)
 }
 
-/// Lets what is reached from a head, and what reaches a tail, go on through the sections of a lock that
-/// are not ordered the other way round, wherever in the trace they are.
+/// Lets what is reached from a head, and what reaches a tail, go on through the sections of a lock
+/// that are not ordered the other way round, wherever in the trace they are.
 fn widen(graph: &OrderGraph<'_>, up: &mut [u32], down: &mut [u32]) {
     let TraceModel { chains, locks, .. } = graph.base.trace_model;
     let mut grew = true;

@@ -1,30 +1,33 @@
-//! Choice graphs, the algorithm of "Efficient Predictive FindingKind for Detecting Nondeterminism in
-//! Multi-Threaded Programs" (Sinha, Malik, Gupta): is there an interleaving in which a read sees another write?
+//! Choice graphs, the algorithm of "Efficient Predictive FindingKind for Detecting Nondeterminism
+//! in Multi-Threaded Programs" (Sinha, Malik, Gupta): is there an interleaving in which a read sees
+//! another write?
 //!
-//! For a read r of the write w, every other write c of the variable is a *challenger*, and the *witnesses* are the
-//! orders c → r → w, w → c → r, and c → r without w. For each one a graph of what must come
-//! before what is built (`order_graph`); a cycle refutes the witness. If there is none, the sections of
-//! locks that may come in either order are ordered one way or the other (`choices`) until some choice graph is acyclic
-//! too, or all are cyclic, which refutes the witness as well. A read all of whose witnesses are
-//! refuted is deterministic. For the others the exact engine has the last word: an acyclic graph still
-//! allows a third write between a writer and its reader.
+//! For a read r of the write w, every other write c of the variable is a *challenger*, and the
+//! *witnesses* are the orders c → r → w, w → c → r, and c → r without w. For each one a graph of
+//! what must come before what is built (`order_graph`); a cycle refutes the witness. If there is
+//! none, the sections of locks that may come in either order are ordered one way or the other
+//! (`choices`) until some choice graph is acyclic too, or all are cyclic, which refutes the witness
+//! as well. A read all of whose witnesses are refuted is deterministic. For the others the exact
+//! engine has the last word: an acyclic graph still allows a third write between a writer and its
+//! reader.
 //!
-//! *Incrementally*, as in the paper's optimization: everything that does not depend on the witness is in the vector
-//! clocks of must-happen-before; what depends on the read alone is added once for the read, what
-//! depends on the challenger once for its three witnesses. In a thread, every challenger after the first one that needs the
-//! read is refuted without a look.
+//! *Incrementally*, as in the paper's optimization: everything that does not depend on the witness
+//! is in the vector clocks of must-happen-before; what depends on the read alone is added once for
+//! the read, what depends on the challenger once for its three witnesses. In a thread, every
+//! challenger after the first one that needs the read is refuted without a look.
 //!
 //! Departures, each of them where the published algorithm would be wrong (`docs/engines.md`):
 //! - Interleavings end anywhere. A read couple orders what comes *after* the read, and sections
 //!   that are still open at the end are treated as such.
 //! - Which notification wakes whom is not fixed, so waits and notifications are no edges.
 //! - A broken read ends its thread: in c → r → w it keeps its locks.
-//! - An update that is broken breaks whoever reads it, so a read's own writer may be the challenger.
+//! - An update that is broken breaks whoever reads it, so a read's own writer may be the
+//!   challenger.
 //! - Challengers in the model `value` are the writes of another value.
 //!
-//! Other queries than those about reads and final values go to the exact engine.
-//! Semaphores, barriers, conditions, failed try-locks and opaque variables are not in the graphs: they refute nothing
-//! here.
+//! Other queries than those about reads and final values go to the exact engine. Semaphores,
+//! barriers, conditions, failed try-locks and opaque variables are not in the graphs: they refute
+//! nothing here.
 
 mod choices;
 mod order_graph;
@@ -49,8 +52,9 @@ pub struct GraphEngine<'s> {
 }
 
 /// The order of challenger, read and writer that a witness graph is built for. Unlike the form of a
-/// finding ([`NondeterminismForm`](foretell_trace::NondeterminismForm)), which a checked schedule has, it is
-/// a supposition; a last write that is overwritten counts as [`WitnessOrder::AfterWriter`].
+/// finding ([`NondeterminismForm`](foretell_trace::NondeterminismForm)), which a checked schedule
+/// has, it is a supposition; a last write that is overwritten counts as
+/// [`WitnessOrder::AfterWriter`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WitnessOrder {
     /// c → r → w.
@@ -61,7 +65,7 @@ pub enum WitnessOrder {
     WriterAbsent,
 }
 
-/// What the graphs say of a witness.
+/// Verdict of the graphs on a witness.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Class {
     /// The witness order graph is cyclic: impossible.
@@ -96,8 +100,8 @@ impl<'s> GraphEngine<'s> {
         }
     }
 
-    /// An engine that looks at no more witnesses than it needs: one that is left settles a read, as far as the
-    /// graphs can. The verdicts are the same, the counts are not.
+    /// An engine that looks at no more witnesses than it needs: one that is left settles a read, as
+    /// far as the graphs can. The verdicts are the same, the counts are not.
     pub fn quick(trace_model: &'s TraceModel<'s>) -> Self {
         Self { quick: true, ..Self::new(trace_model) }
     }
@@ -126,7 +130,7 @@ impl<'s> GraphEngine<'s> {
         self.counts
     }
 
-    /// What the graphs say of every witness of a read; `None` if a limit was reached. Witnesses
+    /// Reports the class of every witness of a read; `None` if a limit was reached. Witnesses
     /// that are refuted in bulk are only counted.
     pub fn witnesses_of(
         &mut self,
@@ -158,7 +162,7 @@ impl<'s> GraphEngine<'s> {
             if limit.reached().is_some() {
                 return None;
             }
-            // What a thread wrote last comes after everything else it wrote.
+            // The last write of a thread comes after all its other writes.
             let Some(&last) = list.iter().rev().find(|&&c| trace.op(c).writes()) else { continue };
             let graph = all.clone().and_then(|mut graph| {
                 graph.edge(write, last)?;

@@ -1,16 +1,18 @@
 //! The witness order graph G' of the nondeterminism paper (section III.A), as it is sound for
 //! interleavings that end anywhere.
 //!
-//! Nodes are events. The edges that every witness has (program order, forks and joins, read couples, and
-//! what locks make of them) are those of must-happen-before, computed once for the trace and kept
-//! as vector clocks; a graph only stores the edges that its witness adds. Each of these knows everything
-//! that comes before its head, so that "is there a path" is a comparison of two numbers.
+//! Nodes are events. The edges that every witness has (program order, forks and joins, read
+//! couples, and what locks make of them) are those of must-happen-before, computed once for the
+//! trace and kept as vector clocks; a graph only stores the edges that its witness adds. Each of
+//! these knows everything that comes before its head, so that "is there a path" is a comparison of
+//! two numbers.
 //!
-//! A graph also has a *frontier*: how many events of each thread have run in every interleaving that
-//! shows the witness, and a *bound*: how many may have run at most (nothing runs after a broken read in
-//! its thread; an absent writer does not run). An edge says that its tail runs before its head
-//! wherever the head runs; all heads are in the frontier, so adding an edge adds its tail
-//! to the frontier. A graph that wants more than the bound is as impossible as a cyclic one.
+//! A graph also has a *frontier*: how many events of each thread have run in every interleaving
+//! that shows the witness, and a *bound*: how many may have run at most (nothing runs after a
+//! broken read in its thread; an absent writer does not run). An edge says that its tail runs
+//! before its head wherever the head runs; all heads are in the frontier, so adding an edge adds
+//! its tail to the frontier. A graph that wants more than the bound is as impossible as a cyclic
+//! one.
 //!
 //! Induced edges: two sections of a lock have both been entered. If the first one's beginning comes
 //! before the second one's end, or the second one is never left within the bound, then the first
@@ -24,7 +26,7 @@ use foretell_trace::{EventId, LockId, ThreadId};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Cyclic;
 
-/// What all graphs of a trace share.
+/// Tables that all graphs of a trace share.
 pub(crate) struct Base<'s> {
     pub(crate) trace_model: &'s TraceModel<'s>,
     /// Locks that several threads take.
@@ -230,7 +232,7 @@ impl<'b> OrderGraph<'b> {
         section.exit.is_none_or(|exit| self.base.trace_model.chains.position(exit) >= bound)
     }
 
-    /// Whoever never leaves a section entered it last.
+    /// Orders a section that is never left after all others of its lock.
     fn leave_for_open_sections(&mut self) -> Result<bool, Cyclic> {
         let trace_model = self.base.trace_model;
         let mut grew = false;
@@ -256,8 +258,8 @@ impl<'b> OrderGraph<'b> {
         Ok(grew)
     }
 
-    /// The last of a thread's sections among its first `entered` events that excludes `later` is left
-    /// before `later` is entered.
+    /// The last of a thread's sections among its first `entered` events that excludes `later` is
+    /// left before `later` is entered.
     fn leave_last(
         &mut self,
         list: &[SectionId],
@@ -302,7 +304,7 @@ impl<'b> OrderGraph<'b> {
                 let first = later.next();
                 let writer = first.filter(|s| s.shared).and_then(|_| later.find(|s| !s.shared));
                 for later in [first, writer].into_iter().flatten() {
-                    // What comes before the section anyway has been seen to.
+                    // Events that come before the section anyway are in order already.
                     let known = self.down(later.enter);
                     for (early, list) in threads {
                         let before = self.edges[i].before[early.index()];

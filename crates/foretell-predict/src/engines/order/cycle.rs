@@ -1,15 +1,17 @@
 //! Cycles of transactions as clauses.
 //!
-//! `reached(t)` for every transaction that may be on a cycle, supported by steps from reached ones. Cycles go
-//! back in time, so something could support itself: if what is claimed to be reached is not, the set that supports
-//! itself must have support from outside (a loop formula, as in answer set programming).
+//! `reached(t)` for every transaction that may be on a cycle, supported by steps from reached ones.
+//! Cycles go back in time, so something could support itself: if what is claimed to be reached is
+//! not, the set that supports itself must have support from outside (a loop formula, as in answer
+//! set programming).
 //!
-//! Most conflicts of a long trace are ordered by must-happen-before, and so are the steps along them: they
-//! are there whenever their last event is. An access outside of blocks all of whose conflicts are of that kind is
-//! no transaction to be decided about; paths through it are summed up. For each access the latest access of each
-//! thread is computed from which such steps and program order lead to it (a vector clock over these steps, in one
-//! pass), and a transaction has one step from each other thread for all these paths. Only conflicts that can go
-//! either way are pairs to be written down.
+//! Most conflicts of a long trace are ordered by must-happen-before, and so are the steps along
+//! them: they are there whenever their last event is. An access outside of blocks all of whose
+//! conflicts are of that kind is no transaction to be decided about; paths through it are summed
+//! up. For each access the latest access of each thread is computed from which such steps and
+//! program order lead to it (a vector clock over these steps, in one pass), and a transaction has
+//! one step from each other thread for all these paths. Only conflicts that can go either way are
+//! pairs to be written down.
 
 use foretell_model::{BlockId, TraceModel};
 use foretell_order::Lit;
@@ -31,7 +33,8 @@ pub(crate) struct Cycle {
     steps: Vec<(Option<EventId>, EventId, Lit)>,
 }
 
-/// The accesses of one thread to one variable that may be on a cycle, and the writes among them, ascending.
+/// The accesses of one thread to one variable that may be on a cycle, and the writes among them,
+/// ascending.
 #[derive(Default)]
 struct Accesses {
     all: Vec<EventId>,
@@ -45,7 +48,7 @@ impl Accesses {
     }
 }
 
-/// What may be on a cycle through a block.
+/// The accesses that may be on a cycle through a block.
 struct Field<'s> {
     trace_model: &'s TraceModel<'s>,
     start: EventId,
@@ -110,8 +113,8 @@ impl<'s> Field<'s> {
         })
     }
 
-    /// The accesses that have to be decided about: those in blocks, and those with a conflict that can go either
-    /// way. An error if there are too many of these conflicts.
+    /// The accesses that have to be decided about: those in blocks, and those with a conflict that
+    /// can go either way. An error if there are too many of these conflicts.
     fn open(&self) -> Result<Vec<EventId>, TooLarge> {
         let (mut open, mut pairs) = (Vec::new(), 0);
         for &e in &self.accesses {
@@ -128,8 +131,8 @@ impl<'s> Field<'s> {
         Ok(open)
     }
 
-    /// For each access of `open`, and each thread: up to which of its positions everything leads there by steps
-    /// that cannot be turned round. A row for each.
+    /// For each access of `open`, and each thread: up to which of its positions everything leads
+    /// there by steps that cannot be turned round. A row for each.
     fn closed_steps(&self, open: &[EventId]) -> Result<Vec<Vec<u32>>, TooLarge> {
         let TraceModel { trace, chains, must_happen_before, .. } = self.trace_model;
         let threads = chains.thread_count();
@@ -270,8 +273,8 @@ fn program_order(
 }
 
 impl Cycle {
-    /// The literal "`e` has run, and before it `f` of a reached transaction"; without `f`, something of a reached
-    /// transaction that always comes before it.
+    /// The literal "`e` has run, and before it `f` of a reached transaction"; without `f`,
+    /// something of a reached transaction that always comes before it.
     fn step(
         &self,
         encoding: &mut Encoding<'_>,

@@ -13,13 +13,14 @@
 //!
 //! - *Kept* reads: `kept(r)` holds when somebody relies on the view of `r`: its thread goes on, or
 //!   an update's value is seen. It implies that `r` sees one of the writes that preserve it.
-//! - `sees(r, w)` implies `w < r` and, for every other write `v`, `v < w` or `r < v`. The latter only
-//!   for writes that were caught in between. With one possible writer, `kept(r)` is `sees(r, w)`.
+//! - `sees(r, w)` implies `w < r` and, for every other write `v`, `v < w` or `r < v`. The latter
+//!   only for writes that were caught in between. With one possible writer, `kept(r)` is
+//!   `sees(r, w)`.
 //! - Two sections of a lock: one of them has not been entered, or one is left before the other is
 //!   entered.
-//! - `wakes(n, w)`: notify `n` picks the waiter of wait `w`. A waiter that was woken was picked, or saw
-//!   a notify-all. Nobody is picked twice, nobody picks twice. Where waits time out, every notify
-//!   must pick somebody who waits, if there is anybody.
+//! - `wakes(n, w)`: notify `n` picks the waiter of wait `w`. A waiter that was woken was picked, or
+//!   saw a notify-all. Nobody is picked twice, nobody picks twice. Where waits time out, every
+//!   notify must pick somebody who waits, if there is anybody.
 //! - Semaphores and barriers: counting arguments, see [`Encoding::learn`].
 
 mod conditions;
@@ -48,7 +49,7 @@ pub(crate) struct Encoding<'s> {
     nodes: FxHashMap<EventId, Node>,
     /// The literal `x < y` for events of different threads, `x` the smaller identifier.
     atoms: FxHashMap<(EventId, EventId), Lit>,
-    /// The same in the order of creation, to read a model off.
+    /// The atoms in the order of creation, to read a model off.
     atom_list: Vec<(EventId, EventId, Lit)>,
     kept: FxHashMap<EventId, Lit>,
     /// For each read whose constraint is written down: each writer it may see, and the literal
@@ -67,7 +68,7 @@ pub(crate) struct Encoding<'s> {
     between: FxHashSet<(Lit, EventId)>,
     /// By failed try-lock: the sections it may be in.
     owners: BTreeMap<EventId, Owners>,
-    /// How many rules are written down.
+    /// Number of rules that are encoded.
     learnt: u64,
     /// The values of the symbolic model.
     pub(super) symbols: Symbols,
@@ -79,11 +80,11 @@ struct Owners {
     rest: Vec<SectionId>,
     /// If this holds, it is one of them. (At first: somebody relies on the try-lock.)
     otherwise: Lit,
-    /// How many there are clauses for.
+    /// Number of them that have clauses.
     known: usize,
 }
 
-/// So many owners of a failed try-lock are written down at first, and at once.
+/// Number of owners of a failed try-lock that are encoded at first, and at a time.
 const FIRST_OWNERS: usize = 4;
 const MOST_OWNERS: usize = 16;
 
@@ -187,7 +188,7 @@ impl<'s> Encoding<'s> {
         lit
     }
 
-    /// How many events are known.
+    /// Returns the number of events that the encoding knows.
     pub(crate) fn size(&self) -> usize {
         self.nodes.len()
     }
@@ -459,8 +460,8 @@ impl<'s> Encoding<'s> {
         self.solver.add_clause(&clause);
     }
 
-    /// A try-lock that fails does so inside another thread's exclusive section: the one it ran into,
-    /// or one nearby, or one of the rest, which are written down when it comes to that.
+    /// A try-lock that fails does so inside another thread's exclusive section: the one it ran
+    /// into, or one nearby, or one of the rest, which are written down when it comes to that.
     fn try_failed(&mut self, e: EventId) {
         let mut owners = match self.owners.remove(&e) {
             Some(owners) => owners,
@@ -518,8 +519,8 @@ impl<'s> Encoding<'s> {
         !tries.is_empty()
     }
 
-    /// The sections in which a failed try-lock can be, as far as must-happen-before tells, the nearest
-    /// first.
+    /// The sections in which a failed try-lock can be, as far as must-happen-before tells, the
+    /// nearest first.
     fn possible_owners(&self, e: EventId) -> Vec<SectionId> {
         let TraceModel { trace, chains, locks, must_happen_before, .. } = self.trace_model;
         let foretell_trace::EventKind::TryFailed { lock } = trace.event(e).kind else {
@@ -587,8 +588,8 @@ impl<'s> Encoding<'s> {
         self.solver.add_clause(&clause);
     }
 
-    /// What the current model says: how many events of each thread run (at least `at_least`), and
-    /// in which order some of them do.
+    /// Reads the current model: the number of events of each thread that run (at least `at_least`),
+    /// and in which order some of them do.
     pub(crate) fn model(&self, at_least: &[u32]) -> (Vec<u32>, Vec<(EventId, EventId)>) {
         let trace_model = self.trace_model;
         let trace = trace_model.trace;
@@ -603,7 +604,7 @@ impl<'s> Encoding<'s> {
                 order.push((first, second));
             }
         }
-        // What comes after the end waits for nothing.
+        // Events after the end wait for nothing.
         order.retain(|&(_, second)| {
             trace_model.chains.position(second) < counts[trace.thread(second).index()]
         });

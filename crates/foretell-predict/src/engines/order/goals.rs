@@ -1,13 +1,13 @@
-//! Goals as clauses: a broken read, an overwritten last write, a path out of a block and back, a cycle of
-//! transactions.
+//! Goals as clauses: a broken read, an overwritten last write, a path out of a block and back, a
+//! cycle of transactions.
 //!
 //! Each goal gets a switch, a literal that is assumed for this query only and implies the goal's
 //! clauses.
 //!
 //! *Paths* are reachability, not enumeration: `reached(u)` for every access that can lie on a path,
-//! supported by a conflict with the block, by the previous access of its thread, or by a conflict with
-//! another reached access that comes before it. Every support is earlier in the order, so nothing can
-//! support itself. Cycles have a file of their own (`cycle`).
+//! supported by a conflict with the block, by the previous access of its thread, or by a conflict
+//! with another reached access that comes before it. Every support is earlier in the order, so
+//! nothing can support itself. Cycles have a file of their own (`cycle`).
 
 use foretell_model::{BlockId, TraceModel};
 use foretell_order::Lit;

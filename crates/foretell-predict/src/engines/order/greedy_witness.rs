@@ -16,9 +16,9 @@
 //! Nothing is proved here: where both attempts get stuck, the solver decides, and what they find
 //! passes the simulator like every proposal. A query with a goal is not attempted.
 //!
-//! What the solver decides is completed in the same way ([`GreedyWitness::complete`]): it orders some
-//! events, and the rest finds its place by itself. Where that gets stuck, the rules that are to
-//! blame are what the solver has to learn.
+//! Proposals of the solver are completed in the same way ([`GreedyWitness::complete`]): it orders
+//! some events, and the rest finds its place by itself. Where that gets stuck, the rules that are
+//! to blame are what the solver has to learn.
 
 mod greedy;
 mod stuck;
@@ -32,7 +32,7 @@ use super::linearize::Proposal;
 use super::simulate::{Demands, Simulator, Violation, observes};
 use crate::query::{Goal, Query};
 
-/// How often a run that got stuck is tried again with a few events in another order.
+/// Limit on repeating a run that got stuck with a few events in another order.
 const MOST_REVERSALS: usize = 64;
 
 /// Greedy search for witnesses about one trace. Its tables stay from query to query.
@@ -132,8 +132,8 @@ impl GreedyWitness {
         Err(violations)
     }
 
-    /// How much of the trace can run as it was observed: up to the first event that is left out or
-    /// has to wait for a later one.
+    /// Returns the length of the prefix that can run as observed: up to the first event that is
+    /// left out or has to wait for a later one.
     fn prefix(
         &mut self,
         trace_model: &TraceModel<'_>,

@@ -12,9 +12,9 @@ use rustc_hash::FxHashMap;
 pub(crate) struct Proposal {
     /// The first events of the trace, this many, run first and in observed order.
     pub(crate) prefix: u32,
-    /// What comes after them.
+    /// The events after them.
     pub(crate) tail: Vec<EventId>,
-    /// How many events of each thread run in all.
+    /// Number of events of each thread that run in all.
     pub(crate) counts: Vec<u32>,
 }
 
@@ -30,12 +30,12 @@ impl Proposal {
     }
 }
 
-/// Orders the first `counts` events of each thread: program order and the given one, which must
-/// be about these events, are kept, and where several events are possible the first one of the trace
+/// Orders the first `counts` events of each thread: program order and the given one, which must be
+/// about these events, are kept, and where several events are possible the first one of the trace
 /// goes on.
 ///
-/// Most of a long sequence is as in the trace: up to the first event that does not run or has to wait
-/// for something it did not wait for, as far as the trace itself is feasible.
+/// Most of a long sequence is as in the trace: up to the first event that does not run or has to
+/// wait for something it did not wait for, as far as the trace itself is feasible.
 pub(crate) fn by_observed_order(
     trace_model: &TraceModel<'_>,
     counts: Vec<u32>,

@@ -1,17 +1,18 @@
-//! The order engine: SAT modulo strict order, with the rules of feasibility added as they are broken.
+//! The order engine: SAT modulo strict order, with the rules of feasibility added as they are
+//! broken.
 //!
 //! Each query starts from the frontier that every interleaving it asks for has reached
-//! ([`MustHappenBefore`](foretell_model::MustHappenBefore)). Most witnesses are close to the observed order and
-//! need no search (`greedy_witness`). Otherwise the rules that a proposal breaks become clauses
-//! (`encode`), the solver proposes another order, and so on until a proposal is feasible or
-//! the clauses contradict the query. Only finitely many clauses can be learnt and each one
-//! rules out the proposal it was learnt from, so the answer is exact.
+//! ([`MustHappenBefore`](foretell_model::MustHappenBefore)). Most witnesses are close to the
+//! observed order and need no search (`greedy_witness`). Otherwise the rules that a proposal breaks
+//! become clauses (`encode`), the solver proposes another order, and so on until a proposal is
+//! feasible or the clauses contradict the query. Only finitely many clauses can be learnt and each
+//! one rules out the proposal it was learnt from, so the answer is exact.
 //!
 //! The solver and everything learnt stay from query to query.
 //!
-//! Whatever is feasible with the recorded values is feasible in the symbolic model, where reads keep the values that
-//! made guards true. So there a query is put to an engine for the value model first, if there is one, and what
-//! that finds is looked at with its values.
+//! Whatever is feasible with the recorded values is feasible in the symbolic model, where reads
+//! keep the values that made guards true. So there a query is put to an engine for the value model
+//! first, if there is one, and what that finds is looked at with its values.
 
 /// Whether a rule is switched off, by the test which shows that somebody would notice.
 #[cfg(test)]
@@ -84,7 +85,7 @@ impl<'s> OrderEngine<'s> {
         Self::with_values(trace_model, Symbolic::of_model(trace_model, true))
     }
 
-    /// The same; `values` are those of the symbolic model.
+    /// Returns an engine with shared `values` of the symbolic model.
     pub(crate) fn with_values(
         trace_model: &'s TraceModel<'s>,
         values: Option<Arc<Symbolic>>,
@@ -95,12 +96,13 @@ impl<'s> OrderEngine<'s> {
         Self { greedy_witness, ..Self::search_with_values(trace_model, values) }
     }
 
-    /// An engine that puts every query to the solver, however easy it is. The verdicts are the same.
+    /// An engine that puts every query to the solver, however easy it is. The verdicts are the
+    /// same.
     pub fn search_only(trace_model: &'s TraceModel<'s>) -> Self {
         Self::search_with_values(trace_model, Symbolic::of_model(trace_model, true))
     }
 
-    /// The same; `values` are those of the symbolic model.
+    /// Returns an engine with shared `values` of the symbolic model.
     pub(crate) fn search_with_values(
         trace_model: &'s TraceModel<'s>,
         values: Option<Arc<Symbolic>>,
@@ -128,7 +130,7 @@ impl<'s> OrderEngine<'s> {
         self
     }
 
-    /// How many proposals of the solver were looked at so far.
+    /// Returns the number of proposals of the solver so far.
     pub fn rounds(&self) -> u64 {
         self.rounds + self.value_engine.as_ref().map_or(0, |engine| engine.rounds())
     }
@@ -143,8 +145,8 @@ impl<'s> OrderEngine<'s> {
         (values.false_guards.is_empty() && shown).then_some(schedule)
     }
 
-    /// What was learnt so far, or nothing where that would be more of a burden than a help: too much, or
-    /// about another part of the trace.
+    /// Returns the encoding of earlier queries, or a new one where the old one is a burden: too
+    /// large, or about another part of the trace.
     fn encoding_for(&mut self, query: &Query) -> Encoding<'s> {
         let old = self.encoding.take();
         let known = old.as_ref().map_or(0, Encoding::size);
@@ -158,7 +160,8 @@ impl<'s> OrderEngine<'s> {
             .unwrap_or_else(|| Encoding::new(self.trace_model, self.values.clone()))
     }
 
-    /// What has run in every interleaving that the query asks for; `None` if there is none.
+    /// Returns the events that have run in every interleaving of the query; `None` if there is
+    /// none.
     fn frontier(&self, query: &Query) -> Option<Frontier> {
         let TraceModel { trace, chains, must_happen_before, .. } = self.trace_model;
         let mut frontier = self.trace_model.frontier_of_next(&query.next)?;
@@ -282,8 +285,8 @@ impl<'s> OrderEngine<'s> {
         frontier: &Frontier,
     ) -> Result<Option<Proposal>, TooLarge> {
         let (counts, order) = encoding.model(frontier);
-        // Where a read may see several writes, a greedy run over the whole proposal costs more than it
-        // settles.
+        // Where a read may see several writes, a greedy run over the whole proposal costs more than
+        // it settles.
         if self.trace_model.model == Model::View
             && let Some(greedy_witness) = &mut self.greedy_witness
         {
@@ -337,7 +340,7 @@ impl Engine for OrderEngine<'_> {
                 self.encoding = Some(encoding);
                 verdict
             }
-            // What was written down by half is of no use to the next query.
+            // A half-written encoding is of no use to the next query.
             Err(too_large) => Verdict::Undecided(too_large.0),
         }
     }

@@ -1,6 +1,7 @@
-//! Would anybody notice? Each mutation switches one rule of the engine off, or gets one clause wrong; on
-//! random traces either the answers must differ from brute force, or the checker must refuse a witness. A
-//! mutation that nobody notices is a hole in the random traces that the agreement tests rely on.
+//! Would anybody notice? Each mutation switches one rule of the engine off, or gets one clause
+//! wrong; on random traces either the answers must differ from brute force, or the checker must
+//! refuse a witness. A mutation that nobody notices is a hole in the random traces that the
+//! agreement tests rely on.
 //!
 //! The switches exist in tests only: everywhere else `mutated!` is `false`.
 
@@ -115,8 +116,8 @@ pub(super) fn active(mutation: Mutation) -> bool {
     ACTIVE.get() == Some(mutation)
 }
 
-/// Proposals that a small trace never needs, unless a rule is broken again and again because its clause is
-/// missing.
+/// Proposals that a small trace never needs, unless a rule is broken again and again because its
+/// clause is missing.
 const TOO_MANY_ROUNDS: u64 = 5000;
 
 /// Whether a mutated engine goes in circles.
@@ -131,8 +132,8 @@ struct Case {
     findings: Findings,
 }
 
-/// Random traces of all families, those with the same seed together: many of every kind, then only those with
-/// an opaque variable, which are rare.
+/// Random traces of all families, those with the same seed together: many of every kind, then only
+/// those with an opaque variable, which are rare.
 fn cases() -> impl Iterator<Item = Case> {
     let families = Family::ALL.iter().copied().filter(|&f| f != Family::Scalable);
     let common = (0..200).map(|seed| (seed, false));
@@ -153,7 +154,8 @@ fn has_opaque(trace: &Trace) -> bool {
     trace.ids().any(|e| trace.variable(e).is_some_and(|x| trace.is_opaque(x)))
 }
 
-/// Whether the engine says something else than brute force, nothing, or something that the checker refuses.
+/// Whether the engine says something else than brute force, nothing, or something that the checker
+/// refuses.
 fn disagrees(case: &Case) -> bool {
     let trace_model = TraceModel::new(&case.trace, case.model);
     let checker = Checker::new(&case.trace, case.model);

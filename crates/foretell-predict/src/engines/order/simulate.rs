@@ -2,9 +2,9 @@
 //!
 //! The order engine proposes sequences that respect program order and whatever constraints it has
 //! learnt so far. This module runs one from start to end, as if every event succeeded, and reports
-//! the rules of semantics sections 1 and 2 that are broken on the way, all or the first few hundred. No report means
-//! that the sequence is feasible. It is not the checker: `foretell-verify` shares no code
-//! with it and has the last word.
+//! the rules of semantics sections 1 and 2 that are broken on the way, all or the first few
+//! hundred. No report means that the sequence is feasible. It is not the checker: `foretell-verify`
+//! shares no code with it and has the last word.
 
 use foretell_model::{Section, SectionId, TraceModel, WaitId};
 use foretell_trace::{BarrierId, CondId, EventId, EventKind, LockId, Op, SemId, VarId};
@@ -12,8 +12,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::linearize::Proposal;
 
-/// A run that breaks more rules than this goes no further. In a long trace one event in the wrong place can break
-/// the views of all that follow; what comes first is what has to be learnt, and rules out the proposal.
+/// A run that breaks more rules than this goes no further. In a long trace one event in the wrong
+/// place can break the views of all that follow; what comes first is what has to be learnt, and
+/// rules out the proposal.
 const MOST_VIOLATIONS: usize = 256;
 
 /// A rule that a candidate breaks.
@@ -62,12 +63,12 @@ pub(crate) struct Simulator {
     run: u32,
 }
 
-/// What a run found out.
+/// Outcome of a simulation.
 #[derive(Default, Debug)]
 pub(crate) struct Outcome {
     /// The rules broken, in the order of the sequence.
     pub(crate) violations: Vec<Violation>,
-    /// What the watched reads that ran saw, and whether that breaks them.
+    /// The write that each watched read saw, and whether that breaks it.
     pub(crate) watched: Vec<(EventId, Option<EventId>, bool)>,
 }
 
@@ -334,10 +335,10 @@ fn excludes(a: &Section, b: &Section) -> bool {
 
 /// Whether some choice of waiters explains a sequence of events of one condition.
 ///
-/// Each notify must wake a waiter if there is one. Who it wakes may be chosen by the deadline: first
-/// a waiter that is woken later in the sequence, the one whose `woken` comes first; else one
-/// that never leaves; a waiter that times out must not be chosen. Swapping two choices of any
-/// valid explanation into this order keeps it valid, so if this one fails, all do.
+/// Each notify must wake a waiter if there is one. Who it wakes may be chosen by the deadline:
+/// first a waiter that is woken later in the sequence, the one whose `woken` comes first; else one
+/// that never leaves; a waiter that times out must not be chosen. Swapping two choices of any valid
+/// explanation into this order keeps it valid, so if this one fails, all do.
 fn notifications_explain(trace_model: &TraceModel<'_>, events: &[EventId], counts: &[u32]) -> bool {
     let trace = trace_model.trace;
     let place: FxHashMap<EventId, usize> =

@@ -1,19 +1,19 @@
 //! Feasibility (semantics sections 1 and 2) as constraints, all of them, for the events within the
 //! bounds of a formula.
 //!
-//! The encoding of the SMT-versus-DPOR paper (its section 4) and of the race-witness paper (sections 3
-//! and 4), made exact:
+//! The encoding of the SMT-versus-DPOR paper (its section 4) and of the race-witness paper
+//! (sections 3 and 4), made exact:
 //! - program order, forks and joins (`Φ_PO_Sync`);
 //! - one disjunction for each two sections of a lock that exclude each other (`Φ_LK`), with the
 //!   cases that a section is never entered or never left. The papers' locks are always freed;
 //! - a read that is relied on sees a write that preserves it, every other write is before that or
-//!   after the read (`β` of the race-witness paper, `Broken` negated). Not only the broken read's successors are
-//!   skipped but whatever needs them, because nothing runs without what it needs;
+//!   after the read (`β` of the race-witness paper, `Broken` negated). Not only the broken read's
+//!   successors are skipped but whatever needs them, because nothing runs without what it needs;
 //! - waits: the papers couple a wait with its observed notify. Here any notification may
 //!   wake any waiter, and a wait that times out was picked by none, although every notify
 //!   must pick somebody who waits;
-//! - semaphores: every down takes a token of its own, from the beginning or from an earlier post. Such
-//!   a matching exists iff the count never falls below zero;
+//! - semaphores: every down takes a token of its own, from the beginning or from an earlier post.
+//!   Such a matching exists iff the count never falls below zero;
 //! - barriers: arrivals are numbered in their order, and `leave` comes after the whole generation;
 //! - in the symbolic model, guards that are true for the values at hand (`values`).
 //!
@@ -32,7 +32,8 @@ use super::lit::Lit;
 use crate::engines::writers::writers;
 use crate::query::Limit;
 
-/// A barrier with more arrivals is not written down: their numbering takes a constraint for any three.
+/// A barrier with more arrivals is not written down: their numbering takes a constraint for any
+/// three.
 const MOST_ARRIVALS: usize = 200;
 
 impl Formula<'_> {
@@ -47,7 +48,8 @@ impl Formula<'_> {
                 continue;
             }
             if trace.op(e).reads() {
-                // In the symbolic model a read may see any write: what it sees is a matter of values.
+                // In the symbolic model a read may see any write: what it sees is a matter of
+                // values.
                 if trace_model.model != Model::Symbolic {
                     self.read(e);
                 }
@@ -167,7 +169,7 @@ impl Formula<'_> {
                 Some(w) => self.implies(&[when], &[&[Lit::Less(v, w)], &[Lit::Less(read, v)]]),
                 None => self.implies(&[when], &[&[Lit::Less(read, v)]]),
             }
-            // What comes later in the writer's own thread is after the read with this one.
+            // Later writes of the writer's own thread come after the read if this one does.
             if writer.is_some_and(|w| trace.thread(w) == thread) {
                 return;
             }
@@ -279,7 +281,7 @@ impl Formula<'_> {
                 self.wakes(lit, n, &wait, alls);
             }
         }
-        // Nobody is picked twice, nobody picks twice.
+        // No waiter is picked twice, no notification picks twice.
         let rows = notifies.iter().map(|&n| waits.iter().map(|&(w, _)| wakes[&(n, w)]).collect());
         let columns =
             waits.iter().map(|&(w, _)| notifies.iter().map(|&n| wakes[&(n, w)]).collect());
@@ -314,7 +316,7 @@ impl Formula<'_> {
         Ok(())
     }
 
-    /// What it means that notify `n` picks the waiter of `wait`.
+    /// Writes down the consequences of notify `n` picking the waiter of `wait`.
     fn wakes(&mut self, lit: Lit, n: EventId, wait: &Wait, alls: &[EventId]) {
         self.implies(&[lit], &[&[Lit::Ran(n), Lit::Ran(wait.enter), Lit::Less(wait.enter, n)]]);
         if let Some(exit) = wait.exit {
@@ -435,8 +437,8 @@ impl Formula<'_> {
         Ok(())
     }
 
-    /// Numbers the events that are in the interleaving in their order: for each event and number the
-    /// literal that says so.
+    /// Numbers the events that are in the interleaving in their order: for each event and number
+    /// the literal that says so.
     fn number(&mut self, events: &[EventId]) -> Vec<Vec<Lit>> {
         let numbers: Vec<Vec<Lit>> = events
             .iter()
@@ -458,7 +460,7 @@ impl Formula<'_> {
                 continue;
             }
             for (i, &e) in events.iter().enumerate() {
-                // Somebody is right before, and earlier.
+                // Some arrival is right before, and earlier.
                 let before: Vec<[Lit; 2]> = (0..events.len())
                     .filter(|&j| j != i)
                     .map(|j| [numbers[j][k - 1], Lit::Less(events[j], e)])

@@ -38,14 +38,14 @@ pub(super) struct Formula<'s> {
     ordered: Vec<BTreeSet<u32>>,
     ran: Vec<BTreeSet<u32>>,
     kept: FxHashSet<EventId>,
-    /// What was declared since the last flush.
+    /// Declarations since the last flush.
     new_ordered: Vec<EventId>,
     new_ran: Vec<EventId>,
     new_kept: Vec<EventId>,
     new_ranks: Vec<u32>,
     variables: u32,
     first_new_variable: u32,
-    /// What has been declared in the current scope, to forget it.
+    /// Declarations of the current scope, to forget them.
     scope: Option<(Vec<EventId>, Vec<EventId>, Vec<EventId>)>,
     pub(super) constraints: u64,
     /// The values of the symbolic model.

@@ -1,9 +1,9 @@
 //! Queries as constraints: what has run, what is next, and the goal.
 //!
-//! A path of a serializability violation is the SMT-versus-DPOR paper's `fromA` (its section 4.1) within the
-//! trace atomicity segment, as implications: reached only if there is a reason. Reasons of a path
-//! are earlier in the order, so none supports itself; those of a cycle of transactions have ranks
-//! for that.
+//! A path of a serializability violation is the SMT-versus-DPOR paper's `fromA` (its section 4.1)
+//! within the trace atomicity segment, as implications: reached only if there is a reason. Reasons
+//! of a path are earlier in the order, so none supports itself; those of a cycle of transactions
+//! have ranks for that.
 
 use foretell_model::{BlockId, TraceModel};
 use foretell_trace::{EventId, Model, Op, ThreadId, conflict, visible_variable};
@@ -85,8 +85,8 @@ impl Formula<'_> {
         self.implies(antecedents, &alternatives);
     }
 
-    /// A literal that implies that `read` is the last event of its thread and broken: it sees a write
-    /// that does not preserve it, or an update that is itself broken.
+    /// A literal that implies that `read` is the last event of its thread and broken: it sees a
+    /// write that does not preserve it, or an update that is itself broken.
     fn broken(&mut self, read: EventId, known: &mut FxHashMap<EventId, Lit>) -> Lit {
         if let Some(&lit) = known.get(&read) {
             return lit;

@@ -10,7 +10,7 @@ pub(super) enum Lit {
     /// The event is in the interleaving.
     Ran(EventId),
     NotRan(EventId),
-    /// Somebody relies on the view of the event.
+    /// The view of the event is relied on.
     Kept(EventId),
     NotKept(EventId),
     /// The first event comes before the second, if the second is in the interleaving at all.

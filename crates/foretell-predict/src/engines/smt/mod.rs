@@ -1,13 +1,13 @@
 //! Engines that hand a query to an external SMT solver, as SMT-LIB over a pipe.
 //!
 //! The encoding (`formula`, `feasible`, `goals`) follows the SMT-versus-DPOR and the race-witness
-//! paper, made exact for semantics sections 1 and 2. It shares nothing with the order engine but the
-//! structure of the trace, so that the two check each other; unlike there, everything is
+//! paper, made exact for semantics sections 1 and 2. It shares nothing with the order engine but
+//! the structure of the trace, so that the two check each other; unlike there, everything is
 //! written down before the solver starts.
 //!
-//! There are two ways to ask. *Incremental*: one process learns the whole trace once, and each query
-//! is pushed on top and popped again. *Fresh*: a process for each query, which gets only the query's
-//! cone (`bounds`).
+//! There are two ways to ask. *Incremental*: one process learns the whole trace once, and each
+//! query is pushed on top and popped again. *Fresh*: a process for each query, which gets only the
+//! query's cone (`bounds`).
 //!
 //! The symbolic model adds values (`values`), which are simplified first ([`crate::simplify`]).
 
@@ -48,13 +48,13 @@ pub struct SmtOptions {
     /// A process for each query, which gets only what the query needs, instead of one that learns
     /// the whole trace.
     pub fresh: bool,
-    /// How many mebibytes of memory a solver may use.
+    /// Memory limit of a solver in mebibytes.
     pub memory_mib: Option<u64>,
     /// A directory for the instances, each a self-contained SMT-LIB file.
     pub dump: Option<PathBuf>,
 }
 
-/// How many values to ask for at a time.
+/// Number of values to ask for at a time.
 const VALUES_AT_A_TIME: usize = 200;
 
 /// Decides queries about one trace with an external solver.
@@ -77,7 +77,7 @@ impl<'s> SmtEngine<'s> {
         Self::with_values(trace_model, solver, options, Symbolic::of_model(trace_model, true))
     }
 
-    /// The same; `values` are those of the symbolic model.
+    /// Returns an engine with shared `values` of the symbolic model.
     pub(crate) fn with_values(
         trace_model: &'s TraceModel<'s>,
         solver: SmtSolver,

@@ -1,6 +1,7 @@
 //! Constants, sorts and operators of a trace's expressions as SMT-LIB text.
 //!
-//! Integers are bit-vectors of 64 bits. The meaning of each operator is that of [`foretell_trace::expr::eval`].
+//! Integers are bit-vectors of 64 bits. The meaning of each operator is that of
+//! [`foretell_trace::expr::eval`].
 
 use foretell_trace::Value;
 use foretell_trace::expr::{ExprOp, Sort};

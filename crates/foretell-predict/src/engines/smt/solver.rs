@@ -1,9 +1,9 @@
 //! An external SMT solver on a pipe.
 //!
-//! Two threads carry what goes in and what comes out, so that a solver that reads slowly or thinks for
-//! long never holds up the time limit: it is killed when the limit is reached. A memory limit is put on
-//! the process by the shell (`ulimit -v`). What the solver writes to standard error
-//! comes out with the answers, so its last words are known when it dies.
+//! Two threads carry what goes in and what comes out, so that a solver that reads slowly or thinks
+//! for long never holds up the time limit: it is killed when the limit is reached. A memory limit
+//! is put on the process by the shell (`ulimit -v`). What the solver writes to standard error comes
+//! out with the answers, so its last words are known when it dies.
 
 use std::env;
 use std::io::{BufRead, BufReader, Write};
@@ -62,7 +62,8 @@ impl SmtSolver {
         })
     }
 
-    /// The arguments that suit these formulas. Other settings of the solvers were not compared here.
+    /// The arguments that suit these formulas. Other settings of the solvers were not compared
+    /// here.
     fn arguments(self, incremental: bool, difference_logic: bool) -> &'static [&'static str] {
         match (self, incremental, difference_logic) {
             // 3 is the dense solver for difference logic (Floyd-Warshall).
@@ -77,7 +78,7 @@ impl SmtSolver {
     }
 }
 
-/// How a solver is to be started.
+/// Command line and options of a solver process.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Start {
     pub(super) solver: SmtSolver,
@@ -183,7 +184,7 @@ impl Process {
         line.starts_with("(error") || out_of_memory(line)
     }
 
-    /// What to say about a solver that says something else than an answer, or that is gone.
+    /// The failure of a solver that gives no answer, or that is gone.
     pub(super) fn complaint(&self, line: &str) -> Failure {
         const LAST_WORDS: Duration = Duration::from_millis(500);
         let limited = self.start.memory_mib.is_some();

@@ -27,15 +27,16 @@ pub(super) struct Alternative {
     pub(super) bits: String,
 }
 
-/// What was written down about values.
+/// Values that are encoded.
 pub(super) struct ValueTable {
     pub(super) symbolic: Arc<Symbolic>,
     pub(super) terms: FxHashMap<TermId, Rc<Symbol>>,
-    /// For each access whose value was written down: the writes it may see and the literal that says it does.
+    /// For each access whose value was written down: the writes it may see and the literal that
+    /// says it does.
     pub(super) sees: FxHashMap<EventId, Vec<(Option<EventId>, Lit)>>,
     /// Accesses that are not connected to what they see yet.
     pub(super) loose: Vec<EventId>,
-    /// What was written down in the current scope, to forget it.
+    /// Entries of the current scope, to forget them.
     pub(super) new: Vec<New>,
     /// Guards that were written down.
     pub(super) guards: Vec<EventId>,
@@ -74,7 +75,7 @@ impl ValueTable {
         }
     }
 
-    /// How much of the trace's values is written down.
+    /// Returns the share of the trace's values that is written down.
     pub(super) fn counts(&self, trace_model: &TraceModel<'_>) -> SliceCounts {
         let mut accesses: Vec<EventId> = self.sees.keys().copied().collect();
         accesses.extend(self.sees.values().flatten().filter_map(|(w, _)| *w));

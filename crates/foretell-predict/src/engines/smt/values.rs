@@ -1,14 +1,15 @@
-//! The values of the symbolic model as SMT-LIB text: the concurrent static single assignment form of the
-//! symbolic-atomicity paper (its sections 4.1 and 4.2).
+//! The values of the symbolic model as SMT-LIB text: the concurrent static single assignment form
+//! of the symbolic-atomicity paper (its sections 4.1 and 4.2).
 //!
-//! - `x7_0` are the bits that access 7 finds in its variable, for the first sort that they can have; `p7_0` says that
-//!   there is a value, and of this sort. Without any it is unknown.
+//! - `x7_0` are the bits that access 7 finds in its variable, for the first sort that they can
+//!   have; `p7_0` says that there is a value, and of this sort. Without any it is unknown.
 //! - `t7_0`, `q7_0` are the same for term 7, defined instead of declared.
 //!
-//! The paper's π-functions are the variables that say which write an access sees: if one holds, the access finds
-//! what that write leaves. Integers are bit-vectors of 64 bits, which is what makes them wrap; the order stays
-//! difference logic, or bit-vectors too. Values are written down from the guards and from what the query asks
-//! about backwards, so what those do not depend on is not in the formula.
+//! The paper's π-functions are the variables that say which write an access sees: if one holds, the
+//! access finds what that write leaves. Integers are bit-vectors of 64 bits, which is what makes
+//! them wrap; the order stays difference logic, or bit-vectors too. Values are written down from
+//! the guards and from what the query asks about backwards, so what those do not depend on is not
+//! in the formula.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -138,7 +139,7 @@ impl Formula<'_> {
         Ok(())
     }
 
-    /// What a query asks of values.
+    /// Writes down the conditions of a query on values.
     pub(super) fn ask_values(&mut self, query: &Query) -> Result<(), CutShort> {
         let Some(symbolic) = self.values.as_ref().map(|v| Arc::clone(&v.symbolic)) else {
             return Ok(());
@@ -158,8 +159,8 @@ impl Formula<'_> {
         self.connect(&symbolic)
     }
 
-    /// Text that says that a read sees the value that it saw in the trace; the same write, where its value was
-    /// not recorded.
+    /// Text that says that a read sees the value that it saw in the trace; the same write, where
+    /// its value was not recorded.
     fn sees_as_in_trace(&mut self, symbolic: &Symbolic, read: EventId) -> Result<String, CutShort> {
         let recorded = known(self.trace_model, self.trace_model.trace.read_value(read));
         let Some(value) = recorded else {
@@ -247,7 +248,7 @@ impl Formula<'_> {
         symbol
     }
 
-    /// What an access finds in its variable, declared, and connected to what it sees later.
+    /// The value that an access finds, declared, and connected to what it sees later.
     fn load(&mut self, symbolic: &Symbolic, e: EventId) -> Symbol {
         let trace_model = self.trace_model;
         let mut sees = Vec::new();

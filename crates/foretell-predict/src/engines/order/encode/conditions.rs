@@ -1,8 +1,8 @@
-//! Who wakes whom: the clauses of condition variables.
+//! Clauses of condition variables: which notification wakes which waiter.
 //!
-//! `wakes(n, w)` says that notify `n` picks the waiter of wait `w`. Without time-outs it is enough that
-//! whoever was woken was picked: a notify that picks nobody could as well pick somebody early. A waiter
-//! that times out must not be picked, so there every notify has to name whom it picks.
+//! `wakes(n, w)` says that notify `n` picks the waiter of wait `w`. Without time-outs it is enough
+//! that whoever was woken was picked: a notify that picks nobody could as well pick somebody early.
+//! A waiter that times out must not be picked, so there every notify has to name whom it picks.
 
 use foretell_model::{TraceModel, WaitId};
 use foretell_order::Lit;
@@ -28,7 +28,7 @@ impl Encoding<'_> {
         Ok(())
     }
 
-    /// Who is woken was picked by a notify or saw a notify-all.
+    /// A waiter that is woken was picked by a notify or saw a notify-all.
     fn woken(&mut self, w: WaitId) {
         let trace_model = self.trace_model;
         let wait = *trace_model.waits.get(w);

@@ -1,11 +1,12 @@
 //! Runs a set of events greedily: of all threads that can go on, the one whose next event comes
 //! first in the trace does.
 //!
-//! A read that somebody relies on waits for the write it saw, or is to see. A write waits until all who rely on the last
-//! write have read it, so that no choice takes a view away. A section that is never left waits
-//! until all others of its lock are over. A release waits for the try-locks that failed because of
-//! its section. Events of conditions, semaphores, barriers and opaque variables keep
-//! their observed order. A thread that cannot go on waits at the variable, lock or thread in question.
+//! A read that somebody relies on waits for the write it saw, or is to see. A write waits until all
+//! who rely on the last write have read it, so that no choice takes a view away. A section that is
+//! never left waits until all others of its lock are over. A release waits for the try-locks that
+//! failed because of its section. Events of conditions, semaphores, barriers and opaque variables
+//! keep their observed order. A thread that cannot go on waits at the variable, lock or thread in
+//! question.
 //!
 //! If nobody can go on, threads wait for each other in circles, or for somebody who will not move
 //! any more. The rules of feasibility on these ways ([`Greedy::stuck`]) are what a search has to
@@ -20,14 +21,14 @@ use rustc_hash::FxHashMap;
 
 use crate::engines::order::simulate::Demands;
 
-/// What is to run.
+/// The events to run, and the constraints on their order.
 pub(super) struct Plan<'a, D> {
     pub(super) trace_model: &'a TraceModel<'a>,
     /// The first runs before the second; sorted by the second.
     pub(super) order: &'a [(EventId, EventId)],
     /// Which views count at the end of a thread.
     pub(super) demands: &'a D,
-    /// How many events of each thread.
+    /// Number of events of each thread.
     pub(super) counts: &'a [u32],
     /// The first events of the trace, this many, run as they were observed.
     pub(super) prefix: u32,
@@ -117,7 +118,7 @@ pub(super) struct Greedy {
     locks: Vec<Lock>,
     /// By place in the tail, thread by thread: the reads that rely on a write.
     readers: Vec<u32>,
-    /// The same for the marks.
+    /// The marks that were set, to reset them.
     marks: Vec<u8>,
     /// By thread: where its events begin in `readers`, less the events of the prefix.
     base: Vec<i64>,
@@ -313,7 +314,7 @@ impl Greedy {
         (self.done[t] < plan.counts[t]).then(|| events[self.done[t] as usize])
     }
 
-    /// How many events of a thread have run.
+    /// Returns the number of events of a thread that have run.
     pub(super) fn done(&self, thread: ThreadId) -> u32 {
         self.done[thread.index()]
     }
@@ -468,7 +469,7 @@ impl Greedy {
     fn step(&mut self, plan: &Plan<'_, impl Demands>, e: EventId) {
         let trace = plan.trace_model.trace;
         if self.marks[self.place(plan, e)] & FIRST != 0 {
-            // Whoever waits for it is asked again when this step is over.
+            // A thread that waits for it is woken when this step is over.
             self.wake_followers(plan, trace.thread(e));
         }
         if let Some(x) = trace.variable(e) {

@@ -1,10 +1,10 @@
-//! Who waits for whom when a greedy run is stuck, and the rules that make them wait.
+//! The waits of a greedy run that is stuck, and the rules that cause them.
 //!
 //! From each thread that cannot go on there is a way to the event that it waits for first, from
-//! there to the one which that one's thread waits for, and so on: to a circle, or to a thread that will
-//! not go on. On a circle some rule has to be met in another way than it was. A
-//! thread on it waits at one event and is waited for at a later one; if it has several sections
-//! of the lock in question on the way, or several writes of the variable, the last one says most.
+//! there to the one which that one's thread waits for, and so on: to a circle, or to a thread that
+//! will not go on. On a circle some rule has to be met in another way than it was. A thread on it
+//! waits at one event and is waited for at a later one; if it has several sections of the lock in
+//! question on the way, or several writes of the variable, the last one says most.
 
 use foretell_model::{SectionId, TraceModel};
 use foretell_trace::{EventId, EventKind, ThreadId};
@@ -24,7 +24,7 @@ pub(super) struct Stuck {
     pub(super) hopeless: bool,
 }
 
-/// What an event waits for.
+/// The event that an event waits for, and the rule.
 struct Wait {
     /// The thread and, where it is known, the position of the event that has to run first.
     event: Option<(ThreadId, u32)>,
@@ -35,7 +35,7 @@ struct Wait {
 enum Rule {
     /// None, or none that a search can take into account.
     Given,
-    /// Somebody is in `held`.
+    /// A thread is inside `held`.
     Section { entering: SectionId, held: SectionId },
     /// `entering` is never left: the others have to be over first.
     Last { entering: SectionId, others: Vec<SectionId> },
@@ -53,7 +53,7 @@ enum Rule {
 type Step = (EventId, Wait);
 
 impl Greedy {
-    /// What keeps everybody from going on.
+    /// Finds the reasons why no thread can go on.
     pub(super) fn stuck(&mut self, plan: &Plan<'_, impl Demands>) -> Stuck {
         let mut stuck = Stuck::default();
         // By thread: the walk that came here first, from 1.
@@ -144,7 +144,7 @@ impl Greedy {
         }
     }
 
-    /// What the next event of a thread waits for first.
+    /// Returns the first wait of the next event of a thread.
     fn waits_for(&mut self, plan: &Plan<'_, impl Demands>, e: EventId) -> Wait {
         let TraceModel { trace, chains, locks, .. } = plan.trace_model;
         let event = |x: EventId, rule: Rule| Wait {

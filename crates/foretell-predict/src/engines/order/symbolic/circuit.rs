@@ -1,5 +1,5 @@
-//! Gates over the literals of the solver: and, exclusive or, choice. Constants are folded, equal gates are
-//! shared, the rest become clauses (Tseitin).
+//! Gates over the literals of the solver: and, exclusive or, choice. Constants are folded, equal
+//! gates are shared, the rest become clauses (Tseitin).
 
 use foretell_order::{Lit, Solver};
 use rustc_hash::FxHashMap;

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 use crate::simplify::{initial, known};
 
-/// What an access saw and did.
+/// Values that an access saw and wrote.
 #[derive(Clone, Copy)]
 pub(crate) struct Saw {
     /// The write it saw; `None` is the initial value.
@@ -27,7 +27,8 @@ pub(crate) struct Values {
     pub(crate) saw: FxHashMap<EventId, Saw>,
 }
 
-/// Computes the values along `schedule`, as if every guard held; `wanted` are the accesses to tell about.
+/// Computes the values along `schedule`, as if every guard held; `wanted` are the accesses to tell
+/// about.
 pub(crate) fn evaluate(
     trace_model: &TraceModel<'_>,
     schedule: impl Iterator<Item = EventId>,

@@ -1,24 +1,26 @@
-//! The symbolic model: what reads see decides guards and what is written (semantics sections 2 and 6).
+//! The symbolic model: what reads see decides guards and what is written (semantics sections 2 and
+//! 6).
 //!
-//! This is the concurrent static single assignment form of the symbolic-atomicity paper (its section 4): the
-//! value that an access finds in its variable is one of the values that may have been written before it,
-//! chosen by `sees` literals (the paper's π-functions), and what is written is a circuit over those
-//! values, in the same solver that carries the order. Values are machine words.
+//! This is the concurrent static single assignment form of the symbolic-atomicity paper (its
+//! section 4): the value that an access finds in its variable is one of the values that may have
+//! been written before it, chosen by `sees` literals (the paper's π-functions), and what is written
+//! is a circuit over those values, in the same solver that carries the order. Values are machine
+//! words.
 //!
-//! Values come as terms that [`crate::simplify`] has simplified. Departures from the paper: nothing is written down
-//! before a proposal needs it: a guard becomes a clause when a proposal runs it and it is false, with
-//! just the values that it depends on, so that of the slice of the trace only a part is encoded. An interleaving may stop
-//! anywhere, so the erroneous prefixes of its section 5 are the rule. That no third write comes
-//! between a write and the access that sees it is learnt as in the other models, when a proposal
-//! shows otherwise.
+//! Values come as terms that [`crate::simplify`] has simplified. Departures from the paper: nothing
+//! is written down before a proposal needs it: a guard becomes a clause when a proposal runs it and
+//! it is false, with just the values that it depends on, so that of the slice of the trace only a
+//! part is encoded. An interleaving may stop anywhere, so the erroneous prefixes of its section 5
+//! are the rule. That no third write comes between a write and the access that sees it is learnt as
+//! in the other models, when a proposal shows otherwise.
 //!
-//! Of the writes that an access may see, a few are written down at first: the one that it saw in the trace, and those
-//! nearby. That it sees one of the rest is a literal that is assumed to be false until the search fails for
-//! that reason. So a query has to do with the values around what it asks for, not with all that could be written to a
-//! variable that everybody uses.
+//! Of the writes that an access may see, a few are written down at first: the one that it saw in
+//! the trace, and those nearby. That it sees one of the rest is a literal that is assumed to be
+//! false until the search fails for that reason. So a query has to do with the values around what
+//! it asks for, not with all that could be written to a variable that everybody uses.
 //!
-//! A value may be unknown, and a variable may hold values of different sorts in turn; [`Symbol`] has room
-//! for both.
+//! A value may be unknown, and a variable may hold values of different sorts in turn; [`Symbol`]
+//! has room for both.
 
 mod circuit;
 mod evaluate;
@@ -47,7 +49,7 @@ use crate::simplify::{Symbolic, initial, known};
 /// More accesses with bits of their own than this are not written down.
 const MOST_VALUES: usize = 200_000;
 
-/// So many writes that an access may see are written down at first.
+/// Number of writes that an access may see and that are encoded at first.
 const FIRST_WRITERS: usize = 3;
 
 impl Encoding<'_> {
@@ -56,13 +58,14 @@ impl Encoding<'_> {
         Circuit { solver: &mut self.solver, gates: &mut self.symbols.gates }
     }
 
-    /// Computes the values along a proposal, and what the query and the claims of the model are about.
+    /// Computes the values along a proposal, and what the query and the claims of the model are
+    /// about.
     pub(crate) fn values(&self, schedule: impl Iterator<Item = EventId>, query: &Query) -> Values {
         let asked = |e| self.symbols.sees.contains_key(&e) || query.asks_about(e);
         evaluate(self.trace_model, schedule, asked)
     }
 
-    /// What the query asks of values, as literals to assume.
+    /// Adds the conditions of the query on values, as literals to assume.
     pub(crate) fn ask_values(
         &mut self,
         query: &Query,
@@ -77,8 +80,8 @@ impl Encoding<'_> {
         self.connect()
     }
 
-    /// Learns from the values along a proposal that was no witness: guards that are false, and accesses that
-    /// see another write than the model claims.
+    /// Learns from the values along a proposal that was no witness: guards that are false, and
+    /// accesses that see another write than the model claims.
     pub(crate) fn learn_values(&mut self, values: &Values) -> Result<(), TooLarge> {
         for &guard in &values.false_guards {
             self.guard(guard)?;
@@ -117,8 +120,8 @@ impl Encoding<'_> {
         Ok(())
     }
 
-    /// A literal that says that a read sees another value than in the trace; another write, where its value
-    /// was not recorded.
+    /// A literal that says that a read sees another value than in the trace; another write, where
+    /// its value was not recorded.
     fn sees_otherwise(&mut self, read: EventId) -> Result<Lit, TooLarge> {
         let trace_model = self.trace_model;
         let Some(value) = known(trace_model, trace_model.trace.read_value(read)) else {
@@ -132,7 +135,8 @@ impl Encoding<'_> {
         Ok(!before.equal(&mut circuit, &observed))
     }
 
-    /// A literal that says that the conflict of `a` and the later `b` is real: the two do not commute.
+    /// A literal that says that the conflict of `a` and the later `b` is real: the two do not
+    /// commute.
     fn real(&mut self, a: EventId, b: EventId) -> Result<Lit, TooLarge> {
         let (first, second) = (self.trace_model.trace.op(a), self.trace_model.trace.op(b));
         let mut differences = Vec::new();
@@ -160,7 +164,7 @@ impl Encoding<'_> {
         Ok(self.of_trace(|values| values.after(w))?.without_truth())
     }
 
-    /// What a write that `e` sees left, or the initial value.
+    /// The value that a write which `e` sees left, or the initial value.
     fn written(&mut self, e: EventId, writer: Option<EventId>) -> Result<Symbol, TooLarge> {
         match writer {
             Some(w) => self.after(w),
@@ -221,7 +225,8 @@ impl Encoding<'_> {
         Ok(self.symbols.terms.get(&root).cloned().unwrap_or_default())
     }
 
-    /// What an access finds in its variable, with bits of its own that are connected to what it sees later.
+    /// The value that an access finds, with bits of its own that are connected to what it sees
+    /// later.
     fn load(&mut self, values: &Symbolic, e: EventId) -> Result<Symbol, TooLarge> {
         let trace_model = self.trace_model;
         let mut writers = values.writers(trace_model, e, || self.writers(e, true));
@@ -279,14 +284,14 @@ impl Encoding<'_> {
         known.extend(sees);
     }
 
-    /// The literals that say that every access sees a write that is written down: to be assumed as long as that
-    /// is possible.
+    /// The literals that say that every access sees a write that is written down: to be assumed as
+    /// long as that is possible.
     pub(crate) fn known_writers(&self) -> impl Iterator<Item = Lit> {
         self.symbols.open.values().map(|open| !open.otherwise)
     }
 
-    /// After a search that failed for the reasons in `core`: writes down more writes if that could have been one.
-    /// Says whether it was.
+    /// After a search that failed for the reasons in `core`: writes down more writes if that could
+    /// have been one. Says whether it was.
     pub(crate) fn more_writers(&mut self, core: &[Lit]) -> Result<bool, TooLarge> {
         let to_blame = self.symbols.open.iter().filter(|(_, open)| core.contains(&!open.otherwise));
         let accesses: Vec<EventId> = to_blame.map(|(&e, _)| e).collect();

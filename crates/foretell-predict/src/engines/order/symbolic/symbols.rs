@@ -15,8 +15,8 @@ use crate::engines::order::too_large::TooLarge;
 use crate::simplify::Symbolic;
 use crate::simplify::term::TermId;
 
-/// A value that depends on the interleaving: one alternative for each sort it may have. If none is present,
-/// it is unknown.
+/// A value that depends on the interleaving: one alternative for each sort it may have. If none is
+/// present, it is unknown.
 #[derive(Clone, Default)]
 pub(super) struct Symbol {
     pub(super) alternatives: Vec<Alternative>,
@@ -29,22 +29,24 @@ pub(super) struct Alternative {
     pub(super) bits: Rc<Word>,
 }
 
-/// What was written down about values.
+/// Values that are encoded.
 #[derive(Default)]
 pub(crate) struct Symbols {
     pub(super) gates: Gates,
     pub(super) values: Option<Arc<Symbolic>>,
     pub(super) terms: FxHashMap<TermId, Symbol>,
-    /// For each access whose value was written down: the writes it may see and the literal that says it does.
+    /// For each access whose value was written down: the writes it may see and the literal that
+    /// says it does.
     pub(super) sees: FxHashMap<EventId, Vec<(Option<EventId>, Lit)>>,
-    /// Accesses that are not connected yet to what they see, and the first of their writes that are not.
+    /// Accesses that are not connected yet to what they see, and the first of their writes that are
+    /// not.
     pub(super) loose: Vec<(EventId, usize)>,
     /// Accesses that may see more than what is written down.
     pub(super) open: BTreeMap<EventId, Open>,
     pub(super) guards: FxHashSet<EventId>,
 }
 
-/// What an access may see besides what is written down.
+/// Writes that an access may see and that are not encoded yet.
 pub(super) struct Open {
     /// The nearest last.
     pub(super) rest: Vec<Option<EventId>>,
@@ -100,7 +102,7 @@ impl Symbol {
         }
     }
 
-    /// The same, if a condition holds.
+    /// Returns the value where a condition holds, and no value elsewhere.
     pub(super) fn only_if(&self, circuit: &mut Circuit<'_>, condition: Lit) -> Symbol {
         let mut result = Symbol::default();
         for a in &self.alternatives {

@@ -1,12 +1,12 @@
-//! Words of literals, the lowest bit first, and machine arithmetic on them: every operator of the trace's
-//! expressions as a circuit.
+//! Words of literals, the lowest bit first, and machine arithmetic on them: every operator of the
+//! trace's expressions as a circuit.
 //!
-//! The meaning of each is that of [`foretell_trace::expr::eval`]: two's complement that wraps, shifts by
-//! the width or more, division by zero as SMT-LIB has it for bit-vectors and as the semantics has it
-//! for integers.
+//! The meaning of each is that of [`foretell_trace::expr::eval`]: two's complement that wraps,
+//! shifts by the width or more, division by zero as SMT-LIB has it for bit-vectors and as the
+//! semantics has it for integers.
 //!
-//! Words of integers have as many bits as they need, 64 at most: the highest stands for all above it. So a sum has one
-//! bit more than its parts, and what is 64 bits long wraps.
+//! Words of integers have as many bits as they need, 64 at most: the highest stands for all above
+//! it. So a sum has one bit more than its parts, and what is 64 bits long wraps.
 
 use foretell_order::Lit;
 use foretell_trace::Value;
@@ -36,7 +36,7 @@ fn trimmed(mut word: Word) -> Word {
     word
 }
 
-/// How many bits a sort has; an integer has them at most.
+/// Number of bits of a sort; the largest number for integers.
 pub(super) fn width(sort: Sort) -> usize {
     match sort {
         Sort::Int => 64,
