@@ -84,7 +84,7 @@ impl Freed {
 fn message(used: Call, gone: &Gone, symbols: &mut Symbols) -> String {
     let code = symbols.code(used.0);
     let function = code.function().map(|name| format!(" in {name}")).unwrap_or_default();
-    let at = code.place.clone();
+    let at = code.location.clone();
     let freed = place(gone.freed, symbols);
     match gone.given {
         Some(given) => {
@@ -99,10 +99,10 @@ fn message(used: Call, gone: &Gone, symbols: &mut Symbols) -> String {
 fn place((pc, around): Call, symbols: &mut Symbols) -> String {
     let code = symbols.code(pc);
     if code.known && !code.system {
-        return code.place.clone();
+        return code.location.clone();
     }
     let around = around.map(|pc| symbols.code(pc)).filter(|c| c.known && !c.system);
-    around.unwrap_or(code).place.clone()
+    around.unwrap_or(code).location.clone()
 }
 
 #[cfg(test)]

@@ -277,14 +277,14 @@ impl End {
                 Record::Crash { pc, .. } => {
                     let code = symbols.exact(pc);
                     end.crash = Some(if code.known {
-                        (code.function().map(str::to_owned), Some(code.place.clone()))
+                        (code.function().map(str::to_owned), Some(code.location.clone()))
                     } else {
                         let inner = stacks.get(&entry.thread).and_then(Stack::innermost);
                         let function = inner.and_then(|pc| {
                             symbols.code(pc).functions.last().map(|(name, _)| name.clone())
                         });
                         let place = last.get(&entry.thread).map(|&pc| symbols.code(pc));
-                        let place = place.filter(|c| c.known).map(|c| c.place.clone());
+                        let place = place.filter(|c| c.known).map(|c| c.location.clone());
                         (function, place)
                     });
                 }

@@ -9,7 +9,7 @@ use foretell_launch::{Launch, Run};
 use foretell_replay::{Reference, Replay, Verdict};
 use foretell_report::json::{Finding, Findings};
 use foretell_trace::{FindingKind, Trace};
-use foretell_translate::{Blocks, Kept, Steps};
+use foretell_translate::{Blocks, Steps, TraceOutput};
 use tempfile::TempDir;
 
 use crate::replay::replay_json;
@@ -133,8 +133,8 @@ impl Check<'_> {
         observer.recorded(&recorded);
         let Recorded { run, translated, .. } = recorded;
         let trace = match translated.trace {
-            Kept::Packed(packed) => packed.unpack(),
-            Kept::Whole(trace) => trace,
+            TraceOutput::Packed(packed) => packed.unpack(),
+            TraceOutput::Whole(trace) => trace,
         };
         let steps = translated.steps;
         let findings = predict(&options.trace_path, &trace, &options.predict)?.findings;

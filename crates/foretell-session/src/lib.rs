@@ -108,4 +108,4 @@ pub use foretell_build::{Language, compile, shell_status};
 pub use foretell_launch::{Java, Launch, Mode, Run};
 pub use foretell_predict::driver::{Options as DriverOptions, Prediction, Progress};
 pub use foretell_replay::Verdict;
-pub use foretell_translate::{Blocks, Glob, Kept, Steps, Translated};
+pub use foretell_translate::{Blocks, Glob, Steps, TraceOutput, Translated};

@@ -5,6 +5,7 @@
 //! wait, as in the papers, and calls of functions whose name matches a pattern.
 
 use foretell_rt_format::{Entry, Record, SyncKind};
+use rustc_hash::FxHashSet;
 /// Pattern for the whole of a name: `*` is any text, `?` any one character, everything else stands
 /// for itself.
 pub use wildmatch::WildMatch as Glob;
@@ -44,7 +45,7 @@ fn of_thread<T: Clone + Default>(all: &mut Vec<T>, thread: u32) -> &mut T {
 
 /// How deep each thread is in locks.
 #[derive(Default)]
-pub(crate) struct Depths(Vec<u32>);
+struct Depths(Vec<u32>);
 
 /// What an operation on a lock means for the outermost scope of its thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -55,7 +56,7 @@ pub(crate) enum Scope {
 }
 
 impl Depths {
-    pub(crate) fn step(&mut self, thread: u32, kind: SyncKind) -> Scope {
+    fn step(&mut self, thread: u32, kind: SyncKind) -> Scope {
         let depth = of_thread(&mut self.0, thread);
         match kind {
             SyncKind::Lock | SyncKind::ReadLock => {
@@ -78,12 +79,38 @@ pub(crate) struct Scopes(Vec<(Vec<u64>, usize)>);
 
 impl Scopes {
     /// Whether the acquire of a thread with this ordinal opens one. To be asked for rising ordinals of each thread.
-    pub(crate) fn opens(&mut self, thread: u32, ordinal: u64) -> bool {
+    fn opens(&mut self, thread: u32, ordinal: u64) -> bool {
         let Some((opening, behind)) = self.0.get_mut(thread as usize) else { return false };
         while opening.get(*behind).is_some_and(|&o| o < ordinal) {
             *behind += 1;
         }
         opening.get(*behind) == Some(&ordinal)
+    }
+}
+
+/// Lock scopes that become blocks, while the events are written.
+pub(crate) struct BlockScopes {
+    depths: Depths,
+    scopes: Scopes,
+    /// Threads in a lock scope that is a block.
+    inside: FxHashSet<u32>,
+}
+
+impl BlockScopes {
+    pub(crate) fn new(scopes: Scopes) -> BlockScopes {
+        BlockScopes { depths: Depths::default(), scopes, inside: FxHashSet::default() }
+    }
+
+    /// Takes an operation of a thread; returns whether a block begins before it, or ends after it.
+    pub(crate) fn step(&mut self, thread: u32, ordinal: u64, kind: SyncKind) -> Scope {
+        match self.depths.step(thread, kind) {
+            Scope::Opens if self.scopes.opens(thread, ordinal) => {
+                self.inside.insert(thread);
+                Scope::Opens
+            }
+            Scope::Closes if self.inside.remove(&thread) => Scope::Closes,
+            _ => Scope::Same,
+        }
     }
 }
 

@@ -11,7 +11,7 @@ mod word;
 
 use rustc_hash::FxHashMap;
 
-use crate::regions::{RegionId, Regions};
+use crate::native::regions::{RegionId, Regions};
 use word::{Mixed, Word, mask};
 
 /// A variable: `len` bytes at `addr`.
@@ -293,7 +293,7 @@ fn words(addr: u64, len: u64) -> impl Iterator<Item = (u64, u8, u8)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::regions::ELSEWHERE;
+    use crate::native::regions::ELSEWHERE;
 
     fn spans(g: &mut Cells, addr: u64, len: u64) -> Vec<(u64, u64)> {
         let mut out = Vec::new();

@@ -4,27 +4,38 @@
 //! [`translate_symbolic`] one with expressions, and [`java`] has the log and the translation of
 //! Java programs. With the trace come [`Steps`]: for each event the step of the program behind
 //! it, from which a schedule for a replay is made.
+//!
+//! | module | content |
+//! |---|---|
+//! | [`native`] | log of a native program to events: memory, synchronisation, channels, locations |
+//! | [`symbolic`] | path of a native program to expressions and guards |
+//! | [`java`] | log of a Java program to events |
+//! | [`trace_writer`] | events and steps of a trace under construction, for all of them |
+//! | [`blocks`] | lock scopes, markers and functions that are atomic blocks |
+//! | [`failed_rmw`] | locks around read-modify-writes that failed |
+//! | [`symbols`] | code addresses to functions and source locations |
 
-mod attempts;
+mod action;
 mod blocks;
 mod cells;
 mod error;
+mod failed_rmw;
 pub mod java;
-mod kept;
 mod legal;
 mod names;
-mod regions;
-mod stacks;
+mod native;
 mod steps;
-mod survey;
 mod symbolic;
 mod symbols;
-mod translate;
+mod trace_output;
+mod trace_writer;
+mod translated;
 
 pub use blocks::{Blocks, Glob};
 pub use error::Error;
-pub use kept::Kept;
+pub use native::{translate, translate_from, translate_symbolic};
 pub use steps::{EventSteps, Steps};
 pub use symbolic::Symbolic;
 pub use symbols::{Code, Symbols};
-pub use translate::{Translated, translate, translate_from, translate_symbolic};
+pub use trace_output::TraceOutput;
+pub use translated::Translated;

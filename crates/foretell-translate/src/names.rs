@@ -1,38 +1,21 @@
-//! Names for what the program works on: globals by their symbol, heap objects by the place that
-//! allocated them, the rest by where it is.
+//! Unique names.
 
 use foretell_trace::Names;
 use rustc_hash::FxHashMap;
 
-use crate::regions::{RegionId, RegionKind, Regions};
-use crate::symbols::Symbols;
-
-/// Gives every object a name of its own.
+/// Gives each object a name of its own: the second object with a name gets a number.
 #[derive(Default)]
-pub(crate) struct Namer {
+pub(crate) struct UniqueNames {
     taken: Names,
-    /// The last number of names that were asked for again, by their index.
+    /// The last number given to each name that was taken, by the name's index.
     numbers: FxHashMap<u32, u32>,
-    heap: FxHashMap<RegionId, String>,
 }
 
-impl Namer {
-    /// A name for what is at `addr` in `region`; a second object of the same name gets a number.
-    pub(crate) fn name(
-        &mut self,
-        regions: &Regions,
-        symbols: &mut Symbols,
-        region: RegionId,
-        addr: u64,
-    ) -> String {
-        let base = self.base(regions, symbols, region, addr);
-        self.unique(base)
-    }
-
-    /// `base`, or `base~2`, … if that is taken.
+impl UniqueNames {
+    /// Returns `base`, or `base~2`, … if that is taken.
     pub(crate) fn unique(&mut self, base: String) -> String {
         let mut taken = std::mem::take(&mut self.taken);
-        let (_, name) = self.free(base, |name| {
+        let (_, name) = self.unique_in(base, |name| {
             let before = taken.len();
             (taken.intern(name), taken.len() > before)
         });
@@ -40,8 +23,9 @@ impl Namer {
         name
     }
 
-    /// The same for names that somebody else keeps: `take` says which one a name is, and whether it is new.
-    pub(crate) fn free(
+    /// Returns a name that is unique among the names of the caller, with its index. `take` takes
+    /// a name: it returns the name's index, and whether the name is new.
+    pub(crate) fn unique_in(
         &mut self,
         base: String,
         mut take: impl FnMut(&str) -> (u32, bool),
@@ -50,7 +34,7 @@ impl Namer {
         if new {
             return (index, base);
         }
-        // What was taken stays taken.
+        // Names stay taken, so the search goes on from the last number.
         let last = self.numbers.entry(index).or_insert(1);
         loop {
             *last += 1;
@@ -60,39 +44,6 @@ impl Namer {
             }
         }
     }
-
-    /// What a thing would be called if it were the only one.
-    pub(crate) fn base(
-        &mut self,
-        regions: &Regions,
-        symbols: &mut Symbols,
-        region: RegionId,
-        addr: u64,
-    ) -> String {
-        let (kind, start) = regions.kind(region);
-        match kind {
-            RegionKind::Module => match symbols.global(addr) {
-                Some((name, 0)) => name,
-                Some((name, offset)) => format!("{name}+{offset}"),
-                None => format!("memory+{addr:#x}"),
-            },
-            RegionKind::Stack { thread } => {
-                // Offsets from the top do not depend on how large the stack may grow.
-                format!("stack of T{thread}+{:#x}", regions.end(region).saturating_sub(addr))
-            }
-            RegionKind::Heap { pc, nth } => {
-                let object = self.heap.entry(region).or_insert_with(|| {
-                    let place = symbols.code(pc).place.clone();
-                    format!("heap@{place}#{}", nth + 1)
-                });
-                match addr.saturating_sub(start) {
-                    0 => object.clone(),
-                    offset => format!("{object}+{offset}"),
-                }
-            }
-            RegionKind::Elsewhere => format!("memory+{addr:#x}"),
-        }
-    }
 }
 
 #[cfg(test)]
@@ -100,10 +51,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_that_are_taken_get_numbers() {
-        let mut namer = Namer::default();
-        let names = ["x", "y", "x", "x~3", "x", "y", "x~3", "x"];
-        let given = names.map(|name| namer.unique(name.to_owned()));
+    fn taken_names_get_numbers() {
+        let mut names = UniqueNames::default();
+        let given =
+            ["x", "y", "x", "x~3", "x", "y", "x~3", "x"].map(|name| names.unique(name.to_owned()));
         assert_eq!(given, ["x", "y", "x~2", "x~3", "x~4", "y~2", "x~3~2", "x~5"]);
     }
 }

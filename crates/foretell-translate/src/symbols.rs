@@ -18,7 +18,7 @@ use rustc_hash::FxHashMap;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Code {
     /// `file:line`, or `module+0x…` where that is not known.
-    pub place: String,
+    pub location: String,
     /// Whether `place` is a line of source.
     pub known: bool,
     /// Whether that is in a header of the system: not where anybody looks for a bug.
@@ -123,7 +123,7 @@ impl Symbols {
                 let mut modules = self.modules.values();
                 let module = modules.find(|m| m.path.rsplit('/').next() == Some(name))?;
                 let code = self.code(module.bias.wrapping_add(offset));
-                code.known.then(|| code.place.clone())
+                code.known.then(|| code.location.clone())
             });
             match place {
                 Some(place) => format!("{place}{}", &word[bare.len()..]),
@@ -136,7 +136,7 @@ impl Symbols {
     fn explain(&mut self, pc: u64) -> Code {
         let Some(module) = self.module(pc) else {
             return Code {
-                place: "?".to_owned(),
+                location: "?".to_owned(),
                 known: false,
                 system: false,
                 functions: Vec::new(),
@@ -183,7 +183,7 @@ impl Symbols {
                 Some((name?, call))
             })
             .collect();
-        Code { known: place.is_some(), place: place.unwrap_or(unknown), system, functions }
+        Code { known: place.is_some(), location: place.unwrap_or(unknown), system, functions }
     }
 
     /// `file:line` with the shortest name that is this file's alone.
@@ -285,9 +285,9 @@ mod tests {
     #[test]
     fn an_address_outside_every_module_is_unknown() {
         let mut s = Symbols::default();
-        assert_eq!(s.code(77).place, "?");
+        assert_eq!(s.code(77).location, "?");
         s.add(0x1000, 0x2000, 0x1000, b"/nonexistent/program");
-        assert_eq!(s.code(0x1235).place, "program+0x234");
+        assert_eq!(s.code(0x1235).location, "program+0x234");
         assert_eq!(s.file_offset(0x1234), Some((0, 0x234)));
         assert_eq!(s.global(0x1234), Some(("program".to_owned(), 0x234)));
         let text = "got Read at program+0x234; other+0x1 +0xg";

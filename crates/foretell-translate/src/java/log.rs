@@ -22,7 +22,7 @@ pub(crate) enum Effect {
     Write(i64),
     Update(i64, i64),
     /// It would have updated what it read, had that been something else.
-    Attempt(i64),
+    FailedUpdate(i64),
 }
 
 /// A record.
@@ -340,7 +340,7 @@ impl<'a> Reader<'a> {
             0 => Effect::Read(self.signed()?),
             1 => Effect::Write(self.signed()?),
             2 => Effect::Update(self.signed()?, self.signed()?),
-            _ => Effect::Attempt(self.signed()?),
+            _ => Effect::FailedUpdate(self.signed()?),
         };
         Some(match (tag - FIRST_ATOMIC) / 4 {
             0 => Record::Atomic { site, object, index, effect },
@@ -354,7 +354,7 @@ impl<'a> Reader<'a> {
         let (old, new) = (self.version()?, self.version()?);
         let effect = match old.cmp(&new) {
             Ordering::Less => Effect::Update(old, new),
-            Ordering::Equal if attempt => Effect::Attempt(old),
+            Ordering::Equal if attempt => Effect::FailedUpdate(old),
             Ordering::Equal => Effect::Read(old),
             // The version before was not looked at.
             Ordering::Greater => Effect::Write(new),

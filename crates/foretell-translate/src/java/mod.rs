@@ -5,12 +5,19 @@
 //! those of native programs, with a class in place of a module and the number of a location in
 //! its class in place of a code address.
 
+mod blind_puts;
 mod end;
+mod event_writer;
+mod failed_rmw;
 mod log;
-mod names;
+mod objects;
 mod survey;
+mod sync;
 mod tables;
-mod translate;
+#[cfg(test)]
+mod tests;
+mod translation;
+mod variables;
 
 use std::path::Path;
 
@@ -31,7 +38,7 @@ pub fn translate(
     let log =
         log::Log::parse(bytes).map_err(|source| Error::Log { path: path.to_path_buf(), source })?;
     let tables = tables::Tables::load(&path.with_extension("tables"))?;
-    let translated = translate::translate(&log, &tables, blocks);
+    let translated = translation::translate(&log, &tables, blocks);
     let end = RunEnd::of(&log);
     let mut notes = tables.notes;
     if end.log_full {

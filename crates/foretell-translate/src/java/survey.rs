@@ -4,9 +4,9 @@ use foretell_rt_format::{Entry as RawEntry, Record as RawRecord};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::log::{Effect, Log, Record};
-use super::names::Objects;
+use super::objects::Objects;
 use super::tables::Tables;
-use crate::attempts::Action;
+use crate::action::Action;
 use crate::blocks::{Blocks, ScopeFinder, Scopes};
 
 /// A variable: an object (0 for a static field), a field, an index.
@@ -64,22 +64,23 @@ impl Fields {
     }
 }
 
-/// Who touches a variable.
-pub(crate) struct Touched {
+/// Use of a variable in a run.
+struct VariableUse {
+    /// The thread that used it first.
     thread: u32,
     shared: bool,
     written: bool,
-    /// Somebody attempted to change it in vain.
-    attempted: bool,
+    /// Whether a read-modify-write of it failed.
+    failed_update: bool,
 }
 
-/// What has to be known of a whole log before its first event is written.
+/// Properties of a whole run that the translation needs before the first event.
 pub(crate) struct Survey {
     pub(crate) fields: Fields,
     pub(crate) objects: Objects,
-    variables: FxHashMap<Key, Touched>,
-    /// Maps that somebody put something into without a look at what was there.
-    pub(crate) blindly: FxHashSet<u32>,
+    variables: FxHashMap<Key, VariableUse>,
+    /// Maps with blind puts; see [`super::blind_puts`].
+    pub(crate) blind_puts: FxHashSet<u32>,
     pub(crate) scopes: Scopes,
 }
 
@@ -89,7 +90,7 @@ impl Survey {
             fields: Fields::default(),
             objects: Objects::default(),
             variables: FxHashMap::default(),
-            blindly: FxHashSet::default(),
+            blind_puts: FxHashSet::default(),
             scopes: Scopes::default(),
         };
         let mut scopes = ScopeFinder::default();
@@ -109,7 +110,7 @@ impl Survey {
                 _ => {
                     if let Record::Operation { object, effect: Effect::Write(_), .. } = entry.record
                     {
-                        survey.blindly.insert(object);
+                        survey.blind_puts.insert(object);
                     }
                     if let Some(access) = Access::of(&entry.record, &mut survey.fields, tables) {
                         survey.touch(entry.thread, &access);
@@ -122,19 +123,19 @@ impl Survey {
     }
 
     fn touch(&mut self, thread: u32, access: &Access) {
-        let new = Touched { thread, shared: false, written: false, attempted: false };
-        let touched = self.variables.entry(access.key).or_insert(new);
-        touched.shared |= touched.thread != thread;
-        touched.written |= access.action.writes();
-        touched.attempted |= access.action == Action::Attempt;
+        let new = VariableUse { thread, shared: false, written: false, failed_update: false };
+        let used = self.variables.entry(access.key).or_insert(new);
+        used.shared |= used.thread != thread;
+        used.written |= access.action.writes();
+        used.failed_update |= access.action == Action::FailedUpdate;
     }
 
     pub(crate) fn is_shared(&self, key: &Key) -> bool {
         self.variables.get(key).is_some_and(|t| t.shared && t.written)
     }
 
-    pub(crate) fn is_attempted(&self, key: &Key) -> bool {
-        self.variables.get(key).is_some_and(|t| t.attempted)
+    pub(crate) fn has_failed_updates(&self, key: &Key) -> bool {
+        self.variables.get(key).is_some_and(|t| t.failed_update)
     }
 }
 
@@ -153,7 +154,7 @@ impl Access {
             Effect::Read(old) => (Action::Read, Some(old), None),
             Effect::Write(new) => (Action::Write, None, Some(new)),
             Effect::Update(old, new) => (Action::Update, Some(old), Some(new)),
-            Effect::Attempt(old) => (Action::Attempt, Some(old), None),
+            Effect::FailedUpdate(old) => (Action::FailedUpdate, Some(old), None),
         };
         Access { key, action, atomic: true, old, new }
     }

@@ -21,9 +21,9 @@ pub(crate) struct Class {
     fields: FxHashMap<String, u32>,
 }
 
-/// A place in a class.
+/// A source location in a class.
 #[derive(Clone, Default, Debug)]
-pub(crate) struct Place {
+pub(crate) struct Location {
     pub(crate) class: u32,
     pub(crate) ordinal: u64,
     line: u32,
@@ -37,7 +37,7 @@ pub(crate) struct Tables {
     classes: Vec<Class>,
     by_name: FxHashMap<String, usize>,
     methods: Vec<String>,
-    places: Vec<Place>,
+    locations: Vec<Location>,
     /// What the user should know.
     pub(crate) notes: Vec<String>,
 }
@@ -81,14 +81,14 @@ impl Tables {
             }
             "M" => put(&mut self.methods, number(1)? as usize, text(3)?),
             "S" => {
-                let place = Place {
+                let location = Location {
                     class: number(2)?,
                     ordinal: u64::from(number(3)?),
                     line: number(5)?,
                     owner: text(6)?,
                     field: text(7)?,
                 };
-                put(&mut self.places, number(1)? as usize, place);
+                put(&mut self.locations, number(1)? as usize, location);
             }
             "N" => self.notes.extend(text(1)),
             _ => {}
@@ -96,8 +96,8 @@ impl Tables {
         Some(())
     }
 
-    pub(crate) fn place(&self, site: u32) -> Option<&Place> {
-        self.places.get(site as usize).filter(|p| p.class != 0)
+    pub(crate) fn location(&self, site: u32) -> Option<&Location> {
+        self.locations.get(site as usize).filter(|p| p.class != 0)
     }
 
     pub(crate) fn class(&self, number: u32) -> Option<&Class> {
@@ -105,14 +105,14 @@ impl Tables {
     }
 
     /// `Main.java:12`.
-    pub(crate) fn location(&self, site: u32) -> Option<String> {
-        let place = self.place(site)?;
-        Some(format!("{}:{}", self.class(place.class)?.source, place.line))
+    pub(crate) fn source_line(&self, site: u32) -> Option<String> {
+        let location = self.location(site)?;
+        Some(format!("{}:{}", self.class(location.class)?.source, location.line))
     }
 
     /// The line of a place, in numbers; none: (0, 0).
     pub(crate) fn spot(&self, site: u32) -> (u32, u32) {
-        self.place(site).map_or((0, 0), |place| (place.class, place.line))
+        self.location(site).map_or((0, 0), |location| (location.class, location.line))
     }
 
     /// `Account.transfer`, without the package.
@@ -127,8 +127,8 @@ impl Tables {
 
     /// The class that declares the field accessed at a place, the field, and whether it is volatile.
     pub(crate) fn field(&self, site: u32) -> Option<(&str, &str, bool)> {
-        let place = self.place(site)?;
-        Some(self.declared(&place.owner, &place.field))
+        let location = self.location(site)?;
+        Some(self.declared(&location.owner, &location.field))
     }
 
     /// The same for a field that some class has or inherits.
@@ -192,9 +192,9 @@ mod tests {
              M\t1\t2\tp.Sub.run\nS\t1\t2\t0\t1\t12\tp/Sub\tx\nN\tq was left alone\nS\t2\t2\t1\t1",
         );
         assert_eq!(tables.field(1), Some(("p/Base", "x", true)));
-        assert_eq!(tables.location(1).as_deref(), Some("Sub.java:12"));
+        assert_eq!(tables.source_line(1).as_deref(), Some("Sub.java:12"));
         assert_eq!(tables.method(1), "Sub.run");
-        assert!(tables.place(2).is_none() && tables.place(0).is_none());
+        assert!(tables.location(2).is_none() && tables.location(0).is_none());
         assert_eq!(tables.notes, ["q was left alone"]);
     }
 }

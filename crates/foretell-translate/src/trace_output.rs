@@ -8,19 +8,19 @@ use foretell_trace::{Trace, TraceBuilder};
 
 /// The trace of a run.
 #[derive(Clone, Debug)]
-pub enum Kept {
+pub enum TraceOutput {
     /// Packed as its events came.
     Packed(Packed),
     /// As it is: it was looked at, or mended.
     Whole(Trace),
 }
 
-impl Kept {
+impl TraceOutput {
     /// How many events there are.
     pub fn len(&self) -> usize {
         match self {
-            Kept::Packed(packed) => packed.len(),
-            Kept::Whole(trace) => trace.len(),
+            TraceOutput::Packed(packed) => packed.len(),
+            TraceOutput::Whole(trace) => trace.len(),
         }
     }
 
@@ -32,24 +32,24 @@ impl Kept {
     /// Everything but the events, which may be there or not.
     pub fn names(&self) -> &Trace {
         match self {
-            Kept::Packed(packed) => packed.names(),
-            Kept::Whole(trace) => trace,
+            TraceOutput::Packed(packed) => packed.names(),
+            TraceOutput::Whole(trace) => trace,
         }
     }
 
     /// The trace.
     pub fn whole(&self) -> Cow<'_, Trace> {
         match self {
-            Kept::Packed(packed) => Cow::Owned(packed.unpack()),
-            Kept::Whole(trace) => Cow::Borrowed(trace),
+            TraceOutput::Packed(packed) => Cow::Owned(packed.unpack()),
+            TraceOutput::Whole(trace) => Cow::Borrowed(trace),
         }
     }
 
     /// Says something about the execution as a whole; see [`Trace::meta`].
     pub fn set_meta(&mut self, key: &str, value: &str) {
         match self {
-            Kept::Packed(packed) => packed.set_meta(key, value),
-            Kept::Whole(trace) => {
+            TraceOutput::Packed(packed) => packed.set_meta(key, value),
+            TraceOutput::Whole(trace) => {
                 let mut builder: TraceBuilder = std::mem::take(trace).into_builder();
                 builder.set_meta(key, value);
                 *trace = builder.build();
@@ -58,11 +58,11 @@ impl Kept {
     }
 }
 
-impl<'a> From<&'a Kept> for Content<'a> {
-    fn from(kept: &'a Kept) -> Self {
-        match kept {
-            Kept::Packed(packed) => packed.into(),
-            Kept::Whole(trace) => trace.into(),
+impl<'a> From<&'a TraceOutput> for Content<'a> {
+    fn from(output: &'a TraceOutput) -> Self {
+        match output {
+            TraceOutput::Packed(packed) => packed.into(),
+            TraceOutput::Whole(trace) => trace.into(),
         }
     }
 }

@@ -3,15 +3,15 @@
 use foretell_trace::Trace;
 use foretell_trace::legality::Repair;
 
-use crate::kept::Kept;
 use crate::steps::Steps;
 use crate::symbolic::Symbolic;
+use crate::trace_output::TraceOutput;
 
 /// The trace of a run, and what was done to get it.
 #[derive(Debug)]
 pub struct Translated {
     /// The trace; legal.
-    pub trace: Kept,
+    pub trace: TraceOutput,
     /// Which step of the program each event was.
     pub steps: Steps,
     /// Accesses in the log.

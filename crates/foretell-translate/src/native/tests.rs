@@ -1,10 +1,10 @@
 //! Hand-made logs, since the ones of real programs do not show every corner.
 
 use foretell_rt_format::{
-    CHUNK_HEADER_LEN, CHUNK_LEN, CHUNK_USED, HEADER_LEN, MAGIC, MAX_RECORD_LEN, SyncKind, VERSION,
-    header,
+    AccessKind, AtomicKind, CHUNK_HEADER_LEN, CHUNK_LEN, CHUNK_USED, HEADER_LEN, Log, MAGIC,
+    MAX_RECORD_LEN, Record, SyncKind, ThreadOrigin, VERSION, header,
 };
-use foretell_trace::{Op, legality};
+use foretell_trace::{BarrierId, EventKind, LockId, Op, SemId, ValueId, legality};
 
 use super::*;
 

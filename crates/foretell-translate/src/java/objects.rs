@@ -48,8 +48,8 @@ impl Objects {
             let unseen = self.counts.entry((class, (0, 0))).or_insert(0);
             *unseen += u32::from(n == 0);
             let n = if n == 0 { *unseen } else { n };
-            match tables.location(site) {
-                Some(place) => format!("{class_name}@{place}#{n}"),
+            match tables.source_line(site) {
+                Some(line) => format!("{class_name}@{line}#{n}"),
                 None => format!("{class_name}#{n}"),
             }
         };

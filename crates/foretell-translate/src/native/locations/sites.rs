@@ -1,9 +1,9 @@
-//! Call stacks of the recorded threads, as sites of the trace.
+//! Sites of the trace: source locations with their call stacks.
 //!
-//! An event's place is `file:line` alone. Its callers are frames, innermost first: `f a.c:7`, the
-//! function that the event is in and the line from which that was called, then the function
-//! that holds that line, and so on; the last one is a function alone. Inlined functions are
-//! frames like others.
+//! The location of an event is `file:line` alone. Its callers are frames, innermost first:
+//! `f a.c:7`, the function that holds the event and the line from which that function was called,
+//! then the function that holds that line, and so on; the last frame is a function alone. Inlined
+//! functions are frames too.
 
 use foretell_trace::{SiteId, TraceBuilder};
 use rustc_hash::FxHashMap;
@@ -11,29 +11,28 @@ use rustc_hash::FxHashMap;
 use crate::symbols::Symbols;
 use foretell_log::{CallId, Calls, OUTSIDE};
 
-/// Calls deeper than this are not told apart.
-const DEEPEST: usize = 100;
+/// Depth beyond which call stacks are cut off.
+const MAX_DEPTH: usize = 100;
 
-/// A place in a file: the number of the file and the address there.
-pub(crate) type Place = Option<(u32, u64)>;
+/// Number of a module and an address in its file, if the code address is in a module.
+pub(in crate::native) type FileOffset = Option<(u32, u64)>;
 
-/// The sites that were made.
+/// Sites so far.
 #[derive(Default)]
-pub(crate) struct Sites {
-    /// By code address and stack, with the place of the code address.
-    sites: FxHashMap<(u64, CallId), (SiteId, Place)>,
-    /// Those that were asked for lately.
+pub(super) struct Sites {
+    /// Sites by code address and call stack, with the file offset of the code address.
+    sites: FxHashMap<(u64, CallId), (SiteId, FileOffset)>,
     recent: Recent,
-    /// By stack.
+    /// Sites of the innermost frames, by call stack.
     frames: FxHashMap<CallId, SiteId>,
-    /// The code addresses that stand for allocations, by address and stack.
+    /// Code addresses that stand for allocations, by code address and call stack.
     own: FxHashMap<(u64, CallId), u64>,
 }
 
-/// Sites in the place that code address and stack give.
+/// Direct-mapped cache of `Sites::sites`.
 struct Recent(Box<[Option<RecentSite>; RECENT]>);
 
-type RecentSite = ((u64, CallId), (SiteId, Place));
+type RecentSite = ((u64, CallId), (SiteId, FileOffset));
 
 const RECENT: usize = 512;
 
@@ -44,20 +43,15 @@ impl Default for Recent {
 }
 
 impl Recent {
-    fn place(&mut self, (pc, stack): (u64, CallId)) -> &mut Option<RecentSite> {
+    fn entry(&mut self, (pc, stack): (u64, CallId)) -> &mut Option<RecentSite> {
         &mut self.0[(pc ^ (pc >> 9) ^ u64::from(stack).wrapping_mul(5)) as usize % RECENT]
     }
 }
 
 impl Sites {
-    /// Addresses mean something else from here on.
-    pub(crate) fn forget(&mut self) {
-        *self = Sites::default();
-    }
-
-    /// The code address that stands for an allocation at `pc`: that one, or, where the call came from a
-    /// library or a header of the system, the innermost function around it that is the program's own.
-    pub(crate) fn own_code(
+    /// Returns the code address that stands for an allocation at `pc`: `pc` itself, or, where the
+    /// call came from a library or a system header, the innermost frame in the program's own code.
+    pub(super) fn own_code(
         &mut self,
         pc: u64,
         stack: CallId,
@@ -67,7 +61,7 @@ impl Sites {
         if let Some(&own) = self.own.get(&(pc, stack)) {
             return own;
         }
-        let around = calls.outwards(stack).take(DEEPEST).flat_map(|(_, c)| [c.pc, c.call]);
+        let around = calls.outwards(stack).take(MAX_DEPTH).flat_map(|(_, c)| [c.pc, c.call]);
         let own = std::iter::once(pc).chain(around).find(|&pc| {
             let code = symbols.code(pc);
             code.known && !code.system
@@ -77,17 +71,17 @@ impl Sites {
         own
     }
 
-    /// The site of an event at `pc` under a stack, and the place of `pc`; for an event in a header of the
-    /// system, the site of where that was called from.
-    pub(crate) fn site(
+    /// Returns the site of an event at `pc` under a call stack, and the file offset of `pc`. An
+    /// event in a system header has the site of the call into that header.
+    pub(super) fn site(
         &mut self,
         pc: u64,
         stack: CallId,
         calls: &Calls,
         builder: &mut TraceBuilder,
         symbols: &mut Symbols,
-    ) -> (SiteId, Place) {
-        let recent = self.recent.place((pc, stack));
+    ) -> (SiteId, FileOffset) {
+        let recent = self.recent.entry((pc, stack));
         match *recent {
             Some((key, site)) if key == (pc, stack) => return site,
             _ => {}
@@ -96,9 +90,9 @@ impl Sites {
             *recent = Some(((pc, stack), site));
             return site;
         }
-        // Of a deep stack the outermost calls count.
+        // Of a deep stack the outermost calls are kept.
         let depth = calls.get(stack).map_or(0, |c| c.depth);
-        let deeper = depth.saturating_sub(DEEPEST);
+        let deeper = depth.saturating_sub(MAX_DEPTH);
         let mut inner = calls.outwards(stack).nth(deeper).map_or(OUTSIDE, |(id, _)| id);
         let mut at = pc;
         while symbols.code(at).system
@@ -115,13 +109,13 @@ impl Sites {
             _ => caller,
         };
         let caller_with_inlined = inlined(&code.functions, outer, builder);
-        let site = builder.site(&code.place, caller_with_inlined);
+        let site = builder.site(&code.location, caller_with_inlined);
         let found = (site, symbols.file_offset(pc));
         self.sites.insert((pc, stack), found);
         found
     }
 
-    /// The site of a stack's innermost frame.
+    /// Returns the site of the innermost frame of a call stack.
     fn frame(
         &mut self,
         stack: CallId,
@@ -136,8 +130,9 @@ impl Sites {
         for (id, call) in new.into_iter().rev() {
             let name = function_name(call.pc, symbols);
             let from = symbols.code(call.call);
-            // Where the outermost function was called from is in the C library.
-            let text = frame(&name, (site.is_some() && from.known).then_some(from.place.as_str()));
+            // The outermost function is called from the C library.
+            let text =
+                frame(&name, (site.is_some() && from.known).then_some(from.location.as_str()));
             let outer = inlined(&from.functions, site, builder);
             let made = builder.site(&text, outer);
             site = Some(made);
@@ -161,7 +156,7 @@ fn inlined(
     site
 }
 
-/// A function name and where it was called from, for a frame of a call stack.
+/// Returns the text of a frame: the function's name and the location of its call.
 fn frame(function: &str, call: Option<&str>) -> String {
     match call {
         Some(call) if !call.is_empty() => format!("{function} {call}"),
@@ -171,5 +166,5 @@ fn frame(function: &str, call: Option<&str>) -> String {
 
 fn function_name(pc: u64, symbols: &mut Symbols) -> String {
     let code = symbols.code(pc);
-    code.functions.last().map_or_else(|| code.place.clone(), |(name, _)| name.clone())
+    code.functions.last().map_or_else(|| code.location.clone(), |(name, _)| name.clone())
 }

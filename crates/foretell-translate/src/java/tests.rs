@@ -1,7 +1,12 @@
 //! Hand-made logs. All numbers are small: a byte each, and twice as much where they are signed.
 
-use super::*;
-use crate::translate::tests::events;
+use foretell_trace::LockId;
+
+use super::log::Log;
+use super::tables::Tables;
+use super::translation::translate;
+use crate::native::tests::events;
+use crate::{Blocks, Translated};
 
 const READ: u8 = 48;
 const WRITE: u8 = 49;

@@ -1,0 +1,230 @@
+//! Translates the log of a Java run.
+//!
+//! Two passes over the log, as for native programs: the first ([`survey`](super::survey)) finds
+//! which variables are shared and which lock scopes are blocks, the second writes the events. A
+//! variable is a field of an object, a static field, an element of an array, or the value of an
+//! atomic object. Volatile fields are accessed atomically. Writes of class initialisers are not in
+//! the log: reads find their values as initial values. A read-modify-write that failed is a read
+//! in a section of a lock ([`failed_rmw`](super::failed_rmw)).
+
+use foretell_rt_format::{SyncKind, ThreadOrigin};
+use foretell_trace::EventKind;
+
+use super::blind_puts::MapOrders;
+use super::event_writer::EventWriter;
+use super::failed_rmw::Sections;
+use super::log::{Entry, Log, Record};
+use super::survey::{Access, Survey};
+use super::sync::SyncObjects;
+use super::tables::Tables;
+use super::variables::Variables;
+use crate::Translated;
+use crate::blocks::{BlockScopes, Blocks, Scope};
+
+/// Maximum number of events for one call on a semaphore.
+const MAX_PERMITS: u64 = 1000;
+
+/// Translates a log.
+pub(super) fn translate(log: &Log<'_>, tables: &Tables, blocks: &Blocks) -> Translated {
+    let mut translation = Translation::new(Survey::of(log, tables, blocks), tables);
+    let mut entries = log.entries();
+    for entry in &mut entries {
+        if translation.out.trace.is_full() {
+            translation.damaged = true;
+            break;
+        }
+        translation.entry(&entry);
+    }
+    translation.damaged |= entries.damaged;
+    translation.finish(log)
+}
+
+/// A translation under way.
+struct Translation<'a> {
+    survey: Survey,
+    out: EventWriter<'a>,
+    variables: Variables,
+    sync: SyncObjects,
+    map_orders: MapOrders,
+    scopes: BlockScopes,
+    /// Accesses in the log.
+    accesses: u64,
+    /// Accesses without events: to variables that one thread uses, or that no thread writes.
+    private: u64,
+    /// Whether events are missing at the end.
+    damaged: bool,
+    /// Whether the run ended in a deadlock.
+    deadlock: bool,
+}
+
+impl<'a> Translation<'a> {
+    fn new(mut survey: Survey, tables: &'a Tables) -> Self {
+        Translation {
+            scopes: BlockScopes::new(std::mem::take(&mut survey.scopes)),
+            survey,
+            out: EventWriter::new(tables),
+            variables: Variables::default(),
+            sync: SyncObjects::default(),
+            map_orders: MapOrders::default(),
+            accesses: 0,
+            private: 0,
+            damaged: false,
+            deadlock: false,
+        }
+    }
+
+    fn entry(&mut self, entry: &Entry<'_>) {
+        let Translation { out, sync, survey, .. } = self;
+        out.note_step(entry);
+        match entry.record {
+            Record::Node(node) => out.calls.set_current(entry.thread, node),
+            Record::Frame { node, parent, call, method } => {
+                out.calls.add(node, parent, call, method);
+            }
+            Record::ThreadName { thread, name } => {
+                let t = out.trace.thread(thread);
+                out.trace.builder.set_display_name(t, &name.replace(['\n', '\r'], " "));
+            }
+            Record::Fork { thread, nth, .. } => {
+                let parent = entry.thread;
+                out.trace.steps.threads.push(ThreadOrigin { thread, parent, nth });
+                let thread = out.trace.thread(thread);
+                out.push(entry, EventKind::Fork { thread });
+            }
+            Record::Join { thread, .. } => {
+                let thread = out.trace.thread(thread);
+                out.push(entry, EventKind::Join { thread });
+            }
+            Record::End => out.end_thread(entry.thread),
+            Record::Semaphore { number, count, name } => {
+                sync.add_semaphore(out, &mut survey.objects, (number, count, name));
+            }
+            Record::Barrier { object, parties } => {
+                sync.add_barrier(out, &mut survey.objects, (object, parties));
+            }
+            Record::Sync { kind, object, other, .. } => self.sync(entry, (kind, object, other)),
+            Record::Order { post, down, semaphore, .. } => {
+                let Some(sem) = sync.semaphore(semaphore) else { return };
+                if down {
+                    out.push_marker(entry.thread, EventKind::Down { sem }, entry.record.site());
+                }
+                if post {
+                    out.push_marker(entry.thread, EventKind::Post { sem }, entry.record.site());
+                }
+            }
+            Record::Begin { method } => {
+                let name = out.tables.method(method);
+                let label = Some(out.trace.builder.label(name));
+                out.push_marker(entry.thread, EventKind::Begin { label }, 0);
+            }
+            Record::EndBlock => {
+                out.push_marker(entry.thread, EventKind::End { label: None }, 0);
+            }
+            Record::Deadlock { .. } => self.deadlock = true,
+            Record::Latch { semaphore, count, .. } => {
+                let Some(sem) = sync.semaphore(semaphore) else { return };
+                for _ in 0..count.min(MAX_PERMITS) {
+                    out.push(entry, EventKind::Down { sem });
+                }
+                for _ in 0..count.min(MAX_PERMITS) {
+                    out.push(entry, EventKind::Post { sem });
+                }
+            }
+            Record::Permit { down, post, .. } => {
+                sync.push_down(out, entry, down);
+                sync.push_post(out, entry, post);
+            }
+            Record::Operation { down, post, .. } => self.operation(entry, down, post),
+            Record::Access { .. }
+            | Record::Element { .. }
+            | Record::Atomic { .. }
+            | Record::AtomicElement { .. }
+            | Record::Handled { .. } => self.operation(entry, 0, 0),
+            _ => {}
+        }
+    }
+
+    /// Adds the events of a synchronisation operation, with the block that a lock scope is.
+    fn sync(&mut self, entry: &Entry<'_>, operation: (SyncKind, u32, u64)) {
+        let (kind, _, other) = operation;
+        let (thread, site) = (entry.thread, entry.record.site());
+        let scope = self.scopes.step(thread, entry.ordinal, kind);
+        let Translation { out, sync, survey, .. } = self;
+        let Some(event) = sync.event(out, &mut survey.objects, operation) else { return };
+        if scope == Scope::Opens {
+            out.push_marker(thread, EventKind::Begin { label: None }, site);
+        }
+        let times = match kind {
+            SyncKind::Post | SyncKind::Down => other.min(MAX_PERMITS),
+            _ => 1,
+        };
+        for _ in 0..times {
+            out.push(entry, event);
+        }
+        if scope == Scope::Closes {
+            out.push_marker(thread, EventKind::End { label: None }, site);
+        }
+    }
+
+    /// Returns the access that a record is, if its variable is shared.
+    fn shared_access(&mut self, entry: &Entry<'_>) -> Option<Access> {
+        self.accesses += 1;
+        let access = Access::of(&entry.record, &mut self.survey.fields, self.out.tables);
+        let access = access.filter(|a| self.survey.is_shared(&a.key));
+        self.private += u64::from(access.is_none());
+        access
+    }
+
+    /// Adds the events of an access. An operation on a collection is between a `down` and a `post`
+    /// of semaphores (0: none).
+    fn operation(&mut self, entry: &Entry<'_>, down: u32, post: u32) {
+        let access = self.shared_access(entry);
+        let Translation { out, survey, variables, sync, .. } = self;
+        let Some(access) = access else {
+            sync.push_down(out, entry, down);
+            sync.push_post(out, entry, post);
+            return;
+        };
+        let (event, lock) = variables.access(out, survey, &access);
+        let sections = Sections::of(lock, access.action, down, post);
+        let (thread, site) = (entry.thread, entry.record.site());
+        if let Some([acquire, _]) = sections.around {
+            out.push_marker(thread, acquire, site);
+        }
+        sync.push_down(out, entry, down);
+        out.push(entry, event);
+        if let Some([_, release]) = sections.around {
+            out.push_marker(thread, release, site);
+        }
+        for event in sections.after.into_iter().flatten() {
+            out.push_marker(thread, event, site);
+        }
+        sync.push_post(out, entry, post);
+        if let Record::Operation { object, .. } = entry.record {
+            let operation = (object, access.action);
+            self.map_orders.after_operation(out, (survey, sync), entry, operation);
+        }
+    }
+
+    fn finish(self, log: &Log<'_>) -> Translated {
+        let mut trace = self.out.trace;
+        let builder = &mut trace.builder;
+        builder.set_meta("recorded", "serialized");
+        builder.set_meta("language", "java");
+        builder.set_meta("seed", &log.seed.to_string());
+        builder.set_meta("quantum", &log.quantum.to_string());
+        builder.set_meta("accesses", &self.accesses.to_string());
+        builder.set_meta("private accesses", &self.private.to_string());
+        let (trace, steps, repairs) = trace.finish(Vec::new());
+        Translated {
+            trace,
+            steps,
+            accesses: self.accesses,
+            private: self.private,
+            repairs,
+            damaged: self.damaged,
+            deadlock: self.deadlock,
+            symbolic: None,
+        }
+    }
+}

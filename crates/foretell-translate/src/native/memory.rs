@@ -1,0 +1,188 @@
+//! Memory of a native run: accesses become events on variables.
+//!
+//! An access is split where shared cells end; each part is an event on the cell's variable. An
+//! access to thread-private memory has no event. Freeing memory writes an unknown value to every
+//! variable in it, so that a use after free is a race.
+
+mod access_cache;
+mod elision_gaps;
+mod failed_rmw;
+mod plain;
+mod symbolic;
+mod variables;
+
+use foretell_log::touched;
+use foretell_rt_format::{AccessKind, AtomicKind, Record};
+use foretell_trace::EventKind;
+
+use super::context::{Context, Part, wide};
+use super::event_writer::EventWriter;
+use super::regions::Regions;
+use super::survey::MemorySurvey;
+use crate::action::Action;
+use crate::cells::{Cell, Cells};
+use access_cache::WordAccess;
+use elision_gaps::ElisionGaps;
+use variables::Variables;
+
+/// The memory of a run so far, and its variables in the trace.
+pub(super) struct Memory {
+    pub(super) regions: Regions,
+    cells: Cells,
+    variables: Variables,
+    gaps: ElisionGaps,
+    /// Accesses in the log.
+    pub(super) accesses: u64,
+    /// Accesses without events: to memory that one thread uses, or that no thread writes.
+    pub(super) private: u64,
+    /// Cells of the access at hand; kept for its allocation.
+    found: Vec<Cell>,
+}
+
+impl Memory {
+    pub(super) fn new(survey: MemorySurvey) -> Memory {
+        Memory {
+            regions: Regions::new(),
+            cells: survey.cells,
+            variables: Variables::new(survey.failed_updates),
+            gaps: ElisionGaps::new(survey.awaited_points),
+            accesses: 0,
+            private: 0,
+            found: Vec::new(),
+        }
+    }
+
+    /// Returns the position of an access that is within a word and whose page was touched.
+    #[inline]
+    fn word_access(&mut self, addr: u64, len: u64) -> Option<WordAccess> {
+        if !WordAccess::applies(addr, len) {
+            return None;
+        }
+        let region = self.regions.of(addr);
+        let page = self.cells.page(region, addr)?;
+        Some(WordAccess { region, page, addr, len })
+    }
+
+    /// Returns the variable of a cell, by its index.
+    fn variable_of(&mut self, out: &mut EventWriter, cell: Cell) -> u32 {
+        self.variables.of_cell(out, &self.regions, &self.gaps, cell)
+    }
+
+    /// Adds writes of an unknown value to all variables in the block at `addr`, which is freed.
+    pub(super) fn free(&mut self, out: &mut EventWriter, at: &Context<'_>, addr: u64) {
+        let Some((region, _)) = self.regions.extent(addr) else { return };
+        for cell in self.cells.of_region(region) {
+            let variable = self.variable_of(out, cell);
+            let write = Access { action: Action::Write, atomic: false, old: None, new: None };
+            self.access_variable(out, at, variable, write);
+        }
+    }
+
+    /// Adds the events of an access, if the record is one.
+    pub(super) fn access(&mut self, out: &mut EventWriter, at: &Context<'_>, record: &Record<'_>) {
+        let Some((addr, len)) = touched(record) else { return };
+        self.accesses += 1;
+        // The cells of an access within a word depend on its address and length alone.
+        let word = self.word_access(addr, len);
+        match word.and_then(|word| self.variables.cache.get(word)) {
+            Some(None) => {
+                self.private += 1;
+                return;
+            }
+            Some(Some(variable)) => {
+                let part = Part { at: 0, len: len as usize };
+                return self.access_part(out, at, record, variable, part);
+            }
+            None => {}
+        }
+        let mut found = std::mem::take(&mut self.found);
+        self.cells.shared(&mut self.regions, addr, len, &mut found);
+        if found.is_empty() {
+            self.private += 1;
+        }
+        let mut only = None;
+        for &cell in &found {
+            let part = Part { at: (cell.addr - addr) as usize, len: cell.len as usize };
+            let variable = self.variable_of(out, cell);
+            only = ((cell.addr, cell.len) == (addr, len)).then_some(variable);
+            self.access_part(out, at, record, variable, part);
+        }
+        if let Some(word) = word
+            && (found.is_empty() || only.is_some())
+        {
+            self.variables.cache.set(word, only);
+        }
+        self.found = found;
+    }
+
+    /// Adds the event for the part of an access that is on one cell.
+    fn access_part(
+        &mut self,
+        out: &mut EventWriter,
+        at: &Context<'_>,
+        record: &Record<'_>,
+        variable: u32,
+        part: Part,
+    ) {
+        let plain = |kind, value| {
+            let action = match kind {
+                AccessKind::Read => Action::Read,
+                AccessKind::Write => Action::Write,
+            };
+            Access { action, atomic: false, old: value, new: value }
+        };
+        let access = match record {
+            Record::Access { kind, value, .. } => plain(*kind, part.of(&value.to_le_bytes())),
+            Record::Wide { kind, value, .. } => plain(*kind, value.and_then(|v| part.of(&wide(v)))),
+            Record::Range { kind, data, .. } => plain(*kind, part.of(data)),
+            Record::Atomic { kind, old, new, .. } => {
+                let (old, new) = (part.of(&wide(*old)), part.of(&wide(*new)));
+                let action = match kind {
+                    AtomicKind::Load | AtomicKind::VolatileLoad => Action::Read,
+                    AtomicKind::FailedUpdate => Action::FailedUpdate,
+                    AtomicKind::Store | AtomicKind::VolatileStore => Action::Write,
+                    AtomicKind::Update => Action::Update,
+                };
+                Access { action, atomic: true, old, new }
+            }
+            _ => return,
+        };
+        self.access_variable(out, at, variable, access);
+    }
+
+    /// Adds the event of an access to a variable.
+    fn access_variable(
+        &mut self,
+        out: &mut EventWriter,
+        at: &Context<'_>,
+        variable: u32,
+        access: Access,
+    ) {
+        if out.symbolic.is_some() {
+            return self.symbolic_access(out, at, variable, access);
+        }
+        self.order_after_gap(out, at, variable);
+        let var = self.variables.apply(&mut out.trace.builder, variable, access);
+        let old = access.old.map(|v| out.trace.value(v));
+        let new = access.new.map(|v| out.trace.value(v));
+        let atomic = access.atomic;
+        let kind = match access.action {
+            Action::Read | Action::FailedUpdate => {
+                EventKind::Read { var, atomic, value: old, register: None }
+            }
+            Action::Write => EventKind::Write { var, atomic, value: new, expr: None },
+            Action::Update => EventKind::Update { var, old, new, register: None, expr: None },
+        };
+        out.push(at, kind);
+        self.check_failed_updates(out, at, variable, access.action);
+    }
+}
+
+/// An access to a variable, with the values read and written.
+#[derive(Clone, Copy)]
+struct Access {
+    action: Action,
+    atomic: bool,
+    old: Option<i64>,
+    new: Option<i64>,
+}

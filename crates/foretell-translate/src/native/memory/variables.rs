@@ -1,0 +1,172 @@
+//! Variables of a native trace: shared cells of memory, and what is known of their contents.
+
+use foretell_trace::{LockId, TraceBuilder, ValueId, VarId};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::access_cache::AccessCache;
+use super::elision_gaps::ElisionGaps;
+use super::{Access, EventWriter};
+use crate::cells::Cell;
+use crate::failed_rmw;
+use crate::native::context::Part;
+use crate::native::names::MemoryNames;
+use crate::native::regions::{RegionId, Regions};
+
+/// Content of a variable.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Content {
+    /// Never written; the value that was read, if one was.
+    Initial(Option<i64>),
+    Known(i64),
+    Unknown,
+}
+
+/// A variable of the trace.
+pub(super) struct Variable {
+    pub(super) id: VarId,
+    pub(super) addr: u64,
+    pub(super) len: u64,
+    pub(super) content: Content,
+    pub(super) opaque: bool,
+    /// The value used last, with its identifier in the trace.
+    pub(super) value: Option<(i64, ValueId)>,
+    /// The elision gap before all accesses to the variable; see [`super::elision_gaps`].
+    pub(super) gap: Option<u32>,
+    /// The lock around failed updates of the variable, if it has any.
+    pub(super) failed_update_lock: Option<LockId>,
+}
+
+impl Variable {
+    /// Notes a read of `seen`. Returns false if no write explains it and the variable becomes
+    /// opaque.
+    #[inline]
+    fn explains(&mut self, seen: i64) -> bool {
+        let explained = match self.content {
+            Content::Initial(first) => {
+                self.content = Content::Initial(Some(first.unwrap_or(seen)));
+                first.is_none_or(|first| first == seen)
+            }
+            Content::Known(value) => value == seen,
+            Content::Unknown => true,
+        };
+        let opaque_before = self.opaque;
+        self.opaque |= !explained;
+        explained || opaque_before
+    }
+
+    /// Notes a plain access. Returns false if the variable becomes opaque.
+    #[inline]
+    pub(super) fn apply_plain(&mut self, writes: bool, value: i64) -> bool {
+        if writes {
+            self.content = Content::Known(value);
+            return true;
+        }
+        self.explains(value)
+    }
+}
+
+/// The variables of a trace so far.
+pub(super) struct Variables {
+    list: Vec<Variable>,
+    by_cell: FxHashMap<Cell, u32>,
+    pub(super) cache: AccessCache,
+    names: MemoryNames,
+    /// Bytes with failed updates.
+    failed_updates: FxHashSet<(RegionId, u64)>,
+}
+
+impl Variables {
+    pub(super) fn new(failed_updates: FxHashSet<(RegionId, u64)>) -> Variables {
+        Variables {
+            list: Vec::new(),
+            by_cell: FxHashMap::default(),
+            cache: AccessCache::default(),
+            names: MemoryNames::default(),
+            failed_updates,
+        }
+    }
+
+    pub(super) fn get(&self, index: u32) -> Option<&Variable> {
+        self.list.get(index as usize)
+    }
+
+    #[inline]
+    pub(super) fn get_mut(&mut self, index: u32) -> Option<&mut Variable> {
+        self.list.get_mut(index as usize)
+    }
+
+    /// Returns the index of a cell's variable, which is new if the cell has none.
+    pub(super) fn of_cell(
+        &mut self,
+        out: &mut EventWriter,
+        regions: &Regions,
+        gaps: &ElisionGaps,
+        cell: Cell,
+    ) -> u32 {
+        if let Some(&variable) = self.by_cell.get(&cell) {
+            return variable;
+        }
+        let Cell { region, addr, len } = cell;
+        let base = self.names.base(regions, &mut out.locations.symbols, region, addr);
+        let builder = &mut out.trace.builder;
+        let (id, name) = self.names.names.unique_in(base, |name| {
+            let before = builder.trace().variable_count();
+            (builder.variable(name).0, builder.trace().variable_count() > before)
+        });
+        let id = VarId(id);
+        let after = gaps.word(region, addr);
+        let part = Part { at: (addr % 8) as usize, len: len as usize };
+        let initial = after.and_then(|after| part.of(&after.value?.to_le_bytes()));
+        if let Some(value) = initial {
+            let value = out.trace.value(value);
+            out.trace.builder.set_initial_value(id, value);
+        }
+        let failed = self.failed_updates.contains(&(region, addr));
+        let failed_update_lock = failed.then(|| failed_rmw::lock(&mut out.trace.builder, &name));
+        let variable = self.list.len() as u32;
+        self.list.push(Variable {
+            id,
+            addr,
+            len,
+            content: Content::Initial(initial),
+            opaque: false,
+            value: None,
+            gap: after.and_then(|after| after.gap),
+            failed_update_lock,
+        });
+        self.by_cell.insert(cell, variable);
+        variable
+    }
+
+    /// Detaches a cell from its variable: the next access to the cell makes a new one.
+    pub(super) fn renew(&mut self, cell: &Cell) {
+        self.by_cell.remove(cell);
+    }
+
+    /// Returns the variable of a cell, if it has one.
+    pub(super) fn existing(&mut self, cell: &Cell) -> Option<&mut Variable> {
+        let &index = self.by_cell.get(cell)?;
+        self.get_mut(index)
+    }
+
+    /// Notes an access to a variable. The variable becomes opaque if no write explains the value
+    /// that was read.
+    #[inline]
+    pub(super) fn apply(
+        &mut self,
+        builder: &mut TraceBuilder,
+        variable: u32,
+        access: Access,
+    ) -> VarId {
+        let Some(variable) = self.get_mut(variable) else { return VarId(0) };
+        if let Some(seen) = access.old.filter(|_| access.action.reads())
+            && !variable.explains(seen)
+        {
+            builder.set_opaque(variable.id);
+        }
+        if access.action.writes() {
+            variable.content = access.new.map_or(Content::Unknown, Content::Known);
+        }
+        variable.id
+    }
+}

@@ -1,0 +1,231 @@
+//! Second pass over the records of a run: each record goes to the part that it is about.
+
+use foretell_log::{Calls, LastStep, LoggedRecord, PlainAccess, Sink, Source};
+use foretell_rt_format::{AtomicKind, Header, Record, SyncKind, ThreadOrigin};
+use foretell_trace::EventKind;
+
+use super::PARALLEL;
+use super::channels::Channels;
+use super::context::Context;
+use super::event_writer::EventWriter;
+use super::locations::Locations;
+use super::memory::Memory;
+use super::survey::Survey;
+use super::sync::SyncObjects;
+use crate::Translated;
+use crate::blocks::{BlockScopes, Blocks, Scope};
+use crate::symbolic::Rebuild;
+use crate::trace_writer::TraceWriter;
+
+/// A translation under way.
+pub(super) struct Translation<'a> {
+    blocks: &'a Blocks,
+    out: EventWriter,
+    memory: Memory,
+    objects: SyncObjects,
+    scopes: BlockScopes,
+    channels: Channels,
+    /// Whether events are missing at the end.
+    damaged: bool,
+    /// Whether the run ended in a deadlock.
+    deadlock: bool,
+}
+
+impl<'a> Translation<'a> {
+    pub(super) fn new(
+        survey: Survey,
+        blocks: &'a Blocks,
+        symbolic: Option<Box<Rebuild>>,
+        packed: bool,
+    ) -> Self {
+        let trace = TraceWriter::new(packed);
+        Translation {
+            blocks,
+            out: EventWriter { trace, locations: Locations::default(), symbolic },
+            memory: Memory::new(survey.memory),
+            objects: SyncObjects::new(survey.tried_semaphores),
+            scopes: BlockScopes::new(survey.scopes),
+            channels: Channels::new(survey.channels),
+            damaged: false,
+            deadlock: false,
+        }
+    }
+
+    /// Whether the trace has room for the events of one more record.
+    #[inline]
+    fn has_room(&mut self) -> bool {
+        let full = self.out.trace.is_full();
+        self.damaged |= full;
+        !full
+    }
+
+    fn entry(&mut self, at: &Context<'_>, record: &Record<'_>, last: Option<LastStep>) {
+        self.out.follow(at, record);
+        let Translation { out, memory, .. } = self;
+        match *record {
+            Record::Module { bias, start, end, path, .. } => {
+                out.locations.add_module(start, end, bias, path);
+            }
+            Record::ModuleGone { start } => out.locations.remove_module(start),
+            Record::ThreadName { thread, name } => {
+                let t = out.trace.thread(thread);
+                out.trace.builder.set_display_name(t, &String::from_utf8_lossy(name));
+            }
+            Record::ThreadEnd => {
+                let last = last.map(|last| out.locations.last_step(at.thread, last));
+                out.trace.steps.last.extend(last);
+                out.trace.end_thread(at.thread);
+            }
+            Record::Create { thread, nth, .. } => {
+                let parent = at.thread;
+                out.trace.steps.threads.push(ThreadOrigin { thread, parent, nth });
+                let thread = out.trace.thread(thread);
+                out.push(at, EventKind::Fork { thread });
+            }
+            Record::Join { thread, .. } => {
+                let thread = out.trace.thread(thread);
+                out.push(at, EventKind::Join { thread });
+            }
+            Record::FuncEntry { pc, .. } => {
+                if let Some(name) = self.function_block(at) {
+                    let label = Some(self.out.trace.builder.label(&name));
+                    self.out.push_marker(at, EventKind::Begin { label }, Some(pc));
+                }
+            }
+            Record::FuncExit => {
+                if self.function_block(at).is_some() {
+                    self.out.push_marker(at, EventKind::End { label: None }, None);
+                }
+            }
+            Record::MarkBegin { label, .. } if self.blocks.markers => {
+                let label = (!label.is_empty())
+                    .then(|| out.trace.builder.label(&String::from_utf8_lossy(label)));
+                out.push(at, EventKind::Begin { label });
+            }
+            Record::MarkEnd { .. } if self.blocks.markers => {
+                out.push(at, EventKind::End { label: None });
+            }
+            Record::Sync { kind, object, other, .. } => self.sync(at, (kind, object, other)),
+            Record::Free { counted: true, addr, .. } => memory.free(out, at, addr),
+            Record::Deadlock { .. } => self.deadlock = true,
+            Record::Elided { count, .. } => {
+                memory.accesses += count;
+                memory.private += count;
+            }
+            Record::ElisionPoint => memory.elision_point(out, at, last),
+            Record::AfterElisionPoint { thread } => memory.after_elision_point(out, at, thread),
+            Record::ElisionGap { ordered, renews, addr, value, .. } => {
+                memory.begin_gap(at, (ordered, renews), addr, value);
+            }
+            Record::Atomic { kind: AtomicKind::FailedUpdate, .. } => {
+                memory.failed_update(out, at, record);
+            }
+            _ => memory.access(out, at, record),
+        }
+    }
+
+    /// Returns the name of the function that is entered or left, if its calls are blocks.
+    fn function_block(&mut self, at: &Context<'_>) -> Option<String> {
+        if self.blocks.functions.is_empty() {
+            return None;
+        }
+        let code = self.out.locations.symbols.code(at.calls.get(at.stack)?.pc);
+        let (name, _) = code.functions.last()?;
+        self.blocks.function(name).then(|| name.clone())
+    }
+
+    /// Adds the events of a synchronisation operation: the operation itself, the block that a
+    /// lock scope is, and the changes of a semaphore's count.
+    fn sync(&mut self, at: &Context<'_>, operation: (SyncKind, u64, u64)) {
+        let Translation { out, objects, channels, memory, .. } = self;
+        let (regions, (kind, object, _)) = (&mut memory.regions, operation);
+        let scope = self.scopes.step(at.thread, at.ordinal, kind);
+        match kind {
+            SyncKind::DownFailed => return objects.failed_down(out, regions, at, object),
+            SyncKind::SystemCall => return channels.system_call(at),
+            SyncKind::Sent | SyncKind::Received | SyncKind::Looked | SyncKind::Unsure => {
+                return channels.operation(out, at, operation);
+            }
+            _ => {}
+        }
+        let Some(event) = objects.event(out, regions, operation) else { return };
+        if kind == SyncKind::Post {
+            objects.change_count(out, regions, at, object, 1);
+        }
+        if scope == Scope::Opens {
+            out.push_marker(at, EventKind::Begin { label: None }, at.pc);
+        }
+        out.push(at, event);
+        if kind == SyncKind::Down {
+            objects.change_count(out, regions, at, object, -1);
+        }
+        if scope == Scope::Closes {
+            out.push_marker(at, EventKind::End { label: None }, at.pc);
+        }
+    }
+
+    pub(super) fn finish(self, header: &Header, source: &dyn Source<'_>) -> Translated {
+        let Memory { mut accesses, mut private, .. } = self.memory;
+        if let Some(all) = source.accesses() {
+            private += all.saturating_sub(accesses);
+            accesses = all;
+        }
+        let EventWriter { mut trace, locations, symbolic } = self.out;
+        trace.steps.modules = locations.symbols.paths();
+        let mode = if header.mode == PARALLEL { "parallel" } else { "serialized" };
+        let builder = &mut trace.builder;
+        builder.set_meta("recorded", mode);
+        builder.set_meta("seed", &header.seed.to_string());
+        builder.set_meta("quantum", &header.quantum.to_string());
+        builder.set_meta("accesses", &accesses.to_string());
+        builder.set_meta("private accesses", &private.to_string());
+        let mut symbolic = symbolic.filter(|rebuild| rebuild.program.found);
+        let filled = symbolic.as_mut().map(|rebuild| std::mem::take(&mut rebuild.filled));
+        let (trace, steps, repairs) = trace.finish(filled.unwrap_or_default());
+        Translated {
+            trace,
+            steps,
+            accesses,
+            private,
+            repairs,
+            damaged: self.damaged || source.damaged(),
+            deadlock: self.deadlock,
+            symbolic: symbolic.map(|rebuild| rebuild.counts),
+        }
+    }
+}
+
+impl Sink<'_> for Translation<'_> {
+    /// Takes a record. Returns false when the trace is full.
+    fn record(&mut self, calls: &Calls, logged: &LoggedRecord<'_>) -> bool {
+        if !self.has_room() {
+            return false;
+        }
+        let (thread, record) = (logged.entry.thread, &logged.entry.record);
+        let regions = &mut self.memory.regions;
+        if let Record::Alloc { pc, addr, size } = *record {
+            let pc = self.out.locations.own_code(pc, logged.stack, calls);
+            if logged.private > 0 {
+                regions.count(pc, logged.private);
+                return true;
+            }
+            regions.apply(thread, &Record::Alloc { pc, addr, size });
+        } else {
+            regions.apply(thread, record);
+        }
+        self.entry(&Context::of(logged, calls), record, logged.last);
+        true
+    }
+
+    /// Takes a plain access, which most records are.
+    fn plain(&mut self, calls: &Calls, access: &PlainAccess) -> bool {
+        if !self.has_room() {
+            return false;
+        }
+        let Translation { out, memory, .. } = self;
+        if out.symbolic.is_none() && memory.cached_access(out, calls, access) {
+            return true;
+        }
+        self.record(calls, &access.logged())
+    }
+}
