@@ -37,7 +37,7 @@ const NONE: u32 = u32::MAX;
 
 impl Blocks {
     /// Finds the blocks of a legal trace.
-    pub fn new(trace: &Trace, chains: &Chains) -> Self {
+    pub(crate) fn new(trace: &Trace, chains: &Chains) -> Self {
         let mut blocks: Vec<Block> = Vec::new();
         let mut outermost = vec![NONE; trace.len()];
         let mut open: Vec<Vec<BlockId>> = vec![Vec::new(); chains.thread_count()];

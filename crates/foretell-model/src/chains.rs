@@ -15,7 +15,7 @@ pub struct Chains {
 
 impl Chains {
     /// Splits a trace into its threads.
-    pub fn new(trace: &Trace) -> Self {
+    pub(crate) fn new(trace: &Trace) -> Self {
         let threads = trace.thread_count();
         let mut chains = Self {
             events: vec![Vec::new(); threads],

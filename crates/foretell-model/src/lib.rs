@@ -1,19 +1,25 @@
 //! The model of a trace: the facts that every feasible interleaving of its events keeps.
 //!
 //! [`TraceModel`] is computed once for a trace and a predictive model, in a few linear passes, and
-//! then only read: threads as chains of events ([`chains`]), which write each read saw and which
-//! others it could see ([`reads_from`]), lock sections ([`locks`]), waits and their notifications
-//! ([`waits`]), atomic blocks ([`blocks`]), and what must happen before what
-//! ([`must_happen_before`]). Where in the trace a violation of a block must lie is its segment
-//! ([`segments`]).
+//! then only read:
+//!
+//! | type | holds |
+//! |---|---|
+//! | [`Chains`] | threads as chains of events, forks and joins |
+//! | [`ReadsFrom`] | the write that each read saw, and the others that it could see |
+//! | [`Sections`] | critical sections of locks |
+//! | [`Waits`], [`Counters`] | waits and their notifications; semaphores and barriers |
+//! | [`Blocks`] | atomic blocks |
+//! | [`MustHappenBefore`] | the events that have run before an event in every interleaving |
+//! | [`Segment`] | the part of the trace in which a violation of a block must lie |
 
-pub mod blocks;
-pub mod chains;
-pub mod locks;
-pub mod must_happen_before;
-pub mod reads_from;
-pub mod segments;
-pub mod waits;
+mod blocks;
+mod chains;
+mod locks;
+mod must_happen_before;
+mod reads_from;
+mod segments;
+mod waits;
 
 #[cfg(test)]
 mod testing;
@@ -23,7 +29,7 @@ use foretell_trace::{EventKind, Model, Op, Trace};
 pub use blocks::{Block, BlockId, Blocks};
 pub use chains::Chains;
 pub use locks::{Section, SectionId, Sections};
-pub use must_happen_before::MustHappenBefore;
+pub use must_happen_before::{Frontier, MustHappenBefore};
 pub use reads_from::ReadsFrom;
 pub use segments::Segment;
 pub use waits::{Counters, Wait, WaitId, Waits};

@@ -56,7 +56,7 @@ struct Holding {
 
 impl Sections {
     /// Finds the sections of a legal trace.
-    pub fn new(trace: &Trace, chains: &Chains) -> Self {
+    pub(crate) fn new(trace: &Trace, chains: &Chains) -> Self {
         let mut this = Self {
             sections: Vec::new(),
             by_lock: vec![Vec::new(); trace.lock_count()],

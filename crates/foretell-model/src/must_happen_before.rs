@@ -42,7 +42,12 @@ const MOST_WRITERS_COMPARED: usize = 8;
 
 impl MustHappenBefore {
     /// Computes the order in one sweep over the trace.
-    pub fn new(trace: &Trace, chains: &Chains, reads_from: &ReadsFrom, locks: &Sections) -> Self {
+    pub(crate) fn new(
+        trace: &Trace,
+        chains: &Chains,
+        reads_from: &ReadsFrom,
+        locks: &Sections,
+    ) -> Self {
         let threads = chains.thread_count();
         let order = Self {
             threads,

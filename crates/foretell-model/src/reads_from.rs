@@ -1,5 +1,4 @@
-//! Reads-from (the couples of semantics section 5): the write that each read saw, and the other
-//! writes that would preserve its view.
+//! Reads-from: the write that each read saw, and the other writes that would preserve its view.
 //!
 //! The trace-segmentation paper couples a read with the last write before it; the race-witness
 //! paper with every write of the same value. [`ReadsFrom::preserves`] is the one place where the
@@ -25,7 +24,7 @@ pub struct ReadsFrom {
 
 impl ReadsFrom {
     /// Finds the write of every read of a trace.
-    pub fn new(trace: &Trace, model: Model) -> Self {
+    pub(crate) fn new(trace: &Trace, model: Model) -> Self {
         let variables = trace.variable_count();
         let mut reads_from = Self {
             model,

@@ -45,7 +45,7 @@ impl Segment {
     }
 
     /// The whole trace: a segment that rules nothing out.
-    pub fn whole(trace_model: &TraceModel<'_>, block: BlockId) -> Self {
+    pub(crate) fn whole(trace_model: &TraceModel<'_>, block: BlockId) -> Self {
         let threads = trace_model.chains.thread_count();
         let ends = accesses(trace_model, block);
         Self { upper: vec![0; threads], lower: lengths(trace_model), ends }
@@ -78,7 +78,7 @@ impl Segment {
 
     /// The segment without what the block's accesses that conflict with nothing in it add to it.
     #[must_use]
-    pub fn shrunk(mut self, trace_model: &TraceModel<'_>, block: BlockId) -> Self {
+    pub(crate) fn shrunk(mut self, trace_model: &TraceModel<'_>, block: BlockId) -> Self {
         loop {
             let ends = self.conflicting(trace_model);
             if ends.len() == self.ends.len() {

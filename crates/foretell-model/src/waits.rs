@@ -32,7 +32,7 @@ pub struct Waits {
 
 impl Waits {
     /// Finds the waits of a legal trace.
-    pub fn new(trace: &Trace) -> Self {
+    pub(crate) fn new(trace: &Trace) -> Self {
         let conditions = trace.condition_count();
         let mut this = Self {
             by_cond: vec![Vec::new(); conditions],
@@ -119,7 +119,7 @@ pub struct Counters {
 
 impl Counters {
     /// Collects the events of a trace's semaphores and barriers.
-    pub fn new(trace: &Trace) -> Self {
+    pub(crate) fn new(trace: &Trace) -> Self {
         let mut this = Self {
             posts: vec![Vec::new(); trace.semaphore_count()],
             downs: vec![Vec::new(); trace.semaphore_count()],

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use crate::graph_counts::GraphCounts;
+pub use crate::graph_counts::GraphCounts;
 use crate::query::{Limit, Query, Verdict};
-use crate::simplify::SliceCounts;
+pub use crate::simplify::SliceCounts;
 
 /// Decides queries about one trace. An engine may learn from one query for the next; its
 /// verdicts must not depend on that.

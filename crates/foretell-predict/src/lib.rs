@@ -17,15 +17,15 @@
 //! ```
 
 pub mod analyses;
-pub mod counts;
+mod counts;
 pub mod driver;
 pub mod engine;
 pub mod engines;
 pub mod filters;
 pub mod finding;
-pub mod graph_counts;
+mod graph_counts;
 mod groups;
 pub mod query;
 mod reachability;
-pub mod simplify;
+mod simplify;
 pub mod witness;

@@ -13,11 +13,11 @@ use foretell_model::TraceModel;
 use foretell_predict::analyses::candidates;
 use foretell_predict::driver::{Options, Prediction, predict};
 use foretell_predict::engine::Engine;
+use foretell_predict::engine::GraphCounts;
 use foretell_predict::engines::EngineKind;
 use foretell_predict::engines::graph::{Class, GraphEngine, WitnessOrder};
 use foretell_predict::engines::order::OrderEngine;
 use foretell_predict::filters::Filters;
-use foretell_predict::graph_counts::GraphCounts;
 use foretell_predict::query::{Goal, Limit, Query, Verdict};
 use foretell_trace::{EventId, FindingKind, Model, Trace};
 

@@ -4,7 +4,7 @@
 mod common;
 
 use foretell_model::TraceModel;
-use foretell_predict::analyses::race;
+use foretell_predict::analyses::Candidate;
 use foretell_predict::engine::Engine;
 use foretell_predict::engines::order::OrderEngine;
 use foretell_predict::query::{Limit, Verdict};
@@ -16,7 +16,7 @@ use foretell_verify::{Checker, Pattern};
 fn race_after(trace: &Trace, model: Model, a: u32, b: u32) -> (bool, u64) {
     let trace_model = TraceModel::new(trace, model);
     let (a, b) = (EventId(a), EventId(b));
-    let query = race::query(a, b);
+    let query = Candidate::Race(a, b).query();
     let ask = |mut engine: OrderEngine<'_>| match engine.decide(&query, &Limit::default()) {
         Verdict::Witness(mut schedule) => {
             schedule.extend([a, b]);

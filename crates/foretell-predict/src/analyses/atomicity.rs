@@ -12,14 +12,14 @@ use crate::query::Query;
 use crate::reachability::accesses_of;
 
 /// c, r, c' run in this order.
-pub fn query(c: EventId, r: EventId, c2: EventId) -> Query {
+pub(super) fn query(c: EventId, r: EventId, c2: EventId) -> Query {
     let steps = vec![(c, r), (r, c2)];
     Query { run: vec![r, c2], order: steps.clone(), real: steps, ..Query::default() }
 }
 
 /// Every unserializable triple. Accesses that share an inner block share its outermost block, so
 /// outermost blocks are enough.
-pub fn candidates(trace_model: &TraceModel<'_>) -> Vec<Candidate> {
+pub(super) fn candidates(trace_model: &TraceModel<'_>) -> Vec<Candidate> {
     let trace = trace_model.trace;
     let mut candidates = Vec::new();
     for (id, block) in trace_model.blocks.iter() {

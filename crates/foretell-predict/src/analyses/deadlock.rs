@@ -12,7 +12,7 @@ use super::Candidate;
 use crate::query::Query;
 
 /// All acquires are next.
-pub fn query(acquires: &[EventId]) -> Query {
+pub(super) fn query(acquires: &[EventId]) -> Query {
     Query { next: acquires.to_vec(), ..Query::default() }
 }
 
@@ -25,7 +25,7 @@ struct Request {
 }
 
 /// Every circle of acquires, each as an ascending set.
-pub fn candidates(trace_model: &TraceModel<'_>) -> Vec<Candidate> {
+pub(super) fn candidates(trace_model: &TraceModel<'_>) -> Vec<Candidate> {
     let requests = requests(trace_model);
     let mut by_held: FxHashMap<LockId, Vec<usize>> = FxHashMap::default();
     for (i, r) in requests.iter().enumerate() {

@@ -1,12 +1,12 @@
 //! The analyses of semantics section 3, one file each. An analysis enumerates candidates and says
 //! what to ask about them; it decides nothing.
 
-pub mod atomicity;
-pub mod deadlock;
-pub mod nondeterminism;
-pub mod race;
-pub mod serializability;
-pub mod transactions;
+mod atomicity;
+mod deadlock;
+mod nondeterminism;
+mod race;
+mod serializability;
+mod transactions;
 
 use foretell_model::{BlockId, TraceModel};
 use foretell_trace::{EventId, FindingKind};

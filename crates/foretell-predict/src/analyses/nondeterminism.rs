@@ -12,17 +12,17 @@ use super::Candidate;
 use crate::query::{Goal, Query};
 
 /// The read runs and is broken.
-pub fn query_read(read: EventId) -> Query {
+pub(super) fn query_read(read: EventId) -> Query {
     Query { run: vec![read], goal: Goal::Broken(read), ..Query::default() }
 }
 
 /// Everything runs, nothing is broken, and the write is not the last.
-pub fn query_final(write: EventId) -> Query {
+pub(super) fn query_final(write: EventId) -> Query {
     Query { goal: Goal::Overwritten(write), ..Query::default() }
 }
 
 /// Every read and update, then the last write of every variable that several threads write.
-pub fn candidates(trace_model: &TraceModel<'_>) -> Vec<Candidate> {
+pub(super) fn candidates(trace_model: &TraceModel<'_>) -> Vec<Candidate> {
     let trace = trace_model.trace;
     let reads =
         trace.ids().filter(|&e| trace.op(e).reads() && visible_variable(trace, e).is_some());

@@ -11,12 +11,12 @@ use super::Candidate;
 use crate::query::Query;
 
 /// Both accesses are next.
-pub fn query(a: EventId, b: EventId) -> Query {
+pub(super) fn query(a: EventId, b: EventId) -> Query {
     Query { next: vec![a, b], ..Query::default() }
 }
 
 /// Every pair of accesses that conflicts and is not both atomic.
-pub fn candidates(trace_model: &TraceModel<'_>) -> Vec<Candidate> {
+pub(super) fn candidates(trace_model: &TraceModel<'_>) -> Vec<Candidate> {
     let trace = trace_model.trace;
     let mut candidates = Vec::new();
     for x in (0..trace.variable_count()).map(VarId::from_index) {

@@ -10,11 +10,11 @@ use super::Candidate;
 use crate::query::{Goal, Query};
 
 /// A path leaves the block and comes back.
-pub fn query(block: BlockId) -> Query {
+pub(super) fn query(block: BlockId) -> Query {
     Query { goal: Goal::Path(block), ..Query::default() }
 }
 
 /// Every block, nested ones too.
-pub fn candidates(trace_model: &TraceModel<'_>) -> Vec<Candidate> {
+pub(super) fn candidates(trace_model: &TraceModel<'_>) -> Vec<Candidate> {
     trace_model.blocks.iter().map(|(id, _)| Candidate::Serializability(id)).collect()
 }

@@ -10,12 +10,12 @@ use super::Candidate;
 use crate::query::{Goal, Query};
 
 /// A cycle goes through the block.
-pub fn query(block: BlockId) -> Query {
+pub(super) fn query(block: BlockId) -> Query {
     Query { goal: Goal::Cycle(block), ..Query::default() }
 }
 
 /// Every outermost block.
-pub fn candidates(trace_model: &TraceModel<'_>) -> Vec<Candidate> {
+pub(super) fn candidates(trace_model: &TraceModel<'_>) -> Vec<Candidate> {
     let outermost = trace_model.blocks.iter().filter(|(id, block)| block.outermost == *id);
     outermost.map(|(id, _)| Candidate::Transactions(id)).collect()
 }

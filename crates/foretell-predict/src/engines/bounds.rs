@@ -9,7 +9,7 @@
 //! others, and where leaving something out could do harm (a waiter that a notification would have
 //! gone to, an arrival that filled a generation) all events of the object are in.
 
-use foretell_model::must_happen_before::Frontier;
+use foretell_model::Frontier;
 use foretell_model::{BlockId, TraceModel};
 use foretell_trace::{CondId, EventId, EventKind, Model, ThreadId, visible_variable};
 

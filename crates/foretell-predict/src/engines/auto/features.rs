@@ -3,7 +3,7 @@
 
 use std::cell::OnceCell;
 
-use foretell_model::must_happen_before::Frontier;
+use foretell_model::Frontier;
 use foretell_model::{Segment, TraceModel};
 use foretell_trace::{ObjectKind, ThreadId};
 

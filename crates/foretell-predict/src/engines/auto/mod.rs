@@ -30,7 +30,7 @@ use crate::simplify::Symbolic;
 const LARGEST_TRACE: usize = 100_000;
 
 /// Decides each query with the engine that is expected to be the fastest.
-pub struct AutoEngine<'s> {
+pub(crate) struct AutoEngine<'s> {
     survey: Survey<'s>,
     order: OrderEngine<'s>,
     dpor: DporEngine<'s>,
@@ -41,11 +41,6 @@ pub struct AutoEngine<'s> {
 }
 
 impl<'s> AutoEngine<'s> {
-    /// An engine that knows nothing yet.
-    pub fn new(trace_model: &'s TraceModel<'s>) -> Self {
-        Self::with_values(trace_model, Symbolic::of_model(trace_model, true), None)
-    }
-
     /// Returns an engine with shared `values` of the symbolic model; `value_model` is the trace in
     /// the value model.
     pub(crate) fn with_values(

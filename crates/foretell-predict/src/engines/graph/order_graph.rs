@@ -18,7 +18,7 @@
 //! before the second one's end, or the second one is never left within the bound, then the first
 //! one is left before the second one is entered.
 
-use foretell_model::must_happen_before::Frontier;
+use foretell_model::Frontier;
 use foretell_model::{Section, SectionId, TraceModel};
 use foretell_trace::{EventId, LockId, ThreadId};
 

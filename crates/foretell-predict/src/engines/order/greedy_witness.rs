@@ -23,7 +23,7 @@
 mod greedy;
 mod stuck;
 
-use foretell_model::must_happen_before::Frontier;
+use foretell_model::Frontier;
 use foretell_model::{SectionId, TraceModel};
 use foretell_trace::{EventId, Op, ThreadId};
 

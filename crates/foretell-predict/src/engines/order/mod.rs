@@ -43,8 +43,8 @@ mod too_large;
 
 use std::sync::Arc;
 
+use foretell_model::Frontier;
 use foretell_model::TraceModel;
-use foretell_model::must_happen_before::Frontier;
 use foretell_order::{Answer, Lit};
 use foretell_trace::{EventId, Model, ThreadId};
 

@@ -8,7 +8,7 @@ use std::io::Write;
 use std::time::Duration;
 
 use foretell_predict::driver::{Counts, Work};
-use foretell_predict::graph_counts::GraphCounts;
+use foretell_predict::engine::GraphCounts;
 use foretell_report::text::grouped;
 use foretell_session::Prediction;
 use foretell_session::columns::{Column, phases};
