@@ -29,7 +29,7 @@ pub struct EngineOptions {
     pub smt: SmtOptions,
     /// Of the explicit engine.
     pub dpor: DporOptions,
-    /// Symbolic model: whether values are simplified first ([`crate::simplify`]). The verdicts are
+    /// Symbolic model: whether values are simplified first (`simplify`). The verdicts are
     /// the same.
     pub simplify: bool,
 }

@@ -9,7 +9,7 @@
 //! query is pushed on top and popped again. *Fresh*: a process for each query, which gets only the
 //! query's cone (`bounds`).
 //!
-//! The symbolic model adds values (`values`), which are simplified first ([`crate::simplify`]).
+//! The symbolic model adds values (`values`), which are simplified first (`simplify`).
 
 mod cut_short;
 mod feasible;
