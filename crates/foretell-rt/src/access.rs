@@ -1,11 +1,11 @@
 //! Hooks of plain accesses and of function entry and exit: the fast path of everything.
 
 use crate::elision;
-use crate::entry::{enter, entries, leave, plain_entries};
+use crate::entry::{enter, enter_unflushed, entries, leave, plain_entries};
 use crate::log;
-use crate::recorder::{self, flush};
+use crate::recorder;
 use crate::sched::step;
-use crate::thread::{DeferredAccess, Frame, MAX_DEPTH, Thread};
+use crate::thread::{Baton, DeferredAccess, Frame, MAX_DEPTH, Thread};
 use foretell_ownership::elision::{EPOCHS, ElisionWord, SEVERAL_PATTERN, pattern_shift};
 use foretell_rt_format::{
     AccessCode, AccessKind, HEAD_LEN, Kind, MAX_RANGE_DATA, Record, put_elided, put_head, slot_key,
@@ -13,7 +13,6 @@ use foretell_rt_format::{
 };
 use std::mem::offset_of;
 use std::ptr::write_volatile;
-use std::sync::atomic::Ordering::Relaxed;
 
 /// `hooks! { size: write => name …; }`: the hooks before plain accesses.
 ///
@@ -210,43 +209,18 @@ unsafe fn complete(stream: *mut log::Stream, cur: *mut u8) {
     }
 }
 
-/// The same in full.
+/// Hook of an access, for all cases.
 #[cold]
 #[inline(never)]
 unsafe extern "C" fn access_slow(addr: usize, pc: usize, code: AccessCode) {
-    let mut t = crate::tls::get();
-    // SAFETY: `t` is the calling thread.
-    unsafe {
-        if t.is_null() || (*t).hot.busy | (*t).hot.signalled != 0 {
-            t = prepare();
-            if t.is_null() {
-                return;
-            }
-        }
-        write_volatile(&raw mut (*t).hot.busy, 1);
-        flush(t);
-        step(t, if code.writes() { Kind::Write } else { Kind::Read }, pc);
-        if elision::elides(t, addr, code.size(), pc, code) {
-            return leave(t);
-        }
-        let seq = if (*t).hot.parallel { log::SEQ.fetch_add(1, Relaxed) } else { 0 };
-        recorder::begin(t, DeferredAccess { addr, pc, code, volatile: false, seq });
-        leave(t);
+    let Some(t) = enter() else { return };
+    step(t, if code.writes() { Kind::Write } else { Kind::Read }, pc);
+    if elision::elides(t, addr, code.size(), pc, code) {
+        return leave(t);
     }
-}
-
-/// What is rare: the first hook of all, signals, a thread that is not recorded.
-#[cold]
-#[inline(never)]
-unsafe fn prepare() -> *mut Thread {
-    // SAFETY: enter and leave match.
-    unsafe {
-        let t = enter();
-        if !t.is_null() {
-            leave(t);
-        }
-        t
-    }
+    let seq = if t.parallel() { recorder::next_seq() } else { 0 };
+    recorder::begin(t, DeferredAccess { addr, pc, code, volatile: false, seq });
+    leave(t);
 }
 
 /// A load and a store in one (compound instrumentation): two steps.
@@ -264,37 +238,29 @@ macro_rules! compound_hooks {
 }
 compound_hooks! { 0: both1; 1: both2; 2: both4; 3: both8; 4: both16; }
 
-/// Volatile objects are used as atomic ones and recorded as such, with the value found at the
-/// next hook like that of a plain access.
+/// Hook of a volatile access: recorded as an atomic one, with the value found at the next hook
+/// like that of a plain access.
 #[inline(never)]
-unsafe fn volatile(addr: usize, pc: usize, log2: u32, write: bool) {
-    // SAFETY: the address is about to be accessed by the program.
-    unsafe {
-        let t = enter();
-        if t.is_null() {
-            return;
-        }
-        step(t, Kind::Atomic, pc);
-        if write {
-            elision::begin_release(t);
-        }
-        elision::share(t, addr, 1 << log2);
-        let seq = if (*t).hot.parallel { log::SEQ.fetch_add(1, Relaxed) } else { 0 };
-        let code = AccessCode::access(log2, write);
-        recorder::begin(t, DeferredAccess { addr, pc, code, volatile: true, seq });
-        leave(t);
+fn volatile(addr: usize, pc: usize, log2: u32, write: bool) {
+    let Some(t) = enter() else { return };
+    step(t, Kind::Atomic, pc);
+    if write {
+        elision::begin_release(t);
     }
+    elision::share(t, addr, 1 << log2);
+    let seq = if t.parallel() { recorder::next_seq() } else { 0 };
+    let code = AccessCode::access(log2, write);
+    recorder::begin(t, DeferredAccess { addr, pc, code, volatile: true, seq });
+    leave(t);
 }
 
 macro_rules! volatile_hooks {
     ($($log2:literal: $read:ident $write:ident;)*) => {$(
-        unsafe extern "C" fn $read(addr: usize, pc: usize) {
-            // SAFETY: called by the program before the access.
-            unsafe { volatile(addr, pc, $log2, false) }
+        extern "C" fn $read(addr: usize, pc: usize) {
+            volatile(addr, pc, $log2, false)
         }
-        unsafe extern "C" fn $write(addr: usize, pc: usize) {
-            // SAFETY: as above.
-            unsafe { volatile(addr, pc, $log2, true) }
+        extern "C" fn $write(addr: usize, pc: usize) {
+            volatile(addr, pc, $log2, true)
         }
     )*};
 }
@@ -303,58 +269,55 @@ volatile_hooks! {
     4: vread16 vwrite16;
 }
 
-/// A range that the program, or a library function for it, reads or writes. `content` is what
-/// is there once the step has run, unless the range holds it already.
+/// Records a range that the program, or a library function for it, reads or writes. `content` is
+/// the address of what is there once the step has run, unless the range holds it already.
+///
+/// # Safety
+/// The content is readable.
 pub(crate) unsafe fn range(
-    t: *mut Thread,
+    t: Baton,
     kind: AccessKind,
     addr: usize,
     len: usize,
     pc: usize,
     content: Option<usize>,
 ) {
-    if len == 0 {
+    if len == 0 || !range_step(t, kind, addr, len, pc) {
         return;
     }
-    // SAFETY: `t` is the calling thread; the range is readable.
-    unsafe {
-        let step_kind = if kind == AccessKind::Read { Kind::ReadRange } else { Kind::WriteRange };
-        step(t, step_kind, pc);
-        if elision::elides(t, addr, len, pc, AccessCode::range(kind == AccessKind::Write)) {
-            return;
-        }
-        let known = if len <= MAX_RANGE_DATA { len } else { 0 };
-        let data = std::slice::from_raw_parts(content.unwrap_or(addr) as *const u8, known);
-        let (pc, addr, len) = (pc as u64, addr as u64, len as u64);
-        recorder::put(t, &Record::Range { kind, pc, addr, len, data });
-    }
+    let known = if len <= MAX_RANGE_DATA { len } else { 0 };
+    // SAFETY: promised by the caller.
+    let data = unsafe { std::slice::from_raw_parts(content.unwrap_or(addr) as *const u8, known) };
+    put_range(t, kind, addr, len, pc, data);
+}
+
+/// Counts the step of an access to a range. Returns whether it needs a record.
+fn range_step(t: Baton, kind: AccessKind, addr: usize, len: usize, pc: usize) -> bool {
+    let write = kind == AccessKind::Write;
+    step(t, if write { Kind::WriteRange } else { Kind::ReadRange }, pc);
+    !elision::elides(t, addr, len, pc, AccessCode::range(write))
+}
+
+fn put_range(t: Baton, kind: AccessKind, addr: usize, len: usize, pc: usize, data: &[u8]) {
+    let (pc, addr, len) = (pc as u64, addr as u64, len as u64);
+    recorder::put(t, &Record::Range { kind, pc, addr, len, data });
 }
 
 unsafe extern "C" fn read_range(addr: usize, len: usize, pc: usize) {
-    // SAFETY: called by the program before it reads the range.
-    unsafe {
-        let t = enter();
-        if !t.is_null() {
-            range(t, AccessKind::Read, addr, len, pc, None);
-            leave(t);
-        }
+    if let Some(t) = enter() {
+        // SAFETY: called by the program before it reads the range.
+        unsafe { range(t, AccessKind::Read, addr, len, pc, None) };
+        leave(t);
     }
 }
 
-/// The content is not there yet: nothing is known of it.
-unsafe extern "C" fn write_range(addr: usize, len: usize, pc: usize) {
-    // SAFETY: called by the program before it writes the range.
-    unsafe {
-        let t = enter();
-        if !t.is_null() {
-            step(t, Kind::WriteRange, pc);
-            let kind = AccessKind::Write;
-            if !elision::elides(t, addr, len, pc, AccessCode::range(kind == AccessKind::Write)) {
-                let (pc, addr, len) = (pc as u64, addr as u64, len as u64);
-                recorder::put(t, &Record::Range { kind, pc, addr, len, data: &[] });
-            }
-            leave(t);
+/// Hook before a write to a range: nothing is known of its content yet.
+extern "C" fn write_range(addr: usize, len: usize, pc: usize) {
+    if let Some(t) = enter() {
+        if range_step(t, AccessKind::Write, addr, len, pc) {
+            put_range(t, AccessKind::Write, addr, len, pc, &[]);
         }
+        leave(t);
     }
 }
 
@@ -394,37 +357,19 @@ unsafe extern "C" fn func_entry(call: usize, pc: usize, sp: usize) {
 #[cold]
 #[inline(never)]
 unsafe extern "C" fn func_entry_slow(call: usize, pc: usize, sp: usize) {
-    let mut t = crate::tls::get();
-    // SAFETY: `t` is the calling thread; a stream always has room.
-    unsafe {
-        if t.is_null() || (*t).hot.busy | (*t).hot.signalled != 0 {
-            t = prepare();
-            if t.is_null() {
-                return;
-            }
-        }
-        write_volatile(&raw mut (*t).hot.busy, 1);
-        // A caller's frame is above this one; what is below was abandoned.
-        while (*t).frames.depth > 0 && (*t).frames.depth <= MAX_DEPTH {
-            if (*(*t).frames.stack.add((*t).frames.depth - 1)).sp > sp {
-                break;
-            }
-            (*t).frames.depth -= 1;
-            (*t).frames.low = (*t).frames.low.min((*t).frames.depth);
-        }
-        flush(t);
-        let depth = (*t).frames.depth;
-        if depth < MAX_DEPTH {
-            *(*t).frames.stack.add(depth) = Frame { sp, call, pc };
-        }
-        (*t).frames.depth = depth + 1;
-        // Where all of them are wanted, and those that nothing else is known of.
-        if (*t).elision.words.is_null() || depth >= MAX_DEPTH {
-            (*(*t).hot.stream).cur = recorder::put_compact(t, call, pc, AccessCode::ENTRY);
-            ((*t).frames.low, (*t).frames.logged) = (depth + 1, depth + 1);
-        }
-        leave(t);
+    let Some(t) = enter_unflushed() else { return };
+    t.frames(|frames| frames.unwind(sp));
+    recorder::flush(t);
+    let depth = t.frames(|frames| {
+        frames.push(Frame { sp, call, pc });
+        frames.depth
+    });
+    // Where all entries are wanted, and where the frame is not kept.
+    if elision::records_all(t) || depth > MAX_DEPTH {
+        recorder::put_entry(t, call, pc);
+        t.frames(|frames| (frames.low, frames.logged) = (depth, depth));
     }
+    leave(t);
 }
 
 #[unsafe(link_section = "foretell_hot")]
@@ -452,24 +397,19 @@ unsafe extern "C" fn func_exit() {
 #[cold]
 #[inline(never)]
 unsafe extern "C" fn func_exit_slow() {
-    let mut t = crate::tls::get();
-    // SAFETY: as above.
-    unsafe {
-        if t.is_null() || (*t).hot.busy | (*t).hot.signalled != 0 {
-            t = prepare();
-            if t.is_null() {
-                return;
-            }
+    let Some(t) = enter() else { return };
+    let left = t.frames(|frames| {
+        let inside = frames.depth > 0;
+        if inside {
+            frames.depth -= 1;
+            frames.low = frames.depth;
         }
-        write_volatile(&raw mut (*t).hot.busy, 1);
-        flush(t);
-        if (*t).frames.depth > 0 {
-            (*t).frames.depth -= 1;
-            (*t).frames.low = (*t).frames.depth;
-            recorder::flush_frames(t);
-        }
-        leave(t);
+        inside
+    });
+    if left {
+        recorder::flush_frames(t);
     }
+    leave(t);
 }
 
 /// The stack pointer of the function that is entered goes into the third register.

@@ -83,33 +83,27 @@ unsafe fn update<T: Word>(at: *mut T, f: impl Fn(T) -> T) -> (T, T) {
 }
 
 /// One atomic step: performs `op` and records what it says it did.
-unsafe fn atomic<T: Word>(
+fn atomic<T: Word>(
     at: *mut T,
     order: c_int,
     pc: usize,
     op: impl FnOnce() -> (AtomicKind, T, [u64; 2], [u64; 2]),
 ) -> T {
-    // SAFETY: `t` is the calling thread.
-    unsafe {
-        let t = enter();
-        if t.is_null() {
-            return op().1;
-        }
-        step(t, Kind::Atomic, pc);
-        let (kind, result, old, new) = op();
-        let record = Record::Atomic {
-            kind,
-            size: T::SIZE,
-            order: order as u8 & 7,
-            pc: pc as u64,
-            addr: at as u64,
-            old,
-            new,
-        };
-        recorder::put(t, &record);
-        leave(t);
-        result
-    }
+    let Some(t) = enter() else { return op().1 };
+    step(t, Kind::Atomic, pc);
+    let (kind, result, old, new) = op();
+    let record = Record::Atomic {
+        kind,
+        size: T::SIZE,
+        order: order as u8 & 7,
+        pc: pc as u64,
+        addr: at as u64,
+        old,
+        new,
+    };
+    recorder::put(t, &record);
+    leave(t);
+    result
 }
 
 unsafe extern "C" fn load<T: Word>(at: *mut T, order: c_int, pc: usize) -> T {

@@ -7,7 +7,7 @@
 
 use crate::channels::{self, Address};
 use crate::entry::{checked, enter, entries, entries7, leave, plain_entries};
-use crate::interests;
+use crate::epoll_sets;
 use crate::real::real;
 use crate::sys;
 use crate::transfer::{self, Call, Transfer};
@@ -108,14 +108,13 @@ unsafe fn file_fd(file: usize) -> c_int {
 macro_rules! blocking {
     ($($imp:ident = $name:ident ( $($arg:ident),* ) if $at_once:expr
        $(, via $transfer:expr)? $(, then |$e:ident, $n:ident| $effect:expr)?;)*) => {$(
+        // Some of the expressions read the program's memory.
+        #[allow(unused_unsafe)]
         unsafe extern "C-unwind" fn $imp($($arg: usize,)* pc: usize) -> isize {
             // SAFETY: as the program's own call. Results of `int` are extended by the caller.
             unsafe {
                 let real = || real!($name($($arg: usize),*) -> isize);
-                let t = enter();
-                if t.is_null() {
-                    return real();
-                }
+                let Some(t) = enter() else { return real() };
                 let transfer = [$($transfer)?].into_iter().next().unwrap_or(Transfer::Nothing);
                 let at_once = || $at_once;
                 let effect = |_e: &transfer::Effect, _n: usize| {
@@ -264,7 +263,7 @@ blocking! {
     eventfd_write_fn = eventfd_write(fd, value) if ready(int(fd), POLLOUT),
         via Transfer::Out { fd: int(fd), bytes: 0 };
     shutdown_fn = shutdown(fd, how) if true, via Transfer::Out { fd: int(fd), bytes: 0 };
-    close_fn = close(fd) if { interests::forget(int(fd)); true }, via leaves(int(fd));
+    close_fn = close(fd) if { epoll_sets::forget(int(fd)); true }, via leaves(int(fd));
     fgets_fn = fgets(buf, n, file) if settled(file_fd(file)),
         then |e, r| e.writes(r, crate::strings::whole(r, n));
     fgetc_fn = fgetc(file) if settled(file_fd(file));
@@ -313,7 +312,7 @@ unsafe extern "C-unwind" fn socketpair_fn(
     // SAFETY: as the program's own call, which has written both descriptors if it succeeds.
     unsafe {
         let r = real!(socketpair(domain: c_int, kind: c_int, protocol: c_int, pair: *mut c_int) -> c_int);
-        if r == 0 && !crate::tls::get().is_null() {
+        if r == 0 && crate::tls::current().is_some() {
             channels::pair(*pair, *pair.add(1));
         }
         r
@@ -330,9 +329,9 @@ unsafe extern "C-unwind" fn epoll_ctl_fn(
     unsafe {
         let r = real!(epoll_ctl(epoll: c_int, op: c_int, fd: c_int, event: *mut libc::epoll_event)
             -> c_int);
-        if r == 0 && !crate::tls::get().is_null() {
+        if r == 0 && crate::tls::current().is_some() {
             let event = (!event.is_null()).then(|| event.read_unaligned());
-            interests::change(epoll, op, fd, event);
+            epoll_sets::change(epoll, op, fd, event);
         }
         r
     }
@@ -440,8 +439,7 @@ unsafe extern "C-unwind" fn recvfrom_chk_plain(
     from: usize,
     len: usize,
 ) -> isize {
-    // SAFETY: as the program's own call.
-    unsafe { recvfrom_chk(fd, buf, n, room, flags, from, len, 0) }
+    recvfrom_chk(fd, buf, n, room, flags, from, len, 0)
 }
 
 plain_entries! {

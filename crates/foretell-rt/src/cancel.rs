@@ -1,37 +1,29 @@
 //! Cancellation: the C library keeps the requests, the modelled waits look at them.
 
-use crate::entry::{enter, leave, plain_entries};
+use crate::entry::{enter, leave, plain_entries, set_inside};
 use crate::real::real;
 use crate::sched;
-use crate::thread::Thread;
+use crate::thread::Baton;
 use std::ffi::c_int;
 
 /// A cancellation point: does not return when there is a request.
-pub(crate) unsafe fn point(t: *mut Thread) {
-    // SAFETY: the unwinding starts outside the runtime.
-    unsafe {
-        leave(t);
-        real!(pthread_testcancel());
-        (*t).hot.busy = 1;
-    }
+pub(crate) fn point(t: Baton) {
+    leave(t);
+    real!(pthread_testcancel());
+    set_inside(*t, true);
 }
 
-unsafe extern "C-unwind" fn cancel(thread: libc::pthread_t) -> c_int {
-    // SAFETY: as the program's own call.
-    unsafe {
-        let r = real!(pthread_cancel(thread: libc::pthread_t) -> c_int);
-        let t = enter();
-        if !t.is_null() {
-            if !(*t).hot.parallel {
-                let target = crate::pthread::find(thread);
-                if !target.is_null() {
-                    sched::interrupt(target);
-                }
-            }
-            leave(t);
+extern "C-unwind" fn cancel(thread: libc::pthread_t) -> c_int {
+    let r = real!(pthread_cancel(thread: libc::pthread_t) -> c_int);
+    if let Some(t) = enter() {
+        if !t.parallel()
+            && let Some(target) = sched::find_unjoined(thread)
+        {
+            sched::interrupt(target);
         }
-        r
+        leave(t);
     }
+    r
 }
 
 plain_entries! {

@@ -11,7 +11,7 @@
 //!
 //! Terminals, devices, timers, directories are no channels.
 
-use crate::lock::Lock;
+use crate::lock::Guarded;
 use crate::sys;
 use foretell_rt_format::channel::Channel;
 use std::collections::BTreeMap;
@@ -26,23 +26,19 @@ pub(crate) enum Way {
 }
 
 /// The peers of sockets that were made in pairs, by inode.
-static PAIRS_LOCK: Lock = Lock::new();
-static mut PAIRS: BTreeMap<u64, u64> = BTreeMap::new();
+static PAIRS: Guarded<BTreeMap<u64, u64>> = Guarded::new(BTreeMap::new());
 
-/// Two sockets are connected to each other.
+/// Notes that two sockets are connected to each other.
 pub(crate) fn pair(a: c_int, b: c_int) {
     let (Some(a), Some(b)) = (status(a), status(b)) else { return };
-    // SAFETY: the lock is held.
-    PAIRS_LOCK.with(|| unsafe {
-        let pairs = &mut *(&raw mut PAIRS);
+    PAIRS.with(|pairs| {
         pairs.insert(a.st_ino, b.st_ino);
         pairs.insert(b.st_ino, a.st_ino);
     });
 }
 
 fn peer(inode: u64) -> Option<u64> {
-    // SAFETY: the lock is held.
-    PAIRS_LOCK.with(|| unsafe { (*(&raw const PAIRS)).get(&inode).copied() })
+    PAIRS.lock().get(&inode).copied()
 }
 
 /// What the kernel says about a descriptor.

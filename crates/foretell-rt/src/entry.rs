@@ -8,7 +8,7 @@ macro_rules! entries {
     ($($name:ident => $imp:path, $reg:literal;)*) => {$(
         #[unsafe(naked)]
         #[unsafe(no_mangle)]
-        unsafe extern "C" fn $name() {
+        extern "C" fn $name() {
             std::arch::naked_asm!(
                 concat!("mov ", $reg, ", qword ptr [rsp]"),
                 "jmp {f}",
@@ -24,7 +24,7 @@ macro_rules! plain_entries {
     ($($name:ident => $imp:path;)*) => {$(
         #[unsafe(naked)]
         #[unsafe(no_mangle)]
-        unsafe extern "C" fn $name() {
+        extern "C" fn $name() {
             std::arch::naked_asm!("jmp {f}", f = sym $imp)
         }
     )*};
@@ -37,7 +37,7 @@ macro_rules! entries7 {
     ($($name:ident => $imp:path;)*) => {$(
         #[unsafe(naked)]
         #[unsafe(no_mangle)]
-        unsafe extern "C" fn $name() {
+        extern "C" fn $name() {
             std::arch::naked_asm!(
                 ".cfi_startproc",
                 "push qword ptr [rsp]",
@@ -59,7 +59,7 @@ pub(crate) use entries7;
 macro_rules! checked {
     ($($imp:ident = $real:ident ( $($arg:ident),* ; $pc:ident ) if $fits:expr => $plain:expr;)*) => {$(
         #[allow(clippy::too_many_arguments)]
-        unsafe extern "C-unwind" fn $imp($($arg: usize,)* $pc: usize) -> isize {
+        extern "C-unwind" fn $imp($($arg: usize,)* $pc: usize) -> isize {
             // SAFETY: as the program's own call.
             unsafe { if $fits { $plain } else { real!($real($($arg: usize),*) -> isize) } }
         }
@@ -68,49 +68,70 @@ macro_rules! checked {
 pub(crate) use checked;
 
 use crate::recorder::flush;
-use crate::thread::Thread;
-use std::ptr::null_mut;
+use crate::thread::{Baton, ThreadRef};
+use crate::tls;
+use std::ptr::write_volatile;
 
-/// The calling thread, when this call is to be modelled: from here to [`leave`] it is inside the
-/// runtime. Null: pass the call through.
+/// Returns the calling thread, when this call is to be modelled: from here to [`leave`] it is
+/// inside the runtime. `None`: the call is passed through.
 #[inline]
-pub(crate) unsafe fn enter() -> *mut Thread {
-    let mut t = crate::tls::get();
-    if t.is_null() {
-        if !crate::init::needed() {
-            return null_mut();
-        }
-        crate::init::init();
-        t = crate::tls::get();
-        if t.is_null() {
-            return null_mut();
-        }
-    }
-    // SAFETY: `t` is the calling thread.
-    unsafe {
-        if (*t).hot.busy != 0 {
-            return null_mut();
-        }
-        if (*t).hot.signalled != 0 {
-            crate::signal::deliver(t);
-        }
-        (*t).hot.busy = 1;
-        flush(t);
-    }
-    t
+pub(crate) fn enter() -> Option<Baton> {
+    let t = enter_unflushed()?;
+    flush(t);
+    Some(t)
 }
 
-/// As [`enter`], but does not start the runtime: for functions that are called very early.
+/// Returns the calling thread as [`enter`] does, but writes nothing to the log yet.
 #[inline]
-pub(crate) unsafe fn enter_late() -> *mut Thread {
-    let t = crate::tls::get();
-    // SAFETY: `t` is the calling thread.
-    if t.is_null() || unsafe { (*t).hot.busy } != 0 { null_mut() } else { unsafe { enter() } }
+pub(crate) fn enter_unflushed() -> Option<Baton> {
+    let t = match tls::current() {
+        Some(t) => t,
+        None if !crate::init::needed() => return None,
+        None => {
+            crate::init::init();
+            tls::current()?
+        }
+    };
+    if t.hot(|hot| hot.busy != 0) {
+        return None;
+    }
+    // SAFETY: a recorded thread that is not inside the runtime runs the program's code, and so has
+    // the baton.
+    let t = unsafe { Baton::assume(t) };
+    if t.signalled() {
+        crate::signal::deliver(t);
+    }
+    set_inside(*t, true);
+    Some(t)
 }
 
-/// Back to the program.
+/// Returns the calling thread as [`enter`] does, but does not start the runtime: for functions that
+/// are called very early.
+#[inline]
+pub(crate) fn enter_started() -> Option<Baton> {
+    tls::current().and_then(|_| enter())
+}
+
+/// Returns the calling thread as [`enter`] does, but not in parallel recording: for calls that the
+/// scheduler models and that need no record otherwise.
+pub(crate) fn enter_modelled() -> Option<Baton> {
+    let t = enter()?;
+    if t.parallel() {
+        leave(t);
+        return None;
+    }
+    Some(t)
+}
+
+/// Returns to the program.
 #[inline(always)]
-pub(crate) unsafe fn leave(t: *mut Thread) {
-    // SAFETY: `t` is the calling thread.
-    unsafe { std::ptr::write_volatile(&raw mut (*t).hot.busy, 0) };
+pub(crate) fn leave(t: Baton) {
+    set_inside(*t, false);
+}
+
+/// Sets whether the calling thread is inside the runtime, for hooks and for signal handlers.
+#[inline(always)]
+pub(crate) fn set_inside(t: ThreadRef, inside: bool) {
+    // SAFETY: the thread is the calling one; volatile, because a signal handler reads it.
+    unsafe { write_volatile(&raw mut (*t.as_ptr()).hot.busy, u8::from(inside)) };
 }

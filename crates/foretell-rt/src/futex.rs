@@ -5,18 +5,18 @@
 //! as the kernel may do at any time. Other calls that block hand the baton over; what they pass
 //! on to other threads is not recorded.
 
-use crate::entry::{leave, plain_entries};
-use crate::outside;
+use crate::blocking_call;
+use crate::entry::{enter_modelled, leave, plain_entries};
 use crate::real::real;
 use crate::sched::{Deadline, Waiting, block, wake_waiters};
 use crate::sync::until;
-use crate::thread::{Thread, Wake};
-use crate::time::{errno_result, modelled, nanoseconds};
+use crate::thread::{Baton, Wake};
+use crate::time::{errno_result, nanoseconds};
 use foretell_rt_format::WaitingFor;
 use libc::timespec;
 use std::ffi::{c_int, c_long};
 
-unsafe extern "C-unwind" fn syscall_fn(
+extern "C-unwind" fn syscall_fn(
     nr: c_long,
     a: usize,
     b: usize,
@@ -25,60 +25,56 @@ unsafe extern "C-unwind" fn syscall_fn(
     e: usize,
     f: usize,
 ) -> c_long {
-    // SAFETY: as the program's own call; the seventh argument is on the stack.
-    unsafe {
-        let plain = || {
-            real!(syscall(nr: c_long, a: usize, b: usize, c: usize, d: usize, e: usize, f: usize)
+    let plain = || {
+        real!(syscall(nr: c_long, a: usize, b: usize, c: usize, d: usize, e: usize, f: usize)
                 -> c_long)
-        };
-        if nr != libc::SYS_futex {
-            return other_call(nr, &plain);
-        }
-        let op = (b as c_int) & 0x7f;
-        let wait = op == libc::FUTEX_WAIT || op == libc::FUTEX_WAIT_BITSET;
-        let wakes = op == libc::FUTEX_WAKE || op == libc::FUTEX_WAKE_BITSET;
-        let private = b as c_int & libc::FUTEX_PRIVATE_FLAG != 0;
-        let t = modelled();
-        if t.is_null() {
-            return plain();
-        }
-        let r = if wait && private {
-            futex_wait(t, a, b as c_int, c as u32, d as *const timespec)
-        } else if wakes && private {
-            wake(a, c)
-        } else if private && matches!(op, libc::FUTEX_REQUEUE | libc::FUTEX_CMP_REQUEUE) {
-            requeue(op, a, c, d, f)
-        } else if private && op == libc::FUTEX_WAKE_OP {
-            let woken = plain();
-            if woken < 0 { woken } else { woken + wake(a, c) + wake(e, d) }
-        } else if wait || matches!(op, libc::FUTEX_LOCK_PI | libc::FUTEX_WAIT_REQUEUE_PI) {
-            outside::call(t, "futex", 0, &plain)
-        } else {
-            plain()
-        };
-        leave(t);
-        let ours = wait || matches!(op, libc::FUTEX_REQUEUE | libc::FUTEX_CMP_REQUEUE);
-        if (-4095..0).contains(&r) && ours && private {
-            return c_long::from(errno_result(-r as c_int));
-        }
-        r
+    };
+    if nr != libc::SYS_futex {
+        return other_call(nr, &plain);
     }
+    let op = (b as c_int) & 0x7f;
+    let wait = op == libc::FUTEX_WAIT || op == libc::FUTEX_WAIT_BITSET;
+    let wakes = op == libc::FUTEX_WAKE || op == libc::FUTEX_WAKE_BITSET;
+    let private = b as c_int & libc::FUTEX_PRIVATE_FLAG != 0;
+    let Some(t) = enter_modelled() else { return plain() };
+    let r = if wait && private {
+        futex_wait(t, a, b as c_int, c as u32, d as *const timespec)
+    } else if wakes && private {
+        wake(a, c)
+    } else if private && matches!(op, libc::FUTEX_REQUEUE | libc::FUTEX_CMP_REQUEUE) {
+        requeue(op, a, c, d, f)
+    } else if private && op == libc::FUTEX_WAKE_OP {
+        let woken = plain();
+        if woken < 0 { woken } else { woken + wake(a, c) + wake(e, d) }
+    } else if wait || matches!(op, libc::FUTEX_LOCK_PI | libc::FUTEX_WAIT_REQUEUE_PI) {
+        blocking_call::call(t, "futex", 0, &plain)
+    } else {
+        plain()
+    };
+    leave(t);
+    let ours = wait || matches!(op, libc::FUTEX_REQUEUE | libc::FUTEX_CMP_REQUEUE);
+    if (-4095..0).contains(&r) && ours && private {
+        return c_long::from(errno_result(-r as c_int));
+    }
+    r
 }
 
-unsafe fn wake(word: usize, most: usize) -> c_long {
-    // SAFETY: the calling thread holds the baton.
-    unsafe { wake_waiters(&[WaitingFor::Futex], word, most) as c_long }
+fn wake(word: usize, most: usize) -> c_long {
+    wake_waiters(&[WaitingFor::Futex], word, most) as c_long
+}
+
+/// Reads the word of a futex.
+fn read_word(word: usize) -> u32 {
+    // SAFETY: the program's own word.
+    unsafe { (word as *const u32).read_volatile() }
 }
 
 /// Those who would have been moved are woken, and see for themselves.
-unsafe fn requeue(op: c_int, word: usize, most: usize, moved: usize, expected: usize) -> c_long {
-    // SAFETY: the program's own word.
-    unsafe {
-        if op == libc::FUTEX_CMP_REQUEUE && *(word as *const u32) != expected as u32 {
-            return -c_long::from(libc::EAGAIN);
-        }
-        wake(word, most.saturating_add(moved))
+fn requeue(op: c_int, word: usize, most: usize, moved: usize, expected: usize) -> c_long {
+    if op == libc::FUTEX_CMP_REQUEUE && read_word(word) != expected as u32 {
+        return -c_long::from(libc::EAGAIN);
     }
+    wake(word, most.saturating_add(moved))
 }
 
 /// System calls that may block, and the names they are known by.
@@ -109,52 +105,36 @@ const BLOCKING: &[(c_long, &str)] = &[
     (libc::SYS_io_uring_enter, "io_uring_enter"),
 ];
 
-unsafe fn other_call(nr: c_long, plain: &dyn Fn() -> c_long) -> c_long {
+fn other_call(nr: c_long, plain: &dyn Fn() -> c_long) -> c_long {
     let Some(&(_, name)) = BLOCKING.iter().find(|(blocking, _)| *blocking == nr) else {
         return plain();
     };
-    // SAFETY: as the program's own call.
-    unsafe {
-        let t = modelled();
-        if t.is_null() {
-            return plain();
-        }
-        let r = outside::call(t, name, 0, plain);
-        leave(t);
-        r
-    }
+    let Some(t) = enter_modelled() else { return plain() };
+    let r = blocking_call::call(t, name, 0, plain);
+    leave(t);
+    r
 }
 
-unsafe fn futex_wait(
-    t: *mut Thread,
-    word: usize,
-    op: c_int,
-    expected: u32,
-    at: *const timespec,
-) -> c_long {
-    // SAFETY: the program's own word.
-    unsafe {
-        if (word as *const u32).read_volatile() != expected {
-            return -c_long::from(libc::EAGAIN);
-        }
-        let deadline = if at.is_null() {
-            None
-        } else if op & 0x7f == libc::FUTEX_WAIT {
-            nanoseconds(&*at).map(Deadline::after)
-        } else if op & libc::FUTEX_CLOCK_REALTIME != 0 {
-            until(libc::CLOCK_REALTIME, at)
-        } else {
-            until(libc::CLOCK_MONOTONIC, at)
-        };
-        let w =
-            Waiting { what: WaitingFor::Futex, object: word, pc: 0, owner_at: 0, between: true };
-        match block(t, w, deadline) {
-            Wake::Event => 0,
-            Wake::Time => -c_long::from(libc::ETIMEDOUT),
-            Wake::Interrupt => {
-                crate::signal::deliver(t);
-                -c_long::from(libc::EINTR)
-            }
+fn futex_wait(t: Baton, word: usize, op: c_int, expected: u32, at: *const timespec) -> c_long {
+    if read_word(word) != expected {
+        return -c_long::from(libc::EAGAIN);
+    }
+    let deadline = if at.is_null() {
+        None
+    } else if op & 0x7f == libc::FUTEX_WAIT {
+        nanoseconds(at).map(Deadline::after)
+    } else if op & libc::FUTEX_CLOCK_REALTIME != 0 {
+        until(libc::CLOCK_REALTIME, at)
+    } else {
+        until(libc::CLOCK_MONOTONIC, at)
+    };
+    let w = Waiting { what: WaitingFor::Futex, object: word, pc: 0, owner_at: 0, between: true };
+    match block(t, w, deadline) {
+        Wake::Event => 0,
+        Wake::Time => -c_long::from(libc::ETIMEDOUT),
+        Wake::Interrupt => {
+            crate::signal::deliver(t);
+            -c_long::from(libc::EINTR)
         }
     }
 }

@@ -4,11 +4,12 @@
 //! `.preinit_array`), so the configuration is read from `/proc/self/environ`, and whoever comes
 //! first starts the runtime.
 
+use crate::entry::{enter, leave, set_inside};
 use crate::log::{self, HeaderFields, Stream};
 use crate::recorder;
-use crate::sched;
+use crate::sched::{self, SCHED, replay};
 use crate::sys::{self, say};
-use crate::thread::Thread;
+use crate::thread::{Baton, ThreadRef};
 use foretell_rt_format::{EndHow, Record, env};
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
@@ -108,31 +109,32 @@ fn start(c: &Config) -> bool {
         }
         return false;
     }
-    // SAFETY: this is the only thread.
-    unsafe {
-        if c.mode == 2 && !load_schedule(c) {
-            sys::exit_group(foretell_rt_format::DEPARTURE_STATUS);
-        }
-        let t = Thread::new(0, Stream::new(0));
-        (*t).hot.parallel = c.mode == 1;
-        crate::tls::set(t);
-        crate::elision::start(t, c.mode == 0 && !c.keep);
-        sched::start(t, c.seed, c.quantum);
-        crate::modules::scan(t);
-        let mut key = 0;
-        libc::pthread_key_create(&mut key, Some(end_of_thread));
-        KEY.store(key, Relaxed);
-        begin_thread(t);
-        on_exit(at_exit, std::ptr::null_mut());
-        crate::process::watch_forks();
-        crate::signal::install();
-        clean_environ();
-        (*t).hot.busy = 0;
+    if c.mode == 2 && !load_schedule(c) {
+        sys::exit_group(foretell_rt_format::DEPARTURE_STATUS);
     }
+    let t = ThreadRef::new(0, Stream::new(0));
+    t.hot(|hot| hot.parallel = c.mode == 1);
+    crate::tls::set(t.as_ptr());
+    // SAFETY: this is the only thread.
+    let t = unsafe { Baton::assume(t) };
+    crate::elision::start(t, c.mode == 0 && !c.keep);
+    sched::start(t, c.seed, c.quantum);
+    crate::modules::scan(t);
+    let mut key = 0;
+    // SAFETY: the destructor and the exit handler live as long as the process.
+    unsafe { libc::pthread_key_create(&mut key, Some(end_of_thread)) };
+    KEY.store(key, Relaxed);
+    begin_thread(t);
+    // SAFETY: as above.
+    unsafe { on_exit(at_exit, std::ptr::null_mut()) };
+    crate::process::watch_forks();
+    crate::signal::install();
+    clean_environ();
+    leave(t);
     true
 }
 
-unsafe fn load_schedule(c: &Config) -> bool {
+fn load_schedule(c: &Config) -> bool {
     let path = c.schedule.clone().unwrap_or_default();
     let text = sys::read_file(&path);
     let name = String::from_utf8_lossy(&path);
@@ -141,12 +143,7 @@ unsafe fn load_schedule(c: &Config) -> bool {
         Ok(text) => match text.parse() {
             Err(e) => say!("the schedule {name} is unusable, {e}"),
             Ok(schedule) => {
-                // SAFETY: there is one thread.
-                let s = unsafe { sched::sched() };
-                s.replay.schedule = schedule;
-                s.replay.active = true;
-                crate::replay::ON.store(true, Relaxed);
-                s.replay.stop = c.stop;
+                SCHED.lock().replay.follow(schedule, c.stop);
                 return true;
             }
         },
@@ -188,38 +185,30 @@ static CONSTRUCTOR: extern "C" fn() = constructor;
 
 extern "C" fn constructor() {
     init();
-    // SAFETY: enter and leave match.
-    unsafe {
-        let t = crate::entry::enter();
-        if !t.is_null() {
-            clean_environ();
-            crate::entry::leave(t);
-        }
+    if let Some(t) = enter() {
+        clean_environ();
+        leave(t);
     }
 }
 
-/// First record of the calling thread, and what makes its end known.
-pub(crate) unsafe fn begin_thread(t: *mut Thread) {
-    // SAFETY: `t` is the calling thread and is inside the runtime.
+/// Writes the first record of the calling thread, and arranges that its end becomes known.
+pub(crate) fn begin_thread(t: Baton) {
+    let lifecycle = t.lifecycle();
+    lifecycle.tid.set(sys::gettid());
+    lifecycle.destructor_rounds.set(4); // PTHREAD_DESTRUCTOR_ITERATIONS
+    // SAFETY: the key was made at the start; the state lives as long as the process.
     unsafe {
-        (*t).lifecycle.tid = sys::gettid();
-        (*t).lifecycle.pthread = libc::pthread_self();
-        (*t).lifecycle.destructor_rounds = 4; // PTHREAD_DESTRUCTOR_ITERATIONS
-        libc::pthread_setspecific(KEY.load(Relaxed), t.cast());
-        crate::signal::alternate_stack();
-        let (start, end) = stack_bounds();
-        recorder::put(
-            t,
-            &Record::ThreadBegin {
-                tid: (*t).lifecycle.tid,
-                stack_start: start as u64,
-                stack_end: end as u64,
-            },
-        );
+        lifecycle.pthread.set(libc::pthread_self());
+        libc::pthread_setspecific(KEY.load(Relaxed), t.as_ptr().cast());
     }
+    crate::signal::alternate_stack();
+    let (start, end) = stack_bounds();
+    let (stack_start, stack_end) = (start as u64, end as u64);
+    recorder::put(t, &Record::ThreadBegin { tid: lifecycle.tid.get(), stack_start, stack_end });
 }
 
-unsafe fn stack_bounds() -> (usize, usize) {
+/// Returns the bounds of the calling thread's stack.
+fn stack_bounds() -> (usize, usize) {
     // SAFETY: the attributes are initialised by the call before they are used.
     unsafe {
         let mut attr = std::mem::zeroed::<libc::pthread_attr_t>();
@@ -233,61 +222,50 @@ unsafe fn stack_bounds() -> (usize, usize) {
     }
 }
 
-/// Destructor of our thread-local key: in its last round every other destructor has run.
+/// Destructor of the runtime's thread-local key: in its last round every other destructor has run.
 unsafe extern "C" fn end_of_thread(p: *mut c_void) {
-    let t: *mut Thread = p.cast();
-    // SAFETY: the key holds the calling thread.
-    unsafe {
-        if crate::tls::get() != t {
-            return;
-        }
-        (*t).lifecycle.destructor_rounds -= 1;
-        if (*t).lifecycle.destructor_rounds > 0 {
-            libc::pthread_setspecific(KEY.load(Relaxed), p);
-            return;
-        }
-        (*t).hot.busy = 1;
-        recorder::flush(t);
-        recorder::put(t, &Record::ThreadEnd);
-        if !sched::finish(t) {
-            // The last thread: the C library would end the program now, but for our watchdog.
-            (*t).hot.busy = 0;
-            libc::exit(0);
-        }
-        crate::signal::drop_alternate_stack();
-        sched::retire(t);
+    let Some(t) = crate::tls::current().filter(|t| t.as_ptr() == p.cast()) else { return };
+    // SAFETY: the calling thread runs, and so has the baton.
+    let t = unsafe { Baton::assume(t) };
+    let rounds = &t.lifecycle().destructor_rounds;
+    rounds.set(rounds.get() - 1);
+    if rounds.get() > 0 {
+        // SAFETY: the key was made at the start.
+        unsafe { libc::pthread_setspecific(KEY.load(Relaxed), p) };
+        return;
     }
+    set_inside(*t, true);
+    recorder::flush(t);
+    recorder::put(t, &Record::ThreadEnd);
+    if !sched::finish(t) {
+        // The last thread: the C library would end the program now, but for the watchdog.
+        leave(t);
+        // SAFETY: as the C library would.
+        unsafe { libc::exit(0) };
+    }
+    crate::signal::drop_alternate_stack();
+    sched::retire(t);
 }
 
 /// The last exit handler: registered first, it runs after the program's own.
 unsafe extern "C" fn at_exit(status: c_int, _: *mut c_void) {
-    // SAFETY: enter gives the calling thread.
-    unsafe {
-        let t = crate::entry::enter();
-        if !t.is_null() {
-            ends(t, EndHow::Exit, status);
-            crate::entry::leave(t);
-        }
+    if let Some(t) = enter() {
+        end_program(t, EndHow::Exit, status);
+        leave(t);
     }
 }
 
-/// The program ends by itself.
-pub(crate) unsafe fn ends(t: *mut Thread, how: EndHow, status: c_int) {
-    // SAFETY: `t` is the calling thread and holds the baton.
-    unsafe {
-        if !(*t).hot.parallel {
-            sched::LOCK.lock();
-            let s = sched::sched();
-            if s.replay.active {
-                if crate::replay::at_end(s) {
-                    crate::replay::over(s);
-                } else {
-                    crate::replay::depart(s, t, "the end of the program");
-                }
+/// Writes that the program ends by itself.
+pub(crate) fn end_program(t: Baton, how: EndHow, status: c_int) {
+    if !t.parallel() {
+        let mut s = SCHED.lock();
+        if s.replay.active {
+            if !s.replay.at_end() {
+                replay::depart(&mut s, Some(*t), "the end of the program");
             }
-            sched::LOCK.unlock();
+            replay::over(&mut s);
         }
-        crate::elision::finish(t);
-        recorder::put(t, &Record::EndOfProgram { how, status });
     }
+    crate::elision::finish(t);
+    recorder::put(t, &Record::EndOfProgram { how, status });
 }

@@ -10,6 +10,7 @@
 //! would be.
 
 use crate::arena;
+use crate::lock::Guarded;
 use crate::sys::{self, call};
 use foretell_rt_format::{
     AccessCode, CHUNK_HEADER_LEN, CHUNK_LEN, CHUNK_USED, HEADER_LEN, LIVE, MAGIC, MAX_RECORD_LEN,
@@ -69,8 +70,7 @@ struct File {
     stopped: bool,
 }
 
-static LOCK: crate::lock::Lock = crate::lock::Lock::new();
-static mut FILE: File = File {
+static FILE: Guarded<File> = Guarded::new(File {
     path: Vec::new(),
     header: null_mut(),
     window: null_mut(),
@@ -78,14 +78,10 @@ static mut FILE: File = File {
     ring: 0,
     len: 0,
     stopped: false,
-};
+});
 /// Places in a parallel log.
 pub(crate) static SEQ: AtomicU64 = AtomicU64::new(1);
 static STOP: AtomicU32 = AtomicU32::new(0);
-
-fn file() -> *mut File {
-    &raw mut FILE
-}
 
 /// What goes into the header.
 pub(crate) struct HeaderFields {
@@ -134,8 +130,7 @@ unsafe fn map_ring(fd: usize) -> Result<(*mut u8, *mut u8), i32> {
             return Err(libc::EEXIST);
         }
         let chunks = map_shared(fd, HEADER_LEN, ring * CHUNK_LEN)?;
-        let file = &mut *file();
-        (file.ring, file.taken) = (ring, 0);
+        FILE.with(|file| (file.ring, file.taken) = (ring, 0));
         let a = [chunks as usize, ring * CHUNK_LEN, MADV_POPULATE_WRITE, 0, 0, 0];
         call(libc::SYS_madvise, a);
         Ok((page, chunks))
@@ -162,7 +157,7 @@ pub(crate) fn create(path: &[u8], fields: &HeaderFields) -> Result<(), i32> {
         put(header::PID, &pid.to_le_bytes());
         put(header::CHUNK_LEN, &(CHUNK_LEN as u32).to_le_bytes());
         put(header::MAGIC, &MAGIC);
-        let file = &mut *file();
+        let mut file = FILE.lock();
         file.path = name;
         file.header = page;
         file.window = chunks;
@@ -276,7 +271,7 @@ impl Stream {
         let id = if scratch { id | SCRATCH } else { id };
         // SAFETY: the chunk is fresh, and its header has room for the stream.
         unsafe {
-            let live = if id == 0 { (*file()).header.add(header::LIVE) } else { chunk.add(LIVE) };
+            let live = if id == 0 { file_header().add(header::LIVE) } else { chunk.add(LIVE) };
             let stream = live.cast::<Stream>();
             stream.write(Stream {
                 cur: chunk.add(CHUNK_HEADER_LEN),
@@ -337,9 +332,8 @@ pub(crate) fn scratch_word() -> *mut u8 {
 /// The next chunk of a stream, where it is in the file, and whether it is not in the file at all, because that
 /// cannot grow: then `old` again, if that is such a one.
 fn next_chunk(old: *mut u8) -> (*mut u8, usize, bool) {
-    // SAFETY: the lock is held.
-    LOCK.with(|| unsafe {
-        let file = &mut *file();
+    // SAFETY: the header is mapped.
+    FILE.with(|file| unsafe {
         let chunk = if file.stopped { Err(0) } else { take_chunk(file) };
         let errno = match chunk {
             Ok((chunk, offset)) => return (chunk, offset, false),
@@ -371,7 +365,7 @@ pub(crate) unsafe fn grow(stream: *mut Stream) {
         if !was_scratch {
             let used = s.cur as usize - old as usize;
             old.add(CHUNK_USED).cast::<u32>().write_volatile(used as u32);
-            let produced = (*file()).header.add(header::PRODUCED).cast();
+            let produced = file_header().add(header::PRODUCED).cast();
             AtomicU64::from_ptr(produced).fetch_add(1, Release);
         }
         let (chunk, offset, scratch) = next_chunk(if was_scratch { old } else { null_mut() });
@@ -389,10 +383,15 @@ pub(crate) unsafe fn grow(stream: *mut Stream) {
         s.offset = offset as u64;
         s.cur = chunk.add(CHUNK_HEADER_LEN);
         s.limit = chunk.add(CHUNK_LEN - 2 * MAX_RECORD_LEN);
-        if !scratch && s.id == 0 && (*file()).ring == 0 {
+        if !scratch && s.id == 0 && FILE.lock().ring == 0 {
             release_behind(old);
         }
     }
+}
+
+/// The page that the header of the log is mapped at.
+fn file_header() -> *mut u8 {
+    FILE.lock().header
 }
 
 /// Marks a stream that writes to scratch memory.

@@ -7,36 +7,30 @@ use crate::sched::step;
 use foretell_rt_format::{Kind, Record};
 use std::ffi::{CStr, c_char};
 
-unsafe extern "C" fn begin(label: *const c_char, pc: usize) {
-    // SAFETY: the program's own label.
-    unsafe {
-        let t = enter();
-        if !t.is_null() {
-            step(t, Kind::MarkBegin, pc);
-            let label = if label.is_null() { &[][..] } else { CStr::from_ptr(label).to_bytes() };
-            recorder::put(t, &Record::MarkBegin { pc: pc as u64, label });
-            leave(t);
-        }
+extern "C" fn begin(label: *const c_char, pc: usize) {
+    if let Some(t) = enter() {
+        step(t, Kind::MarkBegin, pc);
+        // SAFETY: the program's own label.
+        let label =
+            if label.is_null() { &[][..] } else { unsafe { CStr::from_ptr(label) }.to_bytes() };
+        recorder::put(t, &Record::MarkBegin { pc: pc as u64, label });
+        leave(t);
     }
 }
 
-unsafe extern "C" fn end(pc: usize) {
-    // SAFETY: enter and leave match.
-    unsafe {
-        let t = enter();
-        if !t.is_null() {
-            step(t, Kind::MarkEnd, pc);
-            recorder::put(t, &Record::MarkEnd { pc: pc as u64 });
-            leave(t);
-        }
+extern "C" fn end(pc: usize) {
+    if let Some(t) = enter() {
+        step(t, Kind::MarkEnd, pc);
+        recorder::put(t, &Record::MarkEnd { pc: pc as u64 });
+        leave(t);
     }
 }
 
-unsafe extern "C" fn start() {
+extern "C" fn start() {
     crate::init::init();
 }
 
-unsafe extern "C" fn nothing() -> usize {
+extern "C" fn nothing() -> usize {
     0
 }
 

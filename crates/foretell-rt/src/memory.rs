@@ -1,11 +1,11 @@
 //! Memory given out and taken back, copied and filled.
 
 use crate::access::range;
-use crate::entry::{checked, enter_late, entries, leave};
+use crate::entry::{checked, enter_started, entries, leave};
 use crate::real::real;
 use crate::recorder;
 use crate::sched::step;
-use crate::thread::Thread;
+use crate::thread::Baton;
 use foretell_rt_format::AccessKind::{Read, Write};
 use foretell_rt_format::{Kind, MAX_RANGE_DATA, Record};
 use std::arch::asm;
@@ -31,49 +31,42 @@ pub(crate) unsafe fn fresh(size: usize) -> P {
     unsafe { __libc_malloc(size) }
 }
 
-unsafe fn given(p: P, size: usize, pc: usize) -> P {
-    // SAFETY: enter gives the calling thread.
-    unsafe {
-        if !p.is_null() {
-            let t = enter_late();
-            if !t.is_null() {
-                put_alloc(t, p, size, pc);
-                leave(t);
-            }
-        }
-        p
-    }
-}
-
-pub(crate) unsafe fn put_alloc(t: *mut Thread, p: P, size: usize, pc: usize) {
-    // SAFETY: `t` is the calling thread.
-    unsafe {
-        let (pc, addr, size) = (pc as u64, p as u64, size as u64);
-        recorder::put(t, &Record::Alloc { pc, addr, size });
-    }
-}
-
-/// Before memory is given back: its last access is completed, its end is recorded.
-unsafe fn taken(p: P, pc: usize) {
-    // SAFETY: enter gives the calling thread.
-    unsafe {
-        if p.is_null() {
-            return;
-        }
-        let t = enter_late();
-        if t.is_null() {
-            return;
-        }
-        // The C library frees what it likes when it likes: no step of the program's own.
-        let counted = !crate::modules::in_libc(pc);
-        if counted {
-            step(t, Kind::Free, pc);
-        }
-        let size = malloc_usable_size(p) as u64;
-        let (pc, addr) = (pc as u64, p as u64);
-        recorder::put(t, &Record::Free { counted, pc, addr, size });
+/// Records memory that the library's allocator has just given. Returns it.
+fn given(p: P, size: usize, pc: usize) -> P {
+    if !p.is_null()
+        && let Some(t) = enter_started()
+    {
+        put_alloc(t, p, size, pc);
         leave(t);
     }
+    p
+}
+
+/// Records that memory was allocated.
+pub(crate) fn put_alloc(t: Baton, p: P, size: usize, pc: usize) {
+    let (pc, addr, size) = (pc as u64, p as u64, size as u64);
+    recorder::put(t, &Record::Alloc { pc, addr, size });
+}
+
+/// Completes the last access to memory that is about to be freed, and records its end.
+///
+/// # Safety
+/// `p` is null or allocated.
+unsafe fn taken(p: P, pc: usize) {
+    if p.is_null() {
+        return;
+    }
+    let Some(t) = enter_started() else { return };
+    // The C library frees its own memory at any time: that is no step of the program.
+    let counted = !crate::modules::in_libc(pc);
+    if counted {
+        step(t, Kind::Free, pc);
+    }
+    // SAFETY: promised by the caller.
+    let size = unsafe { malloc_usable_size(p) } as u64;
+    let (pc, addr) = (pc as u64, p as u64);
+    recorder::put(t, &Record::Free { counted, pc, addr, size });
+    leave(t);
 }
 
 unsafe extern "C" fn malloc_fn(size: usize, pc: usize) -> P {
@@ -175,8 +168,7 @@ pub(crate) unsafe fn copy(to: *mut u8, from: *const u8, n: usize) {
 unsafe extern "C" fn memmove_fn(to: *mut u8, from: *const u8, n: usize, pc: usize) -> *mut u8 {
     // SAFETY: as the program's own call.
     unsafe {
-        let t = enter_late();
-        if !t.is_null() {
+        if let Some(t) = enter_started() {
             if n > 0 {
                 range(t, Read, from as usize, n, pc, None);
                 range(t, Write, to as usize, n, pc, Some(from as usize));
@@ -191,8 +183,7 @@ unsafe extern "C" fn memmove_fn(to: *mut u8, from: *const u8, n: usize, pc: usiz
 unsafe extern "C" fn memset_fn(to: *mut u8, byte: c_int, n: usize, pc: usize) -> *mut u8 {
     // SAFETY: as the program's own call.
     unsafe {
-        let t = enter_late();
-        if !t.is_null() {
+        if let Some(t) = enter_started() {
             if n > 0 {
                 let content = [byte as u8; MAX_RANGE_DATA];
                 range(t, Write, to as usize, n, pc, Some(content.as_ptr() as usize));

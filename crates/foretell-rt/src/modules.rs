@@ -1,10 +1,11 @@
-//! What is mapped where: for the log, for messages, and to compare code locations in a replay.
+//! The loaded modules: for the log, for messages, and to compare code locations in a replay.
 
-use crate::lock::Lock;
+use crate::lock::Guarded;
 use crate::recorder;
-use crate::thread::Thread;
+use crate::thread::Baton;
 use foretell_rt_format::Record;
 use std::ffi::{CStr, c_int, c_void};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 struct Module {
     bias: usize,
@@ -15,42 +16,55 @@ struct Module {
     seen: bool,
 }
 
-static LOCK: Lock = Lock::new();
-static mut MODULES: Vec<Module> = Vec::new();
-static mut LIBC: (usize, usize) = (0, 0);
-static mut LIBSTDCXX: (usize, usize) = (0, 0);
+static MODULES: Guarded<Vec<Module>> = Guarded::new(Vec::new());
+static LIBC: AddressRange = AddressRange::empty();
+static LIBSTDCXX: AddressRange = AddressRange::empty();
 
-/// Looks at what is mapped now and logs what came and went.
-pub(crate) unsafe fn scan(t: *mut Thread) {
-    // SAFETY: the list is guarded by the lock, the log by the baton.
-    LOCK.with(|| unsafe {
-        let list = &mut *(&raw mut MODULES);
-        list.iter_mut().for_each(|m| m.seen = false);
-        let before = list.len();
-        libc::dl_iterate_phdr(Some(visit), std::ptr::from_mut(list).cast());
-        for m in list.iter().filter(|m| !m.seen) {
-            recorder::put(t, &Record::ModuleGone { start: m.start as u64 });
-        }
-        for m in &list[before..] {
-            recorder::put(
-                t,
-                &Record::Module {
-                    bias: m.bias as u64,
-                    start: m.start as u64,
-                    end: m.end as u64,
-                    path: &m.path,
-                    build_id: &m.build_id,
-                },
-            );
-        }
-        list.retain(|m| m.seen);
-        let range = |name: &[u8]| {
-            let found = list.iter().find(|m| m.path.windows(name.len()).any(|w| w == name));
-            found.map_or((0, 0), |m| (m.start, m.end))
-        };
-        LIBC = range(b"/libc.so");
-        LIBSTDCXX = range(b"/libstdc++.so");
-    });
+/// Code addresses of one library. Set before threads exist, or after `dlopen`.
+struct AddressRange(AtomicUsize, AtomicUsize);
+
+impl AddressRange {
+    const fn empty() -> AddressRange {
+        AddressRange(AtomicUsize::new(0), AtomicUsize::new(0))
+    }
+
+    fn set(&self, (start, end): (usize, usize)) {
+        self.0.store(start, Relaxed);
+        self.1.store(end, Relaxed);
+    }
+
+    fn get(&self) -> (usize, usize) {
+        (self.0.load(Relaxed), self.1.load(Relaxed))
+    }
+
+    fn contains(&self, pc: usize) -> bool {
+        let (start, end) = self.get();
+        (start..end).contains(&pc)
+    }
+}
+
+/// Logs the modules that were loaded and unloaded since the last call.
+pub(crate) fn scan(t: Baton) {
+    let mut list = MODULES.lock();
+    list.iter_mut().for_each(|m| m.seen = false);
+    let before = list.len();
+    // SAFETY: `visit` gets the list.
+    unsafe { libc::dl_iterate_phdr(Some(visit), std::ptr::from_mut(&mut *list).cast()) };
+    for m in list.iter().filter(|m| !m.seen) {
+        recorder::put(t, &Record::ModuleGone { start: m.start as u64 });
+    }
+    for m in &list[before..] {
+        let (bias, start, end) = (m.bias as u64, m.start as u64, m.end as u64);
+        let (path, build_id) = (&m.path[..], &m.build_id[..]);
+        recorder::put(t, &Record::Module { bias, start, end, path, build_id });
+    }
+    list.retain(|m| m.seen);
+    let range = |name: &[u8]| {
+        let found = list.iter().find(|m| m.path.windows(name.len()).any(|w| w == name));
+        found.map_or((0, 0), |m| (m.start, m.end))
+    };
+    LIBC.set(range(b"/libc.so"));
+    LIBSTDCXX.set(range(b"/libstdc++.so"));
 }
 
 unsafe extern "C" fn visit(info: *mut libc::dl_phdr_info, _: usize, data: *mut c_void) -> c_int {
@@ -114,20 +128,16 @@ fn executable() -> Vec<u8> {
 
 /// Whether a code address is in the C library.
 pub(crate) fn in_libc(pc: usize) -> bool {
-    // SAFETY: written under the baton before threads exist, or after dlopen.
-    let (start, end) = unsafe { LIBC };
-    (start..end).contains(&pc)
+    LIBC.contains(pc)
 }
 
 /// The code address that a call counts for: `pc`, or where the program called the C++ library
 /// when the call comes from inside that (waiting, creating and joining threads do).
 pub(crate) fn caller(pc: usize) -> usize {
-    // SAFETY: as above.
-    let (start, end) = unsafe { LIBSTDCXX };
-    if !(start..end).contains(&pc) {
+    if !LIBSTDCXX.contains(pc) {
         return pc;
     }
-    let mut walk = Walk { library: (start, end), inside: false, found: pc };
+    let mut walk = Walk { library: LIBSTDCXX.get(), inside: false, found: pc };
     // SAFETY: the frames are this thread's own.
     unsafe { _Unwind_Backtrace(step, (&raw mut walk).cast()) };
     walk.found
@@ -163,28 +173,22 @@ unsafe extern "C" fn step(context: *mut c_void, data: *mut c_void) -> c_int {
     }
 }
 
-/// `module+0xoffset` of a code address, for people.
-pub(crate) fn place(pc: usize) -> String {
-    // SAFETY: the list is guarded by the lock.
-    LOCK.with(|| unsafe {
-        let list = &*(&raw const MODULES);
-        match list.iter().find(|m| (m.start..m.end).contains(&pc)) {
-            Some(m) => {
-                let path = String::from_utf8_lossy(&m.path);
-                let name = path.rsplit('/').next().unwrap_or("?");
-                format!("{name}+{:#x}", pc.wrapping_sub(m.bias))
-            }
-            None => format!("{pc:#x}"),
+/// Returns `module+0xoffset` of a code address, for messages.
+pub(crate) fn location(pc: usize) -> String {
+    let list = MODULES.lock();
+    match list.iter().find(|m| (m.start..m.end).contains(&pc)) {
+        Some(m) => {
+            let path = String::from_utf8_lossy(&m.path);
+            let name = path.rsplit('/').next().unwrap_or("?");
+            format!("{name}+{:#x}", pc.wrapping_sub(m.bias))
         }
-    })
+        None => format!("{pc:#x}"),
+    }
 }
 
 /// Offset of a code address in the module with this path.
 pub(crate) fn offset_in(path: &[u8], pc: usize) -> Option<u64> {
-    // SAFETY: the list is guarded by the lock.
-    LOCK.with(|| unsafe {
-        let list = &*(&raw const MODULES);
-        let m = list.iter().find(|m| (m.start..m.end).contains(&pc))?;
-        (m.path == path).then(|| pc.wrapping_sub(m.bias) as u64)
-    })
+    let list = MODULES.lock();
+    let m = list.iter().find(|m| (m.start..m.end).contains(&pc))?;
+    (m.path == path).then(|| pc.wrapping_sub(m.bias) as u64)
 }

@@ -11,7 +11,7 @@ use foretell_rt_format::{EndHow, Record};
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering::*};
 
-/// The program has forked before: the child has said what becomes of it.
+/// Whether the program has forked before: the first child has said that it is not recorded.
 static FORKED: AtomicBool = AtomicBool::new(false);
 
 unsafe extern "C" {
@@ -24,7 +24,7 @@ unsafe extern "C" {
 }
 
 /// Watches for forks, also for those that the C library makes by itself (`daemon`, `forkpty`).
-pub(crate) unsafe fn watch_forks() {
+pub(crate) fn watch_forks() {
     // SAFETY: the handlers live as long as the process.
     unsafe { __register_atfork(None, Some(in_parent), Some(in_child), std::ptr::null_mut()) };
 }
@@ -52,59 +52,46 @@ unsafe extern "C" fn in_child() {
     sys::write_all(2, &line[..line.len() - (at - 18)]);
 }
 
-unsafe fn forked(f: &dyn Fn() -> c_int) -> c_int {
-    // SAFETY: as the program's own call.
-    unsafe {
-        let t = enter();
-        if t.is_null() {
-            return f();
-        }
-        let pid = f();
-        if pid == 0 {
-            in_child();
-            return 0;
-        }
-        in_parent();
-        if pid > 0 {
-            recorder::put(t, &Record::Forked { pid: pid as u32 });
-        }
-        leave(t);
-        pid
+fn forked(f: &dyn Fn() -> c_int) -> c_int {
+    let Some(t) = enter() else { return f() };
+    let pid = f();
+    if pid == 0 {
+        // SAFETY: this is the child.
+        unsafe { in_child() };
+        return 0;
     }
+    FORKED.store(true, Relaxed);
+    if pid > 0 {
+        recorder::put(t, &Record::Forked { pid: pid as u32 });
+    }
+    leave(t);
+    pid
 }
 
 /// `vfork` lends the child the parent's stack, which no function that returns can do: both fork.
-unsafe extern "C-unwind" fn fork_fn() -> c_int {
-    // SAFETY: as the program's own call.
-    unsafe { forked(&|| real!(fork() -> c_int)) }
+extern "C-unwind" fn fork_fn() -> c_int {
+    forked(&|| real!(fork() -> c_int))
 }
 
-unsafe extern "C-unwind" fn raw_fork_fn() -> c_int {
-    // SAFETY: as the program's own call.
-    unsafe { forked(&|| real!(_Fork() -> c_int)) }
+extern "C-unwind" fn raw_fork_fn() -> c_int {
+    forked(&|| real!(_Fork() -> c_int))
 }
 
 /// Says that the program replaces itself; the log ends here unless that fails.
-unsafe fn replaces(path: *const c_char) {
-    // SAFETY: the program's own path.
-    unsafe {
-        let t = enter();
-        if !t.is_null() {
-            let path = if path.is_null() { &[][..] } else { CStr::from_ptr(path).to_bytes() };
-            recorder::put(t, &Record::Exec { path });
-            leave(t);
-        }
+fn replaces(path: *const c_char) {
+    if let Some(t) = enter() {
+        // SAFETY: the program's own path.
+        let path = unsafe { (!path.is_null()).then(|| CStr::from_ptr(path).to_bytes()) };
+        recorder::put(t, &Record::Exec { path: path.unwrap_or_default() });
+        leave(t);
     }
 }
 
 macro_rules! exec_fns {
     ($($imp:ident = $name:ident ( $($more:ident),* );)*) => {$(
-        unsafe extern "C-unwind" fn $imp(path: *const c_char, $($more: usize),*) -> c_int {
-            // SAFETY: as the program's own call.
-            unsafe {
+        extern "C-unwind" fn $imp(path: *const c_char, $($more: usize),*) -> c_int {
                 replaces(path);
                 real!($name(path: *const c_char, $($more: usize),*) -> c_int)
-            }
         }
     )*};
 }
@@ -115,12 +102,9 @@ exec_fns! {
     execvpe_fn = execvpe(argv, env);
 }
 
-unsafe extern "C-unwind" fn fexecve_fn(fd: c_int, argv: usize, env: usize) -> c_int {
-    // SAFETY: as the program's own call.
-    unsafe {
-        replaces(std::ptr::null());
-        real!(fexecve(fd: c_int, argv: usize, env: usize) -> c_int)
-    }
+extern "C-unwind" fn fexecve_fn(fd: c_int, argv: usize, env: usize) -> c_int {
+    replaces(std::ptr::null());
+    real!(fexecve(fd: c_int, argv: usize, env: usize) -> c_int)
 }
 
 /// The ones with arguments in a list: theirs stay where they are, the real function is jumped to.
@@ -133,8 +117,7 @@ macro_rules! exec_lists {
                     Ok(name) => name,
                     Err(_) => c"",
                 };
-            // SAFETY: the program's own path.
-            unsafe { replaces(path) };
+            replaces(path);
             find(&CELL, NAME)
         }
 
@@ -158,124 +141,88 @@ exec_lists! {
     execle = execle_real;
 }
 
-unsafe fn quick_end(status: c_int) {
-    // SAFETY: enter gives the calling thread.
-    unsafe {
-        let t = enter();
-        if !t.is_null() {
-            init::ends(t, EndHow::QuickExit, status);
-            leave(t);
-        }
+fn quick_end(status: c_int) {
+    if let Some(t) = enter() {
+        init::end_program(t, EndHow::QuickExit, status);
+        leave(t);
     }
 }
 
-unsafe extern "C-unwind" fn exit_now(status: c_int) {
-    // SAFETY: as the program's own call.
-    unsafe {
-        quick_end(status);
-        real!(_exit(status: c_int));
-    }
+extern "C-unwind" fn exit_now(status: c_int) {
+    quick_end(status);
+    real!(_exit(status: c_int));
 }
 
-unsafe extern "C-unwind" fn quick_exit_fn(status: c_int) {
-    // SAFETY: as the program's own call.
-    unsafe {
-        quick_end(status);
-        real!(quick_exit(status: c_int));
-    }
+extern "C-unwind" fn quick_exit_fn(status: c_int) {
+    quick_end(status);
+    real!(quick_exit(status: c_int));
 }
 
 /// Logs what came and went after a library was loaded or unloaded.
-unsafe fn after_loading() {
-    // SAFETY: enter gives the calling thread.
-    unsafe {
-        let t = enter();
-        if !t.is_null() {
-            modules::scan(t);
-            leave(t);
-        }
+fn after_loading() {
+    if let Some(t) = enter() {
+        modules::scan(t);
+        leave(t);
     }
 }
 
 /// The call goes through a frame of this library: `RTLD_NEXT`-like searches relative to the
 /// caller, and `$ORIGIN` of the caller, are those of the runtime.
-unsafe extern "C-unwind" fn dlopen_fn(path: *const c_char, flags: c_int) -> *mut c_void {
-    // SAFETY: as the program's own call.
-    unsafe {
-        let handle = real!(dlopen(path: *const c_char, flags: c_int) -> *mut c_void);
-        after_loading();
-        handle
-    }
+extern "C-unwind" fn dlopen_fn(path: *const c_char, flags: c_int) -> *mut c_void {
+    let handle = real!(dlopen(path: *const c_char, flags: c_int) -> *mut c_void);
+    after_loading();
+    handle
 }
 
-unsafe extern "C-unwind" fn dlclose_fn(handle: *mut c_void) -> c_int {
-    // SAFETY: as the program's own call.
-    unsafe {
-        let t = enter();
-        if !t.is_null() {
-            leave(t);
-        }
-        let r = real!(dlclose(handle: *mut c_void) -> c_int);
-        after_loading();
-        r
+extern "C-unwind" fn dlclose_fn(handle: *mut c_void) -> c_int {
+    if let Some(t) = enter() {
+        leave(t);
     }
+    let r = real!(dlclose(handle: *mut c_void) -> c_int);
+    after_loading();
+    r
 }
 
 /// Before memory goes away the last access to it is completed.
-unsafe extern "C-unwind" fn munmap_fn(addr: usize, len: usize, pc: usize) -> c_int {
-    // SAFETY: as the program's own call.
-    unsafe {
-        let t = enter();
-        if !t.is_null() {
-            let (pc, addr, size) = (pc as u64, addr as u64, len as u64);
-            recorder::put(t, &Record::Free { counted: false, pc, addr, size });
-            leave(t);
-        }
-        real!(munmap(addr: usize, len: usize) -> c_int)
+extern "C-unwind" fn munmap_fn(addr: usize, len: usize, pc: usize) -> c_int {
+    if let Some(t) = enter() {
+        let (pc, addr, size) = (pc as u64, addr as u64, len as u64);
+        recorder::put(t, &Record::Free { counted: false, pc, addr, size });
+        leave(t);
     }
+    real!(munmap(addr: usize, len: usize) -> c_int)
 }
 
-/// Locks nothing while the program is recorded: it would be the whole mapping of the elision words.
-unsafe extern "C-unwind" fn mlockall_fn(flags: c_int, _: usize) -> c_int {
-    // SAFETY: as the program's own call.
-    unsafe {
-        let t = enter();
-        if t.is_null() {
-            return real!(mlockall(flags: c_int) -> c_int);
-        }
-        leave(t);
-        0
-    }
+/// Locks nothing while the program is recorded: it would lock the whole mapping of
+/// the elision words.
+extern "C-unwind" fn mlockall_fn(flags: c_int, _: usize) -> c_int {
+    let Some(t) = enter() else { return real!(mlockall(flags: c_int) -> c_int) };
+    leave(t);
+    0
 }
 
 /// New memory by hand; whatever was there is gone.
-unsafe fn mapped(at: usize, len: usize, pc: usize, f: &dyn Fn() -> usize) -> usize {
-    // SAFETY: as the program's own call.
-    unsafe {
-        let t = enter();
-        let new = f();
-        if !t.is_null() {
-            if new != usize::MAX && new != at {
-                put_alloc(t, new as *mut c_void, len, pc);
-            }
-            leave(t);
+fn mapped(at: usize, len: usize, pc: usize, f: &dyn Fn() -> usize) -> usize {
+    let t = enter();
+    let new = f();
+    if let Some(t) = t {
+        if new != usize::MAX && new != at {
+            put_alloc(t, new as *mut c_void, len, pc);
         }
-        new
+        leave(t);
     }
+    new
 }
 
 macro_rules! map_fns {
     ($($imp:ident = $name:ident;)*) => {$(
-        unsafe extern "C-unwind" fn $imp(
+        extern "C-unwind" fn $imp(
             at: usize, len: usize, prot: usize, flags: usize, fd: usize, from: usize, pc: usize,
         ) -> usize {
-            // SAFETY: as the program's own call.
-            unsafe {
                 mapped(usize::MAX, len, pc, &|| {
                     real!($name(at: usize, len: usize, prot: usize, flags: usize, fd: usize,
                         from: usize) -> usize)
                 })
-            }
         }
     )*};
 }
@@ -285,7 +232,7 @@ map_fns! {
 }
 
 /// Memory that is moved is new where it comes to.
-unsafe extern "C-unwind" fn mremap_fn(
+extern "C-unwind" fn mremap_fn(
     old: usize,
     old_len: usize,
     len: usize,
@@ -293,26 +240,19 @@ unsafe extern "C-unwind" fn mremap_fn(
     to: usize,
     pc: usize,
 ) -> usize {
-    // SAFETY: as the program's own call.
-    unsafe {
-        mapped(
-            old,
-            len,
-            pc,
-            &|| real!(mremap(old: usize, old_len: usize, len: usize, flags: usize, to: usize) -> usize),
-        )
-    }
+    mapped(
+        old,
+        len,
+        pc,
+        &|| real!(mremap(old: usize, old_len: usize, len: usize, flags: usize, to: usize) -> usize),
+    )
 }
 
-unsafe extern "C-unwind" fn mprotect_fn(addr: usize, len: usize, prot: c_int) -> c_int {
-    // SAFETY: as the program's own call.
-    unsafe {
-        let t = enter();
-        if !t.is_null() {
-            leave(t);
-        }
-        real!(mprotect(addr: usize, len: usize, prot: c_int) -> c_int)
+extern "C-unwind" fn mprotect_fn(addr: usize, len: usize, prot: c_int) -> c_int {
+    if let Some(t) = enter() {
+        leave(t);
     }
+    real!(mprotect(addr: usize, len: usize, prot: c_int) -> c_int)
 }
 
 entries! {

@@ -31,7 +31,8 @@ pub(crate) fn find(cell: &AtomicPtr<c_void>, name: &CStr) -> *mut c_void {
     p
 }
 
-/// Calls the real function: `real!(close(fd: c_int) -> c_int)`.
+/// Calls the real function: `real!(close(fd: c_int) -> c_int)`. Used with the arguments of the
+/// interposed call, or with the runtime's own.
 macro_rules! real {
     ($name:ident ( $($arg:ident : $t:ty),* ) $(-> $r:ty)?) => {{
         static CELL: std::sync::atomic::AtomicPtr<std::ffi::c_void> =
@@ -42,8 +43,13 @@ macro_rules! real {
                 Err(_) => c"",
             };
         let p = $crate::real::find(&CELL, NAME);
-        let f: unsafe extern "C-unwind" fn($($t),*) $(-> $r)? = std::mem::transmute(p);
-        f($($arg),*)
+        // SAFETY: the function has this signature, and its arguments are the program's own: the
+        // program's call of the interposed function has promised what the real one demands.
+        #[allow(unused_unsafe)]
+        unsafe {
+            let f: unsafe extern "C-unwind" fn($($t),*) $(-> $r)? = std::mem::transmute(p);
+            f($($arg),*)
+        }
     }};
 }
 pub(crate) use real;

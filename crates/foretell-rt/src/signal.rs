@@ -6,16 +6,17 @@
 //! action does its work: the exit status is the program's own.
 
 use crate::arena;
-use crate::entry::{enter, entries, leave, plain_entries};
+use crate::entry::{enter, entries, leave, plain_entries, set_inside};
 use crate::real::real;
 use crate::recorder;
 use crate::sched;
 use crate::sys;
-use crate::thread::{Frame, KeptSignal, MAX_DEPTH, SIGNALS, State, Thread};
+use crate::thread::{Baton, Frame, MAX_DEPTH, SIGNALS, SignalInfo, State, ThreadRef};
 use crate::transfer;
 use foretell_rt_format::Record;
 use foretell_rt_format::channel::Channel;
 use std::arch::asm;
+use std::cell::UnsafeCell;
 use std::ffi::{c_int, c_void};
 use std::mem::zeroed;
 use std::ptr::null_mut;
@@ -25,22 +26,37 @@ const CRASHES: [c_int; 6] =
     [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGABRT, libc::SIGSYS];
 const STACK: usize = 64 << 10;
 
-/// What the program asked for, by signal.
-static mut ACTIONS: [Option<libc::sigaction>; SIGNALS] = [None; SIGNALS];
+/// The action that the program asked for, by signal. Not behind a lock: a handler reads it.
+struct Actions(UnsafeCell<[Option<libc::sigaction>; SIGNALS]>);
+
+// SAFETY: the holder of the baton writes; a handler that reads meanwhile sees the old action or the
+// new one.
+unsafe impl Sync for Actions {}
+
+static ACTIONS: Actions = Actions(UnsafeCell::new([None; SIGNALS]));
+
+impl Actions {
+    fn get(&self, n: usize) -> Option<libc::sigaction> {
+        // SAFETY: a signal number is within the array.
+        unsafe { (*self.0.get())[n] }
+    }
+
+    fn set(&self, n: usize, action: Option<libc::sigaction>) {
+        // SAFETY: as above.
+        unsafe { (*self.0.get())[n] = action };
+    }
+}
 
 unsafe fn real_sigaction(
     n: c_int,
     new: *const libc::sigaction,
     old: *mut libc::sigaction,
 ) -> c_int {
-    // SAFETY: as sigaction.
-    unsafe {
-        real!(sigaction(n: c_int, new: *const libc::sigaction, old: *mut libc::sigaction) -> c_int)
-    }
+    real!(sigaction(n: c_int, new: *const libc::sigaction, old: *mut libc::sigaction) -> c_int)
 }
 
 /// Watches for crashes.
-pub(crate) unsafe fn install() {
+pub(crate) fn install() {
     // SAFETY: at the start, one thread.
     unsafe {
         for n in CRASHES {
@@ -49,14 +65,14 @@ pub(crate) unsafe fn install() {
             new.sa_sigaction = on_crash as *const () as usize;
             new.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER;
             if real_sigaction(n, &new, &mut old) == 0 && old.sa_sigaction != libc::SIG_DFL {
-                ACTIONS[n as usize] = Some(old);
+                ACTIONS.set(n as usize, Some(old));
             }
         }
     }
 }
 
 /// A stack for handlers: the thread's own may be what overflowed.
-pub(crate) unsafe fn alternate_stack() {
+pub(crate) fn alternate_stack() {
     // SAFETY: a fresh mapping becomes the alternate stack, unless there is one.
     unsafe {
         let mut old: libc::stack_t = zeroed();
@@ -71,7 +87,7 @@ pub(crate) unsafe fn alternate_stack() {
 }
 
 /// Gives it back at the end of the thread.
-pub(crate) unsafe fn drop_alternate_stack() {
+pub(crate) fn drop_alternate_stack() {
     // SAFETY: only a stack of our size is given back, after it is disabled.
     unsafe {
         let none = libc::stack_t { ss_sp: null_mut(), ss_flags: libc::SS_DISABLE, ss_size: STACK };
@@ -86,16 +102,16 @@ pub(crate) unsafe fn drop_alternate_stack() {
 }
 
 unsafe extern "C" fn on_crash(n: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
-    let t = crate::tls::get();
+    let t = crate::tls::current();
     // SAFETY: the kernel's arguments.
     unsafe {
-        let action = ACTIONS[n as usize];
+        let action = ACTIONS.get(n as usize);
         let code = (*info).si_code;
         if code <= 0 && n != libc::SIGABRT && action.is_some() {
             // Sent by somebody, with a handler: like any other signal.
             return on_signal(n, info, context);
         }
-        if !t.is_null() {
+        if let Some(t) = t {
             log_crash(t, n, info, context);
         }
         match action {
@@ -113,29 +129,33 @@ unsafe extern "C" fn on_crash(n: c_int, info: *mut libc::siginfo_t, context: *mu
     }
 }
 
-unsafe fn log_crash(t: *mut Thread, n: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
-    // SAFETY: the kernel's arguments. A thread without the baton may crash (in a call of the
-    // system's library code): only one that may write to the log does.
-    unsafe {
-        if (*t).wait.state != State::Running && !(*t).hot.parallel {
-            return;
-        }
-        let registers = &(*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs;
-        let pc = registers[libc::REG_RIP as usize] as u64;
-        let addr = if (*info).si_code > 0 { (*info).si_addr() as u64 } else { 0 };
-        let was = (*t).hot.busy;
-        (*t).hot.busy = 1;
-        let near = recorder::pending_addr(t)
-            .is_some_and(|pending| addr.wrapping_sub(pending as u64) < 64 || addr == 0);
-        if was == 0 && !((*info).si_code > 0 && near) {
-            recorder::flush(t);
-        } else {
-            recorder::flush_faulted(t);
-        }
-        let (signal, code) = (n as u32, (*info).si_code);
-        recorder::put(t, &Record::Crash { signal, code, pc, addr });
-        (*t).hot.busy = was;
+/// Logs a crash of the calling thread, with the access that faulted if that is the one under way.
+unsafe fn log_crash(t: ThreadRef, n: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+    // A thread without the baton may crash in a blocking call: only one that may write to the log
+    // does.
+    if t.wait().state.get() != State::Running && !t.parallel() {
+        return;
     }
+    // SAFETY: the calling thread runs, and so has the baton.
+    let t = unsafe { Baton::assume(t) };
+    // SAFETY: the kernel's arguments.
+    let (pc, code, addr) = unsafe {
+        let registers = &(*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs;
+        let addr = if (*info).si_code > 0 { (*info).si_addr() as u64 } else { 0 };
+        (registers[libc::REG_RIP as usize] as u64, (*info).si_code, addr)
+    };
+    let was_inside = t.hot(|hot| hot.busy != 0);
+    set_inside(*t, true);
+    let near = recorder::pending_addr(t)
+        .is_some_and(|pending| addr.wrapping_sub(pending as u64) < 64 || addr == 0);
+    let faulted = code > 0 && near;
+    if was_inside || faulted {
+        recorder::flush_faulted(t);
+    } else {
+        recorder::flush(t);
+    }
+    recorder::put(t, &Record::Crash { signal: n as u32, code, pc, addr });
+    set_inside(*t, was_inside);
 }
 
 unsafe fn call_handler(
@@ -158,32 +178,36 @@ unsafe fn call_handler(
 }
 
 unsafe extern "C" fn on_signal(n: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
-    let t = crate::tls::get();
-    // SAFETY: the kernel's arguments; `t` is the calling thread.
-    unsafe {
-        let Some(action) = ACTIONS[n as usize] else { return };
-        if t.is_null() || ((*t).hot.parallel && (*t).hot.busy == 0) {
-            return call_handler(&action, n, info, context);
-        }
-        let outside = (*t).wait.in_blocking_call.load(Relaxed) == 1;
-        if outside {
-            // In a call of the system: take the baton, handle, give it back.
-            let errno = *libc::__errno_location();
-            let call = (*t).wait.call;
-            let pc = (*t).wait.pc;
-            sched::come_back(t);
-            handle(t, &action, n, info, context);
-            sched::go_outside(t, call, pc);
-            *libc::__errno_location() = errno;
-        } else if (*t).hot.busy == 0 && (*t).wait.state == State::Running && !in_hot_code(context) {
-            handle(t, &action, n, info, context);
-        } else {
-            let kept = &mut (*t).signals.kept[n as usize];
-            kept.info = info.cast::<[u64; 16]>().read();
-            kept.there = true;
-            (*t).hot.signalled = 1;
-        }
+    let Some(action) = ACTIONS.get(n as usize) else { return };
+    let thread = crate::tls::current();
+    let inside = |t: ThreadRef| t.hot(|hot| hot.busy != 0);
+    let Some(t) = thread.filter(|&t| !t.parallel() || inside(t)) else {
+        // SAFETY: the kernel's arguments.
+        return unsafe { call_handler(&action, n, info, context) };
+    };
+    if t.wait().in_blocking_call.load(Relaxed) == 1 {
+        // In a blocking call: take the baton, handle, give it back.
+        let saved = sys::errno();
+        let (call, pc) = (t.wait().call.get(), t.wait().pc.get());
+        let t = sched::leave_blocking_call(t);
+        // SAFETY: the kernel's arguments.
+        unsafe { handle(t, &action, n, info, context) };
+        sched::enter_blocking_call(t, call, pc);
+        sys::set_errno(saved);
+        return;
     }
+    let runs = !inside(t) && t.wait().state.get() == State::Running;
+    // SAFETY: the kernel's context.
+    if runs && !unsafe { in_hot_code(context) } {
+        // SAFETY: the calling thread runs the program's code, and so has the baton; the arguments
+        // are the kernel's.
+        unsafe { handle(Baton::assume(t), &action, n, info, context) };
+        return;
+    }
+    // SAFETY: the kernel's information is as long as this.
+    let info = unsafe { info.cast::<SignalInfo>().read() };
+    t.signals().kept[n as usize].set(Some(info));
+    t.hot(|hot| hot.signalled = 1);
 }
 
 /// Whether the signal came in the fast path of a hook, which does not say that it is inside the runtime.
@@ -203,65 +227,59 @@ unsafe fn in_hot_code(context: *mut c_void) -> bool {
     (start..end).contains(&pc)
 }
 
+/// Runs the program's handler in the calling thread, and records that.
 unsafe fn handle(
-    t: *mut Thread,
+    t: Baton,
     action: &libc::sigaction,
     n: c_int,
     info: *mut libc::siginfo_t,
     context: *mut c_void,
 ) {
-    // SAFETY: `t` is the calling thread and holds the baton.
-    unsafe {
-        let depth = (*t).frames.depth;
-        let busy = (*t).hot.busy;
-        (*t).hot.busy = 1;
-        // The access under way comes after the handler.
-        let pending = recorder::retract(t);
-        recorder::flush(t);
-        recorder::put(t, &Record::Signal { signal: n as u32, starts: true });
-        transfer::signal_received(t, n);
-        // The handler may run on another stack: frames are compared anew.
-        let frames = (*t).frames.stack;
-        if depth < MAX_DEPTH {
-            *frames.add(depth) = Frame { sp: usize::MAX, call: 0, pc: 0 };
-            (*t).frames.set_logged_depth(depth + 1);
-        }
-        (*t).hot.busy = 0;
-        call_handler(action, n, info, context);
-        (*t).hot.busy = 1;
-        recorder::flush(t);
-        recorder::put(t, &Record::Signal { signal: n as u32, starts: false });
-        (*t).frames.set_logged_depth(depth);
-        if let Some(access) = pending {
-            recorder::begin(t, access);
-        }
-        (*t).hot.busy = busy;
+    let depth = t.frames(|frames| frames.depth);
+    let was_inside = t.hot(|hot| hot.busy != 0);
+    set_inside(*t, true);
+    // The access under way comes after the handler.
+    let pending = recorder::retract(t);
+    recorder::flush(t);
+    recorder::put(t, &Record::Signal { signal: n as u32, starts: true });
+    transfer::signal_received(t, n);
+    // The handler may run on another stack: its frames are compared with one above all.
+    if depth < MAX_DEPTH {
+        t.frames(|frames| {
+            frames.push(Frame { sp: usize::MAX, call: 0, pc: 0 });
+            frames.set_logged_depth(depth + 1);
+        });
     }
+    set_inside(*t, false);
+    // SAFETY: the program's own handler, with what the kernel gives to it.
+    unsafe { call_handler(action, n, info, context) };
+    set_inside(*t, true);
+    recorder::flush(t);
+    recorder::put(t, &Record::Signal { signal: n as u32, starts: false });
+    t.frames(|frames| frames.set_logged_depth(depth));
+    if let Some(access) = pending {
+        recorder::begin(t, access);
+    }
+    set_inside(*t, was_inside);
 }
 
-/// Handles the signals that were kept. The thread holds the baton and is not inside the runtime,
-/// or is where a wait may be interrupted.
-pub(crate) unsafe fn deliver(t: *mut Thread) {
-    // SAFETY: `t` is the calling thread.
-    unsafe {
-        (*t).hot.signalled = 0;
-        let errno = *libc::__errno_location();
-        let mut n = 0;
-        while n + 1 < SIGNALS {
-            n += 1;
-            if !(*t).signals.kept[n].there {
-                continue;
-            }
-            let mut info = (*t).signals.kept[n].info;
-            (*t).signals.kept[n] = KeptSignal { there: false, info: [0; 16] };
-            if let Some(action) = ACTIONS[n] {
+/// Handles the signals that were kept. The thread is not inside the runtime, or is where a wait may
+/// be interrupted.
+pub(crate) fn deliver(t: Baton) {
+    t.hot(|hot| hot.signalled = 0);
+    let saved = sys::errno();
+    for n in 1..SIGNALS {
+        let Some(mut info) = t.signals().kept[n].take() else { continue };
+        if let Some(action) = ACTIONS.get(n) {
+            // SAFETY: all zeroes is a valid context; the information is the kernel's.
+            unsafe {
                 let mut context: libc::ucontext_t = zeroed();
                 let info = (&raw mut info).cast();
                 handle(t, &action, n as c_int, info, (&raw mut context).cast());
             }
         }
-        *libc::__errno_location() = errno;
     }
+    sys::set_errno(saved);
 }
 
 unsafe extern "C" fn do_sigaction(
@@ -271,11 +289,11 @@ unsafe extern "C" fn do_sigaction(
 ) -> c_int {
     // SAFETY: as the program's own call.
     unsafe {
-        let recorded = !crate::tls::get().is_null() && (1..SIGNALS as c_int).contains(&n);
+        let recorded = crate::tls::current().is_some() && (1..SIGNALS as c_int).contains(&n);
         if !recorded {
             return real_sigaction(n, new, old);
         }
-        let before = ACTIONS[n as usize];
+        let before = ACTIONS.get(n as usize);
         let crash = CRASHES.contains(&n);
         if new.is_null() {
             let r = real_sigaction(n, new, old);
@@ -293,10 +311,10 @@ unsafe extern "C" fn do_sigaction(
             installed.sa_flags |= libc::SA_SIGINFO;
             sched::HANDLERS.store(true, Relaxed);
         }
-        ACTIONS[n as usize] = (crash || handler).then_some(asked);
+        ACTIONS.set(n as usize, (crash || handler).then_some(asked));
         let r = real_sigaction(n, &installed, old);
         if r != 0 {
-            ACTIONS[n as usize] = before;
+            ACTIONS.set(n as usize, before);
         } else {
             show(old, before, crash);
         }
@@ -347,18 +365,14 @@ unsafe fn simple_signal(n: c_int, handler: usize, flags: c_int) -> usize {
 /// Functions that send a signal: what was done before comes before the handler.
 macro_rules! sending {
     ($($imp:ident = $name:ident ( $($arg:ident),* ; $signal:ident );)*) => {$(
-        unsafe extern "C-unwind" fn $imp($($arg: usize,)* pc: usize) -> c_int {
-            // SAFETY: as the program's own call.
-            unsafe {
-                let t = enter();
-                if !t.is_null() {
-                    transfer::call_step(t, pc);
-                    let channel = Channel::Signal.number(&[u64::from($signal as u32)]);
-                    transfer::sends(t, pc, channel, 0);
-                    leave(t);
-                }
-                real!($name($($arg: usize),*) -> c_int)
+        extern "C-unwind" fn $imp($($arg: usize,)* pc: usize) -> c_int {
+            if let Some(t) = enter() {
+                transfer::call_step(t, pc);
+                let channel = Channel::Signal.number(&[u64::from($signal as u32)]);
+                transfer::sends(t, pc, channel, 0);
+                leave(t);
             }
+            real!($name($($arg: usize),*) -> c_int)
         }
     )*};
 }

@@ -1,7 +1,7 @@
 //! Library functions that read and write the program's memory.
 
 use crate::access::range;
-use crate::entry::{checked, enter, enter_late, entries, leave};
+use crate::entry::{checked, enter, enter_started, entries, leave};
 use crate::memory::{P, copy, fresh, put_alloc};
 use crate::real::real;
 use foretell_rt_format::AccessKind::{Read, Write};
@@ -36,12 +36,12 @@ macro_rules! library {
         unsafe extern "C" fn $imp($($arg: usize,)* pc: usize) -> $r {
             // SAFETY: as the program's own call.
             unsafe {
-                let t = enter_late();
-                if !t.is_null() {
+                let t = enter_started();
+                if let Some(t) = t {
                     $(range(t, Read, $from, $len, pc, None);)*
                 }
                 let r = real!($name($($arg: usize),*) -> $r);
-                if !t.is_null() {
+                if let Some(t) = t {
                     $(range(t, Write, $to, $wlen, pc, None);)?
                     leave(t);
                 }
@@ -171,13 +171,13 @@ unsafe fn duplicate(s: usize, n: usize, pc: usize) -> P {
     unsafe {
         let len = length(s, n);
         let p = fresh(len + 1);
-        let t = if p.is_null() { std::ptr::null_mut() } else { enter() };
         if p.is_null() {
             return p;
         }
+        let t = enter();
         copy(p.cast(), s as *const u8, len);
         p.cast::<u8>().add(len).write(0);
-        if !t.is_null() {
+        if let Some(t) = t {
             put_alloc(t, p, len + 1, pc);
             range(t, Read, s, whole(s, n), pc, None);
             range(t, Write, p as usize, len + 1, pc, None);

@@ -115,6 +115,18 @@ pub(crate) fn now_ns(clock: i32) -> u64 {
     (ts.tv_sec as u64).saturating_mul(1_000_000_000).saturating_add(ts.tv_nsec as u64)
 }
 
+/// The calling thread's `errno`.
+pub(crate) fn errno() -> i32 {
+    // SAFETY: the thread's own word.
+    unsafe { *libc::__errno_location() }
+}
+
+/// Sets the calling thread's `errno`.
+pub(crate) fn set_errno(errno: i32) {
+    // SAFETY: the thread's own word.
+    unsafe { *libc::__errno_location() = errno };
+}
+
 /// Id of the calling thread.
 pub(crate) fn gettid() -> u32 {
     // SAFETY: no arguments.

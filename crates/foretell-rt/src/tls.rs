@@ -1,7 +1,7 @@
 //! The pointer to the calling thread's state, in a thread-local word of the initial-exec model:
 //! one load in the static archive and in the shared library alike.
 
-use crate::thread::Thread;
+use crate::thread::{Thread, ThreadRef};
 use std::arch::{asm, global_asm};
 
 global_asm!(
@@ -29,7 +29,14 @@ pub(crate) fn get() -> *mut Thread {
     p
 }
 
-/// Sets it.
+/// Returns the calling thread, if it is recorded.
+#[inline(always)]
+pub(crate) fn current() -> Option<ThreadRef> {
+    // SAFETY: the word holds a thread or null.
+    unsafe { ThreadRef::from_ptr(get()) }
+}
+
+/// Sets the calling thread's state.
 pub(crate) fn set(p: *mut Thread) {
     // SAFETY: writes this thread's own word.
     unsafe {

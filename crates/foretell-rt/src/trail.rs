@@ -5,23 +5,18 @@ use crate::entry::{enter, entries, leave};
 use crate::recorder;
 use foretell_rt_format::{Record, TrailKind};
 
-unsafe fn note(kind: TrailKind, site: usize, a: usize, b: usize, pc: usize) {
-    // SAFETY: enter and leave match.
-    unsafe {
-        let t = enter();
-        if !t.is_null() {
-            let (pc, site, a, b) = (pc as u64, site as u64, a as u64, b as u64);
-            recorder::put(t, &Record::Trail { kind, pc, site, a, b });
-            leave(t);
-        }
+fn note(kind: TrailKind, site: usize, a: usize, b: usize, pc: usize) {
+    if let Some(t) = enter() {
+        let (pc, site, a, b) = (pc as u64, site as u64, a as u64, b as u64);
+        recorder::put(t, &Record::Trail { kind, pc, site, a, b });
+        leave(t);
     }
 }
 
 macro_rules! hooks {
     ($($name:ident $kind:ident;)*) => {$(
-        unsafe extern "C" fn $name(site: usize, a: usize, b: usize, pc: usize) {
-            // SAFETY: called by the program.
-            unsafe { note(TrailKind::$kind, site, a, b, pc) }
+        extern "C" fn $name(site: usize, a: usize, b: usize, pc: usize) {
+            note(TrailKind::$kind, site, a, b, pc)
         }
     )*};
 }

@@ -7,12 +7,13 @@
 //! has to give the baton away, it says before the call what it is going to send. (In parallel it always does.)
 
 use crate::access::range;
+use crate::blocking_call;
 use crate::channels::{self, Address, Way};
-use crate::interests;
-use crate::outside;
+use crate::epoll_sets;
 use crate::recorder;
 use crate::sched::{held_step, step};
-use crate::thread::Thread;
+use crate::sys;
+use crate::thread::Baton;
 use foretell_rt_format::channel::{Channel, looked, received, sent};
 use foretell_rt_format::{AccessKind, Kind, MAX_RANGE_DATA, Record, SyncKind};
 use std::ffi::c_int;
@@ -54,7 +55,7 @@ impl Transfer {
     }
 
     /// Something goes out, perhaps to an address.
-    pub(crate) unsafe fn outgoing(fd: c_int, bytes: usize, to: usize, len: usize) -> Transfer {
+    pub(crate) fn outgoing(fd: c_int, bytes: usize, to: usize, len: usize) -> Transfer {
         if to == 0 {
             return Transfer::Out { fd, bytes };
         }
@@ -62,16 +63,18 @@ impl Transfer {
         Transfer::OutTo { fd, bytes, address: unsafe { Address::given(to, len) } }
     }
 
-    /// `select`; the call writes to its set.
+    /// Returns the transfer of `select`, which writes to its set.
+    ///
+    /// # Safety
+    /// `set` is 0, or the address of the program's own set.
     pub(crate) unsafe fn select(n: usize, set: usize) -> Transfer {
         // SAFETY: all zeroes is the empty set.
         let mut asked: libc::fd_set = unsafe { std::mem::zeroed() };
         if set != 0 {
             let bytes = n.min(libc::FD_SETSIZE).div_ceil(64) * 8;
+            let to = (&raw mut asked).cast::<u8>();
             // SAFETY: the program's own set has so many words.
-            unsafe {
-                std::ptr::copy_nonoverlapping(set as *const u8, (&raw mut asked).cast(), bytes)
-            };
+            unsafe { std::ptr::copy_nonoverlapping(set as *const u8, to, bytes) };
         }
         Transfer::Select { n, asked: (set != 0).then_some(asked), set }
     }
@@ -98,35 +101,29 @@ impl Transfer {
     }
 }
 
-unsafe fn put(t: *mut Thread, kind: SyncKind, pc: usize, object: u64, other: u64) {
-    // SAFETY: `t` is the calling thread.
-    unsafe { recorder::put(t, &Record::Sync { kind, pc: pc as u64, object, other }) };
+fn put(t: Baton, kind: SyncKind, pc: usize, object: u64, other: u64) {
+    recorder::put(t, &Record::Sync { kind, pc: pc as u64, object, other });
 }
 
 /// The step that every such call is.
-pub(crate) unsafe fn call_step(t: *mut Thread, pc: usize) {
-    // SAFETY: `t` is the calling thread.
-    unsafe {
-        step(t, Kind::SystemCall, pc);
-        put(t, SyncKind::SystemCall, pc, 0, 0);
-    }
+pub(crate) fn call_step(t: Baton, pc: usize) {
+    step(t, Kind::SystemCall, pc);
+    put(t, SyncKind::SystemCall, pc, 0, 0);
 }
 
 /// Something was sent through a channel, or is about to be.
-pub(crate) unsafe fn sends(t: *mut Thread, pc: usize, channel: u64, bytes: usize) {
-    // SAFETY: `t` is the calling thread.
-    unsafe { put(t, SyncKind::Sent, pc, channel, bytes as u64) };
+pub(crate) fn sends(t: Baton, pc: usize, channel: u64, bytes: usize) {
+    put(t, SyncKind::Sent, pc, channel, bytes as u64);
 }
 
 /// A signal has come in.
-pub(crate) unsafe fn signal_received(t: *mut Thread, n: c_int) {
-    // SAFETY: `t` is the calling thread.
-    unsafe { put(t, SyncKind::Received, 0, Channel::Signal.number(&[n as u64]), 0) };
+pub(crate) fn signal_received(t: Baton, n: c_int) {
+    put(t, SyncKind::Received, 0, Channel::Signal.number(&[n as u64]), 0);
 }
 
 /// What a call has done to the program's memory.
 pub(crate) struct Effect {
-    pub(crate) t: *mut Thread,
+    pub(crate) t: Baton,
     pub(crate) pc: usize,
     /// When its ranges are recorded.
     when: When,
@@ -142,57 +139,47 @@ enum When {
 }
 
 impl Effect {
-    pub(crate) unsafe fn writes(&self, addr: usize, n: usize) {
-        // SAFETY: the call has written there.
-        unsafe { self.range(AccessKind::Write, addr, n) }
+    pub(crate) fn writes(&self, addr: usize, n: usize) {
+        self.range(AccessKind::Write, addr, n)
     }
 
-    pub(crate) unsafe fn reads(&self, addr: usize, n: usize) {
-        // SAFETY: the call has read there.
-        unsafe { self.range(AccessKind::Read, addr, n) }
+    pub(crate) fn reads(&self, addr: usize, n: usize) {
+        self.range(AccessKind::Read, addr, n)
     }
 
     /// The first `total` bytes of the parts.
-    pub(crate) unsafe fn of_parts(
-        &self,
-        kind: AccessKind,
-        parts: &[libc::iovec],
-        mut total: usize,
-    ) {
+    pub(crate) fn of_parts(&self, kind: AccessKind, parts: &[libc::iovec], mut total: usize) {
         for part in parts {
             let n = part.iov_len.min(total);
             total -= n;
-            // SAFETY: the call has used the part.
-            unsafe { self.range(kind, part.iov_base as usize, n) };
+            self.range(kind, part.iov_base as usize, n);
         }
     }
 
-    unsafe fn range(&self, kind: AccessKind, addr: usize, len: usize) {
+    fn range(&self, kind: AccessKind, addr: usize, len: usize) {
         let Effect { t, pc, when } = *self;
         if when == When::After || len == 0 {
             // SAFETY: the call has used the range.
             return unsafe { range(t, kind, addr, len, pc, None) };
         }
         let step_kind = if kind == AccessKind::Read { Kind::ReadRange } else { Kind::WriteRange };
-        // SAFETY: `t` is the calling thread; what the call has used can be read.
-        unsafe {
-            let known = if when == When::Held && len <= MAX_RANGE_DATA { len } else { 0 };
-            if when == When::Held {
-                held_step(t, step_kind, pc)
-            } else {
-                step(t, step_kind, pc)
-            };
-            crate::elision::access(t, addr, len, kind == AccessKind::Write);
-            let data = std::slice::from_raw_parts(addr as *const u8, known);
-            let (pc, addr, len) = (pc as u64, addr as u64, len as u64);
-            recorder::put(t, &Record::Range { kind, pc, addr, len, data });
-        }
+        let known = if when == When::Held && len <= MAX_RANGE_DATA { len } else { 0 };
+        if when == When::Held {
+            held_step(t, step_kind, pc)
+        } else {
+            step(t, step_kind, pc)
+        };
+        crate::elision::access(t, addr, len, kind == AccessKind::Write);
+        // SAFETY: what the call has used can be read.
+        let data = unsafe { std::slice::from_raw_parts(addr as *const u8, known) };
+        let (pc, addr, len) = (pc as u64, addr as u64, len as u64);
+        recorder::put(t, &Record::Range { kind, pc, addr, len, data });
     }
 }
 
 /// One call: what it is, how it is made.
 pub(crate) struct Call<'a> {
-    pub(crate) t: *mut Thread,
+    pub(crate) t: Baton,
     pub(crate) name: &'static str,
     pub(crate) pc: usize,
     pub(crate) transfer: Transfer,
@@ -205,17 +192,14 @@ pub(crate) struct Call<'a> {
 
 impl Call<'_> {
     /// Makes the call and records what it did. `errno` is the call's own.
-    pub(crate) unsafe fn perform(self) -> isize {
-        // SAFETY: the calling thread holds the baton, or records in parallel.
-        unsafe {
-            match self.transfer {
-                Transfer::Nothing => self.no_transfer(),
-                Transfer::Out { .. }
-                | Transfer::OutTo { .. }
-                | Transfer::Connect { .. }
-                | Transfer::Through { .. } => self.send(),
-                _ => self.receive(),
-            }
+    pub(crate) fn perform(self) -> isize {
+        match self.transfer {
+            Transfer::Nothing => self.no_transfer(),
+            Transfer::Out { .. }
+            | Transfer::OutTo { .. }
+            | Transfer::Connect { .. }
+            | Transfer::Through { .. } => self.send(),
+            _ => self.receive(),
         }
     }
 
@@ -225,110 +209,93 @@ impl Call<'_> {
         r as i32 as isize
     }
 
-    unsafe fn make(&self) -> isize {
-        // SAFETY: as the program's own call.
-        unsafe {
-            if (self.at_once)() {
-                (self.real)()
-            } else {
-                outside::call(self.t, self.name, self.pc, self.real)
-            }
+    fn make(&self) -> isize {
+        if (self.at_once)() {
+            (self.real)()
+        } else {
+            blocking_call::call(self.t, self.name, self.pc, self.real)
         }
     }
 
-    unsafe fn affect(&self, when: When, n: isize) {
+    fn affect(&self, when: When, n: isize) {
         if n > 0 {
-            // SAFETY: `errno` is this thread's.
-            unsafe {
-                let errno = *libc::__errno_location();
-                (self.effect)(&Effect { t: self.t, pc: self.pc, when }, n as usize);
-                *libc::__errno_location() = errno;
-            }
+            let errno = sys::errno();
+            (self.effect)(&Effect { t: self.t, pc: self.pc, when }, n as usize);
+            sys::set_errno(errno);
         }
     }
 
-    unsafe fn no_transfer(&self) -> isize {
-        // SAFETY: as the program's own call.
-        unsafe {
-            let r = self.make();
-            self.affect(When::After, r);
-            r
-        }
+    fn no_transfer(&self) -> isize {
+        let r = self.make();
+        self.affect(When::After, r);
+        r
     }
 
-    unsafe fn send(&self) -> isize {
+    fn send(&self) -> isize {
         let (t, pc) = (self.t, self.pc);
-        // SAFETY: as the program's own call.
-        unsafe {
-            call_step(t, pc);
-            let target = self.transfer.target().flatten();
-            let say = |kind, other| {
-                if let Some(channel) = target {
-                    put(t, kind, pc, channel, other);
-                }
-            };
-            if (*t).hot.parallel || !(self.at_once)() {
-                let bytes = self.transfer.bytes();
-                if !(*t).hot.parallel {
-                    self.affect(When::Before, bytes as isize);
-                }
-                say(SyncKind::Sent, bytes as u64 | sent::WAITED);
-                let r = Self::result(outside::call(t, self.name, pc, self.real));
-                if r != bytes as isize {
-                    say(SyncKind::Unsure, 0);
-                }
-                if (*t).hot.parallel {
-                    self.affect(When::After, r);
-                }
-                self.passed_through(r);
-                return r;
+        call_step(t, pc);
+        let target = self.transfer.target().flatten();
+        let say = |kind, other| {
+            if let Some(channel) = target {
+                put(t, kind, pc, channel, other);
             }
-            let r = Self::result((self.real)());
-            self.affect(When::Held, r);
-            if r >= 0 {
-                say(SyncKind::Sent, r as u64);
+        };
+        if t.parallel() || !(self.at_once)() {
+            let bytes = self.transfer.bytes();
+            if !t.parallel() {
+                self.affect(When::Before, bytes as isize);
+            }
+            say(SyncKind::Sent, bytes as u64 | sent::WAITED);
+            let r = Self::result(blocking_call::call(t, self.name, pc, self.real));
+            if r != bytes as isize {
+                say(SyncKind::Unsure, 0);
+            }
+            if t.parallel() {
+                self.affect(When::After, r);
             }
             self.passed_through(r);
-            r
+            return r;
         }
+        let r = Self::result((self.real)());
+        self.affect(When::Held, r);
+        if r >= 0 {
+            say(SyncKind::Sent, r as u64);
+        }
+        self.passed_through(r);
+        r
     }
 
     /// What came in before it went out.
-    unsafe fn passed_through(&self, r: isize) {
+    fn passed_through(&self, r: isize) {
         if let Transfer::Through { from, .. } = self.transfer
             && r >= 0
             && let Some(channel) = channels::channel(from, Way::In)
         {
-            // SAFETY: `t` is the calling thread.
-            unsafe { put(self.t, SyncKind::Received, self.pc, channel, r as u64) };
+            put(self.t, SyncKind::Received, self.pc, channel, r as u64);
         }
     }
 
-    unsafe fn receive(&self) -> isize {
-        // SAFETY: as the program's own call.
-        unsafe {
-            let parallel = (*self.t).hot.parallel;
-            if !parallel {
-                call_step(self.t, self.pc);
-            }
-            let r = Self::result(self.make());
-            let errno = *libc::__errno_location();
-            if parallel {
-                call_step(self.t, self.pc);
-            }
-            self.observed(r, errno);
-            *libc::__errno_location() = errno;
-            self.affect(When::After, r);
-            r
+    fn receive(&self) -> isize {
+        let parallel = self.t.parallel();
+        if !parallel {
+            call_step(self.t, self.pc);
         }
+        let r = Self::result(self.make());
+        let errno = sys::errno();
+        if parallel {
+            call_step(self.t, self.pc);
+        }
+        self.observed(r, errno);
+        sys::set_errno(errno);
+        self.affect(When::After, r);
+        r
     }
 
     /// Records what a receiving call has seen.
-    unsafe fn observed(&self, r: isize, errno: c_int) {
+    fn observed(&self, r: isize, errno: c_int) {
         let say = |kind, channel: Option<u64>, other| {
             if let Some(channel) = channel {
-                // SAFETY: `t` is the calling thread.
-                unsafe { put(self.t, kind, self.pc, channel, other) };
+                put(self.t, kind, self.pc, channel, other);
             }
         };
         match self.transfer {
@@ -368,7 +335,7 @@ impl Call<'_> {
                 let events = events as *const libc::epoll_event;
                 let events: Vec<_> =
                     (0..r as usize).map(|i| events.add(i).read_unaligned()).collect();
-                for (channel, what) in interests::seen(fd, &events, events.len() < n) {
+                for (channel, what) in epoll_sets::seen(fd, &events, events.len() < n) {
                     say(SyncKind::Looked, Some(channel), what);
                 }
             },
@@ -384,7 +351,7 @@ impl Call<'_> {
     }
 
     /// One of several descriptors was looked at.
-    unsafe fn looked_at(&self, fd: c_int, asked: bool, ready: bool) {
+    fn looked_at(&self, fd: c_int, asked: bool, ready: bool) {
         let (channel, what) = if ready {
             (channels::channel(fd, Way::In), looked::SOMETHING)
         } else if asked {
@@ -393,8 +360,7 @@ impl Call<'_> {
             return;
         };
         if let Some(channel) = channel {
-            // SAFETY: `t` is the calling thread.
-            unsafe { put(self.t, SyncKind::Looked, self.pc, channel, what) };
+            put(self.t, SyncKind::Looked, self.pc, channel, what);
         }
     }
 }

@@ -1,10 +1,9 @@
-//! A thread of our own that looks once a second whether anything moves, and says who is stuck
-//! where when nothing does.
+//! The watchdog: a thread of the runtime that looks once a second whether anything moves, and
+//! reports what each thread waits for when nothing does.
 
 use crate::init::{STALL_SECS, WATCHDOG_SECS};
-use crate::log;
 use crate::real::real;
-use crate::sched::{self, NONE, PULSE};
+use crate::sched::{NONE, PULSE, SCHED, describe, replay, wait_report};
 use crate::sys::{self, say};
 use foretell_rt_format::Record;
 use std::ffi::{c_int, c_void};
@@ -12,10 +11,10 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
 
 static STARTED: AtomicBool = AtomicBool::new(false);
 
-type Start = unsafe extern "C-unwind" fn(*mut c_void) -> *mut c_void;
+type Start = extern "C-unwind" fn(*mut c_void) -> *mut c_void;
 
 /// Starts the watchdog, once, when the program creates its first thread.
-pub(crate) unsafe fn start() {
+pub(crate) fn start() {
     if STARTED.swap(true, Relaxed) {
         return;
     }
@@ -38,39 +37,36 @@ pub(crate) unsafe fn start() {
     }
 }
 
-unsafe extern "C-unwind" fn watch(_: *mut c_void) -> *mut c_void {
+extern "C-unwind" fn watch(_: *mut c_void) -> *mut c_void {
     let never = AtomicU32::new(0);
     let (mut last, mut quiet, mut said) = (0, 0u64, false);
     loop {
         sys::futex_wait(&never, 0, Some(1_000_000_000));
-        // SAFETY: the scheduler's lock is taken.
-        sched::LOCK.with(|| unsafe {
-            let s = sched::sched();
-            let stream = s.threads.first().map_or(0, |&t| (*(*t).hot.stream).cur as u64);
-            let pulse = stream.wrapping_add(PULSE.load(Relaxed));
-            quiet = if pulse == last { quiet + 1 } else { 0 };
-            said &= quiet > 0;
-            last = pulse;
-            if s.replay.active && quiet >= STALL_SECS.load(Relaxed).max(1) {
-                let current = s.get(s.current);
-                let got =
-                    sched::situation(s).iter().map(|b| sched::describe(s, b)).collect::<Vec<_>>();
-                crate::replay::depart(s, current, &format!("no progress: {}", got.join("; ")));
+        let mut s = SCHED.lock();
+        // SAFETY: the first thread's stream lives as long as the process.
+        let written =
+            s.get(0).map_or(0, |t| unsafe { (&raw const (*t.stream()).cur).read() } as u64);
+        let pulse = written.wrapping_add(PULSE.load(Relaxed));
+        quiet = if pulse == last { quiet + 1 } else { 0 };
+        said &= quiet > 0;
+        last = pulse;
+        if s.replay.active && quiet >= STALL_SECS.load(Relaxed).max(1) {
+            let current = s.get(s.current);
+            let got: Vec<_> = wait_report(&s).iter().map(|b| describe(&s, b)).collect();
+            replay::depart(&mut s, current, &format!("no progress: {}", got.join("; ")));
+        }
+        let limit = WATCHDOG_SECS.load(Relaxed);
+        // All threads in blocking calls or asleep: an idle program, not a stuck one.
+        let stuck = s.current != NONE || s.in_blocking_calls == 0;
+        if limit != 0 && quiet >= limit && stuck && !said {
+            said = true;
+            let threads = wait_report(&s);
+            let lines: Vec<_> = threads.iter().map(|b| describe(&s, b)).collect();
+            say!("nothing moved for {quiet} s: {}", lines.join("; "));
+            // A thread with the baton may be writing to the log.
+            if s.current == NONE {
+                s.put_last(&Record::Stuck { threads });
             }
-            let limit = WATCHDOG_SECS.load(Relaxed);
-            // Everybody in calls of the system or asleep: an idle program, not a stuck one.
-            let stuck = s.current != NONE || s.outside == 0;
-            if limit != 0 && quiet >= limit && stuck && !said {
-                said = true;
-                let threads = sched::situation(s);
-                let lines: Vec<_> = threads.iter().map(|b| sched::describe(s, b)).collect();
-                say!("nothing moved for {quiet} s: {}", lines.join("; "));
-                // Somebody with the baton may be writing to the log.
-                let writer = s.living().next().filter(|_| s.current == NONE);
-                if let Some(t) = writer {
-                    log::put((*t).hot.stream, &Record::Stuck { threads });
-                }
-            }
-        });
+        }
     }
 }

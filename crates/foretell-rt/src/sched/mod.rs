@@ -1,73 +1,78 @@
-//! The baton: exactly one recorded thread runs between two hooks, and this decides which.
+//! The baton: exactly one recorded thread runs between two hooks, and the scheduler decides which.
 //!
 //! A thread that cannot go on never blocks in the kernel on the program's own object: the
 //! interposed function tries the real, non-blocking operation and, when that fails, calls
-//! [`block`]; whoever changes the object calls [`wake_waiters`] and the blocked thread tries
-//! again. So the scheduler always knows who can run, decisions are a function of the seed, and
-//! a deadlock is the plain fact that nobody can.
+//! [`block`]; the thread that changes the object calls [`wake_waiters`], and the blocked thread
+//! tries again. So the scheduler always knows which threads can run, decisions are a function of
+//! the seed, and a deadlock is the plain fact that no thread can run.
 //!
-//! Time: a sleeping thread goes on when the hooks the others have run amount to the time it
-//! sleeps for ([`HOOK_NS`] each), or at once when nobody else can run; in both cases not before
-//! the real time has passed. The order is thus the same in every run with the same seed, as
-//! long as the program's inputs are.
+//! Time: a sleeping thread goes on when the hooks that the other threads have run amount to the
+//! time it sleeps for ([`HOOK_NS`] each), or at once when no other thread can run; in both cases
+//! not before the real time has passed. The order is thus the same in every run with the same
+//! seed, as long as the program's inputs are.
 //!
-//! Outside: a thread in a blocking system call has given the baton away and takes it back when
-//! the call returns; that moment is the outside world's and the only one not given by the seed.
+//! Blocking calls: a thread in a blocking system call has given the baton away and takes it back
+//! when the call returns. That moment is the only one not given by the seed.
 
-mod situation;
+pub(crate) mod replay;
 mod wait;
+mod wait_report;
 
-pub(crate) use situation::{describe, situation};
 pub(crate) use wait::{
-    Deadline, Waiting, block, come_back, go_outside, interrupt, wait_turn, wake_waiters,
+    Deadline, Waiting, block, enter_blocking_call, interrupt, leave_blocking_call, wait_turn,
+    wake_waiters,
 };
+pub(crate) use wait_report::{describe, wait_report};
 
-use crate::lock::Lock;
+use crate::lock::{Guard, Guarded};
 use crate::log;
-use crate::recorder;
-use crate::replay::{self, Replay};
 use crate::sys::futex_wake;
-use crate::thread::{State, Thread, Wake};
-use foretell_rt_format::{Kind, WaitingFor};
-use std::ptr::null_mut;
+use crate::thread::{Baton, State, ThreadRef, Wake, flush_elided};
+use foretell_rt_format::{Kind, Record, WaitingFor};
+use replay::Replay;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::*};
 
 /// Virtual duration of a hook.
 const HOOK_NS: u64 = 50;
-/// After so many decisions the quantum grows by its first value, up to this many times.
+/// Number of decisions after which the quantum grows by its first value.
 const GROWTH_STEP: u64 = 256;
+/// Largest multiple of the first quantum.
 const MAX_GROWTH: u64 = 32;
-/// So many times longer goes a thread on whose steps leave no records.
-const CALM_GROWTH: u64 = 8;
-/// Nobody holds the baton.
+/// Quantum multiplier for threads whose accesses are elided.
+const ELIDED_GROWTH: u64 = 8;
+/// Runs that were granted fewer steps have a record of every access.
+const LONG_RUN: u64 = 1 << 20;
+/// No thread holds the baton.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// The state of the scheduler; guarded by [`LOCK`].
+/// State of the scheduler.
 pub(crate) struct Sched {
-    /// By index; null where the replayed run has not created the thread (yet).
-    pub(crate) threads: Vec<*mut Thread>,
+    /// By index; `None` where the replayed run has not created the thread (yet).
+    pub(crate) threads: Vec<Option<ThreadRef>>,
     pub(crate) runnable: Vec<u32>,
-    /// Those that wait for something, in no order.
-    blocked: Vec<*mut Thread>,
+    /// The blocked threads, in no order.
+    blocked: Vec<ThreadRef>,
     pub(crate) current: u32,
-    pub(crate) outside: u32,
+    /// Number of threads in blocking calls.
+    pub(crate) in_blocking_calls: u32,
     random: u64,
     quantum: u64,
-    /// Budgets given out, and their sum.
+    /// Number of budgets granted.
     decisions: u64,
+    /// Sum of the budgets granted.
     granted: u64,
+    /// Virtual time.
     now: u64,
     tickets: u64,
     pub(crate) replay: Replay,
 }
 
-pub(crate) static LOCK: Lock = Lock::new();
-static mut SCHED: Sched = Sched {
+pub(crate) static SCHED: Guarded<Sched> = Guarded::new(Sched {
     threads: Vec::new(),
     runnable: Vec::new(),
     blocked: Vec::new(),
     current: NONE,
-    outside: 0,
+    in_blocking_calls: 0,
     random: 0,
     quantum: 1000,
     decisions: 0,
@@ -75,21 +80,41 @@ static mut SCHED: Sched = Sched {
     now: 0,
     tickets: 0,
     replay: Replay::new(),
-};
-/// Threads that are blocked: nobody needs to be looked for while this is 0.
+});
+/// Number of blocked threads: no waiter is looked for while this is 0.
 static BLOCKED: AtomicU32 = AtomicU32::new(0);
-/// Hand-overs so far: the watchdog's pulse.
+/// Number of times that the baton changed hands: the watchdog's pulse.
 pub(crate) static PULSE: AtomicU64 = AtomicU64::new(0);
-/// The program has handlers for signals from outside: being all blocked may end.
+/// Whether the program has handlers for signals: that all threads are blocked may end.
 pub(crate) static HANDLERS: AtomicBool = AtomicBool::new(false);
+/// Whether so many steps were granted that accesses may be elided.
+static LONG: AtomicBool = AtomicBool::new(false);
 
-/// The scheduler.
-///
-/// # Safety
-/// [`LOCK`] is held, or there is one thread.
-pub(crate) unsafe fn sched() -> &'static mut Sched {
-    // SAFETY: promised by the caller.
-    unsafe { &mut *(&raw mut SCHED) }
+/// Whether so many steps were granted that accesses may be elided.
+pub(crate) fn is_long_run() -> bool {
+    LONG.load(Relaxed)
+}
+
+/// Returns the thread with this index.
+pub(crate) fn thread(index: u32) -> Option<ThreadRef> {
+    SCHED.lock().get(index)
+}
+
+/// Returns all threads, also those that have ended.
+pub(crate) fn threads() -> Vec<ThreadRef> {
+    SCHED.lock().threads.iter().flatten().copied().collect()
+}
+
+/// Returns the thread with this handle that has not been joined.
+pub(crate) fn find_unjoined(handle: libc::pthread_t) -> Option<ThreadRef> {
+    let matches =
+        |t: &ThreadRef| t.lifecycle().pthread.get() == handle && !t.lifecycle().joined.get();
+    SCHED.lock().threads.iter().rev().flatten().copied().find(matches)
+}
+
+/// Whether a schedule is being followed.
+pub(crate) fn replays() -> bool {
+    SCHED.lock().replay.active
 }
 
 impl Sched {
@@ -102,68 +127,70 @@ impl Sched {
         z ^ (z >> 31)
     }
 
-    /// A budget of hooks, the quantum on average. It grows slowly with the number of decisions:
-    /// a short program is cut finely, a long computation does not pay for every thousand hooks.
-    /// Where nearly all steps are on a thread's own memory it may go on for longer.
-    fn quantum(&mut self, calm: bool) -> u64 {
+    /// Returns a budget of hooks, the quantum on average. It grows slowly with the number of
+    /// decisions: a short program is cut finely, a long computation does not pay for every thousand
+    /// hooks. A thread whose accesses are mostly elided goes on for longer.
+    fn quantum(&mut self, mostly_elided: bool) -> u64 {
         self.decisions += 1;
         let growth = (1 + self.decisions / GROWTH_STEP).min(MAX_GROWTH);
-        let growth = if calm { growth * CALM_GROWTH } else { growth };
+        let growth = if mostly_elided { growth * ELIDED_GROWTH } else { growth };
         let span = self.quantum.saturating_mul(2 * growth).saturating_sub(1).max(1);
         let budget = 1 + self.random() % span;
         self.granted = self.granted.saturating_add(budget);
-        crate::elision::granted(self.granted);
+        if self.granted >= LONG_RUN {
+            LONG.store(true, Relaxed);
+        }
         budget
     }
 
-    pub(crate) fn get(&self, index: u32) -> *mut Thread {
-        self.threads.get(index as usize).copied().unwrap_or(null_mut())
+    pub(crate) fn get(&self, index: u32) -> Option<ThreadRef> {
+        self.threads.get(index as usize).copied().flatten()
     }
 
-    pub(crate) fn add(&mut self, index: u32, t: *mut Thread) {
-        let at = index as usize;
+    fn add(&mut self, t: ThreadRef) {
+        let at = t.index() as usize;
         if self.threads.len() <= at {
-            self.threads.resize(at + 1, null_mut());
+            self.threads.resize(at + 1, None);
         }
-        self.threads[at] = t;
+        self.threads[at] = Some(t);
     }
 
     /// Threads that have not ended.
-    pub(crate) fn living(&self) -> impl Iterator<Item = *mut Thread> + '_ {
-        // SAFETY: threads live as long as the process.
-        self.threads
-            .iter()
-            .copied()
-            .filter(|t| !t.is_null() && unsafe { (**t).wait.state } != State::Finished)
+    pub(crate) fn living(&self) -> impl Iterator<Item = ThreadRef> + '_ {
+        let ended = |t: &ThreadRef| t.wait().state.get() == State::Finished;
+        self.threads.iter().flatten().copied().filter(move |t| !ended(t))
+    }
+
+    /// Writes a record of the scheduler's own: no thread runs, or the process is about to end.
+    pub(crate) fn put_last(&self, record: &Record<'_>) {
+        if let Some(t) = self.living().next() {
+            // SAFETY: the scheduler's lock is held, and no thread writes to the log.
+            unsafe { log::put(t.stream(), record) };
+        }
     }
 
     /// Gives the baton to `t`, which can run. The caller wakes it after unlocking.
-    unsafe fn hand(&mut self, t: *mut Thread) -> Handed {
-        // SAFETY: threads live as long as the process.
-        unsafe {
-            (*t).wait.state = State::Running;
-            self.current = (*t).index;
-            Handed(t)
-        }
+    fn hand(&mut self, t: ThreadRef) -> Handed {
+        t.wait().state.set(State::Running);
+        self.current = t.index();
+        Handed(t)
     }
 
     /// Makes a blocked thread runnable.
-    pub(crate) unsafe fn ready(&mut self, t: *mut Thread, wake: Wake) {
-        // SAFETY: threads live as long as the process.
-        unsafe {
-            if (*t).wait.state == State::Blocked {
-                BLOCKED.fetch_sub(1, Relaxed);
-                self.blocked.retain(|&b| b != t);
-                (*t).wait.state = State::Runnable;
-                (*t).wait.wake = wake;
-                (*t).wait.virtual_deadline = u64::MAX;
-                (*t).wait.real_deadline = u64::MAX;
-                self.runnable.push((*t).index);
-            }
+    pub(crate) fn make_runnable(&mut self, t: ThreadRef, wake: Wake) {
+        let wait = t.wait();
+        if wait.state.get() == State::Blocked {
+            BLOCKED.fetch_sub(1, Relaxed);
+            self.blocked.retain(|&b| b != t);
+            wait.state.set(State::Runnable);
+            wait.wake.set(wake);
+            wait.virtual_deadline.set(u64::MAX);
+            wait.real_deadline.set(u64::MAX);
+            self.runnable.push(t.index());
         }
     }
 
-    /// Takes a given thread out of the runnable ones.
+    /// Removes a thread from the runnable ones. Returns whether it was one of them.
     fn take(&mut self, index: u32) -> bool {
         match self.runnable.iter().position(|&i| i == index) {
             Some(at) => {
@@ -174,262 +201,223 @@ impl Sched {
         }
     }
 
-    /// Lets the sleepers go on whose virtual time is over.
-    unsafe fn expire(&mut self) {
-        // SAFETY: as `ready`.
-        unsafe {
-            if BLOCKED.load(Relaxed) == 0 {
-                return;
-            }
-            // In order of creation, so that the order of those who go on is the seed's.
-            let mut over: Vec<*mut Thread> = Vec::new();
-            over.extend(self.blocked.iter().filter(|&&t| (*t).wait.virtual_deadline <= self.now));
-            over.sort_by_key(|&t| (*t).index);
-            for t in over {
-                self.ready(t, Wake::Time);
-            }
+    /// Makes the sleepers runnable whose virtual time is over.
+    fn expire(&mut self) {
+        if BLOCKED.load(Relaxed) == 0 {
+            return;
+        }
+        // In order of creation, so that the order of those who go on is the seed's.
+        let mut over: Vec<ThreadRef> = Vec::new();
+        let now = self.now;
+        over.extend(self.blocked.iter().filter(|t| t.wait().virtual_deadline.get() <= now));
+        over.sort_by_key(|t| t.index());
+        for t in over {
+            self.make_runnable(t, Wake::Time);
         }
     }
 
     /// The sleeper whose virtual deadline comes first.
-    fn first_sleeper(&self) -> *mut Thread {
-        // SAFETY: threads live as long as the process.
+    fn first_sleeper(&self) -> Option<ThreadRef> {
         let sleepers = self.blocked.iter().copied();
         sleepers
-            .filter(|t| unsafe { (**t).wait.virtual_deadline != u64::MAX })
-            .min_by_key(|t| unsafe { ((**t).wait.virtual_deadline, (**t).index) })
-            .unwrap_or(null_mut())
+            .filter(|t| t.wait().virtual_deadline.get() != u64::MAX)
+            .min_by_key(|t| (t.wait().virtual_deadline.get(), t.index()))
     }
 
-    /// The current thread does not go on: picks who does. `None`: nobody can for now.
-    pub(crate) unsafe fn pass(&mut self) -> Option<Handed> {
-        // SAFETY: as `hand`.
-        unsafe {
-            if self.replay.active && replay::at_end(self) {
-                replay::over(self);
-            }
-            if self.replay.active {
-                let Some(next) = replay::next(self) else {
-                    self.current = NONE;
-                    return None;
-                };
-                self.take((*next).index);
-                return Some(self.hand(next));
-            }
-            self.expire();
-            if !self.runnable.is_empty() {
-                let n = self.runnable.len() as u64;
-                let at = (self.random() % n) as usize;
-                let index = self.runnable.swap_remove(at);
-                let next = self.get(index);
-                return Some(self.hand(next));
-            }
-            self.current = NONE;
-            if self.outside == 0 && self.first_sleeper().is_null() && !HANDLERS.load(Relaxed) {
-                situation::deadlock(self);
-            }
-            None
+    /// Picks the thread that goes on in place of the current one. `None`: none can for now.
+    pub(crate) fn pass(&mut self) -> Option<Handed> {
+        if self.replay.active && self.replay.at_end() {
+            replay::over(self);
         }
+        if self.replay.active {
+            let Some(next) = replay::next(self) else {
+                self.current = NONE;
+                return None;
+            };
+            self.take(next.index());
+            return Some(self.hand(next));
+        }
+        self.expire();
+        if !self.runnable.is_empty() {
+            let n = self.runnable.len() as u64;
+            let at = (self.random() % n) as usize;
+            let index = self.runnable.swap_remove(at);
+            return self.get(index).map(|next| self.hand(next));
+        }
+        self.current = NONE;
+        let idle = self.in_blocking_calls == 0 && self.first_sleeper().is_none();
+        if idle && !HANDLERS.load(Relaxed) {
+            wait_report::deadlock(self);
+        }
+        None
     }
 }
 
 /// A thread that has been given the baton and must be woken.
 #[must_use]
-pub(crate) struct Handed(*mut Thread);
+pub(crate) struct Handed(ThreadRef);
 
 impl Handed {
-    /// Wakes it; the scheduler's lock is free.
+    /// Wakes the thread; the scheduler's lock is free.
     pub(crate) fn wake(self) {
-        // SAFETY: threads live as long as the process.
-        let go = unsafe { &(*self.0).wait.go };
+        let go = &self.0.wait().go;
         PULSE.fetch_add(1, Relaxed);
         go.store(1, Release);
         futex_wake(go);
     }
 }
 
+/// Unlocks the scheduler and wakes the thread that was given the baton, if there is one.
+fn unlock_and_wake(s: Guard<'_, Sched>, handed: Option<Handed>) {
+    drop(s);
+    if let Some(handed) = handed {
+        handed.wake();
+    }
+}
+
 /// Starts the scheduler with the first thread, which holds the baton.
-pub(crate) unsafe fn start(t: *mut Thread, seed: u64, quantum: u64) {
-    // SAFETY: there is one thread.
-    unsafe {
-        let s = sched();
-        s.random = seed;
-        s.quantum = quantum.max(1);
-        s.add(0, t);
-        s.current = 0;
-        (*t).wait.state = State::Running;
-        grant(s, t);
-        log::switch((*t).hot.stream, 0);
-    }
+pub(crate) fn start(t: Baton, seed: u64, quantum: u64) {
+    let mut s = SCHED.lock();
+    s.random = seed;
+    s.quantum = quantum.max(1);
+    s.add(*t);
+    s.current = 0;
+    t.wait().state.set(State::Running);
+    grant(&mut s, *t);
+    t.switch_stream();
 }
 
-/// A new budget; the next step has ordinal `limit` after this (it is `limit - budget`).
-unsafe fn grant(s: &mut Sched, t: *mut Thread) {
-    // SAFETY: `t` is the caller's.
-    unsafe {
-        let budget = if s.replay.active { 0 } else { s.quantum(false) };
-        (*t).hot.limit = ((*t).hot.limit as i64 - (*t).hot.budget) as u64 + budget;
-        (*t).hot.budget = budget as i64;
-        (*t).elision.recorded_budget = (*t).hot.budget;
-    }
+/// Grants a new budget; the next step has ordinal `limit` after this (it is `limit - budget`).
+fn grant(s: &mut Sched, t: ThreadRef) {
+    let budget = if s.replay.active { 0 } else { s.quantum(false) };
+    t.hot(|hot| {
+        hot.limit = (hot.limit as i64 - hot.budget) as u64 + budget;
+        hot.budget = budget as i64;
+    });
+    t.mark_recorded();
 }
 
-/// One step of the thread is about to run: every counted record begins with this.
+/// Counts one step of the thread that is about to run: every counted record begins with this.
 #[inline(always)]
-pub(crate) unsafe fn step(t: *mut Thread, kind: Kind, pc: usize) {
-    // SAFETY: `t` is the calling thread and holds the baton.
-    unsafe {
-        // Several steps may be one call.
-        recorder::flush_elided(t);
-        (*t).hot.budget -= 1;
-        if (*t).hot.budget < 0 {
-            turn(t, kind, pc);
-        }
-        (*t).elision.recorded_budget = (*t).hot.budget;
+pub(crate) fn step(t: Baton, kind: Kind, pc: usize) {
+    // Several steps may be one call.
+    flush_elided(t);
+    let used_up = t.hot(|hot| {
+        hot.budget -= 1;
+        hot.budget < 0
+    });
+    if used_up {
+        turn(t, kind, pc);
+    }
+    t.mark_recorded();
+}
+
+/// Counts one step, but the thread keeps the baton: it has done something that no record says yet.
+/// A schedule decides all the same.
+pub(crate) fn held_step(t: Baton, kind: Kind, pc: usize) {
+    if replays() {
+        step(t, kind, pc);
+    } else {
+        t.hot(|hot| hot.limit += 1);
     }
 }
 
-/// As [`step`], but the thread keeps the baton: it has done something that no record says yet. A schedule decides
-/// all the same.
-pub(crate) unsafe fn held_step(t: *mut Thread, kind: Kind, pc: usize) {
-    // SAFETY: `t` is the calling thread and holds the baton.
-    unsafe {
-        if LOCK.with(|| sched().replay.active) {
-            step(t, kind, pc);
-        } else {
-            (*t).hot.limit += 1;
-        }
-    }
-}
-
-/// The budget is used up: the scheduler, or the schedule, decides who runs.
+/// Lets the scheduler, or the schedule, decide who runs: the budget is used up.
 #[cold]
 #[inline(never)]
-unsafe fn turn(t: *mut Thread, kind: Kind, pc: usize) {
-    // SAFETY: `t` is the calling thread and holds the baton.
-    unsafe {
-        (*t).wait.pc = pc;
-        if (*t).hot.parallel {
-            (*t).hot.limit = 1 << 62;
-            (*t).hot.budget = 1 << 62;
-            return;
-        }
-        let ordinal = (*t).hot.limit;
-        loop {
-            LOCK.lock();
-            let s = sched();
-            if s.replay.active {
-                match replay::turn(s, t, ordinal, kind, pc) {
-                    replay::Turn::Run { budget } => {
-                        LOCK.unlock();
-                        (*t).hot.limit = ordinal + 1 + budget;
-                        (*t).hot.budget = budget as i64;
-                        return;
-                    }
-                    replay::Turn::Over => {}
-                    replay::Turn::Other => {
-                        give_away(s, t);
-                        continue;
-                    }
+fn turn(t: Baton, kind: Kind, pc: usize) {
+    t.wait().pc.set(pc);
+    if t.parallel() {
+        t.hot(|hot| (hot.limit, hot.budget) = (1 << 62, 1 << 62));
+        return;
+    }
+    let ordinal = t.hot(|hot| hot.limit);
+    let set_budget = |budget: u64| {
+        t.hot(|hot| (hot.limit, hot.budget) = (ordinal + 1 + budget, budget as i64));
+    };
+    loop {
+        let mut s = SCHED.lock();
+        if s.replay.active {
+            match replay::turn(&mut s, t, ordinal, kind, pc) {
+                replay::Turn::Run { budget } => {
+                    drop(s);
+                    set_budget(budget);
+                    return;
+                }
+                replay::Turn::Over => {}
+                replay::Turn::Other => {
+                    give_away(s, t);
+                    continue;
                 }
             }
-            let budget = s.quantum(crate::elision::mostly_elided(t, ordinal));
-            s.now += budget * HOOK_NS;
-            (*t).hot.limit = ordinal + 1 + budget;
-            (*t).hot.budget = budget as i64;
-            // Others may look while this one waits.
-            (*t).elision.recorded_budget = (*t).hot.budget;
-            s.expire();
-            let n = s.runnable.len() as u64;
-            if n > 0 && s.random() % (n + 1) < n {
-                give_away(s, t);
-            } else {
-                LOCK.unlock();
-            }
-            return;
         }
+        let budget = s.quantum(t.mostly_elided(ordinal));
+        s.now += budget * HOOK_NS;
+        set_budget(budget);
+        // Another thread may look while this one waits.
+        t.mark_recorded();
+        s.expire();
+        let n = s.runnable.len() as u64;
+        if n > 0 && s.random() % (n + 1) < n {
+            give_away(s, t);
+        }
+        return;
     }
 }
 
 /// Hands the baton over and waits for it; unlocks. The thread stays runnable.
-unsafe fn give_away(s: &mut Sched, t: *mut Thread) {
-    // SAFETY: the lock is held, `t` is the calling thread.
-    unsafe {
-        (*t).wait.state = State::Runnable;
-        // Not a candidate itself: it joins the others after the choice.
-        let next = s.pass();
-        s.runnable.push((*t).index);
-        LOCK.unlock();
-        if let Some(next) = next {
-            next.wake();
-        }
-        wait_turn(t);
-    }
+fn give_away(mut s: Guard<'_, Sched>, t: Baton) {
+    t.wait().state.set(State::Runnable);
+    // Not a candidate itself: it joins the runnable threads after the choice.
+    let next = s.pass();
+    s.runnable.push(t.index());
+    unlock_and_wake(s, next);
+    wait_turn(*t);
 }
 
 /// Lets another thread run, if one can (`sched_yield`).
-pub(crate) unsafe fn give_way(t: *mut Thread) {
-    // SAFETY: `t` is the calling thread and holds the baton.
-    unsafe {
-        LOCK.lock();
-        let s = sched();
-        s.expire();
-        if s.replay.active || s.runnable.is_empty() {
-            s.now += HOOK_NS * 20;
-            LOCK.unlock();
-            return;
-        }
-        give_away(s, t);
+pub(crate) fn give_way(t: Baton) {
+    let mut s = SCHED.lock();
+    s.expire();
+    if s.replay.active || s.runnable.is_empty() {
+        s.now += HOOK_NS * 20;
+        return;
     }
+    give_away(s, t);
 }
 
-/// A new thread can run from now on.
-pub(crate) unsafe fn admit(t: *mut Thread) {
-    // SAFETY: the lock is taken.
-    LOCK.with(|| unsafe {
-        let s = sched();
-        s.add((*t).index, t);
-        s.runnable.push((*t).index);
-        grant(s, t);
-    });
+/// Makes a new thread runnable.
+pub(crate) fn admit(t: ThreadRef) {
+    let mut s = SCHED.lock();
+    s.add(t);
+    s.runnable.push(t.index());
+    grant(&mut s, t);
 }
 
-/// The creation of an admitted thread failed after all.
-pub(crate) unsafe fn dismiss(t: *mut Thread) {
-    // SAFETY: the lock is taken.
-    LOCK.with(|| unsafe {
-        let s = sched();
-        s.take((*t).index);
-        (*t).wait.state = State::Finished;
-        s.threads[(*t).index as usize] = null_mut();
-    });
+/// Removes an admitted thread whose creation failed.
+pub(crate) fn dismiss(t: ThreadRef) {
+    let mut s = SCHED.lock();
+    s.take(t.index());
+    t.wait().state.set(State::Finished);
+    s.threads[t.index() as usize] = None;
 }
 
-/// The calling thread has ended. False when it was the last one: it keeps the baton.
-pub(crate) unsafe fn finish(t: *mut Thread) -> bool {
-    // SAFETY: `t` is the calling thread and holds the baton.
-    unsafe {
-        wake_waiters(&[WaitingFor::Join], (*t).index as usize, usize::MAX);
-        LOCK.lock();
-        let s = sched();
-        (*t).wait.state = State::Finished;
-        if s.living().next().is_none() {
-            (*t).wait.state = State::Running;
-            LOCK.unlock();
-            return false;
-        }
-        let next = if (*t).hot.parallel { None } else { s.pass() };
-        LOCK.unlock();
-        if let Some(next) = next {
-            next.wake();
-        }
-        true
+/// Ends the calling thread. False when it was the last one: it keeps the baton.
+pub(crate) fn finish(t: Baton) -> bool {
+    wake_waiters(&[WaitingFor::Join], t.index() as usize, usize::MAX);
+    let mut s = SCHED.lock();
+    t.wait().state.set(State::Finished);
+    if s.living().next().is_none() {
+        t.wait().state.set(State::Running);
+        return false;
     }
+    let next = if t.parallel() { None } else { s.pass() };
+    unlock_and_wake(s, next);
+    true
 }
 
-/// Hooks of the calling thread are off from now on.
-pub(crate) unsafe fn retire(t: *mut Thread) {
-    crate::tls::set(null_mut());
-    // SAFETY: `t` was the calling thread's and has ended.
-    unsafe { (*t).frames.release() };
+/// Turns the hooks of the calling thread, which has ended, off.
+pub(crate) fn retire(t: Baton) {
+    crate::tls::set(std::ptr::null_mut());
+    t.frames(|frames| frames.release());
 }

@@ -1,100 +1,76 @@
-//! Waiting: for the baton, for an object, for a moment, for a call of the system to return.
+//! Waiting: for the baton, for an object, for a moment, for a blocking call to return.
 
-use super::{BLOCKED, LOCK, NONE, sched};
-use crate::log;
-use crate::replay;
+use super::{BLOCKED, NONE, SCHED, replay, unlock_and_wake};
 use crate::sys::{Wait, futex_wait, now_ns};
-use crate::thread::{State, Thread, Wake};
+use crate::thread::{Baton, State, ThreadRef, Wake};
 use foretell_rt_format::WaitingFor;
 use std::sync::atomic::Ordering::*;
 
-/// How often a thread whose time is over looks whether everybody else is idle.
+/// Interval at which a thread whose time is over looks whether all other threads are idle.
 const POLL_NS: u64 = 10_000_000;
 
-/// Waits for the baton.
-pub(crate) unsafe fn wait_turn(t: *mut Thread) {
-    // SAFETY: `t` is the calling thread.
-    unsafe {
-        while (*t).wait.go.swap(0, Acquire) == 0 {
-            let timeout = match (*t).wait.real_deadline {
-                u64::MAX if replay::ON.load(Relaxed) => Some(replay::IDLE_NS),
-                u64::MAX => None,
-                at => Some(at.saturating_sub(now_ns(libc::CLOCK_MONOTONIC)).max(POLL_NS / 10)),
-            };
-            match futex_wait(&(*t).wait.go, 0, timeout) {
-                Wait::TimedOut => time_over(t),
-                Wait::Interrupted => interrupted(t),
-                Wait::Changed => {}
-            }
-        }
-        log::switch((*t).hot.stream, (*t).index);
-    }
-}
-
-/// The real deadline of a blocked thread has passed, or one has waited for a while in a replay.
-unsafe fn time_over(t: *mut Thread) {
-    // SAFETY: the lock is taken.
-    unsafe {
-        LOCK.lock();
-        let s = sched();
-        let mut handed = None;
-        if (*t).wait.state == State::Blocked && !s.replay.active {
-            let now = now_ns(libc::CLOCK_MONOTONIC);
-            if s.current == NONE && s.runnable.is_empty() {
-                let first = s.first_sleeper();
-                if !first.is_null() && (*first).wait.real_deadline <= now {
-                    s.now = s.now.max((*first).wait.virtual_deadline);
-                    s.ready(first, Wake::Time);
-                    handed = s.pass();
-                }
-            } else if (*t).wait.real_deadline.saturating_add((*t).wait.patience) <= now {
-                // The others run few hooks: do not keep it for ever.
-                s.ready(t, Wake::Time);
-            } else if (*t).wait.real_deadline <= now {
-                LOCK.unlock();
-                futex_wait(&(*t).wait.go, 0, Some(POLL_NS));
-                return;
-            }
-        } else if replay::runs_ahead(s, t) {
-            s.take((*t).index);
-            handed = Some(s.hand(t));
-        }
-        LOCK.unlock();
-        if let Some(h) = handed {
-            h.wake();
+/// Waits until the calling thread has the baton.
+pub(crate) fn wait_turn(t: ThreadRef) -> Baton {
+    let wait = t.wait();
+    while wait.go.swap(0, Acquire) == 0 {
+        let timeout = match wait.real_deadline.get() {
+            u64::MAX if replay::ON.load(Relaxed) => Some(replay::IDLE_NS),
+            u64::MAX => None,
+            at => Some(at.saturating_sub(now_ns(libc::CLOCK_MONOTONIC)).max(POLL_NS / 10)),
+        };
+        match futex_wait(&wait.go, 0, timeout) {
+            Wait::TimedOut => check_deadline(t),
+            Wait::Interrupted if t.signalled() => interrupt(t),
+            Wait::Interrupted | Wait::Changed => {}
         }
     }
+    // SAFETY: the baton was handed to the calling thread.
+    let t = unsafe { Baton::assume(t) };
+    t.switch_stream();
+    t
 }
 
-/// A signal handler ran while the thread was waiting.
-unsafe fn interrupted(t: *mut Thread) {
-    // SAFETY: the lock is taken.
-    unsafe {
-        if (*t).hot.signalled == 0 {
+/// Lets a blocked thread go on whose real deadline has passed, or one run ahead that has waited for
+/// a while in a replay.
+fn check_deadline(t: ThreadRef) {
+    let wait = t.wait();
+    let mut s = SCHED.lock();
+    let mut handed = None;
+    if wait.state.get() == State::Blocked && !s.replay.active {
+        let now = now_ns(libc::CLOCK_MONOTONIC);
+        if s.current == NONE && s.runnable.is_empty() {
+            let first = s.first_sleeper();
+            if let Some(first) = first.filter(|t| t.wait().real_deadline.get() <= now) {
+                s.now = s.now.max(first.wait().virtual_deadline.get());
+                s.make_runnable(first, Wake::Time);
+                handed = s.pass();
+            }
+        } else if wait.real_deadline.get().saturating_add(wait.patience.get()) <= now {
+            // The other threads run few hooks: the thread does not wait for ever.
+            s.make_runnable(t, Wake::Time);
+        } else if wait.real_deadline.get() <= now {
+            drop(s);
+            futex_wait(&wait.go, 0, Some(POLL_NS));
             return;
         }
-        interrupt(t);
+    } else if replay::runs_ahead(&mut s, t) {
+        s.take(t.index());
+        handed = Some(s.hand(t));
     }
+    unlock_and_wake(s, handed);
 }
 
 /// Lets a blocked thread look at a signal or a cancellation request.
-pub(crate) unsafe fn interrupt(t: *mut Thread) {
-    // SAFETY: the lock is taken.
-    unsafe {
-        LOCK.lock();
-        let s = sched();
-        let mut handed = None;
-        if (*t).wait.state == State::Blocked && (*t).wait.interruptible {
-            s.ready(t, Wake::Interrupt);
-            if s.current == NONE {
-                handed = s.pass();
-            }
-        }
-        LOCK.unlock();
-        if let Some(h) = handed {
-            h.wake();
+pub(crate) fn interrupt(t: ThreadRef) {
+    let mut s = SCHED.lock();
+    let mut handed = None;
+    if t.wait().state.get() == State::Blocked && t.wait().interruptible.get() {
+        s.make_runnable(t, Wake::Interrupt);
+        if s.current == NONE {
+            handed = s.pass();
         }
     }
+    unlock_and_wake(s, handed);
 }
 
 /// A moment at which a wait ends.
@@ -107,7 +83,7 @@ pub(crate) struct Deadline {
 }
 
 impl Deadline {
-    /// So many nanoseconds from now.
+    /// Returns the moment that is `ns` nanoseconds from now.
     pub(crate) fn after(ns: u64) -> Deadline {
         let grain = if ns >= 10_000_000 { 10_000_000 } else { 1_000_000 };
         let rounded = if ns == 0 { 0 } else { ns.div_ceil(grain).saturating_mul(grain) };
@@ -115,7 +91,7 @@ impl Deadline {
     }
 }
 
-/// What a thread waits for.
+/// A wait of a thread.
 #[derive(Clone, Copy)]
 pub(crate) struct Waiting {
     pub(crate) what: WaitingFor,
@@ -127,108 +103,92 @@ pub(crate) struct Waiting {
     pub(crate) between: bool,
 }
 
-/// Blocks the calling thread until somebody wakes it.
-pub(crate) unsafe fn block(t: *mut Thread, w: Waiting, deadline: Option<Deadline>) -> Wake {
-    // SAFETY: `t` is the calling thread and holds the baton.
-    unsafe {
-        LOCK.lock();
-        let s = sched();
-        (*t).wait.what = w.what;
-        (*t).wait.object = w.object;
-        (*t).wait.owner_at = w.owner_at;
-        (*t).wait.pc = w.pc;
-        (*t).wait.interruptible = true;
-        if let Some(d) = deadline {
-            (*t).wait.virtual_deadline = s.now.saturating_add(d.rounded);
-            (*t).wait.real_deadline = d.real;
-            (*t).wait.patience = d.rounded.saturating_add(1_000_000_000);
-        }
-        if s.replay.active {
-            replay::blocks(s, t, w.between);
-        }
-        s.tickets += 1;
-        (*t).wait.ticket = s.tickets;
-        (*t).wait.state = State::Blocked;
-        BLOCKED.fetch_add(1, Relaxed);
-        s.blocked.push(t);
-        let next = s.pass();
-        LOCK.unlock();
-        if let Some(next) = next {
-            next.wake();
-        }
-        wait_turn(t);
-        (*t).wait.what = WaitingFor::Runnable;
-        (*t).wait.wake
+/// Blocks the calling thread until it is woken.
+pub(crate) fn block(t: Baton, w: Waiting, deadline: Option<Deadline>) -> Wake {
+    let wait = t.wait();
+    let mut s = SCHED.lock();
+    wait.what.set(w.what);
+    wait.object.set(w.object);
+    wait.owner_at.set(w.owner_at);
+    wait.pc.set(w.pc);
+    wait.interruptible.set(true);
+    if let Some(d) = deadline {
+        wait.virtual_deadline.set(s.now.saturating_add(d.rounded));
+        wait.real_deadline.set(d.real);
+        wait.patience.set(d.rounded.saturating_add(1_000_000_000));
     }
+    if s.replay.active {
+        replay::blocks(&mut s, t, w.between);
+    }
+    s.tickets += 1;
+    wait.ticket.set(s.tickets);
+    wait.state.set(State::Blocked);
+    BLOCKED.fetch_add(1, Relaxed);
+    s.blocked.push(*t);
+    let next = s.pass();
+    unlock_and_wake(s, next);
+    wait_turn(*t);
+    wait.what.set(WaitingFor::Runnable);
+    wait.wake.get()
 }
 
-/// Wakes up to `max` threads that wait for `object`, first come first served. The number woken.
-pub(crate) unsafe fn wake_waiters(what: &[WaitingFor], object: usize, max: usize) -> usize {
+/// Wakes up to `max` threads that wait for `object`, first come first served. Returns their number.
+pub(crate) fn wake_waiters(what: &[WaitingFor], object: usize, max: usize) -> usize {
     if BLOCKED.load(Relaxed) == 0 {
         return 0;
     }
-    // SAFETY: the lock is taken.
-    LOCK.with(|| unsafe {
-        let s = sched();
-        let matches = |t: *mut Thread| (*t).wait.object == object && what.contains(&(*t).wait.what);
-        let mut waiting: Vec<*mut Thread> = Vec::new();
-        waiting.extend(s.blocked.iter().filter(|&&t| matches(t)));
-        waiting.sort_by_key(|&t| (*t).wait.ticket);
-        if max < waiting.len() && s.replay.active {
-            replay::prefer(s, &mut waiting);
-        }
-        waiting.truncate(max);
-        for &t in &waiting {
-            (*t).wait.notified = true;
-            s.ready(t, Wake::Event);
-        }
-        waiting.len()
-    })
+    let mut s = SCHED.lock();
+    let matches =
+        |t: &ThreadRef| t.wait().object.get() == object && what.contains(&t.wait().what.get());
+    let mut waiting: Vec<ThreadRef> = Vec::new();
+    waiting.extend(s.blocked.iter().filter(|t| matches(t)));
+    waiting.sort_by_key(|t| t.wait().ticket.get());
+    if max < waiting.len() && s.replay.active {
+        replay::prefer(&s, &mut waiting);
+    }
+    waiting.truncate(max);
+    for &t in &waiting {
+        s.make_runnable(t, Wake::Event);
+    }
+    waiting.len()
 }
 
-/// Gives the baton away for a call of the system.
-pub(crate) unsafe fn go_outside(t: *mut Thread, name: &'static str, pc: usize) {
-    // SAFETY: `t` is the calling thread and holds the baton.
-    unsafe {
-        LOCK.lock();
-        let s = sched();
-        (*t).wait.call = name;
-        (*t).wait.what = WaitingFor::Call;
-        (*t).wait.pc = pc;
-        (*t).wait.state = State::Outside;
-        s.outside += 1;
-        let next = s.pass();
-        LOCK.unlock();
-        (*t).wait.in_blocking_call.store(1, Relaxed);
-        if let Some(next) = next {
-            next.wake();
-        }
+/// Gives the baton away for a blocking call.
+pub(crate) fn enter_blocking_call(t: Baton, name: &'static str, pc: usize) {
+    let wait = t.wait();
+    let mut s = SCHED.lock();
+    wait.call.set(name);
+    wait.what.set(WaitingFor::Call);
+    wait.pc.set(pc);
+    wait.state.set(State::Outside);
+    s.in_blocking_calls += 1;
+    let next = s.pass();
+    drop(s);
+    wait.in_blocking_call.store(1, Relaxed);
+    if let Some(next) = next {
+        next.wake();
     }
 }
 
-/// Takes the baton back after a call of the system.
-pub(crate) unsafe fn come_back(t: *mut Thread) {
-    // SAFETY: `t` is the calling thread.
-    unsafe {
-        (*t).wait.in_blocking_call.store(0, Relaxed);
-        LOCK.lock();
-        let s = sched();
-        s.outside -= 1;
-        (*t).wait.what = WaitingFor::Runnable;
-        if s.current == NONE && !s.replay.active {
-            let _now = s.hand(t);
-            LOCK.unlock();
-            log::switch((*t).hot.stream, (*t).index);
-        } else {
-            (*t).wait.state = State::Runnable;
-            s.runnable.push((*t).index);
-            // A schedule may have waited for this thread, or for one that comes back later.
-            let next = if s.current == NONE { s.pass() } else { None };
-            LOCK.unlock();
-            if let Some(next) = next {
-                next.wake();
-            }
-            wait_turn(t);
-        }
+/// Takes the baton back after a blocking call.
+pub(crate) fn leave_blocking_call(t: ThreadRef) -> Baton {
+    let wait = t.wait();
+    wait.in_blocking_call.store(0, Relaxed);
+    let mut s = SCHED.lock();
+    s.in_blocking_calls -= 1;
+    wait.what.set(WaitingFor::Runnable);
+    if s.current == NONE && !s.replay.active {
+        let _now = s.hand(t);
+        drop(s);
+        // SAFETY: the calling thread has just taken the baton.
+        let t = unsafe { Baton::assume(t) };
+        t.switch_stream();
+        return t;
     }
+    wait.state.set(State::Runnable);
+    s.runnable.push(t.index());
+    // A schedule may have waited for this thread, or for one that comes back later.
+    let next = if s.current == NONE { s.pass() } else { None };
+    unlock_and_wake(s, next);
+    wait_turn(t)
 }

@@ -4,181 +4,144 @@ use super::mutex::retake_mutex;
 use super::*;
 
 /// The wait set is this scheduler's; the mutex is really released and taken.
-unsafe fn wait(t: *mut Thread, c: usize, m: usize, pc: usize, deadline: Option<Deadline>) -> c_int {
-    // SAFETY: `t` is the calling thread and owns the mutex.
-    unsafe {
-        step(t, Kind::Wait, pc);
-        put(t, SyncKind::Wait, c, m, pc);
-        (*t).wait.notified = false;
-        let unlocked = real!(pthread_mutex_unlock(m: usize) -> c_int);
-        if unlocked != 0 {
-            return unlocked;
-        }
-        wake_waiters(&LOCKERS, m, usize::MAX);
-        let mut cancelled = false;
-        let timed_out = loop {
-            let w =
-                Waiting { what: WaitingFor::Condition, object: c, pc, owner_at: 0, between: true };
-            match block(t, w, deadline) {
-                Wake::Event => break false,
-                Wake::Time => break true,
-                Wake::Interrupt if (*t).hot.signalled != 0 => crate::signal::deliver(t),
-                Wake::Interrupt => {
-                    cancelled = true;
-                    break false;
-                }
-            }
-        };
-        // Own the mutex again before the step that says so.
-        retake_mutex(t, m, pc);
-        let (kind, done) = if timed_out || cancelled {
-            (Kind::TimedOut, SyncKind::TimedOut)
-        } else {
-            (Kind::Woken, SyncKind::Woken)
-        };
-        step(t, kind, pc);
-        put(t, done, c, m, pc);
-        if timed_out { ETIMEDOUT } else { 0 }
+fn wait(t: Baton, c: usize, m: usize, pc: usize, deadline: Option<Deadline>) -> c_int {
+    step(t, Kind::Wait, pc);
+    put(t, SyncKind::Wait, c, m, pc);
+    let unlocked = real!(pthread_mutex_unlock(m: usize) -> c_int);
+    if unlocked != 0 {
+        return unlocked;
     }
+    wake_waiters(&LOCKERS, m, usize::MAX);
+    let mut cancelled = false;
+    let timed_out = loop {
+        let w = Waiting { what: WaitingFor::Condition, object: c, pc, owner_at: 0, between: true };
+        match block(t, w, deadline) {
+            Wake::Event => break false,
+            Wake::Time => break true,
+            Wake::Interrupt if t.signalled() => crate::signal::deliver(t),
+            Wake::Interrupt => {
+                cancelled = true;
+                break false;
+            }
+        }
+    };
+    // Own the mutex again before the step that says so.
+    retake_mutex(t, m, pc);
+    let (kind, done) = if timed_out || cancelled {
+        (Kind::TimedOut, SyncKind::TimedOut)
+    } else {
+        (Kind::Woken, SyncKind::Woken)
+    };
+    step(t, kind, pc);
+    put(t, done, c, m, pc);
+    if timed_out { ETIMEDOUT } else { 0 }
 }
 
 /// Recorded around the library's own wait.
-unsafe fn native_wait(
-    t: *mut Thread,
-    c: usize,
-    m: usize,
-    pc: usize,
-    f: &dyn Fn() -> c_int,
-) -> c_int {
-    // SAFETY: `t` is the calling thread.
-    unsafe {
-        step(t, Kind::Wait, pc);
-        put(t, SyncKind::Wait, c, m, pc);
-        let r = if (*t).hot.parallel { f() } else { outside::call(t, "pthread_cond_wait", pc, f) };
-        let timed_out = r == ETIMEDOUT;
-        let (kind, done) = if timed_out {
-            (Kind::TimedOut, SyncKind::TimedOut)
-        } else {
-            (Kind::Woken, SyncKind::Woken)
-        };
-        step(t, kind, pc);
-        put(t, done, c, m, pc);
-        r
-    }
+fn native_wait(t: Baton, c: usize, m: usize, pc: usize, f: &dyn Fn() -> c_int) -> c_int {
+    step(t, Kind::Wait, pc);
+    put(t, SyncKind::Wait, c, m, pc);
+    let r = blocking_call::call(t, "pthread_cond_wait", pc, f);
+    let timed_out = r == ETIMEDOUT;
+    let (kind, done) = if timed_out {
+        (Kind::TimedOut, SyncKind::TimedOut)
+    } else {
+        (Kind::Woken, SyncKind::Woken)
+    };
+    step(t, kind, pc);
+    put(t, done, c, m, pc);
+    r
 }
 
 /// Returns the clock of a condition's deadlines: bit 1 of `__wrefs` (glibc).
-unsafe fn cond_clock(c: usize) -> c_int {
-    // SAFETY: the program's own condition.
-    let flags = unsafe { *((c + 36) as *const u32) };
-    if flags & 2 != 0 { libc::CLOCK_MONOTONIC } else { libc::CLOCK_REALTIME }
+fn cond_clock(c: usize) -> c_int {
+    if field(c, 36) & 2 != 0 { libc::CLOCK_MONOTONIC } else { libc::CLOCK_REALTIME }
 }
 
 /// All waits on conditions; `clock`: `None` takes the condition's own.
-unsafe fn wait_any(
+fn wait_any(
     c: usize,
     m: usize,
     pc: usize,
     at: Option<(Option<c_int>, *const timespec)>,
     real: &dyn Fn() -> c_int,
 ) -> c_int {
-    // SAFETY: as the program's own call.
-    unsafe {
-        let t = enter();
-        if t.is_null() {
-            return real();
-        }
-        let pc = caller(pc);
-        let r = if served_by(t, ObjectKind::Condition, c) == ServedBy::Library {
-            native_wait(t, c, m, pc, real)
-        } else {
-            crate::cancel::point(t);
-            let deadline = at.map(|(clock, at)| until(clock.unwrap_or_else(|| cond_clock(c)), at));
-            match deadline {
-                Some(None) => libc::EINVAL,
-                Some(d) => wait(t, c, m, pc, d),
-                None => wait(t, c, m, pc, None),
-            }
-        };
+    let Some(t) = enter() else { return real() };
+    let pc = caller(pc);
+    let r = if served_by(t, ObjectKind::Condition, c) == ServedBy::Library {
+        native_wait(t, c, m, pc, real)
+    } else {
         crate::cancel::point(t);
-        leave(t);
-        r
-    }
+        let deadline = at.map(|(clock, at)| until(clock.unwrap_or_else(|| cond_clock(c)), at));
+        match deadline {
+            Some(None) => libc::EINVAL,
+            Some(d) => wait(t, c, m, pc, d),
+            None => wait(t, c, m, pc, None),
+        }
+    };
+    crate::cancel::point(t);
+    leave(t);
+    r
 }
 
-pub(super) unsafe extern "C-unwind" fn cond_wait(c: usize, m: usize, pc: usize) -> c_int {
-    // SAFETY: as the program's own call.
-    unsafe { wait_any(c, m, pc, None, &|| real!(pthread_cond_wait(c: usize, m: usize) -> c_int)) }
+pub(super) extern "C-unwind" fn cond_wait(c: usize, m: usize, pc: usize) -> c_int {
+    wait_any(c, m, pc, None, &|| real!(pthread_cond_wait(c: usize, m: usize) -> c_int))
 }
 
-pub(super) unsafe extern "C-unwind" fn cond_timedwait(
+pub(super) extern "C-unwind" fn cond_timedwait(
     c: usize,
     m: usize,
     at: *const timespec,
     pc: usize,
 ) -> c_int {
-    // SAFETY: as the program's own call.
-    unsafe {
-        wait_any(
-            c,
-            m,
-            pc,
-            Some((None, at)),
-            &|| real!(pthread_cond_timedwait(c: usize, m: usize, at: *const timespec) -> c_int),
-        )
-    }
+    wait_any(
+        c,
+        m,
+        pc,
+        Some((None, at)),
+        &|| real!(pthread_cond_timedwait(c: usize, m: usize, at: *const timespec) -> c_int),
+    )
 }
 
-unsafe extern "C-unwind" fn cond_clockwait(
+extern "C-unwind" fn cond_clockwait(
     c: usize,
     m: usize,
     clock: c_int,
     at: *const timespec,
     pc: usize,
 ) -> c_int {
-    // SAFETY: as the program's own call.
-    unsafe {
-        wait_any(c, m, pc, Some((Some(clock), at)), &|| {
-            real!(pthread_cond_clockwait(c: usize, m: usize, clock: c_int, at: *const timespec)
+    wait_any(c, m, pc, Some((Some(clock), at)), &|| {
+        real!(pthread_cond_clockwait(c: usize, m: usize, clock: c_int, at: *const timespec)
                 -> c_int)
-        })
+    })
+}
+
+fn notify(c: usize, pc: usize, all: bool, real: &dyn Fn() -> c_int) -> c_int {
+    let Some(t) = enter() else { return real() };
+    let pc = caller(pc);
+    let (step_kind, kind, max) = if all {
+        (Kind::Broadcast, SyncKind::Broadcast, usize::MAX)
+    } else {
+        (Kind::Signal, SyncKind::Signal, 1)
+    };
+    step(t, step_kind, pc);
+    put(t, kind, c, 0, pc);
+    let mut r = 0;
+    if served_by(t, ObjectKind::Condition, c) == ServedBy::Library {
+        r = real();
+    } else {
+        wake_waiters(&[WaitingFor::Condition], c, max);
     }
+    leave(t);
+    r
 }
 
-unsafe fn notify(c: usize, pc: usize, all: bool, real: &dyn Fn() -> c_int) -> c_int {
-    // SAFETY: as the program's own call.
-    unsafe {
-        let t = enter();
-        if t.is_null() {
-            return real();
-        }
-        let pc = caller(pc);
-        let (step_kind, kind, max) = if all {
-            (Kind::Broadcast, SyncKind::Broadcast, usize::MAX)
-        } else {
-            (Kind::Signal, SyncKind::Signal, 1)
-        };
-        step(t, step_kind, pc);
-        put(t, kind, c, 0, pc);
-        let mut r = 0;
-        if served_by(t, ObjectKind::Condition, c) == ServedBy::Library {
-            r = real();
-        } else {
-            wake_waiters(&[WaitingFor::Condition], c, max);
-        }
-        leave(t);
-        r
-    }
+pub(super) extern "C-unwind" fn cond_signal(c: usize, pc: usize) -> c_int {
+    notify(c, pc, false, &|| real!(pthread_cond_signal(c: usize) -> c_int))
 }
 
-pub(super) unsafe extern "C-unwind" fn cond_signal(c: usize, pc: usize) -> c_int {
-    // SAFETY: as the program's own call.
-    unsafe { notify(c, pc, false, &|| real!(pthread_cond_signal(c: usize) -> c_int)) }
-}
-
-pub(super) unsafe extern "C-unwind" fn cond_broadcast(c: usize, pc: usize) -> c_int {
-    // SAFETY: as the program's own call.
-    unsafe { notify(c, pc, true, &|| real!(pthread_cond_broadcast(c: usize) -> c_int)) }
+pub(super) extern "C-unwind" fn cond_broadcast(c: usize, pc: usize) -> c_int {
+    notify(c, pc, true, &|| real!(pthread_cond_broadcast(c: usize) -> c_int))
 }
 
 c11_fns! {

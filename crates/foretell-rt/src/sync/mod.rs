@@ -7,21 +7,21 @@
 
 mod barrier;
 mod condition;
-mod life;
+mod lifecycle;
 mod mutex;
 mod once;
 mod rwlock;
 mod semaphore;
 mod served_by;
 
+use crate::blocking_call;
 use crate::entry::{enter, entries, leave};
 use crate::modules::caller;
-use crate::outside;
 use crate::real::real;
 use crate::recorder;
-use crate::sched::{self, Deadline, Waiting, block, step, wake_waiters};
+use crate::sched::{Deadline, Waiting, block, step, wake_waiters};
 use crate::sys::{self, now_ns};
-use crate::thread::{Thread, Wake};
+use crate::thread::{Baton, Wake};
 use foretell_rt_format::{AtomicKind, Kind, Record, SyncKind, WaitingFor};
 use libc::{EBUSY, ETIMEDOUT, timespec};
 use served_by::{ObjectKind, ServedBy, served_by};
@@ -31,16 +31,20 @@ use std::ffi::{c_int, c_uint};
 pub(super) const MUTEX_OWNER: usize = 8;
 pub(super) const RWLOCK_WRITER: usize = 24;
 
-pub(crate) unsafe fn put(t: *mut Thread, kind: SyncKind, object: usize, other: usize, pc: usize) {
-    // SAFETY: `t` is the calling thread.
-    unsafe {
-        let (pc, object, other) = (pc as u64, object as u64, other as u64);
-        recorder::put(t, &Record::Sync { kind, pc, object, other });
-    }
+/// Reads a field of an object of the program.
+pub(super) fn field(object: usize, offset: usize) -> u32 {
+    // SAFETY: the object is the program's own, and the offset is within it.
+    unsafe { *((object + offset) as *const u32) }
+}
+
+/// Writes the record of a synchronisation.
+pub(crate) fn put(t: Baton, kind: SyncKind, object: usize, other: usize, pc: usize) {
+    let (pc, object, other) = (pc as u64, object as u64, other as u64);
+    recorder::put(t, &Record::Sync { kind, pc, object, other });
 }
 
 /// How long until an absolute time; `None` for a time that makes no sense.
-pub(crate) unsafe fn until(clock: c_int, at: *const timespec) -> Option<Deadline> {
+pub(crate) fn until(clock: c_int, at: *const timespec) -> Option<Deadline> {
     // SAFETY: the program's own time.
     let ts = unsafe { *at };
     if !(0..1_000_000_000).contains(&ts.tv_nsec) {
@@ -70,50 +74,47 @@ pub(super) enum Patience {
 }
 
 /// Takes an object, waiting for it as long as allowed.
-pub(super) unsafe fn acquire(
-    t: *mut Thread,
+pub(super) fn acquire(
+    t: Baton,
     object: usize,
     pc: usize,
     a: &Acquire<'_>,
     patience: Patience,
 ) -> c_int {
-    // SAFETY: `t` is the calling thread.
-    unsafe {
-        step(t, a.kind, pc);
-        loop {
-            let r = (a.attempt)();
-            if r == 0 || r == libc::EOWNERDEAD {
-                put(t, a.done, object, 0, pc);
-                return r;
+    step(t, a.kind, pc);
+    loop {
+        let r = (a.attempt)();
+        if r == 0 || r == libc::EOWNERDEAD {
+            put(t, a.done, object, 0, pc);
+            return r;
+        }
+        if r != EBUSY {
+            // An error: the step has been counted, so a record must stand for it.
+            put(t, a.failed, object, r as usize, pc);
+            return r;
+        }
+        let deadline = match patience {
+            Patience::None => {
+                put(t, a.failed, object, 0, pc);
+                return EBUSY;
             }
-            if r != EBUSY {
-                // An error: the step has been counted, so a record must stand for it.
-                put(t, a.failed, object, r as usize, pc);
-                return r;
+            Patience::Until(d) => Some(d),
+            Patience::Forever => None,
+        };
+        let w = Waiting { what: a.waiting, object, pc, owner_at: a.owner_at, between: false };
+        match block(t, w, deadline) {
+            Wake::Event => {}
+            Wake::Time => {
+                put(t, a.failed, object, 0, pc);
+                return ETIMEDOUT;
             }
-            let deadline = match patience {
-                Patience::None => {
-                    put(t, a.failed, object, 0, pc);
-                    return EBUSY;
-                }
-                Patience::Until(d) => Some(d),
-                Patience::Forever => None,
-            };
-            let w = Waiting { what: a.waiting, object, pc, owner_at: a.owner_at, between: false };
-            match block(t, w, deadline) {
-                Wake::Event => {}
-                Wake::Time => {
-                    put(t, a.failed, object, 0, pc);
-                    return ETIMEDOUT;
-                }
-                Wake::Interrupt => {
-                    if a.waiting == WaitingFor::Semaphore && (*t).hot.signalled != 0 {
-                        crate::signal::deliver(t);
-                        put(t, a.failed, object, 0, pc);
-                        return libc::EINTR;
-                    }
+            Wake::Interrupt => {
+                if a.waiting == WaitingFor::Semaphore && t.signalled() {
                     crate::signal::deliver(t);
+                    put(t, a.failed, object, 0, pc);
+                    return libc::EINTR;
                 }
+                crate::signal::deliver(t);
             }
         }
     }
@@ -123,43 +124,37 @@ pub(super) unsafe fn acquire(
 pub(super) const LOCKERS: [WaitingFor; 2] = [WaitingFor::Lock, WaitingFor::ReadLock];
 
 /// Records what a real, blocking operation did (parallel recording, shared objects).
-pub(super) unsafe fn native(
-    t: *mut Thread,
+pub(super) fn native(
+    t: Baton,
     object: usize,
     pc: usize,
     (kind, done, failed): (Kind, SyncKind, SyncKind),
     name: &'static str,
     f: &dyn Fn() -> c_int,
 ) -> c_int {
-    // SAFETY: `t` is the calling thread.
-    unsafe {
-        step(t, kind, pc);
-        let r = if (*t).hot.parallel { f() } else { outside::call(t, name, pc, f) };
-        put(t, if r == 0 { done } else { failed }, object, 0, pc);
-        r
-    }
+    step(t, kind, pc);
+    let r = blocking_call::call(t, name, pc, f);
+    put(t, if r == 0 { done } else { failed }, object, 0, pc);
+    r
 }
 
 pub(super) const MUTEX: (Kind, SyncKind, SyncKind) =
     (Kind::Lock, SyncKind::Lock, SyncKind::TryFailed);
 
 /// Gives a lock back and lets those who wait for it try again.
-pub(super) unsafe fn release(
-    t: *mut Thread,
+pub(super) fn release(
+    t: Baton,
     object: usize,
     kind: SyncKind,
     pc: usize,
     f: &dyn Fn() -> c_int,
 ) -> c_int {
-    // SAFETY: `t` is the calling thread.
-    unsafe {
-        step(t, Kind::Unlock, pc);
-        // In parallel the record's place must come before the real operation.
-        put(t, kind, object, 0, pc);
-        let r = f();
-        wake_waiters(&LOCKERS, object, usize::MAX);
-        r
-    }
+    step(t, Kind::Unlock, pc);
+    // In parallel the record's place must come before the real operation.
+    put(t, kind, object, 0, pc);
+    let r = f();
+    wake_waiters(&LOCKERS, object, usize::MAX);
+    r
 }
 
 /// The result of a C11 function.
@@ -176,9 +171,8 @@ pub(super) const fn thrd(r: c_int) -> c_int {
 /// C11 functions on the same objects under other names; results are translated.
 macro_rules! c11_fns {
     ($($name:ident ( $($arg:ident : $t:ty),* ) = $imp:ident;)*) => {$(
-        unsafe extern "C-unwind" fn $name($($arg: $t,)* pc: usize) -> c_int {
-            // SAFETY: as the program's own call.
-            thrd(unsafe { $imp($($arg,)* pc) })
+        extern "C-unwind" fn $name($($arg: $t,)* pc: usize) -> c_int {
+            thrd($imp($($arg,)* pc))
         }
     )*};
 }

@@ -3,193 +3,142 @@
 use super::*;
 
 /// The kind word of a mutex (glibc, x86-64).
-unsafe fn mutex_kind(m: usize) -> u32 {
-    // SAFETY: the program's own mutex.
-    unsafe { *((m + 16) as *const u32) }
+fn mutex_kind(m: usize) -> u32 {
+    field(m, 16)
 }
 
-unsafe fn try_mutex(m: usize) -> c_int {
-    // SAFETY: the program's own mutex.
-    unsafe {
-        let r = real!(pthread_mutex_trylock(m: usize) -> c_int);
-        let own = *((m + MUTEX_OWNER) as *const u32) == sys::gettid();
-        let checking = mutex_kind(m) & 3 == libc::PTHREAD_MUTEX_ERRORCHECK as u32;
-        if r == EBUSY && own && checking { libc::EDEADLK } else { r }
-    }
+fn try_mutex(m: usize) -> c_int {
+    let r = real!(pthread_mutex_trylock(m: usize) -> c_int);
+    let own = field(m, MUTEX_OWNER) == sys::gettid();
+    let checking = mutex_kind(m) & 3 == libc::PTHREAD_MUTEX_ERRORCHECK as u32;
+    if r == EBUSY && own && checking { libc::EDEADLK } else { r }
 }
 
-unsafe fn take_mutex(t: *mut Thread, m: usize, pc: usize, patience: Patience) -> c_int {
-    // SAFETY: the program's own mutex.
-    unsafe {
-        let attempt = || match patience {
-            Patience::None => real!(pthread_mutex_trylock(m: usize) -> c_int),
-            _ => try_mutex(m),
-        };
-        let a = Acquire {
-            kind: Kind::Lock,
-            done: SyncKind::Lock,
-            failed: SyncKind::TryFailed,
-            waiting: WaitingFor::Lock,
-            owner_at: MUTEX_OWNER,
-            attempt: &attempt,
-        };
-        acquire(t, m, pc, &a, patience)
-    }
+fn take_mutex(t: Baton, m: usize, pc: usize, patience: Patience) -> c_int {
+    let attempt = || match patience {
+        Patience::None => real!(pthread_mutex_trylock(m: usize) -> c_int),
+        _ => try_mutex(m),
+    };
+    let a = Acquire {
+        kind: Kind::Lock,
+        done: SyncKind::Lock,
+        failed: SyncKind::TryFailed,
+        waiting: WaitingFor::Lock,
+        owner_at: MUTEX_OWNER,
+        attempt: &attempt,
+    };
+    acquire(t, m, pc, &a, patience)
 }
 
-pub(super) unsafe extern "C-unwind" fn mutex_lock(m: usize, pc: usize) -> c_int {
-    // SAFETY: as the program's own call.
-    unsafe {
-        let real = || real!(pthread_mutex_lock(m: usize) -> c_int);
-        let t = enter();
-        if t.is_null() {
-            return real();
-        }
-        let r = if served_by(t, ObjectKind::Mutex, m) == ServedBy::Library {
-            native(t, m, pc, MUTEX, "pthread_mutex_lock", &real)
-        } else {
-            take_mutex(t, m, pc, Patience::Forever)
-        };
-        leave(t);
-        r
-    }
+pub(super) extern "C-unwind" fn mutex_lock(m: usize, pc: usize) -> c_int {
+    let real = || real!(pthread_mutex_lock(m: usize) -> c_int);
+    let Some(t) = enter() else { return real() };
+    let r = if served_by(t, ObjectKind::Mutex, m) == ServedBy::Library {
+        native(t, m, pc, MUTEX, "pthread_mutex_lock", &real)
+    } else {
+        take_mutex(t, m, pc, Patience::Forever)
+    };
+    leave(t);
+    r
 }
 
-pub(super) unsafe extern "C-unwind" fn mutex_trylock(m: usize, pc: usize) -> c_int {
-    // SAFETY: as the program's own call.
-    unsafe {
-        let t = enter();
-        if t.is_null() {
-            return real!(pthread_mutex_trylock(m: usize) -> c_int);
-        }
-        let r = take_mutex(t, m, pc, Patience::None);
-        leave(t);
-        r
-    }
+pub(super) extern "C-unwind" fn mutex_trylock(m: usize, pc: usize) -> c_int {
+    let Some(t) = enter() else { return real!(pthread_mutex_trylock(m: usize) -> c_int) };
+    let r = take_mutex(t, m, pc, Patience::None);
+    leave(t);
+    r
 }
 
-unsafe fn mutex_until(
+fn mutex_until(
     m: usize,
     clock: c_int,
     at: *const timespec,
     pc: usize,
     real: &dyn Fn() -> c_int,
 ) -> c_int {
-    // SAFETY: as the program's own call.
-    unsafe {
-        let t = enter();
-        if t.is_null() {
-            return real();
+    let Some(t) = enter() else { return real() };
+    let r = if served_by(t, ObjectKind::Mutex, m) == ServedBy::Library {
+        native(t, m, pc, MUTEX, "pthread_mutex_timedlock", real)
+    } else {
+        match until(clock, at) {
+            Some(d) => take_mutex(t, m, pc, Patience::Until(d)),
+            None => take_mutex(t, m, pc, Patience::Forever),
         }
-        let r = if served_by(t, ObjectKind::Mutex, m) == ServedBy::Library {
-            native(t, m, pc, MUTEX, "pthread_mutex_timedlock", real)
-        } else {
-            match until(clock, at) {
-                Some(d) => take_mutex(t, m, pc, Patience::Until(d)),
-                None => take_mutex(t, m, pc, Patience::Forever),
-            }
-        };
-        leave(t);
-        r
-    }
+    };
+    leave(t);
+    r
 }
 
-pub(super) unsafe extern "C-unwind" fn mutex_timedlock(
-    m: usize,
-    at: *const timespec,
-    pc: usize,
-) -> c_int {
-    // SAFETY: as the program's own call.
-    unsafe {
-        mutex_until(
-            m,
-            libc::CLOCK_REALTIME,
-            at,
-            pc,
-            &|| real!(pthread_mutex_timedlock(m: usize, at: *const timespec) -> c_int),
-        )
-    }
+pub(super) extern "C-unwind" fn mutex_timedlock(m: usize, at: *const timespec, pc: usize) -> c_int {
+    mutex_until(
+        m,
+        libc::CLOCK_REALTIME,
+        at,
+        pc,
+        &|| real!(pthread_mutex_timedlock(m: usize, at: *const timespec) -> c_int),
+    )
 }
 
-unsafe extern "C-unwind" fn mutex_clocklock(
+extern "C-unwind" fn mutex_clocklock(
     m: usize,
     clock: c_int,
     at: *const timespec,
     pc: usize,
 ) -> c_int {
-    // SAFETY: as the program's own call.
-    unsafe {
-        mutex_until(
-            m,
-            clock,
-            at,
-            pc,
-            &|| real!(pthread_mutex_clocklock(m: usize, clock: c_int, at: *const timespec) -> c_int),
-        )
-    }
+    mutex_until(
+        m,
+        clock,
+        at,
+        pc,
+        &|| real!(pthread_mutex_clocklock(m: usize, clock: c_int, at: *const timespec) -> c_int),
+    )
 }
 
-pub(super) unsafe extern "C-unwind" fn mutex_unlock(m: usize, pc: usize) -> c_int {
-    // SAFETY: as the program's own call.
-    unsafe {
-        let real = || real!(pthread_mutex_unlock(m: usize) -> c_int);
-        let t = enter();
-        if t.is_null() {
-            return real();
-        }
-        let r = release(t, m, SyncKind::Unlock, pc, &real);
-        leave(t);
-        r
-    }
+pub(super) extern "C-unwind" fn mutex_unlock(m: usize, pc: usize) -> c_int {
+    let real = || real!(pthread_mutex_unlock(m: usize) -> c_int);
+    let Some(t) = enter() else { return real() };
+    let r = release(t, m, SyncKind::Unlock, pc, &real);
+    leave(t);
+    r
 }
 
 /// Takes a mutex again after a wait for a condition that the scheduler serves.
-pub(super) unsafe fn retake_mutex(t: *mut Thread, m: usize, pc: usize) {
-    // SAFETY: the program's own mutex.
-    unsafe {
-        if served_by(t, ObjectKind::Mutex, m) == ServedBy::Library {
-            let real = || real!(pthread_mutex_lock(m: usize) -> c_int);
-            outside::call(t, "pthread_mutex_lock", pc, &real);
-            return;
-        }
-        let what = WaitingFor::Lock;
-        let w = Waiting { what, object: m, pc, owner_at: MUTEX_OWNER, between: true };
-        while real!(pthread_mutex_trylock(m: usize) -> c_int) == EBUSY {
-            if block(t, w, None) == Wake::Interrupt {
-                crate::signal::deliver(t);
-            }
+pub(super) fn retake_mutex(t: Baton, m: usize, pc: usize) {
+    if served_by(t, ObjectKind::Mutex, m) == ServedBy::Library {
+        let real = || real!(pthread_mutex_lock(m: usize) -> c_int);
+        blocking_call::call(t, "pthread_mutex_lock", pc, &real);
+        return;
+    }
+    let what = WaitingFor::Lock;
+    let w = Waiting { what, object: m, pc, owner_at: MUTEX_OWNER, between: true };
+    while real!(pthread_mutex_trylock(m: usize) -> c_int) == EBUSY {
+        if block(t, w, None) == Wake::Interrupt {
+            crate::signal::deliver(t);
         }
     }
 }
 
-unsafe extern "C-unwind" fn spin_lock(l: usize, pc: usize) -> c_int {
-    // SAFETY: as the program's own call.
-    unsafe {
-        let real = || real!(pthread_spin_lock(l: usize) -> c_int);
-        let t = enter();
-        if t.is_null() {
-            return real();
-        }
-        let r = if (*t).hot.parallel {
-            native(t, l, pc, MUTEX, "pthread_spin_lock", &real)
-        } else {
-            take_spin(t, l, pc, Patience::Forever)
-        };
-        leave(t);
-        r
-    }
+extern "C-unwind" fn spin_lock(l: usize, pc: usize) -> c_int {
+    let real = || real!(pthread_spin_lock(l: usize) -> c_int);
+    let Some(t) = enter() else { return real() };
+    let r = if t.parallel() {
+        native(t, l, pc, MUTEX, "pthread_spin_lock", &real)
+    } else {
+        take_spin(t, l, pc, Patience::Forever)
+    };
+    leave(t);
+    r
 }
 
 /// Takes a spin lock. Only a lock that is held is asked whether it is process-shared: the answer
 /// is not in the lock and takes long.
-unsafe fn take_spin(t: *mut Thread, l: usize, pc: usize, patience: Patience) -> c_int {
-    // SAFETY: the program's own lock.
-    let attempt = || unsafe {
+fn take_spin(t: Baton, l: usize, pc: usize, patience: Patience) -> c_int {
+    let attempt = || {
         let r = real!(pthread_spin_trylock(l: usize) -> c_int);
         let waits = r == EBUSY && !matches!(patience, Patience::None);
         if waits && served_by(t, ObjectKind::SpinLock, l) == ServedBy::Library {
             let real = || real!(pthread_spin_lock(l: usize) -> c_int);
-            return outside::call(t, "pthread_spin_lock", pc, &real);
+            return blocking_call::call(t, "pthread_spin_lock", pc, &real);
         }
         r
     };
@@ -201,35 +150,22 @@ unsafe fn take_spin(t: *mut Thread, l: usize, pc: usize, patience: Patience) -> 
         owner_at: 0,
         attempt: &attempt,
     };
-    // SAFETY: `t` is the calling thread.
-    unsafe { acquire(t, l, pc, &a, patience) }
+    acquire(t, l, pc, &a, patience)
 }
 
-unsafe extern "C-unwind" fn spin_trylock(l: usize, pc: usize) -> c_int {
-    // SAFETY: as the program's own call.
-    unsafe {
-        let t = enter();
-        if t.is_null() {
-            return real!(pthread_spin_trylock(l: usize) -> c_int);
-        }
-        let r = take_spin(t, l, pc, Patience::None);
-        leave(t);
-        r
-    }
+extern "C-unwind" fn spin_trylock(l: usize, pc: usize) -> c_int {
+    let Some(t) = enter() else { return real!(pthread_spin_trylock(l: usize) -> c_int) };
+    let r = take_spin(t, l, pc, Patience::None);
+    leave(t);
+    r
 }
 
-unsafe extern "C-unwind" fn spin_unlock(l: usize, pc: usize) -> c_int {
-    // SAFETY: as the program's own call.
-    unsafe {
-        let real = || real!(pthread_spin_unlock(l: usize) -> c_int);
-        let t = enter();
-        if t.is_null() {
-            return real();
-        }
-        let r = release(t, l, SyncKind::Unlock, pc, &real);
-        leave(t);
-        r
-    }
+extern "C-unwind" fn spin_unlock(l: usize, pc: usize) -> c_int {
+    let real = || real!(pthread_spin_unlock(l: usize) -> c_int);
+    let Some(t) = enter() else { return real() };
+    let r = release(t, l, SyncKind::Unlock, pc, &real);
+    leave(t);
+    r
 }
 
 c11_fns! {

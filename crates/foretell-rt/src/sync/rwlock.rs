@@ -5,15 +5,8 @@ use super::*;
 const READER: (Kind, SyncKind, SyncKind) =
     (Kind::ReadLock, SyncKind::ReadLock, SyncKind::TryReadFailed);
 
-unsafe fn take_rwlock(
-    t: *mut Thread,
-    l: usize,
-    pc: usize,
-    write: bool,
-    patience: Patience,
-) -> c_int {
-    // SAFETY: the program's own lock.
-    let attempt = || unsafe {
+fn take_rwlock(t: Baton, l: usize, pc: usize, write: bool, patience: Patience) -> c_int {
+    let attempt = || {
         if write {
             real!(pthread_rwlock_trywrlock(l: usize) -> c_int)
         } else {
@@ -23,29 +16,21 @@ unsafe fn take_rwlock(
     let (kind, done, failed) = if write { MUTEX } else { READER };
     let waiting = if write { WaitingFor::Lock } else { WaitingFor::ReadLock };
     let a = Acquire { kind, done, failed, waiting, owner_at: RWLOCK_WRITER, attempt: &attempt };
-    // SAFETY: `t` is the calling thread.
-    unsafe {
-        // The library refuses what would deadlock; trying would only say busy.
-        let own = *((l + RWLOCK_WRITER) as *const u32) == sys::gettid();
-        if own && !matches!(patience, Patience::None) {
-            step(t, kind, pc);
-            put(t, failed, l, libc::EDEADLK as usize, pc);
-            return libc::EDEADLK;
-        }
-        acquire(t, l, pc, &a, patience)
+    // The library refuses what would deadlock; trying would only say busy.
+    let own = field(l, RWLOCK_WRITER) == sys::gettid();
+    if own && !matches!(patience, Patience::None) {
+        step(t, kind, pc);
+        put(t, failed, l, libc::EDEADLK as usize, pc);
+        return libc::EDEADLK;
     }
+    acquire(t, l, pc, &a, patience)
 }
 
 macro_rules! rwlock_fns {
     ($($name:ident = $real:ident, $write:literal, $patience:expr;)*) => {$(
-        unsafe extern "C-unwind" fn $name(l: usize, pc: usize) -> c_int {
-            // SAFETY: as the program's own call.
-            unsafe {
+        extern "C-unwind" fn $name(l: usize, pc: usize) -> c_int {
                 let real = || real!($real(l: usize) -> c_int);
-                let t = enter();
-                if t.is_null() {
-                    return real();
-                }
+                let Some(t) = enter() else { return real() };
                 let waits = !matches!($patience, Patience::None);
                 let r = if waits && served_by(t, ObjectKind::RwLock, l) == ServedBy::Library {
                     native(t, l, pc, if $write { MUTEX } else { READER }, stringify!($real), &real)
@@ -54,7 +39,6 @@ macro_rules! rwlock_fns {
                 };
                 leave(t);
                 r
-            }
         }
     )*};
 }
@@ -65,7 +49,7 @@ rwlock_fns! {
     rwlock_trywrlock = pthread_rwlock_trywrlock, true, Patience::None;
 }
 
-unsafe fn rwlock_until(
+fn rwlock_until(
     l: usize,
     write: bool,
     clock: c_int,
@@ -73,44 +57,32 @@ unsafe fn rwlock_until(
     pc: usize,
     real: &dyn Fn() -> c_int,
 ) -> c_int {
-    // SAFETY: as the program's own call.
-    unsafe {
-        let t = enter();
-        if t.is_null() {
-            return real();
+    let Some(t) = enter() else { return real() };
+    let r = if served_by(t, ObjectKind::RwLock, l) == ServedBy::Library {
+        native(t, l, pc, if write { MUTEX } else { READER }, "pthread_rwlock_timed", real)
+    } else {
+        match until(clock, at) {
+            Some(d) => take_rwlock(t, l, pc, write, Patience::Until(d)),
+            None => take_rwlock(t, l, pc, write, Patience::Forever),
         }
-        let r = if served_by(t, ObjectKind::RwLock, l) == ServedBy::Library {
-            native(t, l, pc, if write { MUTEX } else { READER }, "pthread_rwlock_timed", real)
-        } else {
-            match until(clock, at) {
-                Some(d) => take_rwlock(t, l, pc, write, Patience::Until(d)),
-                None => take_rwlock(t, l, pc, write, Patience::Forever),
-            }
-        };
-        leave(t);
-        r
-    }
+    };
+    leave(t);
+    r
 }
 
 macro_rules! rwlock_timed_fns {
     ($($timed:ident $clocked:ident = $rt:ident $rc:ident, $write:literal;)*) => {$(
-        unsafe extern "C-unwind" fn $timed(l: usize, at: *const timespec, pc: usize) -> c_int {
-            // SAFETY: as the program's own call.
-            unsafe {
+        extern "C-unwind" fn $timed(l: usize, at: *const timespec, pc: usize) -> c_int {
                 rwlock_until(l, $write, libc::CLOCK_REALTIME, at, pc, &|| {
                     real!($rt(l: usize, at: *const timespec) -> c_int)
                 })
-            }
         }
-        unsafe extern "C-unwind" fn $clocked(
+        extern "C-unwind" fn $clocked(
             l: usize, clock: c_int, at: *const timespec, pc: usize,
         ) -> c_int {
-            // SAFETY: as the program's own call.
-            unsafe {
                 rwlock_until(l, $write, clock, at, pc, &|| {
                     real!($rc(l: usize, clock: c_int, at: *const timespec) -> c_int)
                 })
-            }
         }
     )*};
 }
@@ -121,20 +93,14 @@ rwlock_timed_fns! {
         pthread_rwlock_timedwrlock pthread_rwlock_clockwrlock, true;
 }
 
-unsafe extern "C-unwind" fn rwlock_unlock(l: usize, pc: usize) -> c_int {
-    // SAFETY: as the program's own call.
-    unsafe {
-        let real = || real!(pthread_rwlock_unlock(l: usize) -> c_int);
-        let t = enter();
-        if t.is_null() {
-            return real();
-        }
-        let write = *((l + RWLOCK_WRITER) as *const u32) == sys::gettid();
-        let kind = if write { SyncKind::Unlock } else { SyncKind::ReadUnlock };
-        let r = release(t, l, kind, pc, &real);
-        leave(t);
-        r
-    }
+extern "C-unwind" fn rwlock_unlock(l: usize, pc: usize) -> c_int {
+    let real = || real!(pthread_rwlock_unlock(l: usize) -> c_int);
+    let Some(t) = enter() else { return real() };
+    let write = field(l, RWLOCK_WRITER) == sys::gettid();
+    let kind = if write { SyncKind::Unlock } else { SyncKind::ReadUnlock };
+    let r = release(t, l, kind, pc, &real);
+    leave(t);
+    r
 }
 
 entries! {

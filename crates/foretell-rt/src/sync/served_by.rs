@@ -15,8 +15,9 @@
 //! | `sem_t` (also of `sem_open`) | `private` | 8 | not 0 |
 //! | `pthread_spinlock_t` | none | | lies in a shared mapping |
 
+use super::field;
 use crate::sys;
-use crate::thread::Thread;
+use crate::thread::Baton;
 
 /// Kind of a synchronisation object.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -37,31 +38,23 @@ pub(super) enum ServedBy {
 }
 
 /// Decides who serves an object: the library, if the object is process-shared or the program is
-/// recorded in parallel.
-///
-/// # Safety
-/// `t` is the calling thread; `object` is an initialised object of that kind.
-pub(super) unsafe fn served_by(t: *mut Thread, kind: ObjectKind, object: usize) -> ServedBy {
-    // SAFETY: promised by the caller.
-    unsafe {
-        if (*t).hot.parallel || is_process_shared(kind, object) {
-            ServedBy::Library
-        } else {
-            ServedBy::Scheduler
-        }
+/// recorded in parallel. `object` is the address that the program gives to an operation on such an object.
+pub(super) fn served_by(t: Baton, kind: ObjectKind, object: usize) -> ServedBy {
+    if t.parallel() || is_process_shared(kind, object) {
+        ServedBy::Library
+    } else {
+        ServedBy::Scheduler
     }
 }
 
 /// Whether other processes may use the object.
-unsafe fn is_process_shared(kind: ObjectKind, object: usize) -> bool {
-    // SAFETY: the offset is within the object.
-    let field = |offset: usize| unsafe { *((object + offset) as *const u32) };
+fn is_process_shared(kind: ObjectKind, object: usize) -> bool {
     match kind {
-        ObjectKind::Mutex => field(16) & 128 != 0,
-        ObjectKind::RwLock => field(28) != 0,
-        ObjectKind::Condition => field(36) & 1 != 0,
-        ObjectKind::Barrier => field(12) != 0,
-        ObjectKind::Semaphore => field(8) != 0,
+        ObjectKind::Mutex => field(object, 16) & 128 != 0,
+        ObjectKind::RwLock => field(object, 28) != 0,
+        ObjectKind::Condition => field(object, 36) & 1 != 0,
+        ObjectKind::Barrier => field(object, 12) != 0,
+        ObjectKind::Semaphore => field(object, 8) != 0,
         ObjectKind::SpinLock => in_shared_mapping(object),
     }
 }

@@ -46,6 +46,38 @@ impl CallFrames {
         (self.logged ^ self.low) | (self.logged ^ self.depth) == 0
     }
 
+    /// Returns the next frame whose entry the log does not know, and counts it as logged.
+    pub(crate) fn next_unlogged(&mut self) -> Option<Frame> {
+        if self.logged >= self.depth {
+            return None;
+        }
+        // SAFETY: frames below the depth are in the stack; above [`MAX_DEPTH`] all are logged.
+        let frame = unsafe { *self.stack.add(self.logged) };
+        self.logged += 1;
+        Some(frame)
+    }
+
+    /// Pushes a frame that the log knows nothing of, if there is room for it.
+    pub(crate) fn push(&mut self, frame: Frame) {
+        if self.depth < MAX_DEPTH {
+            // SAFETY: the stack has room for so many frames.
+            unsafe { *self.stack.add(self.depth) = frame };
+        }
+        self.depth += 1;
+    }
+
+    /// Leaves the frames that `longjmp` abandoned: those that are not above `sp`.
+    pub(crate) fn unwind(&mut self, sp: usize) {
+        while (1..=MAX_DEPTH).contains(&self.depth) {
+            // SAFETY: frames below the depth are in the stack.
+            if unsafe { (*self.stack.add(self.depth - 1)).sp } > sp {
+                return;
+            }
+            self.depth -= 1;
+            self.low = self.low.min(self.depth);
+        }
+    }
+
     /// Gives the memory of the stack back: the thread has ended.
     pub(crate) fn release(&mut self) {
         if !self.stack.is_null() {

@@ -2,6 +2,7 @@
 //!
 //! | file | what it holds |
 //! |---|---|
+//! | [`baton`] | references to threads, and the proof that a thread holds the baton |
 //! | [`hot_path`] | what every hook reads: the budget of steps, the flags, the log stream |
 //! | [`elision`] | which accesses need no record, and which had none |
 //! | [`frames`] | the functions that the thread has entered |
@@ -9,6 +10,7 @@
 //! | [`lifecycle`] | creation, join, end |
 //! | [`signals`] | signals that arrived while they could not be handled |
 
+mod baton;
 mod elision;
 mod frames;
 mod hot_path;
@@ -16,14 +18,16 @@ mod lifecycle;
 mod signals;
 mod wait_state;
 
-pub(crate) use elision::Elision;
+pub(crate) use baton::{Baton, BatonCell, ThreadRef};
+pub(crate) use elision::{Elision, flush_elided, flush_elided_of};
 pub(crate) use frames::{CallFrames, Frame, MAX_DEPTH};
 pub(crate) use hot_path::{DeferredAccess, HotPath};
 pub(crate) use lifecycle::Lifecycle;
-pub(crate) use signals::{KeptSignal, SIGNALS, Signals};
+pub(crate) use signals::{SIGNALS, SignalInfo, Signals};
 pub(crate) use wait_state::{State, WaitState, Wake};
 
 use crate::log::Stream;
+use std::ptr::NonNull;
 
 /// State of one thread. Lives as long as the process: another thread may look at it at any time.
 #[repr(C)]
@@ -39,8 +43,8 @@ pub(crate) struct Thread {
 
 impl Thread {
     /// Returns the state of a thread that can run and is inside the runtime.
-    pub(crate) fn new(index: u32, stream: *mut Stream) -> *mut Thread {
-        Box::into_raw(Box::new(Thread {
+    pub(crate) fn new(index: u32, stream: *mut Stream) -> NonNull<Thread> {
+        NonNull::from(Box::leak(Box::new(Thread {
             hot: HotPath::new(stream),
             elision: Elision::new(),
             frames: CallFrames::new(),
@@ -48,6 +52,6 @@ impl Thread {
             wait: WaitState::new(),
             lifecycle: Lifecycle::default(),
             signals: Signals::new(),
-        }))
+        })))
     }
 }

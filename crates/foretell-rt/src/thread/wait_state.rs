@@ -1,6 +1,7 @@
 //! Whether a thread can run, and what it waits for.
 
 use foretell_rt_format::WaitingFor;
+use std::cell::Cell;
 use std::sync::atomic::AtomicU32;
 
 /// Scheduling state of a thread. `Running`: it holds the baton.
@@ -29,28 +30,26 @@ pub(crate) enum Wake {
 pub(crate) struct WaitState {
     /// 1: the baton is this thread's.
     pub(crate) go: AtomicU32,
-    pub(crate) state: State,
-    pub(crate) wake: Wake,
+    pub(crate) state: Cell<State>,
+    pub(crate) wake: Cell<Wake>,
     /// What the thread waits for, when it is blocked or in a system call.
-    pub(crate) what: WaitingFor,
-    pub(crate) object: usize,
+    pub(crate) what: Cell<WaitingFor>,
+    pub(crate) object: Cell<usize>,
     /// See [`crate::sched::Waiting`].
-    pub(crate) owner_at: usize,
-    pub(crate) pc: usize,
+    pub(crate) owner_at: Cell<usize>,
+    pub(crate) pc: Cell<usize>,
     /// Name of the system call that the thread is in.
-    pub(crate) call: &'static str,
+    pub(crate) call: Cell<&'static str>,
     /// Order among the threads that wait for the same object.
-    pub(crate) ticket: u64,
-    /// Whether a notification has reached the thread.
-    pub(crate) notified: bool,
+    pub(crate) ticket: Cell<u64>,
     /// Deadline in virtual time (counted in hooks); `u64::MAX`: none.
-    pub(crate) virtual_deadline: u64,
+    pub(crate) virtual_deadline: Cell<u64>,
     /// Deadline on the monotonic clock; `u64::MAX`: none.
-    pub(crate) real_deadline: u64,
+    pub(crate) real_deadline: Cell<u64>,
     /// Nanoseconds after the real deadline at which the thread goes on in any case.
-    pub(crate) patience: u64,
+    pub(crate) patience: Cell<u64>,
     /// Whether the wait may be interrupted.
-    pub(crate) interruptible: bool,
+    pub(crate) interruptible: Cell<bool>,
     /// 1 while the thread is in a blocking call where a signal handler may take the baton.
     pub(crate) in_blocking_call: AtomicU32,
 }
@@ -59,19 +58,18 @@ impl WaitState {
     pub(super) fn new() -> WaitState {
         WaitState {
             go: AtomicU32::new(0),
-            state: State::Runnable,
-            wake: Wake::Event,
-            what: WaitingFor::Runnable,
-            object: 0,
-            owner_at: 0,
-            pc: 0,
-            call: "",
-            ticket: 0,
-            notified: false,
-            virtual_deadline: u64::MAX,
-            real_deadline: u64::MAX,
-            patience: 0,
-            interruptible: false,
+            state: Cell::new(State::Runnable),
+            wake: Cell::new(Wake::Event),
+            what: Cell::new(WaitingFor::Runnable),
+            object: Cell::new(0),
+            owner_at: Cell::new(0),
+            pc: Cell::new(0),
+            call: Cell::new(""),
+            ticket: Cell::new(0),
+            virtual_deadline: Cell::new(u64::MAX),
+            real_deadline: Cell::new(u64::MAX),
+            patience: Cell::new(0),
+            interruptible: Cell::new(false),
             in_blocking_call: AtomicU32::new(0),
         }
     }

@@ -18,7 +18,7 @@ struct shared {
     pthread_barrier_t barrier;
     pthread_spinlock_t spin;
     sem_t sem;
-    int ready, done, counter;
+    int ready, asks, done, counter;
 };
 static struct shared *s;
 static sem_t *named;
@@ -52,10 +52,11 @@ static struct timespec later(void) {
     return at;
 }
 
-// The child holds the object for a while after the parent may ask for it.
+// The child holds the object until the parent is about to ask for it, and a while longer.
 static void hold(void) {
     set(&s->ready);
-    usleep(50000);
+    await(&s->asks);
+    usleep(100000);
     s->counter++;
 }
 
@@ -128,12 +129,14 @@ static int parent(const char *kind) {
     int r = 0;
     if (!strcmp(kind, "mutex") || !strcmp(kind, "timed-mutex")) {
         await(&s->ready);
+        set(&s->asks);
         r = !strcmp(kind, "mutex") ? pthread_mutex_lock(&s->mutex)
                                    : pthread_mutex_timedlock(&s->mutex, &at);
         s->counter++;
         pthread_mutex_unlock(&s->mutex);
     } else if (!strncmp(kind, "rwlock", 6)) {
         await(&s->ready);
+        set(&s->asks);
         if (!strcmp(kind, "rwlock-read")) r = pthread_rwlock_rdlock(&s->rwlock);
         else if (!strcmp(kind, "rwlock-timed")) r = pthread_rwlock_timedwrlock(&s->rwlock, &at);
         else r = pthread_rwlock_wrlock(&s->rwlock);
@@ -141,6 +144,7 @@ static int parent(const char *kind) {
         pthread_rwlock_unlock(&s->rwlock);
     } else if (!strncmp(kind, "spin", 4)) {
         await(&s->ready);
+        set(&s->asks);
         r = pthread_spin_lock(&s->spin);
         s->counter++;
         pthread_spin_unlock(&s->spin);

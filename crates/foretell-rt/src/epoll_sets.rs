@@ -1,40 +1,36 @@
-//! What `epoll` descriptors watch: `epoll_wait` gives back the program's own data, not descriptors.
+//! The descriptors in each `epoll` set: `epoll_wait` returns the program's own data, not
+//! descriptors.
 //!
-//! Kept by the number of the `epoll` descriptor; one that is a duplicate of another watches nothing as far as we
-//! know, and orders nothing.
+//! Sets are kept by the number of the `epoll` descriptor. A duplicate of an `epoll` descriptor has
+//! an empty set as far as the runtime knows, and orders nothing.
 
 use crate::channels;
-use crate::lock::Lock;
+use crate::lock::Guarded;
 use foretell_rt_format::channel::looked;
 use std::collections::BTreeMap;
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, Ordering::*};
 
-/// A descriptor that is watched.
+/// A descriptor in a set.
 #[derive(Clone, Copy)]
 struct Interest {
     fd: c_int,
     data: u64,
     events: u32,
-    /// Its channel, if that is this process's own.
+    /// The descriptor's channel, if that is this process's own.
     own: Option<u64>,
 }
 
-static LOCK: Lock = Lock::new();
-static mut WATCHED: BTreeMap<c_int, Vec<Interest>> = BTreeMap::new();
-/// Somebody watches something.
+/// The descriptors of each set, by the number of the `epoll` descriptor.
+static SETS: Guarded<BTreeMap<c_int, Vec<Interest>>> = Guarded::new(BTreeMap::new());
+/// Whether the program has used `epoll_ctl`.
 static USED: AtomicBool = AtomicBool::new(false);
 
-fn with<R>(f: impl FnOnce(&mut BTreeMap<c_int, Vec<Interest>>) -> R) -> R {
-    // SAFETY: the lock is held.
-    LOCK.with(|| f(unsafe { &mut *(&raw mut WATCHED) }))
-}
-
-/// A successful `epoll_ctl`.
+/// Applies a successful `epoll_ctl`.
 pub(crate) fn change(epoll: c_int, op: c_int, fd: c_int, event: Option<libc::epoll_event>) {
     let own = event.and_then(|_| channels::own_channel(fd));
     USED.store(true, Relaxed);
-    with(|watched| {
+    SETS.with(|watched| {
         let list = watched.entry(epoll).or_default();
         list.retain(|i| i.fd != fd);
         if let Some(event) = event.filter(|_| op != libc::EPOLL_CTL_DEL) {
@@ -43,10 +39,10 @@ pub(crate) fn change(epoll: c_int, op: c_int, fd: c_int, event: Option<libc::epo
     });
 }
 
-/// The descriptor is about to be closed.
+/// Removes a descriptor that is about to be closed.
 pub(crate) fn forget(fd: c_int) {
     if USED.load(Relaxed) {
-        with(|watched| {
+        SETS.with(|watched| {
             watched.remove(&fd);
             watched.values_mut().for_each(|list| list.retain(|i| i.fd != fd));
         });
@@ -55,9 +51,10 @@ pub(crate) fn forget(fd: c_int) {
 
 const READABLE: u32 = (libc::EPOLLIN | libc::EPOLLRDHUP | libc::EPOLLHUP | libc::EPOLLERR) as u32;
 
-/// What a successful `epoll_wait` has seen, by channel; `whole`: there was room for more events.
+/// Returns what a successful `epoll_wait` has seen, by channel. `whole`: there was room for more
+/// events.
 pub(crate) fn seen(epoll: c_int, events: &[libc::epoll_event], whole: bool) -> Vec<(u64, u64)> {
-    let list = with(|watched| watched.get(&epoll).cloned()).unwrap_or_default();
+    let list = SETS.with(|watched| watched.get(&epoll).cloned()).unwrap_or_default();
     let mut out = Vec::new();
     for interest in &list {
         if interest.events & libc::EPOLLIN as u32 == 0 {

@@ -3,29 +3,20 @@
 use super::*;
 
 /// Initialises or destroys an object and says that it begins or ends its life.
-unsafe fn life(object: usize, kind: SyncKind, pc: usize, f: &dyn Fn() -> c_int) -> c_int {
-    // SAFETY: as the program's own call.
-    unsafe {
-        let t = enter();
-        if t.is_null() {
-            return f();
-        }
-        put(t, kind, object, 0, pc);
-        let r = f();
-        leave(t);
-        r
-    }
+fn life(object: usize, kind: SyncKind, pc: usize, f: &dyn Fn() -> c_int) -> c_int {
+    let Some(t) = enter() else { return f() };
+    put(t, kind, object, 0, pc);
+    let r = f();
+    leave(t);
+    r
 }
 
 macro_rules! life_fns {
     ($($name:ident = $real:ident ( $($extra:ident)? ), $kind:ident;)*) => {$(
-        unsafe extern "C-unwind" fn $name(object: usize, $($extra: usize,)? pc: usize) -> c_int {
-            // SAFETY: as the program's own call.
-            unsafe {
+        extern "C-unwind" fn $name(object: usize, $($extra: usize,)? pc: usize) -> c_int {
                 life(object, SyncKind::$kind, pc, &|| {
                     real!($real(object: usize $(, $extra: usize)?) -> c_int)
                 })
-            }
         }
     )*};
 }
@@ -46,14 +37,11 @@ life_fns! {
 
 macro_rules! void_life_fns {
     ($($name:ident = $real:ident;)*) => {$(
-        unsafe extern "C-unwind" fn $name(object: usize, pc: usize) {
-            // SAFETY: as the program's own call.
-            unsafe {
+        extern "C-unwind" fn $name(object: usize, pc: usize) {
                 life(object, SyncKind::Destroy, pc, &|| {
                     real!($real(object: usize));
                     0
                 });
-            }
         }
     )*};
 }
