@@ -6,7 +6,7 @@
 use crate::program::{Coder, Do, Local, Rhs, Test};
 use crate::rng::Rng;
 
-/// How likely each kind of statement is, relative to the others.
+/// Relative frequency of each kind of statement.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Weights {
     pub(crate) access: usize,
@@ -22,10 +22,10 @@ pub(crate) struct Weights {
     pub(crate) barrier: usize,
 }
 
-/// What programs write.
+/// Values that programs write.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Writes {
-    /// Mostly values that nobody wrote before.
+    /// Mostly values that were not written before.
     Distinct,
     /// 0 and 1, and what was read.
     Few,
@@ -33,7 +33,7 @@ pub(crate) enum Writes {
     Computed,
 }
 
-/// What to draw.
+/// Choices of a random program.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Style {
     pub(crate) weights: Weights,

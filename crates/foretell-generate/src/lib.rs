@@ -1,10 +1,10 @@
-//! Legal traces on demand, for tests, benchmarks and the curious.
+//! Generator of legal traces, for tests and benchmarks.
 //!
-//! A family writes a little concurrent program from a seed; a machine runs it under a random schedule
-//! from the same seed, applying the rules of semantics section 1, and writes down what happens.
-//! So every trace is a legal execution and its values are what the program really read and wrote.
-//! Every event has a place (`gen.c:12`), one for each statement: loops and threads that run the same function
-//! repeat places as real programs do.
+//! A family writes a little concurrent program from a seed; a machine runs it under a random
+//! schedule from the same seed, applying the rules of semantics section 1, and writes down what
+//! happens. So every trace is a legal execution, and its values are those that the program read and
+//! wrote. Every event has a location (`gen.c:12`), one for each statement: loops and threads that
+//! run the same function repeat locations as real programs do.
 //!
 //! ```
 //! use foretell_generate::{Family, Params, generate};
@@ -17,7 +17,7 @@
 //! assert!(foretell_trace::legality::check(&large).is_ok());
 //! ```
 //!
-//! The same family and parameters give the same trace on every machine.
+//! A family with its parameters gives an identical trace on every machine.
 
 mod families;
 mod grammar;
@@ -49,8 +49,8 @@ pub struct Params {
     pub locks: usize,
     /// Whether accesses have values. The traces of [`Family::Symbolic`] always do.
     pub values: bool,
-    /// In how many of a hundred events the schedule looks for another thread to run: 0 runs each thread as
-    /// far as it can go. [`Family::Lucky`] always does that.
+    /// In how many of a hundred events the schedule looks for another thread to run: 0 runs each
+    /// thread as far as it can go. [`Family::Lucky`] always does that.
     pub switch: usize,
 }
 
@@ -98,7 +98,7 @@ macro_rules! families {
                 match self { $(Family::$family => $name,)* }
             }
 
-            /// What the family's traces are like, in one line.
+            /// Description of the family's traces in one line.
             pub fn describe(self) -> &'static str {
                 match self { $(Family::$family => $about,)* }
             }

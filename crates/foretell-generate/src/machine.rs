@@ -1,11 +1,10 @@
 //! Runs a [`Program`] under a random schedule and writes down what happens: an interpreter of the
 //! table of semantics section 1. Every trace it writes is legal, and its values are real.
 //!
-//! A run is cut off at the wanted number of events. Where every thread is blocked, the machine
-//! lets a waiter time out; if there is none, it skips a semaphore, barrier or join that
-//! cannot go on; if there is none of these either, the run ends there, deadlocked. The same happens to a
-//! thread that waits very long while others go on, so that long runs do not lose their threads
-//! one by one.
+//! A run is cut off at the wanted number of events. Where every thread is blocked, the machine lets
+//! a waiter time out; if there is none, it skips a semaphore, barrier or join that cannot go on; if
+//! there is none of these either, the run ends there, deadlocked. The same happens to a thread that
+//! waits very long while others go on, so that long runs do not lose their threads one by one.
 
 use foretell_trace::{EventKind, ThreadId, Trace};
 
@@ -16,8 +15,8 @@ use crate::rng::Rng;
 /// Instructions without events that a thread may run in a row before others get a chance.
 const PATIENCE: usize = 64;
 
-/// How often a thread may be turned away, for each thread there is, before it gives up on a
-/// semaphore, a barrier or a wait.
+/// Number of times, for each thread there is, that a thread may be turned away before it gives up
+/// on a semaphore, a barrier or a wait.
 const PERSISTENCE: usize = 20;
 
 /// Runs the program for at most `events` events.
@@ -49,7 +48,7 @@ pub(crate) struct Thread {
     pub(crate) id: ThreadId,
     started: bool,
     wait: Option<Wait>,
-    /// How often it was turned away since its last event.
+    /// Number of times that it was turned away since its last event.
     denied: usize,
     pub(crate) locals: [i64; LOCALS],
     picks: [u32; LOCALS],
@@ -78,7 +77,7 @@ struct Barrier {
     arrivals: u64,
 }
 
-/// What became of a thread's turn.
+/// Result of a thread's turn.
 #[derive(PartialEq, Eq)]
 enum Turn {
     /// It ran one event.
@@ -345,7 +344,7 @@ impl<'p> Machine<'p> {
         }
     }
 
-    /// The value of a variable; of an opaque one, perhaps after somebody else wrote it.
+    /// The value of a variable; an opaque one may be written by unrecorded code first.
     fn load(&mut self, x: u32) -> i64 {
         if x < self.program.opaque && self.rng.chance(30) {
             *grown(&mut self.variables, x) = self.rng.below(4) as i64;
@@ -486,7 +485,7 @@ fn gives_up(instr: Instr) -> bool {
     matches!(instr.what, Do::Down(_) | Do::Leave(_))
 }
 
-/// What an instruction does to the world outside its thread.
+/// Effect of an instruction outside its thread.
 enum Effect {
     /// An event; the thread goes on with the next instruction.
     Event(EventKind),

@@ -1,7 +1,7 @@
 //! Little concurrent programs: flat code for each thread over shared objects.
 
-/// One of an array of objects: `base`, or `base + stride · index` with the index that the thread last
-/// picked into a slot.
+/// One of an array of objects: `base`, or `base + stride · index` with the index that the thread
+/// last picked into a slot.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Object {
     pub(crate) base: u32,
@@ -24,7 +24,7 @@ impl From<usize> for Object {
 
 /// A local variable of a thread; what reads load and expressions use.
 pub(crate) type Local = u8;
-/// How many local variables and index slots each thread has.
+/// Number of local variables and of index slots of each thread.
 pub(crate) const LOCALS: usize = 8;
 
 /// The right-hand side of a write.
@@ -55,7 +55,7 @@ pub(crate) enum Test {
     SameAs(Local, Local),
 }
 
-/// What one instruction does. Those that are not events of a trace say so.
+/// Operation of one instruction. Those that are not events of a trace say so.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Do {
     Read {
@@ -107,8 +107,8 @@ pub(crate) enum Do {
         slot: u8,
         bound: u32,
     },
-    /// No event: `slot` becomes the index in slot `of` plus a random multiple below `bound` of `stride`:
-    /// something that belongs to what was picked before.
+    /// No event: `slot` becomes the index in slot `of` plus a random multiple below `bound` of
+    /// `stride`: something that belongs to what was picked before.
     PickWithin {
         slot: u8,
         of: u8,
@@ -149,7 +149,7 @@ pub(crate) enum Sort {
     Byte,
 }
 
-/// What a trace says of the values of its run.
+/// Values of a run that its trace has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Detail {
     /// Nothing.
@@ -178,7 +178,7 @@ pub(crate) struct Program {
     pub(crate) semaphores: Vec<u64>,
     /// Parties of the barriers; the number of threads for more of them.
     pub(crate) parties: Vec<u32>,
-    /// How often in a hundred events the scheduler looks for another thread to run.
+    /// Percentage of events at which the scheduler looks for another thread to run.
     pub(crate) switch: usize,
 }
 

@@ -11,7 +11,7 @@ fn traces(family: Family) -> impl Iterator<Item = Trace> {
     (0..TRACES as u64).map(move |seed| generate(family, &Params::small(family, seed)))
 }
 
-/// How many of the family's first traces have findings that pass the test.
+/// Number of the family's first traces that have findings that pass the test.
 fn count(family: Family, test: impl Fn(&Findings) -> bool) -> usize {
     let found = traces(family).filter_map(|t| findings_within(&t, Model::auto(&t), 100_000));
     found.filter(|f| test(f)).count()

@@ -43,7 +43,7 @@ fn work_fills_a_program_up_to_the_numbers_of_a_table() {
         let name = benchmark.name();
         let shape = shape();
         let found = measure(&trace(benchmark, &shape));
-        // How often a thread has to wait depends on the schedule, which the work changes.
+        // The number of waits of a thread depends on the schedule, which the work changes.
         let near =
             |a: Option<usize>, b: Option<usize>| a.unwrap_or(0).abs_diff(b.unwrap_or(0)) <= 20;
         assert!(near(found.events, shape.events), "{name}: {found:?}");

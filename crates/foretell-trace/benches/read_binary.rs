@@ -1,11 +1,12 @@
-//! How fast `.ft` is written and read, how many bytes an event takes, and how much memory reading
+//! Speed of writing and reading `.ft`, bytes per event, and the memory that reading
 //! needs, on a trace that looks like a recording.
 //!
 //! `cargo bench -p foretell-trace --bench read_binary [-- EVENTS]`; two million events by default.
 //!
 //! The simulated program has worker threads that run the same code: a shared counter and a table
 //! under locks, sums over arrays of their own, a linked list that all of them walk,
-//! statistics with atomic updates, and pointers as values. It has no condition variables. A scheduler switches threads after bursts of random length.
+//! statistics with atomic updates, and pointers as values. It has no condition variables. A
+//! scheduler switches threads after bursts of random length.
 
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -98,7 +99,7 @@ fn peak_mib() -> u64 {
     line.split_whitespace().nth(1).and_then(|kib| kib.parse::<u64>().ok()).unwrap_or(0) / 1024
 }
 
-/// What a worker is in the middle of.
+/// Task that a worker is in the middle of.
 #[derive(Clone, Copy, PartialEq)]
 enum Doing {
     Nothing,

@@ -1,7 +1,8 @@
-//! How fast trace text is read and written: `cargo bench -p foretell-trace --bench read_text -- [EVENTS] [std|values|symbolic]`.
+//! Speed of reading and writing trace text:
+//! `cargo bench -p foretell-trace --bench read_text -- [EVENTS] [std|values|symbolic]`.
 //!
-//! Prints events and megabytes per second of one core's time, the best of five runs, for texts with the
-//! lines that recorders write most: short STD lines, lines with values and file names, and
+//! Prints events and megabytes per second of one core's time, the best of five runs, for texts with
+//! the lines that recorders write most: short STD lines, lines with values and file names, and
 //! symbolic ones.
 
 use std::fmt::Write;

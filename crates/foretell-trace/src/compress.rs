@@ -1,15 +1,15 @@
-//! Files that are compressed as a whole: gzip and Zstandard, told by their first bytes.
+//! Files that are compressed as a whole: gzip and Zstandard, recognised by their first bytes.
 //!
-//! A small file can unfold into more than any machine holds. What comes out is therefore limited
-//! twice: absolutely, and as a multiple of what goes in once it is no longer small. The output
-//! grows piece by piece, so a file that is refused has cost no more memory than its limit.
+//! A small file can decompress to more than any machine holds. The output is therefore limited
+//! twice: absolutely, and as a multiple of the input once it is no longer small. The output grows
+//! in steps, so that a file that is refused costs no more memory than its limit.
 
 use std::borrow::Cow;
 use std::io::{self, Read};
 
 use thiserror::Error;
 
-/// How a file is compressed.
+/// Compression of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Compression {
     /// Not at all.
@@ -20,7 +20,7 @@ pub(crate) enum Compression {
     Zstd,
 }
 
-/// How much may come out of a compressed file.
+/// Limits of the size of a decompressed file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
     /// Never more bytes than this.
@@ -41,7 +41,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// What may come out of a file of `compressed` bytes.
+    /// Largest size that a file of `compressed` bytes may decompress to.
     fn of(self, compressed: usize) -> u64 {
         (compressed as u64).saturating_mul(self.ratio).max(self.floor).min(self.absolute)
     }
@@ -58,7 +58,7 @@ pub enum CompressError {
     TooLarge {
         /// `gzip` or `zstd`.
         format: &'static str,
-        /// What was allowed.
+        /// The limit.
         limit: u64,
         /// The size of the compressed data.
         compressed: usize,
@@ -68,12 +68,12 @@ pub enum CompressError {
     Damaged {
         /// `gzip` or `zstd`.
         format: &'static str,
-        /// What the decompressor says.
+        /// Error of the decompressor.
         source: io::Error,
     },
 }
 
-/// How the data is compressed, by its first bytes.
+/// Returns the compression of the data, by its first bytes.
 pub(crate) fn detect(bytes: &[u8]) -> Compression {
     match bytes {
         [0x1f, 0x8b, ..] => Compression::Gzip,

@@ -5,7 +5,7 @@ use crate::{
     VarId,
 };
 
-/// What an event does. The discriminants are part of the binary format: append, never renumber.
+/// Operation of an event. The discriminants are part of the binary format: append, never renumber.
 ///
 /// | operation | enabled when | effect |
 /// |---|---|---|
@@ -226,13 +226,13 @@ pub struct Event {
     pub id: EventId,
     /// The thread that ran it.
     pub thread: ThreadId,
-    /// What it did.
+    /// Operation and operands.
     pub kind: EventKind,
     /// Where in the source, if known.
     pub site: Option<SiteId>,
 }
 
-/// What an event did, with everything that belongs to it.
+/// Operation of an event with its operands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(missing_docs)] // The fields are what the operation's documentation on `Op` names.
 pub enum EventKind {

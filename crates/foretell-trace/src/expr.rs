@@ -5,8 +5,8 @@
 //! the table in order is a pass from the leaves up.
 //!
 //! [`parse`] reads the prefix form and checks sorts, [`print()`] writes it, [`eval`] computes it
-//! (semantics section 6, "Symbolic model"). None of the three recurses. [`parse`] accepts a depth of
-//! at most 1000, so that a walk over an expression that was read may recurse.
+//! (semantics section 6, "Symbolic model"). None of the three recurses. [`parse`] accepts a depth
+//! of at most 1000, so that a walk over an expression that was read may recurse.
 //!
 //! Departures from SMT-LIB: integers are 64-bit and wrap; a negative integer may be written `-5` as
 //! well as `(- 5)`; there is no `let`, no `=>` and no `xor`.
@@ -29,10 +29,11 @@ use crate::{ExprId, RegId, Value};
 
 /// An operator of an expression.
 ///
-/// `Add`, `Mul`, `And`, `Or` take one argument or more, `Sub` too (with one it negates); `Eq` and the integer
-/// comparisons `Lt` … `Ge` take two or more and hold between all neighbours; `Distinct` takes two or more and
-/// holds between all pairs. Every other operator has the arity of its SMT-LIB definition; where SMT-LIB lets
-/// one chain (`(bvadd a b c)`, `(div a b c)`), parsing nests two-argument applications to the left.
+/// `Add`, `Mul`, `And`, `Or` take one argument or more, `Sub` too (with one it negates); `Eq` and
+/// the integer comparisons `Lt` … `Ge` take two or more and hold between all neighbours; `Distinct`
+/// takes two or more and holds between all pairs. Every other operator has the arity of its SMT-LIB
+/// definition; where SMT-LIB lets one chain (`(bvadd a b c)`, `(div a b c)`), parsing nests
+/// two-argument applications to the left.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[allow(missing_docs)] // Named after the SMT-LIB operators they are.
 pub enum ExprOp {
@@ -130,7 +131,7 @@ impl Exprs {
         self.nodes.iter().enumerate().map(|(i, node)| (ExprId::from_index(i), node))
     }
 
-    /// How many nodes there are.
+    /// Number of nodes.
     pub fn len(&self) -> usize {
         self.nodes.len()
     }

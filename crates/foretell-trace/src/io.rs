@@ -1,8 +1,8 @@
 //! Opening and saving traces, whatever the format.
 //!
-//! What a file holds is told by its first bytes when it is read (gzip, Zstandard, `.ft`, and text
-//! otherwise), and by its name when it is written: `.ft` is binary, `.gz` and `.zst` after any
-//! other name are compressed, everything else is text. `-` is standard input or output.
+//! The format of a file follows from its first bytes when it is read (gzip, Zstandard, `.ft`, and
+//! text otherwise), and from its name when it is written: `.ft` is binary, `.gz` and `.zst` after
+//! any other name are compressed, everything else is text. `-` is standard input or output.
 //!
 //! Loading checks that the trace is a legal execution, so everything downstream may rely on it.
 //! Files are mapped where the whole of them is needed at once (text, compressed files); `.ft`
@@ -17,26 +17,26 @@ use std::path::{Path, PathBuf};
 use crate::compress::{self, CompressError};
 use crate::{Trace, binary, legality, text};
 
-/// How to read.
+/// Options of reading.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct ReadOptions {
     /// Drop what does not parse or makes the trace illegal, and note what was dropped, instead of
     /// giving up.
     pub lenient: bool,
-    /// How much may come out of a compressed file.
+    /// Limits of the size of a decompressed file.
     pub limits: compress::Limits,
 }
 
-/// A legal trace, and what the user should know about how it was read.
+/// A legal trace, with notes on how it was read.
 #[derive(Debug)]
 pub struct Loaded {
     /// The trace.
     pub trace: Trace,
-    /// What was translated, dropped or missing, one line each.
+    /// Notes on lines that were translated, dropped or missing, one line each.
     pub notes: Vec<String>,
 }
 
-/// Why a trace was not read: one line that starts with the file and the place in it.
+/// Reason why a trace was not read: one line that starts with the file and the position in it.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadError {
@@ -45,7 +45,7 @@ pub enum ReadError {
     Io {
         /// The file.
         file: String,
-        /// What the system says.
+        /// Error of the system.
         source: io::Error,
     },
     /// The file is compressed and does not decompress.
@@ -53,7 +53,7 @@ pub enum ReadError {
     Compressed {
         /// The file.
         file: String,
-        /// What is wrong.
+        /// Description of the error.
         source: CompressError,
     },
     /// A line does not parse, or its event is illegal.
@@ -63,7 +63,7 @@ pub enum ReadError {
         file: String,
         /// The line, from 1.
         line: usize,
-        /// What is wrong.
+        /// Description of the error.
         message: String,
     },
     /// A binary file is damaged.
@@ -71,7 +71,7 @@ pub enum ReadError {
     Binary {
         /// The file.
         file: String,
-        /// What is wrong, and where.
+        /// Description and offset of the error.
         source: binary::Error,
     },
     /// An event of a binary file is illegal.
@@ -81,18 +81,18 @@ pub enum ReadError {
         file: String,
         /// The event, from 0.
         event: u32,
-        /// What is wrong.
+        /// Description of the error.
         message: String,
     },
 }
 
-/// Why a trace was not saved.
+/// Reason why a trace was not saved.
 #[derive(Debug, thiserror::Error)]
 #[error("{file}: cannot save the trace: {source}")]
 pub struct WriteError {
     /// The file.
     pub file: String,
-    /// What the system says.
+    /// Error of the system.
     pub source: io::Error,
 }
 
@@ -120,8 +120,8 @@ pub fn load(path: &Path, options: &ReadOptions) -> Result<Loaded, ReadError> {
         let input = start.chain(file);
         return source.binary(BufReader::with_capacity(1 << 18, input));
     }
-    // SAFETY: the map is only read, and lives shorter than the file is open. That nobody shortens
-    // the file meanwhile is asked of the user, as every program that maps files does.
+    // SAFETY: the map is only read, and lives shorter than the file is open. That no process
+    // shortens the file meanwhile is asked of the user, as every program that maps files does.
     let map = unsafe { memmap2::Mmap::map(&file) };
     match map {
         Ok(map) => source.bytes(&map),
@@ -184,7 +184,7 @@ impl Source<'_> {
         } else {
             text::parse(&bytes).map_err(|error| {
                 match legality::check(&error.before.trace) {
-                    // What is wrong first is what is told.
+                    // The first error is the one reported.
                     Err(illegal) => at(error.before.lines.line(illegal.event), &illegal.message),
                     Ok(()) => at(error.line, &error.message),
                 }
@@ -242,7 +242,7 @@ fn one_line(text: &str) -> String {
     text.replace(['\n', '\r'], " ")
 }
 
-/// How a file is written.
+/// Way of writing a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Format {
     binary: bool,
@@ -341,7 +341,7 @@ fn save_as(trace: Content<'_>, path: &Path, format: Format) -> io::Result<()> {
         // A pipe or a device is written to, not replaced.
         return format.write(trace, &mut File::options().write(true).open(path)?);
     }
-    // What a link leads to is replaced, not the link.
+    // The target of a link is replaced, not the link.
     let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let (file, temporary) = create_beside(&target)?;
     let written = (|mut file: File| {

@@ -1,4 +1,4 @@
-//! What happened: the trace of one execution of a multi-threaded program.
+//! Traces of multi-threaded programs: events, formats, legality, statistics.
 //!
 //! A [`Trace`] is a finite sequence of events in the total order in which they were observed. Each
 //! event has a thread, an [`Op`], the object it works on, and optionally a value, a place in the

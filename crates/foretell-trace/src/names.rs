@@ -7,7 +7,7 @@ use rustc_hash::FxHasher;
 /// A set of distinct names, each with the index it was first seen at.
 ///
 /// The text is kept once, in one buffer; looking a name up allocates nothing when the name is
-/// known, and touches one place in memory when it is short, as most names in traces are.
+/// known, and touches one slot in memory when it is short, as most names in traces are.
 #[derive(Clone, Default, Debug)]
 pub struct Names {
     text: String,
@@ -16,7 +16,7 @@ pub struct Names {
     slots: Vec<Slot>,
 }
 
-/// One place of the hash table; small, since looking a name up mostly means waiting for it.
+/// One slot of the hash table; small, since a look-up mostly waits for the memory of its slot.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     word: u64,
@@ -25,8 +25,8 @@ struct Slot {
     index: u32,
 }
 
-/// What names are told apart by: a name of at most [`SHORT`] bytes is its key, of longer ones
-/// equal keys do not yet say that they are equal.
+/// Key of a name. A name of at most [`SHORT`] bytes is its own key; longer names with equal keys
+/// may differ.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Key {
     /// The bytes of a short name, the hash of a long one.
@@ -45,7 +45,7 @@ impl Names {
         Self::default()
     }
 
-    /// How many names there are.
+    /// Number of names.
     pub fn len(&self) -> usize {
         self.ends.len()
     }

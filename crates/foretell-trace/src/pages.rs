@@ -1,7 +1,7 @@
 //! Large pages behind the columns of large traces.
 //!
-//! A trace of fifty million events has a gigabyte of columns. Filled once from front to back, a good
-//! part of the time goes into the system's handing out that memory in pages of 4 KiB. Where
+//! A trace of fifty million events has a gigabyte of columns. Filled once from front to back, a
+//! good part of the time goes into the system's handing out that memory in pages of 4 KiB. Where
 //! the system has larger ones, asking for them is a hint: nothing depends on the answer.
 
 /// Columns smaller than this are left alone.

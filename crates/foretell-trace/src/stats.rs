@@ -1,13 +1,13 @@
-//! What is in a trace: counts, how its threads depend on each other, and what is unusual.
+//! Statistics of a trace: counts, dependences between its threads, and unusual features.
 //!
-//! *Coupling* is the measure of "Predicting Serializability Violations: SMT-Based Search vs. DPOR-Based Search",
-//! section 5 (Fig. 11): the number of edges between threads for each event. An edge is a read that sees
-//! another thread's write, a fork, a join, or a wake-up by a notify. Below about 0.3 threads are loosely
-//! coupled, from about 0.6 strongly.
+//! *Coupling* is the measure of "Predicting Serializability Violations: SMT-Based Search vs.
+//! DPOR-Based Search", section 5 (Fig. 11): the number of edges between threads for each event. An
+//! edge is a read that sees another thread's write, a fork, a join, or a wake-up by a notify. Below
+//! about 0.3 threads are loosely coupled, from about 0.6 strongly.
 //!
-//! A few linear passes; memory is some 40 bytes for each variable, and nothing for each event.
-//! The trace must be legal. What cannot be seen: whether a lock was ever waited for, so "used by one thread
-//! only" is all that is said about locks that might not be needed.
+//! A few linear passes; memory is some 40 bytes for each variable, and nothing for each event. The
+//! trace must be legal. What cannot be seen: whether a lock was ever waited for, so "used by one
+//! thread only" is all that is said about locks that might not be needed.
 
 mod count;
 mod unusual;
@@ -19,7 +19,7 @@ use serde::{Serialize, Serializer};
 
 use crate::{Model, Op, Trace};
 
-/// What is in a trace.
+/// Statistics of a trace.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Stats {
     /// Threads.
@@ -49,7 +49,7 @@ pub struct Stats {
     pub conflicting_pairs: u64,
     /// Those of them in which both are atomic: they conflict and do not race.
     pub atomic_conflicting_pairs: u64,
-    /// What reads read from.
+    /// Writes that reads read from, by thread.
     pub couples: Couples,
     /// Edges between threads: reads from other threads, forks, joins, wake-ups.
     pub inter_thread_edges: u64,
@@ -64,9 +64,9 @@ pub struct Stats {
     /// The model that `auto` takes.
     #[serde(serialize_with = "model_name")]
     pub model: Model,
-    /// How the program ended, if the recorder said so.
+    /// End of the program, if the recorder has noted it.
     pub ended: Option<String>,
-    /// What is unusual, in plain sentences.
+    /// Unusual features, in plain sentences.
     pub unusual: Vec<String>,
 }
 
@@ -77,7 +77,7 @@ pub struct Blocks {
     pub total: u64,
     /// Those that are in no other.
     pub outermost: u64,
-    /// How deep they nest: 1 if none is in another, 0 if there are none.
+    /// Nesting depth: 1 if none is in another, 0 if there are none.
     pub deepest: u64,
     /// Those still open at the end.
     pub open: u64,
@@ -99,7 +99,7 @@ pub struct Couples {
 pub struct Held {
     /// The lock.
     pub lock: String,
-    /// Who holds it.
+    /// The thread that holds it.
     pub thread: String,
     /// Whether on the reader side.
     pub shared: bool,

@@ -36,7 +36,7 @@ pub struct Trace {
     pub(crate) tables: Tables,
 }
 
-/// What the events of a trace name.
+/// Tables of the things that the events of a trace name.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Tables {
     pub(crate) thread_names: Names,
@@ -127,7 +127,7 @@ macro_rules! name_getters {
 }
 
 impl Trace {
-    /// How many events there are.
+    /// Number of events.
     #[inline]
     pub fn len(&self) -> usize {
         self.ops.len()
@@ -262,7 +262,7 @@ impl Trace {
         self.declared_display_name(t).unwrap_or_else(|| self.thread_name(t))
     }
 
-    /// How many sites there are.
+    /// Number of sites.
     pub fn site_count(&self) -> usize {
         self.tables.sites.len()
     }
@@ -282,7 +282,7 @@ impl Trace {
         self.site_node(s).location
     }
 
-    /// How many registers there are.
+    /// Number of registers.
     pub fn register_count(&self) -> usize {
         self.tables.registers.len()
     }
@@ -338,8 +338,8 @@ impl Trace {
         !self.tables.opaque.is_empty() && self.tables.opaque.contains_key(&v)
     }
 
-    /// What the recorder says about the execution as a whole, by key; `ended` is how the program
-    /// ended (`exit 0`, `signal 11`).
+    /// Notes of the recorder on the execution as a whole, by key; `ended` is the end of the program
+    /// (`exit 0`, `signal 11`).
     pub fn meta(&self) -> &BTreeMap<String, String> {
         &self.tables.meta
     }
@@ -508,7 +508,7 @@ impl TraceBuilder {
         self.trace.sites[i] = site.map_or(NONE, |s| s.0);
     }
 
-    /// Makes every thread `t` the thread `into[t]`; those that are somebody else now are gone.
+    /// Renames every thread `t` to `into[t]`; a thread that gets the name of another is removed.
     ///
     /// # Panics
     /// If `into` does not have one thread for each, each of them its own.
@@ -577,7 +577,7 @@ impl TraceBuilder {
         (object, extra.unwrap_or(NONE), value.map_or(NONE, |v| v.0))
     }
 
-    /// What has been built so far.
+    /// The trace built so far.
     #[inline]
     pub fn trace(&self) -> &Trace {
         &self.trace

@@ -40,8 +40,8 @@ impl fmt::Display for Value {
 #[derive(Clone, Default, Debug)]
 pub struct Values {
     table: Vec<Value>,
-    /// Where each value is in the table, plus one: open addressing, a power of two of slots, at most half full. Small, since
-    /// looking a value up mostly means waiting for its slot.
+    /// Index of each value in the table, plus one: open addressing, a power of two of slots, at
+    /// most half full. Small, since a look-up mostly waits for the memory of its slot.
     slots: Vec<u32>,
 }
 

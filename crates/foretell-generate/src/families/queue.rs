@@ -1,13 +1,13 @@
 //! Producers and consumers around a bounded queue: a counter, slots, one lock, and two conditions
-//! (0: not empty, 1: not full). Some programs have the classical mistakes: `if` instead of `while` around the
-//! wait, one `notify` where all must wake, the slot touched outside the lock.
+//! (0: not empty, 1: not full). Some programs have the classical mistakes: `if` instead of `while`
+//! around the wait, one `notify` where all must wake, the slot touched outside the lock.
 
 use super::{empty, threads};
 use crate::Params;
 use crate::program::{Coder, Do, Program, Rhs, Test};
 use crate::rng::Rng;
 
-/// How a program's queue is built.
+/// Variant of a program's queue.
 pub(super) struct Queue {
     capacity: i64,
     slots: usize,

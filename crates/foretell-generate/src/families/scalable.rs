@@ -2,9 +2,9 @@
 //! objects that are each guarded by a lock, with memory of their own in between. The number of
 //! places is fixed (`worker.c:10` to `worker.c:64`), the number of variables and locks is given.
 //!
-//! Of a hundred rounds of the loop a few do what a careful programmer would not: read a guarded object
-//! without its lock, count in a plain variable, check and act in two sections, take two locks in
-//! any order.
+//! Of a hundred rounds of the loop a few do what a careful programmer would not: read a guarded
+//! object without its lock, count in a plain variable, check and act in two sections, take two
+//! locks in any order.
 
 use super::{FOREVER, OUTER, empty, is_short};
 use crate::Params;
@@ -17,7 +17,7 @@ const SECOND: u8 = 2;
 const OTHER: u8 = 3;
 const PRIVATE: u8 = 4;
 
-/// How the variables are divided.
+/// Division of the variables.
 struct Layout {
     locks: u32,
     /// Objects of each lock: object j of lock k is variable k + locks · j.

@@ -1,5 +1,5 @@
-//! Semaphores and barriers: phases with a barrier between them, a semaphore as a lock, and one that hands
-//! work over. Sometimes a thread looks at its neighbour's cell before the barrier.
+//! Semaphores and barriers: phases with a barrier between them, a semaphore as a lock, and one that
+//! hands work over. Sometimes a thread looks at its neighbour's cell before the barrier.
 
 use super::{empty, threads};
 use crate::Params;

@@ -1,5 +1,5 @@
-//! Several threads wait on one condition while another one notifies, now one of them, now all: who is woken,
-//! and by which notify, is open.
+//! Several threads wait on one condition while another thread notifies, now one of them, now all:
+//! the choice of the woken thread and of its notify is open.
 
 use super::{empty, threads};
 use crate::Params;
@@ -9,7 +9,7 @@ use crate::rng::Rng;
 const LOCK: usize = 0;
 const CONDITION: usize = 0;
 
-/// How a program's waits are.
+/// Variant of a program's waits.
 struct Waiters {
     variables: usize,
     /// Percentage of waits that may time out.

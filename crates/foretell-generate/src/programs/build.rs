@@ -4,7 +4,7 @@ use super::Shape;
 use crate::program::{Coder, Do, Instr, Object, Rhs, Test};
 
 /// Ordinary work to add: private objects, accesses to them, sections and blocks around those, and
-/// notifications that nobody waits for.
+/// notifications without a waiter.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Filling {
     variables: usize,
@@ -17,7 +17,7 @@ pub(super) struct Filling {
 }
 
 impl Filling {
-    /// What is missing in a measured trace.
+    /// Counts that a measured trace lacks.
     pub(super) fn new(shape: &Shape, bare: &Shape) -> Filling {
         let missing = |wanted: Option<usize>, there: Option<usize>| {
             wanted.unwrap_or(0).saturating_sub(there.unwrap_or(0))
@@ -74,7 +74,7 @@ impl Build {
         build
     }
 
-    /// How many threads the main thread forks.
+    /// Number of threads that the main thread forks.
     pub(super) fn workers(&self) -> usize {
         self.shape.threads - 1
     }
@@ -122,16 +122,16 @@ impl Build {
         self.threads.into_iter().map(Coder::finish).collect()
     }
 
-    /// Two different threads for the `i`-th thing that two threads do: workers, or the only worker and the
-    /// main thread.
+    /// Two different threads for the `i`-th thing that two threads do: workers, or the only worker
+    /// and the main thread.
     fn pair(&self, i: usize) -> (usize, usize) {
         let workers = self.workers();
         if workers == 1 { (1, 0) } else { (1 + i % workers, 1 + (i + 1) % workers) }
     }
 
-    /// As many races as are asked for: one for each of as many variables, or, where the table has fewer
-    /// variables than races, one for each reader of a variable. The main thread has forked all
-    /// others.
+    /// As many races as are asked for: one for each of as many variables, or, where the table has
+    /// fewer variables than races, one for each reader of a variable. The main thread has forked
+    /// all others.
     pub(super) fn races(&mut self) {
         let races = self.shape.races;
         let own = self.variables - self.objects;
@@ -159,9 +159,9 @@ impl Build {
         }
     }
 
-    /// As many blocks as are asked for that set something in two steps while another thread sets it as
-    /// well: with a section for each step, so that they are not atomic, or with one for both, so that
-    /// they are.
+    /// As many blocks as are asked for that set something in two steps while another thread sets it
+    /// as well: with a section for each step, so that they are not atomic, or with one for both, so
+    /// that they are.
     pub(super) fn blocks(&mut self, lock: Object) {
         let violations = self.shape.violations;
         for i in 0..violations + self.shape.guarded {
@@ -197,7 +197,7 @@ impl Build {
             write(self.main(), x, Rhs::Const(1));
         }
         let share = |n: usize, w: usize| n / workers + usize::from(w < n % workers);
-        // Whoever has no object has no accesses.
+        // A thread without an object has no accesses.
         let users = objects.len().clamp(1, workers);
         let mut sections = 0;
         for w in 0..workers {
@@ -287,7 +287,8 @@ pub(super) fn locked(coder: &mut Coder, lock: Object, body: impl FnOnce(&mut Cod
     coder.add(Do::Release(lock));
 }
 
-/// Inside a section of `lock`: waits as long as the test holds for the variable, which ends up in local 0.
+/// Inside a section of `lock`: waits as long as the test holds for the variable, which ends up in
+/// local 0.
 pub(super) fn wait_while(
     coder: &mut Coder,
     (cond, lock): (Object, Object),

@@ -1,17 +1,17 @@
-//! The Java programs of the race-witness paper (table 3), which the nondeterminism and serializability papers
-//! use as well: monitors with wait and notify, `synchronized` methods, and fields that some method forgets to
-//! protect.
+//! The Java programs of the race-witness paper (table 3), which the nondeterminism and
+//! serializability papers use as well: monitors with wait and notify, `synchronized` methods, and
+//! fields that some method forgets to protect.
 
 use super::build::{Build, add, locked, read, wait_while, write};
 use crate::program::{Do, Object, Rhs, Test};
 
-/// Figure 1 of the race-witness paper: `a.add(b)` in one thread, `b.add(a)` in another; `get` is not
-/// synchronized.
+/// Figure 1 of the race-witness paper: `a.add(b)` in one thread, `b.add(a)` in another; `get` is
+/// not synchronized.
 pub(super) fn example(b: &mut Build) {
     values(b, false);
 }
 
-/// The same with a synchronized `get`.
+/// Figure 1 with a synchronized `get`.
 pub(super) fn example_fixed(b: &mut Build) {
     values(b, true);
 }
@@ -95,9 +95,9 @@ pub(super) fn liveness(b: &mut Build) {
     b.join_all();
 }
 
-/// Accounts with a lock each. The main thread waits for each worker to be ready before it starts the next
-/// one. A worker sets its own account under its lock and pays into the next one without: one race
-/// for each account but the first.
+/// Accounts with a lock each. The main thread waits for each worker to be ready before it starts
+/// the next one. A worker sets its own account under its lock and pays into the next one without:
+/// one race for each account but the first.
 pub(super) fn account(b: &mut Build) {
     let workers = b.workers();
     let (account, ready, total) = (b.variables(workers), b.variables(workers), b.variable());
@@ -145,7 +145,7 @@ pub(super) fn sync_bench(b: &mut Build) {
     b.join_all();
 }
 
-/// A barrier: whoever comes last starts the next phase and wakes the others.
+/// A barrier: the last thread starts the next phase and wakes the waiting ones.
 pub(super) fn barrier_bench(b: &mut Build) {
     let (count, phase) = (b.variable(), b.variable());
     let (lock, cond) = (b.lock(), b.condition());
@@ -174,7 +174,7 @@ pub(super) fn barrier_bench(b: &mut Build) {
     b.join_all();
 }
 
-/// Philosophers whose forks are monitors: the lower one first, so that nobody starves.
+/// Philosophers whose forks are monitors: the lower one first, so that none starves.
 pub(super) fn philosophers(b: &mut Build) {
     let n = b.workers();
     let (taken, plates) = (b.variables(n), b.variables(n));

@@ -1,12 +1,13 @@
 //! The benchmark programs of the papers' tables, written anew: small programs with the threads,
 //! locks, waits and bugs of each, run by the same machine as the families.
 //!
-//! The originals are not at hand, and what a table says of a program is not enough to rebuild it. So each
-//! function in `java` and `pthreads` has the program's way of synchronizing (a pool, a barrier, accounts
-//! with monitors, …) and its bugs, and what a table counts beyond that, accesses and sections
-//! of a program's ordinary work, is added as work on objects that a thread has for
-//! itself (`build`). Where the program determines a number, it comes out of the program: accounts with N workers have
-//! N − 1 races. Elsewhere, the number of racy variables and of blocks that are not atomic is given.
+//! The originals are not at hand, and what a table says of a program is not enough to rebuild it.
+//! So each function in `java` and `pthreads` has the program's way of synchronizing (a pool, a
+//! barrier, accounts with monitors, …) and its bugs, and what a table counts beyond that, accesses
+//! and sections of a program's ordinary work, is added as work on objects that a thread has for
+//! itself (`build`). Where the program determines a number, it comes out of the program: accounts
+//! with N workers have N − 1 races. Elsewhere, the number of racy variables and of blocks that are
+//! not atomic is given.
 
 mod build;
 mod java;
@@ -37,7 +38,7 @@ macro_rules! benchmarks {
                 match self { $(Benchmark::$benchmark => $name,)* }
             }
 
-            /// What the program does, in one line.
+            /// Description of the program in one line.
             pub fn describe(self) -> &'static str {
                 match self { $(Benchmark::$benchmark => $about,)* }
             }
@@ -87,7 +88,7 @@ impl std::str::FromStr for Benchmark {
     }
 }
 
-/// What a table says of a program's trace. What is not given is whatever the program makes it; what
+/// Counts of a program's trace in a table. A count that is not given is that of the program; what
 /// is less than the program's own is not reached.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Shape {
@@ -113,7 +114,8 @@ pub struct Shape {
     pub races: usize,
     /// Blocks that are not atomic, for programs that do not determine theirs.
     pub violations: usize,
-    /// Blocks that are atomic although another thread gets in their way, for all programs but those about blocks.
+    /// Blocks that are atomic although another thread gets in their way, for all programs but those
+    /// about blocks.
     pub guarded: usize,
 }
 

@@ -1,11 +1,11 @@
-//! The C and C++ programs: the thread manager of the nondeterminism and serializability papers, and the examples
-//! of the symbolic atomicity paper (table 1).
+//! The C and C++ programs: the thread manager of the nondeterminism and serializability papers, and
+//! the examples of the symbolic atomicity paper (table 1).
 
 use super::build::{Build, add, locked, read, wait_while, write};
 use crate::program::{Do, Object, Rhs, Test};
 
-/// Workers that say that they are there and wait for tasks on one monitor; the main thread waits for all of
-/// them and then adds tasks.
+/// Workers that say that they are there and wait for tasks on one monitor; the main thread waits
+/// for all of them and then adds tasks.
 pub(super) fn thread_manager(b: &mut Build) {
     let workers = b.workers();
     let rounds = (8 / workers).max(1);
@@ -47,7 +47,7 @@ pub(super) fn atom1(b: &mut Build) {
     set_and_use(b, 1, false);
 }
 
-/// The same under a lock.
+/// [`atom1`] with a lock around the block.
 pub(super) fn atom1_fixed(b: &mut Build) {
     set_and_use(b, 1, true);
 }
@@ -57,7 +57,7 @@ pub(super) fn atom2(b: &mut Build) {
     set_and_use(b, 33, false);
 }
 
-/// The same under a lock.
+/// [`atom2`] with a lock around the block.
 pub(super) fn atom2_fixed(b: &mut Build) {
     set_and_use(b, 33, true);
 }
@@ -83,7 +83,7 @@ fn set_and_use(b: &mut Build, entries: usize, fixed: bool) {
     b.join_all();
 }
 
-/// How much of a transfer's marks a fix protects.
+/// Marks of a transfer that a fix protects.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fix {
     None,
@@ -96,19 +96,20 @@ pub(super) fn bank_av(b: &mut Build) {
     bank(b, Fix::None);
 }
 
-/// The same; whoever takes money from an account keeps it locked.
+/// The bank with the source of a transfer kept locked.
 pub(super) fn bank_sav(b: &mut Build) {
     bank(b, Fix::Source);
 }
 
-/// The same; whoever transfers keeps both accounts locked.
+/// The bank with both accounts of a transfer kept locked.
 pub(super) fn bank_nav(b: &mut Build) {
     bank(b, Fix::Both);
 }
 
-/// Each worker's block marks the target and the source of a transfer, moves the money under both balances'
-/// locks, and takes the marks away. Each account is the source of one block and the target of
-/// another, and each of the two can set its mark between the other one's: four violations in a block.
+/// Each worker's block marks the target and the source of a transfer, moves the money under both
+/// balances' locks, and takes the marks away. Each account is the source of one block and the
+/// target of another, and each of the two can set its mark between the other one's: four violations
+/// in a block.
 fn bank(b: &mut Build, fix: Fix) {
     let n = b.workers();
     let (balance, mark) = (b.variables(n), b.variables(n));

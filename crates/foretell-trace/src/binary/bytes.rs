@@ -2,10 +2,10 @@
 
 use foretell_varint::{self as varint, ReadError};
 
-/// What is wrong with the bytes at hand, in words; the reader adds chunk and offset.
+/// Description of an error in the bytes of a chunk; the reader adds chunk and offset.
 pub(super) type Fault = &'static str;
 
-/// A place in the payload of one chunk.
+/// Offset in the payload of one chunk.
 #[derive(Clone, Copy)]
 pub(super) struct Cursor<'a> {
     data: &'a [u8],
@@ -52,7 +52,7 @@ impl<'a> Cursor<'a> {
     /// A number of at most 32 bits.
     #[inline]
     pub(super) fn varint32(&mut self) -> Result<u32, Fault> {
-        u32::try_from(self.varint()?).map_err(|_| "has a number that is too large for its place")
+        u32::try_from(self.varint()?).map_err(|_| "has a number that is too large for its field")
     }
 
     /// A signed difference, to be added with wrap-around at 32 bits.

@@ -69,7 +69,7 @@ pub(super) fn write_chunk(out: &mut dyn Write, kind: ChunkType, payload: &[u8]) 
     out.write_all(payload)
 }
 
-/// What [`Chunks::next`] found.
+/// Result of [`Chunks::next`].
 pub(super) enum Found {
     /// A whole chunk; its payload is in [`Chunks::payload`].
     Chunk(ChunkType),

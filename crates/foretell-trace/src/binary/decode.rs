@@ -20,7 +20,7 @@ use crate::{EventId, ExprId, Op, RegId, ThreadId, Trace, TraceBuilder, ValueId};
 const UNDEFINED: Fault = "has an event that names something that is not defined yet";
 const SUPERFLUOUS: Fault = "has an event with an operand that its operation does not have";
 
-/// How many there are of what events name.
+/// Sizes of the tables that events refer to.
 struct Limits {
     objects: [u32; OBJECT_TABLES],
     sites: u32,

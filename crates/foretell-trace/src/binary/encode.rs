@@ -103,7 +103,7 @@ impl Batch {
         self.events >= CUT_EVENTS || self.size() >= CUT_BYTES
     }
 
-    /// How many bytes there are so far.
+    /// Number of bytes so far.
     #[inline]
     fn size(&self) -> usize {
         self.runs.len() + self.heads.len() + self.operands.len()
@@ -282,7 +282,8 @@ impl Batch {
     }
 }
 
-/// Gives the object of an event; `before` is the thread's object before it, `fresh` one more than the largest so far.
+/// Writes the object of an event; `before` is the thread's object before it, `fresh` one more than
+/// the largest so far.
 #[inline]
 fn put_object(
     operands: &mut Vec<u8>,
@@ -312,7 +313,7 @@ fn put_object(
     code
 }
 
-/// What a value is guessed from.
+/// Values from which a value is guessed.
 struct Values<'a> {
     current: &'a mut u32,
     in_thread: &'a mut u32,

@@ -112,7 +112,7 @@ pub(super) fn take(from: &mut Cursor<'_>, row: u32, registers: usize) -> Result<
     Ok(Expr::App(op, arguments.into()))
 }
 
-/// What must be known of an expression to check what uses it.
+/// Facts of an expression, needed to check its users.
 #[derive(Clone, Copy)]
 pub(super) struct ExprFacts {
     depth: usize,

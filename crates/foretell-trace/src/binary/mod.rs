@@ -1,19 +1,19 @@
 //! The `.ft` format: a trace in few bytes, readable while it is written and after a crash.
 //!
-//! `docs/format-ft.md` describes every byte. In short: a file header, then chunks with type,
-//! length and checksums. Definition chunks give names, sites, values and expressions numbers,
-//! which are the identifiers of the [`Trace`](crate::Trace); event chunks hold events as what both sides could
-//! not guess (`predict`): mostly one byte for an event, and a byte or two more where a guess was
-//! wrong. A definition always comes before its first use, so neither side ever seeks: [`Writer`]
-//! takes events one at a time and works on any [`std::io::Write`], [`read`] on any
+//! `docs/format-ft.md` describes every byte. In short: a file header, then chunks with type, length
+//! and checksums. Definition chunks give names, sites, values and expressions numbers, which are
+//! the identifiers of the [`Trace`](crate::Trace). Event chunks hold the parts of events that both
+//! sides cannot guess (`predict`): mostly one byte for an event, and a byte or two more where a
+//! guess is wrong. A definition always comes before its first use, so neither side ever seeks:
+//! [`Writer`] takes events one at a time and works on any [`std::io::Write`], [`read`] on any
 //! [`std::io::Read`].
 //!
 //! A file that ends early is read up to its last whole chunk, and a note says so. Damage anywhere
 //! else is an error that names the chunk and where it starts. Whatever the bytes, the reader does
 //! not panic, and allocates in proportion to the bytes that are really there.
 //!
-//! What it does not do: the guesses run on from chunk to chunk, so chunks cannot be decoded out
-//! of order.
+//! Limitation: the guesses run on from chunk to chunk, so that chunks cannot be decoded out of
+//! order.
 
 mod bytes;
 mod chunk;
@@ -59,7 +59,7 @@ pub enum Error {
     Header {
         /// Where in the file.
         offset: u64,
-        /// What is wrong.
+        /// Description of the error.
         what: String,
     },
     /// A chunk is damaged, or its content makes no sense.
@@ -71,7 +71,7 @@ pub enum Error {
         chunk: u64,
         /// Its type.
         kind: String,
-        /// What is wrong.
+        /// Description of the error.
         what: String,
     },
     /// An event makes no sense.
@@ -79,7 +79,7 @@ pub enum Error {
     Event {
         /// The event.
         event: u32,
-        /// What is wrong.
+        /// Description of the error.
         what: String,
     },
 }

@@ -1,8 +1,9 @@
 //! A trace that is packed from its first event on.
 //!
-//! A recorder that has no need of the columns of a [`Trace`] leaves them out: events are encoded as they
-//! come, and what is kept of each is the byte or two that it takes in the file. [`Packed::write`] writes the very file that
-//! [`write`](super::write) would: names and declarations first, though some were made after the first events.
+//! A recorder that does not need the columns of a [`Trace`] leaves them out: events are encoded as
+//! they come, and each takes the byte or two that it has in the file. [`Packed::write`] writes the
+//! file that [`write`](super::write) would: names and declarations first, though some of them were
+//! added after the first events.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -34,7 +35,7 @@ impl Default for PackedEvents {
 }
 
 impl PackedEvents {
-    /// How many events there are.
+    /// Number of events.
     #[inline]
     pub fn len(&self) -> usize {
         self.events as usize + self.batch.events
@@ -115,7 +116,8 @@ impl PackedEvents {
         self.events += self.batch.events as u64;
         let payload = self.batch.take(&mut self.state, first);
         pages::reserve(&mut self.chunks, payload.len() + 64);
-        // Writing to memory fails for chunks of more than 4 GiB alone, and these are cut long before.
+        // Writing to memory fails for chunks of more than 4 GiB alone, and these are cut long
+        // before.
         let _ = write_chunk(&mut self.chunks, ChunkType::EVENTS, &payload);
     }
 
@@ -136,7 +138,7 @@ pub struct Packed {
 }
 
 impl Packed {
-    /// How many events there are.
+    /// Number of events.
     pub fn len(&self) -> usize {
         self.events as usize
     }

@@ -1,4 +1,4 @@
-//! What the encoder and the decoder both know about the events so far, and the guesses they make
+//! State that the encoder and the decoder share about the events so far, and the guesses they make
 //! from it. An event is written as what the guesses got wrong.
 //!
 //! Programs repeat themselves: the step after a step is mostly the one that followed it last time,
@@ -33,7 +33,7 @@ pub(super) mod flag {
     pub(in super::super) const OLD_GIVEN: u8 = 32;
 }
 
-/// How the object of an event is given: three bits of its head.
+/// Encoding of the object of an event: three bits of its head.
 pub(super) mod object_code {
     pub(in super::super) const SAME: u8 = 0;
     pub(in super::super) const STRIDE: u8 = 1;
@@ -43,7 +43,7 @@ pub(super) mod object_code {
     pub(in super::super) const FROM_THREAD: u8 = 5;
 }
 
-/// How the value of an event is given: three bits of its head.
+/// Encoding of the value of an event: three bits of its head.
 pub(super) mod value_code {
     pub(in super::super) const CURRENT: u8 = 0;
     pub(in super::super) const STEP: u8 = 1;
@@ -55,7 +55,7 @@ pub(super) mod value_code {
     pub(in super::super) const FROM_THREAD: u8 = 7;
 }
 
-/// How the template of an event is given: the two low bits of its head.
+/// Encoding of the template of an event: the two low bits of its head.
 pub(super) mod template_code {
     pub(in super::super) const FIRST: u8 = 0;
     pub(in super::super) const SECOND: u8 = 1;
@@ -63,7 +63,7 @@ pub(super) mod template_code {
     pub(in super::super) const NEW: u8 = 3;
 }
 
-/// What does not change from one run of a program step to the next.
+/// Parts of an event that do not change from one run of a program step to the next.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Shape {
     pub(super) op: Op,
@@ -131,21 +131,21 @@ pub(super) struct Template {
     pub(super) next: [u32; 2],
 }
 
-/// What a template did last in a thread.
+/// Last event of a template in a thread.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Slot {
     pub(super) object: u32,
-    /// How far the object moved when it moved last.
+    /// Distance of the last move of the object.
     pub(super) stride: u32,
     /// Its distance from the thread's object before it.
     pub(super) relative: u32,
     /// Its value, or the lock of its wait.
     pub(super) value: u32,
-    /// How far the value was from the current value of the variable.
+    /// Distance of the value from the current value of the variable.
     pub(super) step: u32,
 }
 
-/// What a thread did last.
+/// Last event of a thread.
 #[derive(Clone, Copy)]
 pub(super) struct ThreadState {
     pub(super) template: u32,

@@ -10,12 +10,12 @@ use super::{Error, decode, tables};
 use crate::expr::{Sort, sorts};
 use crate::{EventKind, Trace, TraceBuilder};
 
-/// What was in a `.ft` file.
+/// Contents of a `.ft` file.
 #[derive(Debug)]
 pub struct Decoded {
     /// The trace.
     pub trace: Trace,
-    /// What the user should know, such as that the file was cut off.
+    /// Notes for the user, such as that the file was cut off.
     pub notes: Vec<String>,
 }
 

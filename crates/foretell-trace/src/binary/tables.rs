@@ -64,12 +64,12 @@ fn name_table_mut(tables: &mut Tables, number: usize) -> Option<&mut Names> {
     })
 }
 
-/// How many names each table of objects has.
+/// Number of names in each table of objects.
 pub(super) fn object_counts(trace: &Trace) -> [u32; super::predict::OBJECT_TABLES] {
     std::array::from_fn(|i| name_table(&trace.tables, i).map_or(0, |names| names.len() as u32))
 }
 
-/// How much of every table has been written.
+/// Number of rows of every table that have been written.
 #[derive(Default)]
 pub(super) struct Written {
     names: [usize; NAME_TABLES],

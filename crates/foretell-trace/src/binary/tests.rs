@@ -302,7 +302,7 @@ fn a_file_cut_anywhere_is_read_up_to_its_last_whole_chunk() {
         let whole = starts.iter().rfind(|&&s| s <= cut).unwrap();
         assert_eq!(decoded.notes.len(), 1);
         assert!(decoded.notes[0].contains(&format!("up to byte {whole}")), "{:?}", decoded.notes);
-        // The same with zeros where the rest was to be.
+        // A file with zeros in the place of the rest.
         let mut zeros = bytes[..cut].to_vec();
         zeros.resize(cut + 5000, 0);
         let decoded = read(&zeros[..]).unwrap();
@@ -336,7 +336,7 @@ fn damage_in_the_middle_names_chunk_and_offset() {
 }
 
 #[test]
-fn what_is_not_this_version_is_refused() {
+fn other_versions_are_refused() {
     let good = file(&Trace::default());
     let with = |at: usize, byte: u8| {
         let mut bytes = good.clone();

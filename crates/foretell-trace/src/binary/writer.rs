@@ -39,9 +39,9 @@ pub fn write(trace: &Trace, out: &mut dyn Write) -> io::Result<()> {
 ///
 /// let mut writer = binary::Writer::new(Vec::new())?;
 /// let (main, x) = (writer.thread("main"), writer.variable("x"));
-/// let location = writer.site("bank.c:41", None);
+/// let at = writer.site("bank.c:41", None);
 /// let value = Some(writer.values().intern(foretell_trace::Value::Int(7)));
-/// writer.push(main, EventKind::Write { var: x, atomic: false, value, expr: None }, Some(location))?;
+/// writer.push(main, EventKind::Write { var: x, atomic: false, value, expr: None }, Some(at))?;
 /// writer.set_meta("ended", "exit 0");
 /// let file = writer.finish()?;
 ///
@@ -156,7 +156,7 @@ impl<W: Write> Writer<W> {
         self.encoder.push(self.names.trace(), thread, kind, site, &mut self.out)
     }
 
-    /// How many events have been pushed.
+    /// Number of events that have been pushed.
     pub fn events(&self) -> u64 {
         self.encoder.events()
     }
@@ -182,7 +182,7 @@ impl<W: Write> Writer<W> {
     }
 }
 
-/// What both ways of writing share. The names are the caller's.
+/// State that both ways of writing share. The names are the caller's.
 struct Encoder {
     state: State,
     batch: Batch,

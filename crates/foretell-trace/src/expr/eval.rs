@@ -1,9 +1,9 @@
 //! The value of an expression for given register values (semantics section 6, "Symbolic model").
 //!
-//! Strict: an application with an unknown argument is unknown, also `(and false %u)` and `(* 0 %u)`. The one
-//! exception is `ite`, which looks at its condition and at the branch that is taken. An application
-//! to arguments of the wrong sort is unknown (parsed expressions are well-sorted, but a variable may hold
-//! values of different sorts in turn).
+//! Strict: an application with an unknown argument is unknown, also `(and false %u)` and `(* 0
+//! %u)`. The one exception is `ite`, which looks at its condition and at the branch that is taken.
+//! An application to arguments of the wrong sort is unknown (parsed expressions are well-sorted,
+//! but a variable may hold values of different sorts in turn).
 //!
 //! Every shared part is computed once, so the time is linear in the size of the shared graph.
 
@@ -11,7 +11,7 @@ use crate::expr::sort::result_sort;
 use crate::expr::{Expr, ExprOp, Exprs, Sort};
 use crate::{ExprId, RegId, Value};
 
-/// What an expression comes to.
+/// Result of an evaluation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Answer {
     /// An integer or a bit-vector.
@@ -61,7 +61,8 @@ pub struct Evaluator {
 }
 
 impl Evaluator {
-    /// The answer of one expression; `register` says what a register holds, `None` if that is unknown.
+    /// The answer of one expression; `register` says what a register holds, `None` if that is
+    /// unknown.
     pub fn eval(
         &mut self,
         exprs: &Exprs,
@@ -104,8 +105,9 @@ impl Evaluator {
         self.memo.get(id.index()).filter(|(round, _)| *round == self.round).map(|(_, a)| *a)
     }
 
-    /// The answer of an argument of `user`; asks for it if there is none yet. An argument that does not
-    /// come before its user (no parser makes one) is unknown, which also keeps this from going in circles.
+    /// The answer of an argument of `user`; asks for it if there is none yet. An argument that does
+    /// not come before its user (no parser makes one) is unknown, which also keeps this from going
+    /// in circles.
     fn want(&mut self, user: ExprId, arg: ExprId) -> Option<Answer> {
         if arg >= user {
             return Some(Answer::Unknown);
@@ -156,7 +158,8 @@ fn ones(width: u8) -> u64 {
 }
 
 fn apply(op: ExprOp, args: &[Answer]) -> Answer {
-    // Sorts are few: look at them on the stack where the arguments are few too, as they nearly always are.
+    // Sorts are few: look at them on the stack where the arguments are few too, as they nearly
+    // always are.
     let mut few = [Sort::Bool; 8];
     let many: Vec<Sort>;
     let sorts = if args.len() <= few.len() {
@@ -262,7 +265,8 @@ fn bit_vector(op: ExprOp, args: &[Answer], sort: Sort) -> Option<Answer> {
         BvNeg => x.wrapping_neg(),
         BvUdiv => x.checked_div(y).unwrap_or(u64::MAX),
         BvUrem => x.checked_rem(y).unwrap_or(x),
-        // Division by zero gives −1 for x ≥ 0 and 1 for x < 0: SMT-LIB defines it by the unsigned one.
+        // Division by zero gives −1 for x ≥ 0 and 1 for x < 0: SMT-LIB defines it by the unsigned
+        // one.
         BvSdiv if y == 0 => {
             if sx < 0 {
                 1

@@ -16,7 +16,7 @@ pub fn parse(text: &str, thread: ThreadId, builder: &mut TraceBuilder) -> Result
     parse_term(text, thread, builder).map(|term| term.id)
 }
 
-/// The same for the condition of a guard: true or false.
+/// Reads the condition of a guard: an expression of sort Bool.
 pub(crate) fn parse_guard(
     text: &str,
     thread: ThreadId,
@@ -30,7 +30,7 @@ pub(crate) fn parse_guard(
     }
 }
 
-/// The same for a value to be written: an integer or a bit-vector.
+/// Reads a value to be written: an integer or a bit-vector.
 pub(crate) fn parse_value(
     text: &str,
     thread: ThreadId,
@@ -44,7 +44,7 @@ pub(crate) fn parse_value(
     }
 }
 
-/// What has been read of the expression so far.
+/// Part of an expression that has been read.
 #[derive(Clone, Copy)]
 struct Term {
     id: ExprId,
@@ -90,14 +90,14 @@ fn too_deep() -> String {
     format!("the expression is nested more than {MAX_DEPTH} deep")
 }
 
-/// What may follow an opening parenthesis.
+/// Tokens after an opening parenthesis.
 enum Opened {
     Operator(ExprOp),
     Constant(Value),
 }
 
-/// Reads what follows a `(`: an operator, an indexed operator `(_ extract 7 0)`, or the rest of an indexed
-/// constant `_ bv5 8)`.
+/// Reads what follows a `(`: an operator, an indexed operator `(_ extract 7 0)`, or the rest of an
+/// indexed constant `_ bv5 8)`.
 fn open_paren(tokens: &mut Tokens<'_>) -> Result<Opened, String> {
     match tokens.next().ok_or("the expression ends after `(`")? {
         ")" => Err("`()` is no expression".to_owned()),

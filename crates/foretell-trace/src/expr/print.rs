@@ -15,7 +15,7 @@ pub fn print(trace: &Trace, id: ExprId) -> String {
     })
 }
 
-/// The same with registers named by `register`.
+/// Returns the prefix form of an expression, with registers named by `register`.
 pub fn print_with(exprs: &Exprs, id: ExprId, register: impl Fn(RegId) -> String) -> String {
     enum Piece {
         Expr(ExprId),

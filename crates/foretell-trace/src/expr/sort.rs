@@ -61,7 +61,7 @@ pub(crate) fn sorts(trace: &Trace) -> Vec<Option<Sort>> {
 /// The sort of an operator applied to arguments of these sorts.
 ///
 /// # Errors
-/// What is wrong with them.
+/// If the sorts do not fit the operator.
 pub fn result_sort(op: ExprOp, args: &[Sort]) -> Result<Sort, String> {
     use ExprOp::*;
     let (least, most) = arity(op);

@@ -126,7 +126,8 @@ fn bit_vectors_wrap_and_divide_as_in_smt_lib() {
     truth("(bvuge %c #b000)", true);
 }
 
-/// SMT-LIB defines the signed operators by the unsigned ones; check all of three bits by the definition.
+/// SMT-LIB defines the signed operators by the unsigned ones; check all of three bits by the
+/// definition.
 #[test]
 fn signed_division_follows_its_definition() {
     let udiv = |x: u64, y: u64| x.checked_div(y).unwrap_or(7);

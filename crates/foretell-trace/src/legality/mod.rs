@@ -1,4 +1,4 @@
-//! Is a trace itself a legal execution? Semantics sections 1 and 6, applied to the observed order.
+//! Legality of a trace: semantics sections 1 and 6, applied to the observed order.
 //!
 //! One state machine (`state`) steps through the events with dense tables, one row for each
 //! thread, lock, variable and so on, and stops at the first event that is not enabled. Three rules
@@ -9,19 +9,19 @@
 //! **Which waiter a `notify` wakes** is free to choose, and a trace is legal if some choice makes
 //! every event enabled. No search is needed. A notify that finds a waiter must wake one, and none
 //! that later times out can be it; so how many waiters are left after each notify does not depend
-//! on the choices, only which ones. What remains is to give each wait that ends in `woken` a notify of its own
-//! between the two, notifies being handed out without idling: scheduling of unit jobs with release times
-//! and deadlines, for which taking the earliest deadline first is optimal (exchange two
-//! assignments and both jobs still meet theirs). So: wake the waiter whose `woken` comes first,
-//! else one whose wait never ends, and only if there is no other one that times out, whose
-//! `timed-out` is then not enabled.
+//! on the choices, only which ones. What remains is to give each wait that ends in `woken` a notify
+//! of its own between the two, notifies being handed out without idling: scheduling of unit jobs
+//! with release times and deadlines, for which taking the earliest deadline first is optimal
+//! (exchange two assignments and both jobs still meet theirs). So: wake the waiter whose `woken`
+//! comes first, else one whose wait never ends, and only if there is no other one that times out,
+//! whose `timed-out` is then not enabled.
 //!
 //! Where a symbolic trace records the values, its guards must hold and its expressions must give
 //! what was written (`registers`).
 //!
-//! What the check cannot see: a lost event that leaves the rest consistent.
+//! Limitation: the check cannot see a lost event that leaves the rest consistent.
 //!
-//! [`Watch`] does the same for a trace that is still being made, without looking ahead.
+//! [`Watch`] checks a trace that is still being recorded, without looking ahead.
 //!
 //! [`repair`] turns an illegal trace into a legal one by dropping what is not enabled.
 

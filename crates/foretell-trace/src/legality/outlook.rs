@@ -1,4 +1,4 @@
-//! What the rules that look ahead need to know of the events to come.
+//! Facts about later events for the rules that look ahead.
 
 use super::rule::Rule;
 use super::state::State;
@@ -7,7 +7,7 @@ use crate::{Event, EventId, EventKind, Op, ThreadId, Trace};
 /// "No such event".
 const NEVER: u32 = u32::MAX;
 
-/// How a `wait` ends.
+/// End of a `wait`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Ending {
     /// With `woken` at this event.
@@ -78,7 +78,7 @@ impl Outlook {
         }
     }
 
-    /// How the wait at `wait` ends.
+    /// End of the wait at `wait`.
     pub(super) fn ending_of(&self, wait: EventId) -> Ending {
         match self.endings.binary_search_by_key(&wait, |&(w, _)| w) {
             Ok(i) => self.endings[i].1,

@@ -1,4 +1,5 @@
-//! Registers of symbolic traces: the guards and expressions of a trace must agree with its own values.
+//! Registers of symbolic traces: the guards and expressions of a trace must agree with its own
+//! values.
 //!
 //! Only recorded values count: a register loaded by a read without a value is unknown, and what
 //! depends on it is not checked.
@@ -7,7 +8,7 @@ use super::rule::Rule;
 use crate::expr::{Answer, Evaluator};
 use crate::{ExprId, RegId, Trace, ValueId};
 
-/// What each register holds.
+/// Values of the registers.
 pub(super) struct Registers<'t> {
     /// Where values and expressions are; none: nothing is checked.
     trace: Option<&'t Trace>,

@@ -1,10 +1,10 @@
 //! Making an illegal trace legal by dropping what is not enabled (`--lenient`).
 //!
-//! The same state machine as the check runs over the trace, and whatever it refuses is dropped (or, for
-//! the end of a wait, read as the other end) before it goes on with the next event. A dropped acquire takes its
-//! release with it, since that one is not enabled either. The result is legal by construction,
-//! with two exceptions that look back: a wait whose end cannot be kept must itself go, so the
-//! pass starts over without it; and a variable that turns out to be opaque is so from the start, which
+//! The state machine of the check runs over the trace. An event that it refuses is dropped (or, for
+//! the end of a wait, read as the other end) before the next event. A dropped acquire takes its
+//! release with it, since that one is not enabled either. The result is legal by construction, with
+//! two exceptions that look back: a wait whose end cannot be kept must itself go, so the pass
+//! starts over without it; and a variable that turns out to be opaque is so from the start, which
 //! makes fewer things illegal and none more.
 //!
 //! It is not a smallest repair: what was refused first is not always what was wrong.
@@ -18,12 +18,12 @@ use super::rule::Rule;
 use super::state::State;
 use crate::{Event, EventId, EventKind, LockId, ThreadId, Trace, TraceBuilder, VarId};
 
-/// What was done to make a trace legal, and how often.
+/// Kind of change that made a trace legal, and the number of such changes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Repair {
-    /// What was done.
+    /// Kind of change.
     pub kind: RepairKind,
-    /// How often.
+    /// Number of changes.
     pub count: usize,
     /// The first event, of the trace as it was, that it was done to.
     pub first: EventId,
@@ -39,7 +39,8 @@ pub enum RepairKind {
     UnheldLock,
     /// Dropped a wait with a lock that was not owned.
     WaitWithoutLock,
-    /// Dropped a wait that did not end, while its thread went on, or that ended while its lock was held.
+    /// Dropped a wait that did not end, while its thread went on, or that ended while its lock was
+    /// held.
     WaitWithoutEnd,
     /// Dropped the end of a wait that was not in progress.
     EndWithoutWait,
@@ -168,7 +169,7 @@ struct Pass<'t, 'd> {
     state: State<'t>,
     builder: TraceBuilder,
     doomed: &'d mut FxHashSet<EventId>,
-    /// How many acquires of a lock, exclusive and shared, were dropped and not yet released.
+    /// Number of acquires of a lock, exclusive and shared, that were dropped and not yet released.
     dropped_acquires: FxHashMap<(ThreadId, LockId, bool), u32>,
     log: Vec<Repair>,
 }

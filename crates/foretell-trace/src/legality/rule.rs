@@ -62,7 +62,7 @@ pub struct Illegal {
     pub event: EventId,
     /// The rule that it breaks.
     pub rule: Rule,
-    /// What is wrong, in plain words.
+    /// Description of the violation.
     pub message: String,
 }
 

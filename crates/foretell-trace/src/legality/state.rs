@@ -1,4 +1,4 @@
-//! The state of an execution: who holds what, who waits where, what was last written.
+//! State of an execution: owners of locks, waiting threads, last writes.
 
 use super::outlook::{Ending, Outlook};
 use super::registers::Registers;
@@ -7,9 +7,9 @@ use crate::{
     BarrierId, CondId, Event, EventId, EventKind, LockId, SemId, ThreadId, Trace, ValueId, VarId,
 };
 
-/// The state after some events. [`State::step`] either takes an event that is enabled, or says which
-/// rule forbids it and stays where it was (what an update has read may be in its register already:
-/// taking the update again, mended, loads the same).
+/// The state after some events. [`State::step`] either takes an event that is enabled, or says
+/// which rule forbids it and stays where it was (what an update has read may be in its register
+/// already: taking the update again, mended, loads the same).
 pub(super) struct State<'t> {
     threads: Vec<Thread>,
     locks: Vec<Lock>,
@@ -34,7 +34,7 @@ struct Thread {
 struct Waiting {
     cond: CondId,
     lock: LockId,
-    /// How often the lock was owned.
+    /// Number of times that the lock was owned.
     depth: u32,
     wait: EventId,
     /// The notify that woke it, if one did.
@@ -45,7 +45,7 @@ struct Waiting {
 struct Lock {
     /// The writer, and the event at which it took the free lock.
     owner: Option<(ThreadId, EventId)>,
-    /// How often the owner holds it.
+    /// Number of times that the owner holds it.
     depth: u32,
     /// The readers, each with how often it holds the lock and since when.
     readers: Vec<(ThreadId, u32, EventId)>,
@@ -381,8 +381,8 @@ impl<'t> State<'t> {
         self.give(t, Some(notify));
     }
 
-    /// A wait ends: what was chosen for it (which notify woke whom) is changed if that did not fit. Two threads that waited
-    /// when a notify came can change places, as long as neither has gone on.
+    /// Ends a wait, and changes the choice of its notify if that did not fit: two threads that
+    /// waited when a notify came can be exchanged, as long as neither has continued.
     pub(super) fn settle(&mut self, t: ThreadId, woken: bool) {
         let Some(w) = self.threads[t.index()].waiting else { return };
         let waiters = &mut self.conditions[w.cond.index()].waiters;

@@ -216,7 +216,7 @@ fn waits() {
 }
 
 #[test]
-fn a_notify_may_wake_whoever_makes_the_trace_legal() {
+fn a_notify_may_wake_any_thread_that_makes_the_trace_legal() {
     // The second to wait is woken first; the third times out though it was there first.
     legal(
         "T acq m \n T wait c m \n A acq m \n A wait c m \n B acq m \n B wait c m \n
@@ -365,8 +365,8 @@ fn guards_and_expressions() {
     );
 }
 
-/// Legality of a trace of nothing but waits, their ends and notifies of one condition, each thread with a
-/// lock of its own, by trying every choice of waiter.
+/// Legality of a trace of nothing but waits, their ends and notifies of one condition, each thread
+/// with a lock of its own, by trying every choice of waiter.
 fn some_choice_works(events: &[Event], waiting: &[(u32, bool)]) -> bool {
     let Some((event, rest)) = events.split_first() else { return true };
     let t = event.thread.0;
@@ -436,7 +436,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_repaired_is_legal_and_a_legal_trace_stays(
+    fn repaired_traces_are_legal_and_legal_traces_stay(
         steps in proptest::collection::vec(
             (0u32..3, 0usize..22, 0u32..2, proptest::option::of(0i64..3), 0i64..3), 0..60),
         parties in proptest::option::of(0u32..4),

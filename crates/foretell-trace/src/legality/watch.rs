@@ -1,12 +1,14 @@
-//! Whether events are a legal execution, while they are being made.
+//! Legality of an execution while its events are being recorded.
 //!
-//! The same state machine as for whole traces, without the look ahead:
-//! - a join that comes too early is noticed at the next event of the joined thread, a fork that comes too late at the fork;
-//! - which waiter a notify wakes is chosen when the notify comes, and changed later if the choice did not fit. One exchange of two threads is tried, no
-//!   chain of them: what it finds legal is, what it does not may still be.
+//! The state machine of the check, without the look-ahead:
+//! - a join that comes too early is noticed at the next event of the joined thread, a fork that
+//!   comes too late at the fork;
+//! - the waiter that a notify wakes is chosen when the notify comes, and changed later if the
+//!   choice did not fit. One exchange of two threads is tried, no chain of them: a trace that it
+//!   finds legal is legal, a trace that it refuses may still be legal.
 //!
-//! What an access does not say here: its value. The caller knows what it wrote last. Guards and expressions are not
-//! evaluated either.
+//! Limitation: values of accesses are not checked, since the caller knows the last write. Guards
+//! and expressions are not evaluated.
 
 use super::outlook::Outlook;
 use super::state::State;

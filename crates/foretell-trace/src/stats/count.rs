@@ -39,7 +39,7 @@ impl Accesses {
     }
 }
 
-/// What is kept for a variable. Most have one thread: the accesses of the others are elsewhere.
+/// Counts of a variable. Most variables have one thread: accesses of further ones are elsewhere.
 #[derive(Clone, Copy)]
 struct Variable {
     /// The thread that accessed it first, or `NONE`.
@@ -49,7 +49,7 @@ struct Variable {
     writer: u32,
 }
 
-/// Who used a lock, and who owns it.
+/// Users and owner of a lock.
 #[derive(Clone, Copy)]
 struct Lock {
     /// The thread that took it, `NONE`, or `MANY`.
@@ -60,7 +60,7 @@ struct Lock {
 
 const MANY: u32 = NONE - 1;
 
-/// What is kept for a thread.
+/// Counts of a thread.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Thread {
     pub(super) events: bool,
@@ -68,7 +68,7 @@ pub(super) struct Thread {
     pub(super) joined: bool,
     depth: u64,
     waits_for: Option<CondId>,
-    /// How often it owned the lock that it waits with.
+    /// Number of times that it owned the lock of its wait.
     owned: u32,
 }
 
@@ -238,7 +238,7 @@ impl Counts {
         private.map(|(i, _)| LockId::from_index(i))
     }
 
-    /// Variables that are read and that nobody writes.
+    /// Variables that are read and never written.
     pub(super) fn never_written(&self) -> impl Iterator<Item = VarId> + '_ {
         let is_read = |v: &Variable| v.thread != NONE && v.writer == NONE;
         let read = self.variables.iter().enumerate().filter(move |(_, v)| is_read(v));

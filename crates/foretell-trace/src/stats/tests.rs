@@ -87,14 +87,14 @@ fn everything_is_counted() {
 }
 
 #[test]
-fn what_is_unusual_is_said() {
+fn unusual_features_are_reported() {
     let stats = stats(&PROGRAM.replace("M|join(B)\n", ""));
     let expected = [
         "2 threads are forked and never joined: A, B.",
         "1 lock is taken by one thread only: k.",
         "1 variable is read and never written: z.",
         "1 failed try-lock found a lock that no other thread owned.",
-        "1 notify found nobody waiting.",
+        "1 notify found no waiting thread.",
         "1 block is open at the end.",
         "2 locks are held at the end.",
         "20.0 % of the accesses lack a value.",

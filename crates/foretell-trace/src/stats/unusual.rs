@@ -1,10 +1,10 @@
-//! What somebody who looks at a trace for the first time should know.
+//! Unusual features of a trace, for a first look at it.
 
 use super::Stats;
 use super::count::{Counts, Thread};
 use crate::{ThreadId, Trace, VarId};
 
-/// How many names a sentence gives.
+/// Number of names in a sentence.
 const NAMES: usize = 3;
 
 pub(super) fn sentences(trace: &Trace, counts: &Counts, stats: &Stats) -> Vec<String> {
@@ -34,7 +34,7 @@ pub(super) fn sentences(trace: &Trace, counts: &Counts, stats: &Stats) -> Vec<St
     };
     let found = "found a lock that no other thread owned";
     out.extend(number(counts.needless_try_fails, "failed try-lock", "failed try-locks", found));
-    out.extend(number(counts.lost_notifies, "notify", "notifies", "found nobody waiting"));
+    out.extend(number(counts.lost_notifies, "notify", "notifies", "found no waiting thread"));
     out.extend(number(stats.blocks.open, "block is", "blocks are", "open at the end"));
     out.extend(number(stats.locks_held.len() as u64, "lock is", "locks are", "held at the end"));
     out.extend(number(stats.waiting.len() as u64, "thread", "threads", "in a wait at the end"));

@@ -1,12 +1,12 @@
-//! What other recorders of the STD family write differently, and how it is read.
+//! Dialects: how the text of other recorders of the STD family differs, and how it is read.
 //!
 //! - `req(l)`: a thread is about to ask for a lock. No event; skipped.
-//! - A wait as four lines of one thread, `rel(l)`, `wait(c)`, `req(l)`, `acq(l)`: two events. `wait(c,l)`
-//!   stands where `rel(l)` stood, because that is where the lock became free and where, entering
-//!   a wait being one step, the thread entered the wait set; its location is that of the
+//! - A wait as four lines of one thread, `rel(l)`, `wait(c)`, `req(l)`, `acq(l)`: two events.
+//!   `wait(c,l)` stands where `rel(l)` stood, because that is where the lock became free and where,
+//!   entering a wait being one step, the thread entered the wait set; its location is that of the
 //!   `wait(c)` line if that has one. `acq(l)`, if it is the thread's next event, is `woken(c,l)`
-//!   when a notification of `c` between the two can have woken the thread, else `timedout(c,l)`. One
-//!   `notify` wakes one thread: it is given to the first waiter that comes back.
+//!   when a notification of `c` between the two can have woken the thread, else `timedout(c,l)`.
+//!   One `notify` wakes one thread: it is given to the first waiter that comes back.
 //! - Threads in `fork` and `join` without their `T`: where no thread called `1` runs but one called
 //!   `T1` does, `fork(1)` is `fork(T1)`. Known when the whole text is read.
 //!
@@ -97,7 +97,7 @@ impl Dialect {
         Ok(())
     }
 
-    /// What `acq(l)` of a thread is.
+    /// Meaning of `acq(l)` of a thread.
     #[inline]
     pub(super) fn acquire(&mut self, thread: ThreadId, lock: LockId) -> EventKind {
         if self.waiting.is_empty() {

@@ -26,10 +26,10 @@ pub(super) enum Spot {
     Display,
 }
 
-/// What stands for the empty name in an escaped text.
+/// The empty name in an escaped text.
 const EMPTY: &str = "%-";
 
-/// What stands for "no location" where RAPID wants a number.
+/// "No location", where RAPID wants a number.
 pub(super) const NO_LOCATION: &str = "-1";
 
 /// Whether the name reads back as it is in a text without escapes.
@@ -51,7 +51,8 @@ fn forbidden(name: &str, at: usize, c: char, spot: Spot) -> bool {
         '\n' => true,
         '|' => spot != Spot::Display,
         '(' | ')' | ',' | '=' => matches!(spot, Spot::Thread | Spot::Object),
-        // A frame ends at ` < `; inside a frame `<` is fine as long as nothing can take it for that.
+        // A frame ends at ` < `; inside a frame `<` is fine as long as nothing can take it for
+        // that.
         '<' if spot == Spot::Frame => {
             let (before, after) = (&name.as_bytes()[..at], &name.as_bytes()[at + 1..]);
             before.last().is_none_or(u8::is_ascii_whitespace)

@@ -1,13 +1,13 @@
 //! Trace text: the format people can read, write and exchange (`docs/trace-text.md`).
 //!
 //! A superset of the STD format of RAPID and its relatives: one event a line,
-//! `thread|operation|location`. [`parse`] reads it, [`write()`] writes it, and what was written reads
-//! back as the same trace. The dialects that recorders of the STD family produce are translated on
-//! the way in, and [`Parsed::notes`] says what was translated and how often.
+//! `thread|operation|location`. [`parse`] reads it, [`write()`] writes it, and what was written
+//! reads back as the same trace. The dialects that recorders of the STD family produce are
+//! translated on the way in, and [`Parsed::notes`] says what was translated and how often.
 //!
-//! What is checked here is the form of each line. Whether the events make a legal execution is not
-//! for this module to say: [`Parsed::lines`] leads from an event back to its line for whoever finds
-//! out.
+//! This module checks the form of each line. Whether the events make a legal execution is not for
+//! this module to say: [`Parsed::lines`] leads from an event back to its line for a check that
+//! finds out.
 
 mod declare;
 mod dialect;
@@ -30,14 +30,14 @@ use crate::Trace;
 pub use lines::LineMap;
 pub use writer::write;
 
-/// What a text holds.
+/// Contents of a text.
 #[derive(Clone, Default, Debug)]
 pub struct Parsed {
     /// The events, with everything they name.
     pub trace: Trace,
     /// The line of each event.
     pub lines: LineMap,
-    /// What was translated from a dialect or, in a lenient reading, dropped; one line each.
+    /// Notes on lines that were translated from a dialect or, in a lenient reading, dropped.
     pub notes: Vec<String>,
 }
 
@@ -47,9 +47,9 @@ pub struct Parsed {
 pub struct TextError {
     /// The line, from 1.
     pub line: usize,
-    /// What is wrong with it.
+    /// Description of the error.
     pub message: String,
-    /// What the lines before it hold: an event there that is not legal comes first in the file,
+    /// Contents of the lines before it: an event there that is not legal comes first in the file,
     /// and is what a reader wants to hear of first.
     pub before: Box<Parsed>,
 }

@@ -1,8 +1,8 @@
-//! What can be wrong with a line, and how it is said.
+//! Problems of a line, and their messages.
 
 use std::fmt::Write;
 
-/// What is wrong with one line.
+/// Problem of one line.
 #[derive(Clone, Debug)]
 pub(super) struct Problem {
     /// The kind of problem, as the lenient reader counts it: completes "lines with …".

@@ -89,13 +89,13 @@ enum Word {
     Request,
 }
 
-/// What follows the word of an operation.
+/// Operands of an operation, as text.
 struct Operands<'t> {
-    /// What is written for the operation, for messages.
+    /// The operation as it is written, for messages.
     word: &'t str,
-    /// What stands in the parentheses, if there are any.
+    /// Text in the parentheses, if there are any.
     inside: Option<&'t str>,
-    /// What comes after them.
+    /// Text after the parentheses.
     after: &'t str,
 }
 

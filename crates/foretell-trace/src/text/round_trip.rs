@@ -1,4 +1,4 @@
-//! What is written reads back as the same trace, and nothing that is read makes the reader panic.
+//! Written text reads back as an equal trace, and no input makes the reader panic.
 
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -274,7 +274,7 @@ proptest! {
             text.splice(at..end, PIECES[piece].bytes());
         }
         let lenient = parse_lenient(&text);
-        // What is left writes and reads again, whatever it is.
+        // The remaining trace, whatever it is, can be written and read again.
         let again = parse(&written(&lenient.trace)).unwrap();
         prop_assert_eq!(spelled_out(&again.trace), spelled_out(&lenient.trace));
         if let Ok(parsed) = parse(&text) {

@@ -1,4 +1,4 @@
-//! What is read from which line, and what is said about lines that are none.
+//! Events that lines are read as, and messages about lines that are not events.
 
 use super::*;
 use crate::{Event, EventId, EventKind, Op, Value};
@@ -246,7 +246,7 @@ fn lenient_reading_drops_and_counts() {
 }
 
 #[test]
-fn what_rapid_can_read_is_written_for_rapid() {
+fn traces_that_rapid_knows_are_written_for_rapid() {
     let rapid = "T1|acq(l)\nT1|r(x)|5\nT1|begin(3)\nT1|fork(T2)\n";
     let text = written(&read(rapid).trace);
     assert_eq!(text, "T1|acq(l)|-1\nT1|r(x)|5\nT1|begin(3)|-1\nT1|fork(T2)|-1\n");
@@ -279,7 +279,7 @@ fn odd_names_are_escaped() {
 }
 
 #[test]
-fn what_text_cannot_hold_is_refused() {
+fn traces_that_text_cannot_hold_are_refused() {
     let refused = |build: &dyn Fn(&mut crate::TraceBuilder)| {
         let mut b = Trace::default().into_builder();
         build(&mut b);

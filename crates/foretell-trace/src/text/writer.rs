@@ -1,10 +1,10 @@
 //! From a trace to text.
 //!
-//! What is written reads back as the same trace: the same events, names, values, locations with their
+//! Written text reads back as an equal trace: the same events, names, values, locations with their
 //! callers, declarations and expressions, or nothing is written and the error says why. Names that
 //! the format has no room for turn on its escapes (see `escape`). A trace that has only what RAPID
-//! knows is written so that RAPID reads it: RAPID wants a number in the third field of every line and
-//! no line that is no event.
+//! knows is written so that RAPID reads it: RAPID wants a number in the third field of every line
+//! and no line that is no event.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -16,7 +16,7 @@ use crate::expr::{self, Expr};
 use crate::{BarrierId, CondId, LabelId, LockId};
 use crate::{Event, EventKind, ExprId, Op, RegId, SemId, SiteId, ThreadId, Trace, ValueId, VarId};
 
-/// How much text is gathered before it goes out.
+/// Size of the buffer of text before it is written.
 const CHUNK: usize = 1 << 16;
 
 /// An expression with more nodes than this when nothing is shared is not written: text has no
@@ -351,7 +351,7 @@ fn object_name(trace: &Trace, kind: EventKind) -> &str {
     }
 }
 
-/// What must be known of each expression before it is spelled out.
+/// Size and owner of each expression, needed before it is written out.
 struct ExprFacts {
     /// Nodes of the expression as a tree, and the one thread whose registers it reads.
     facts: Vec<(u64, Owner)>,
@@ -359,7 +359,7 @@ struct ExprFacts {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Owner {
-    Nobody,
+    NoThread,
     One(ThreadId),
     Several,
     /// A register whose name is no word.
@@ -375,11 +375,13 @@ impl ExprFacts {
                     (1, Owner::Unwritable)
                 }
                 Some(Expr::Reg(r)) => (1, Owner::One(trace.register(*r).thread)),
-                Some(Expr::App(_, args)) => args.iter().fold((1, Owner::Nobody), |(n, o), arg| {
-                    let (more, other) = facts.get(arg.index()).copied().unwrap_or((0, o));
-                    (u64::saturating_add(n, more), o.and(other))
-                }),
-                Some(Expr::Const(_) | Expr::Bool(_)) | None => (1, Owner::Nobody),
+                Some(Expr::App(_, args)) => {
+                    args.iter().fold((1, Owner::NoThread), |(n, o), arg| {
+                        let (more, other) = facts.get(arg.index()).copied().unwrap_or((0, o));
+                        (u64::saturating_add(n, more), o.and(other))
+                    })
+                }
+                Some(Expr::Const(_) | Expr::Bool(_)) | None => (1, Owner::NoThread),
             });
         }
         ExprFacts { facts }
@@ -395,7 +397,7 @@ impl ExprFacts {
             )));
         }
         match owner {
-            Owner::Nobody => Ok(()),
+            Owner::NoThread => Ok(()),
             Owner::One(t) if t == thread => Ok(()),
             Owner::Unwritable => Err(invalid("a register has a name that is no word".to_owned())),
             Owner::One(_) | Owner::Several => {
@@ -410,7 +412,7 @@ impl Owner {
     fn and(self, other: Owner) -> Owner {
         match (self, other) {
             (Owner::Unwritable, _) | (_, Owner::Unwritable) => Owner::Unwritable,
-            (Owner::Nobody, owner) | (owner, Owner::Nobody) => owner,
+            (Owner::NoThread, owner) | (owner, Owner::NoThread) => owner,
             (a, b) if a == b => a,
             _ => Owner::Several,
         }
