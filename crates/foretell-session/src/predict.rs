@@ -55,7 +55,7 @@ pub fn predict(
     let engine = options.driver.engine;
     if model == Model::Symbolic && [EngineKind::Dpor, EngineKind::Graph].contains(&engine) {
         let message = format!(
-            "--engine {engine} does not know the symbolic model: use --engine order, z3, cvc5 or \
+            "--engine {engine} does not support the symbolic model: use --engine order, z3, cvc5 or \
              yices, or --model value or view",
         );
         return Err(Error::Engine { trace: path.to_path_buf(), message });

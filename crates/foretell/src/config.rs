@@ -1,9 +1,10 @@
-//! `foretell.toml`: options that need not be typed each time.
+//! `foretell.toml`: default options.
 //!
-//! The file is looked for in the working directory and upwards. A table is called like a command, a key like one of its long options;
-//! a key outside of every table is for every command that has the option. Values become arguments in front of those that were
-//! typed, so a file can say exactly what a command line can, and is checked the same way. An option that is typed replaces
-//! what the file says about it. Paths are relative to the file.
+//! The file is searched for in the working directory and its ancestors. A table has the name of a
+//! command, a key the name of one of its long options; a key outside of every table is for every
+//! command that has the option. Values become arguments in front of the typed ones, so a file can
+//! express exactly what a command line can, and is checked the same way. A typed option replaces
+//! the one of the file. Paths are relative to the file.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -16,7 +17,7 @@ use crate::failure::Failure;
 /// The name of the file.
 const NAME: &str = "foretell.toml";
 
-/// The arguments with those that the file adds. `command` describes the whole command line.
+/// Returns the arguments with those that the file adds. `command` describes the whole command line.
 pub(crate) fn with_file(
     command: &Command,
     arguments: Vec<OsString>,
@@ -29,41 +30,41 @@ pub(crate) fn with_file(
         Failure::Input(format!("{}:{line}: {}", path.display(), error.message()))
     })?;
     let file = File { path: &path, command };
-    let (added, place) = (file.arguments(&table, &typed)?, typed.place);
+    let (added, index) = (file.arguments(&table, &typed)?, typed.index);
     let mut all = arguments;
-    let rest = all.split_off(place + 1);
+    let rest = all.split_off(index + 1);
     all.extend(added);
     all.extend(rest);
     Ok(all)
 }
 
-/// What was typed.
+/// Typed command line.
 struct Typed<'a> {
-    /// The place of the command's name among the arguments.
-    place: usize,
+    /// Index of the command's name among the arguments.
+    index: usize,
     subcommand: &'a Command,
-    /// What comes before `--`.
+    /// The arguments before `--`.
     words: Vec<&'a str>,
 }
 
 impl<'a> Typed<'a> {
     fn new(command: &'a Command, arguments: &'a [OsString]) -> Option<Self> {
-        let mut place = 1;
+        let mut index = 1;
         // The options before the command's name that take a value.
-        while let Some(word) = arguments.get(place).and_then(|a| a.to_str()) {
+        while let Some(word) = arguments.get(index).and_then(|a| a.to_str()) {
             match word {
-                "--color" | "--config" => place += 2,
-                _ if word.starts_with('-') => place += 1,
+                "--color" | "--config" => index += 2,
+                _ if word.starts_with('-') => index += 1,
                 _ => break,
             }
         }
-        let name = arguments.get(place)?.to_str()?;
+        let name = arguments.get(index)?.to_str()?;
         let subcommand = command.find_subcommand(name)?;
         let words = arguments[1..].iter().take_while(|a| *a != "--").filter_map(|a| a.to_str());
-        Some(Typed { place, subcommand, words: words.collect() })
+        Some(Typed { index, subcommand, words: words.collect() })
     }
 
-    /// The file to read, if there is one.
+    /// Returns the file to read, if there is one.
     fn file(&self) -> Result<Option<PathBuf>, Failure> {
         if self.words.contains(&"--no-config") {
             return Ok(None);
@@ -126,7 +127,7 @@ impl File<'_> {
                     };
                     let values = self.values(key, known, value)?;
                     let own = find(typed.subcommand, key).filter(|argument| !typed.has(argument));
-                    // What the command's own table says is more to the point.
+                    // The command's own table takes precedence.
                     let table = table.get(typed.subcommand.get_name()).and_then(Value::as_table);
                     if own.is_some() && !table.is_some_and(|t| t.contains_key(key)) {
                         added.extend(values);
@@ -137,7 +138,7 @@ impl File<'_> {
         Ok(added)
     }
 
-    /// `--option=value` for each value.
+    /// Returns `--option=value` for each value.
     fn values(&self, name: &str, argument: &Arg, value: &Value) -> Result<Vec<OsString>, Failure> {
         let long = argument.get_long().unwrap_or_default();
         let takes_value = !matches!(argument.get_action(), ArgAction::SetTrue);
@@ -150,7 +151,7 @@ impl File<'_> {
                 values.collect()
             }
             value if takes_value => Ok(vec![self.value(name, argument, value)?]),
-            _ => Err(self.wrong(format!("`{name}` is true or false"))),
+            _ => Err(self.wrong(format!("`{name}` must be true or false"))),
         }
     }
 
@@ -160,7 +161,11 @@ impl File<'_> {
             Value::String(text) => text.clone(),
             Value::Integer(number) => number.to_string(),
             Value::Float(number) => number.to_string(),
-            _ => return Err(self.wrong(format!("`{name}` is a text, a number or a list of them"))),
+            _ => {
+                return Err(
+                    self.wrong(format!("`{name}` must be a string, a number or a list of these"))
+                );
+            }
         };
         let is_path = matches!(
             argument.get_value_hint(),
@@ -179,7 +184,7 @@ impl File<'_> {
     }
 }
 
-/// The option of a command with this long name.
+/// Returns the option of a command with this long name.
 fn find<'a>(command: &'a Command, name: &str) -> Option<&'a Arg> {
     command.get_arguments().find(|argument| argument.get_long() == Some(name))
 }

@@ -1,4 +1,4 @@
-//! What ends a command early, and the status of one that ran to its end.
+//! Failures and exit status of a command.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -9,16 +9,16 @@ use foretell_session::Error;
 
 use crate::terminal::complain;
 
-/// How a command that did its job ended.
+/// Status of a command that did its job.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Status {
-    /// Nothing was predicted, nothing refused.
+    /// Nothing was predicted or refused.
     Clean,
-    /// Something was.
+    /// Something was predicted or refused.
     Found,
-    /// Some query stayed undecided, and that was to be told.
+    /// A query stayed undecided, with `--strict`.
     Undecided,
-    /// A program ran, and this is its exit status.
+    /// Exit status of a program that the command ran.
     Program(u8),
 }
 
@@ -33,19 +33,19 @@ impl From<Status> for ExitCode {
     }
 }
 
-/// Why a command could not do its job: one line that starts with the file, where there is one.
+/// Reason why a command failed: one line that starts with the file, if there is one.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
     /// A file cannot be read or written.
     #[error("{}: {error}", path.display())]
     File {
-        /// Which.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Error of the operating system.
         #[source]
         error: io::Error,
     },
-    /// Standard output cannot be written, for another reason than that nobody reads it.
+    /// Standard output cannot be written, although it is open.
     #[error("standard output: {0}")]
     Output(#[source] io::Error),
     /// The input is wrong; the message names it.
@@ -54,13 +54,13 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    /// For `map_err` on what is done to a file.
+    /// Returns a converter for `map_err` on operations on the file `path`.
     pub(crate) fn file(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Failure {
         let path = path.into();
         |error| Failure::File { path, error }
     }
 
-    /// What is wrong with a file's contents.
+    /// Returns the failure for a file with wrong contents.
     pub(crate) fn input(path: &std::path::Path, message: impl fmt::Display) -> Failure {
         Failure::Input(format!("{}: {message}", path.display()))
     }

@@ -1,4 +1,4 @@
-//! Reading what the commands work on.
+//! Reading traces.
 
 use std::path::Path;
 
@@ -8,15 +8,15 @@ use foretell_trace::io::{self, ReadOptions};
 use crate::failure::Failure;
 use crate::terminal::complain;
 
-/// How to read a trace: the options that every command with a trace has.
+/// Options of every command that reads a trace.
 #[derive(clap::Args, Clone, Copy, Debug)]
 pub(crate) struct TraceOptions {
-    /// Drop what makes the trace illegal, and say what was dropped
-    #[arg(long)]
+    /// Drop events that make the trace illegal, and list them
+    #[arg(long, hide_short_help = true)]
     lenient: bool,
 }
 
-/// Reads a trace, of any format; what was translated or dropped is told on standard error.
+/// Reads a trace of any format. Remarks of the reader go to standard error.
 pub(crate) fn trace(path: &Path, options: TraceOptions) -> Result<Trace, Failure> {
     let options = ReadOptions { lenient: options.lenient, ..ReadOptions::default() };
     let loaded = io::load(path, &options).map_err(|error| Failure::Input(error.to_string()))?;

@@ -1,9 +1,9 @@
 //! The `foretell` command: arguments in, exit status out.
 //!
-//! Each command is one file in `commands/`; what it does is in the libraries. The exit status and
-//! what goes where are a contract, written down in `docs/cli.md`: results go to standard output,
-//! everything said about them to standard error; 0 means nothing was predicted or refused, 1
-//! that something was, 2 that the command or its input was wrong, said in one line.
+//! Each command is one file in `commands/`; the work is done by `foretell-session`. Exit status and
+//! output are a contract, written down in `docs/cli.md`: results go to standard output, remarks on
+//! them to standard error; 0 means that nothing was predicted or refused, 1 that something was, 2
+//! that the command or its input was wrong, with one line that says why.
 
 mod commands;
 mod config;
@@ -22,24 +22,31 @@ use clap::{CommandFactory, Parser};
 use crate::commands::Command;
 use crate::terminal::{ColorChoice, Terminal};
 
-/// Predicts the concurrency bugs that other interleavings of a recorded run would show.
+/// Heading of the options that every command has.
+const GENERAL: &str = "General options";
+
+/// Predict the concurrency bugs that other interleavings of a recorded run would show
 ///
-/// Every finding comes with a schedule that proves it and that an independent checker has accepted.
+/// Every finding comes with a schedule that proves it and that an independent checker has
+/// accepted.
 #[derive(Parser, Debug)]
 #[command(name = "foretell", version, propagate_version = true)]
 #[command(after_help = "Exit status: 0 nothing found, 1 something found, 2 the command or its \
-                        input was wrong, 3 with --strict: something stayed undecided.")]
+                        input was wrong, 3 with --strict: a query stayed undecided.")]
 pub(crate) struct Arguments {
-    /// Whether to colour what goes to standard output
+    /// Colour of standard output
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    #[arg(help_heading = GENERAL, hide_short_help = true)]
     color: ColorChoice,
 
-    /// Read options from this file [default: foretell.toml, here or in a directory above]
+    /// File of options [default: foretell.toml, here or in a directory above]
     #[arg(long, global = true, value_name = "FILE")]
+    #[arg(help_heading = GENERAL, hide_short_help = true)]
     config: Option<std::path::PathBuf>,
 
     /// Read no foretell.toml
     #[arg(long, global = true, conflicts_with = "config")]
+    #[arg(help_heading = GENERAL, hide_short_help = true)]
     no_config: bool,
 
     #[command(subcommand)]
@@ -47,7 +54,7 @@ pub(crate) struct Arguments {
 }
 
 fn main() -> ExitCode {
-    // The arguments of a compiler are not ours to understand: `--version` is gcc's own.
+    // The arguments of a compiler are passed on unread: `--version` is gcc's own.
     if let Some(result) = commands::cc::asked_for() {
         return match result {
             Ok(status) => status.into(),
@@ -72,16 +79,16 @@ fn main() -> ExitCode {
     }
 }
 
-/// Says what is wrong, and the status for it.
+/// Prints a message to standard error and returns the status of a failure.
 fn fail(message: &str) -> ExitCode {
     terminal::complain(message);
     ExitCode::from(2)
 }
 
-/// Help and version go out as they are; a wrong command line is told in one line.
+/// Prints help and version as they are, and one line about a wrong command line.
 fn explain(error: &clap::Error) -> ExitCode {
     if !error.use_stderr() {
-        // Whoever closed the pipe does not want the help.
+        // A closed pipe is no failure.
         let _ = error.print();
         return ExitCode::SUCCESS;
     }
@@ -97,7 +104,7 @@ fn explain(error: &clap::Error) -> ExitCode {
         .map(str::trim)
         .filter(|line| !line.is_empty() && !line.starts_with("For more information"))
         .collect();
-    fail(&format!("foretell: {} (--help says more)", lines.join(" ")))
+    fail(&format!("foretell: {} (see --help)", lines.join(" ")))
 }
 
 #[cfg(test)]
@@ -105,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_command_line_is_well_formed() {
+    fn command_line_is_well_formed() {
         Arguments::command().debug_assert();
     }
 }

@@ -9,16 +9,16 @@ use foretell_trace::io::Content;
 use crate::failure::Failure;
 use crate::terminal::Terminal;
 
-/// Where a result goes.
+/// Destination of a result.
 pub(crate) struct Destination(Option<PathBuf>);
 
 impl Destination {
-    /// The file, or standard output where none is given.
+    /// Returns the file as destination, or standard output for `None`.
     pub(crate) fn new(path: Option<PathBuf>) -> Self {
         Destination(path)
     }
 
-    /// Writes there what `content` writes.
+    /// Writes the output of `content` there.
     pub(crate) fn write(
         self,
         terminal: &mut Terminal,
@@ -37,7 +37,7 @@ impl Destination {
 /// Writes a trace in the format that the file's name asks for; `-` is standard output.
 pub(crate) fn save<'a>(trace: impl Into<Content<'a>>, path: &Path) -> Result<(), Failure> {
     match foretell_trace::io::save(trace, path) {
-        // Nobody reads on: as for everything else that goes to standard output.
+        // A closed pipe is no failure, as for everything else that goes to standard output.
         Err(error) if error.source.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         result => result.map_err(|error| Failure::Input(error.to_string())),
     }

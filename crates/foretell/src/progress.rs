@@ -1,4 +1,4 @@
-//! How far a long command is, on a terminal, and stopping it early.
+//! Progress of a long command on a terminal, and its interruption.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,10 +10,10 @@ use foretell_session::Progress;
 /// Set by the first interrupt.
 static STOP: AtomicBool = AtomicBool::new(false);
 
-/// The flag that the first Ctrl-C sets, so that what was found so far is still shown; the second one
-/// ends the process as usual.
+/// Returns the flag that the first Ctrl-C sets, so that the findings so far are still shown. The
+/// second Ctrl-C ends the process as usual.
 pub(crate) fn stop_on_interrupt() -> &'static AtomicBool {
-    // Where no handler can be set, an interrupt ends the process: nothing to tell anybody.
+    // Without a handler an interrupt ends the process at once.
     let _ = ctrlc::set_handler(|| {
         if STOP.swap(true, Ordering::Relaxed) {
             std::process::exit(130);
@@ -22,7 +22,7 @@ pub(crate) fn stop_on_interrupt() -> &'static AtomicBool {
     &STOP
 }
 
-/// Does `work` and shows counts and time on standard error meanwhile, if that is a terminal.
+/// Does `work`, and meanwhile shows counts and time on standard error if that is a terminal.
 pub(crate) fn shown_while<T>(progress: &Progress, work: impl FnOnce() -> T) -> T {
     if !io::stderr().is_terminal() {
         return work();

@@ -1,4 +1,4 @@
-//! What the commands that run programs have in common.
+//! Options and messages of the commands that record a program.
 
 use std::ffi::OsString;
 
@@ -7,49 +7,62 @@ use foretell_session::{Blocks, Glob, Java, Launch, Recorded};
 
 use crate::failure::Failure;
 
-/// How to record.
+/// Options of a recording.
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct RecordOptions {
-    /// Seed of the scheduler: the same seed gives the same run
+    /// Seed of the scheduler; equal seeds give equal runs
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
 
-    /// How many accesses and calls a thread runs, on average, before another may go on
-    #[arg(long, value_name = "N", default_value_t = 1000,
+    /// Average number of accesses and calls between two scheduling decisions
+    #[arg(long, value_name = "N", default_value_t = 1000, hide_short_help = true,
           value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) quantum: u64,
 
-    /// Make a symbolic trace of a C program that is built with `foretell cc --symbolic`: its branches and writes
-    /// as expressions over what shared reads saw
+    /// Record branches and writes as expressions over shared reads (C only)
+    ///
+    /// `record` needs a program that was built with `foretell cc --symbolic`; `check` builds it so.
     #[arg(long)]
     pub(crate) symbolic: bool,
 
-    /// Keep every access, however many there are: to memory that threads hand over when they are created and joined (without
-    /// this, the first 262,144), and to memory that one thread uses alone for long and others after that
-    #[arg(long)]
+    /// Record every access, without limits
+    ///
+    /// Without this option two kinds of accesses may be missing from the trace: those beyond the
+    /// first 262,144 to memory whose ownership threads transfer when they are created and joined,
+    /// and those to memory that a single thread uses for long before other threads do.
+    #[arg(long, hide_short_help = true)]
     keep_all: bool,
 
-    /// What counts as an atomic block: markers in the source, outermost lock scopes without a wait,
-    /// functions (those of --atomic-functions)
+    /// Sources of atomic blocks
+    ///
+    /// `markers`: markers of foretell.h, and annotations in Java. `locks`: outermost lock scopes
+    /// without a wait. `functions`: calls of the functions that --atomic-functions names.
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "markers,locks")]
+    #[arg(hide_short_help = true)]
     blocks: Vec<BlockSource>,
 
-    /// Functions whose calls are atomic blocks: names, `*` is any text
+    /// Functions whose calls are atomic blocks; `*` matches any text
     #[arg(long, value_name = "GLOB", value_delimiter = ',')]
     atomic_functions: Vec<String>,
 
-    /// Java: record these classes only, by their full names, `*` is any text: 'com.example.*'
+    /// Record only these classes, by full name: 'com.example.*'
     #[arg(long, value_name = "GLOB", value_delimiter = ',')]
+    #[arg(help_heading = JAVA, hide_short_help = true)]
     include: Vec<String>,
 
-    /// Java: do not record these classes
+    /// Do not record these classes
     #[arg(long, value_name = "GLOB", value_delimiter = ',')]
+    #[arg(help_heading = JAVA, hide_short_help = true)]
     exclude: Vec<String>,
 
-    /// Java: methods with an annotation of this name are atomic blocks (one of the markers)
+    /// Annotations that mark a method as an atomic block
     #[arg(long, value_name = "NAME", value_delimiter = ',', default_value = "Atomic")]
+    #[arg(help_heading = JAVA, hide_short_help = true)]
     atomic_annotations: Vec<String>,
 }
+
+/// Heading of the options for Java programs.
+const JAVA: &str = "Java options";
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
 enum BlockSource {
@@ -60,11 +73,11 @@ enum BlockSource {
 }
 
 impl RecordOptions {
-    /// What counts as an atomic block.
+    /// Returns the sources of atomic blocks.
     pub(crate) fn blocks(&self) -> Result<Blocks, Failure> {
         if self.blocks.contains(&BlockSource::Functions) && self.atomic_functions.is_empty() {
             return Err(Failure::Input(
-                "foretell: --blocks functions: say which ones with --atomic-functions".to_owned(),
+                "foretell: --blocks functions needs --atomic-functions".to_owned(),
             ));
         }
         Ok(Blocks {
@@ -74,7 +87,7 @@ impl RecordOptions {
         })
     }
 
-    /// A run of a command with these options.
+    /// Returns the launch of a command with these options.
     pub(crate) fn launch(&self, command: Vec<OsString>) -> Launch {
         let markers = self.blocks.contains(&BlockSource::Markers);
         let java = Java {
@@ -88,7 +101,7 @@ impl RecordOptions {
     }
 }
 
-/// One line about what was recorded.
+/// Returns one line about a recorded run.
 pub(crate) fn summary(recorded: &Recorded) -> String {
     let t = &recorded.translated;
     format!(

@@ -1,4 +1,4 @@
-//! What the commands that report findings have in common: what not to show, and the files beside standard output.
+//! Options and outputs of the commands that report findings.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -17,59 +17,60 @@ use crate::failure::Failure;
 use crate::output::Destination;
 use crate::terminal::{Terminal, complain};
 
-/// How to report.
+/// Options of a report.
 #[derive(clap::Args, Clone, Default, Debug)]
+#[command(next_help_heading = "Report options")]
 pub(crate) struct ReportOptions {
-    /// Rules for findings not to show, also ThreadSanitizer's; may be repeated
-    #[arg(long, value_name = "FILE")]
-    suppressions: Vec<PathBuf>,
-
-    /// Say which rules of --suppressions matched nothing
-    #[arg(long, requires = "suppressions")]
-    unused_suppressions: bool,
-
-    /// Show only what this findings file of an earlier run does not have
-    #[arg(long, value_name = "OLD.json")]
-    baseline: Option<PathBuf>,
-
-    /// Show what is suppressed or in the baseline all the same
-    #[arg(long)]
-    show_suppressed: bool,
-
-    /// Show long witnesses whole
-    #[arg(long)]
-    full: bool,
-
-    /// Also write the findings to this file as SARIF 2.1.0, for code scanning
-    #[arg(long, value_name = "FILE")]
-    sarif: Option<PathBuf>,
-
-    /// Also write a page to look at to this file: one HTML file that needs nothing else
+    /// Write the findings as one HTML page too
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 
-    /// Also write the schedules to this file as Chrome trace JSON, for Perfetto
+    /// Write the findings as SARIF 2.1.0 too, for code scanning
     #[arg(long, value_name = "FILE")]
+    sarif: Option<PathBuf>,
+
+    /// Write the schedules as Chrome trace JSON too, for Perfetto
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     perfetto: Option<PathBuf>,
 
-    /// Also write the conflict graphs to this file, for Graphviz
-    #[arg(long, value_name = "FILE")]
+    /// Write the conflict graphs too, for Graphviz
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     dot: Option<PathBuf>,
 
-    /// Also draw the conflict graphs to this file
-    #[arg(long, value_name = "FILE")]
+    /// Draw the conflict graphs too
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     svg: Option<PathBuf>,
 
-    /// Show and write only these findings (--json has all of them)
+    /// Hide findings that match these rules (also ThreadSanitizer's); repeatable
+    #[arg(long, value_name = "FILE")]
+    suppressions: Vec<PathBuf>,
+
+    /// List the rules of --suppressions that matched nothing
+    #[arg(long, requires = "suppressions", hide_short_help = true)]
+    unused_suppressions: bool,
+
+    /// Hide findings that this earlier findings file has
+    #[arg(long, value_name = "OLD.json")]
+    baseline: Option<PathBuf>,
+
+    /// Show suppressed findings and those of the baseline too
+    #[arg(long, hide_short_help = true)]
+    show_suppressed: bool,
+
+    /// Show long witnesses in full
+    #[arg(long)]
+    full: bool,
+
+    /// Show and write only these findings (--json has all)
     #[arg(long, value_name = "ID", value_delimiter = ',')]
     only: Vec<String>,
 
-    /// Where the source of the program is, may be repeated [default: the working directory]
+    /// Directory of the program's source; repeatable [default: working directory]
     #[arg(long, value_name = "DIR")]
     source: Vec<PathBuf>,
 }
 
-/// What to print on standard output.
+/// Format of standard output.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
 pub(crate) enum Format {
     Text,
@@ -78,7 +79,8 @@ pub(crate) enum Format {
 }
 
 impl ReportOptions {
-    /// Reads what the options name; `program` are source files of the program, as far as they are known.
+    /// Starts a report: reads the files that the options name. `program` are the known source files
+    /// of the program.
     pub(crate) fn start(&self, format: Format, program: &[PathBuf]) -> Result<Reporting, Failure> {
         let mut suppressions = Suppressions::default();
         for path in &self.suppressions {
@@ -103,7 +105,8 @@ impl ReportOptions {
         })
     }
 
-    /// Where to look for source: the given directories, else those of the program and this one.
+    /// Returns the source files: those in the given directories, else those in the directories of
+    /// the program and in the working directory.
     fn sources(&self, program: &[PathBuf]) -> Result<Sources, Failure> {
         for directory in &self.source {
             std::fs::read_dir(directory).map_err(Failure::file(directory))?;
@@ -121,7 +124,7 @@ impl ReportOptions {
         Ok(Sources::new(roots))
     }
 
-    /// How to show findings on this terminal.
+    /// Returns the layout of findings on this terminal.
     pub(crate) fn look(&self, terminal: &Terminal) -> Look {
         Look { fold: !self.full, hidden: self.show_suppressed, ..terminal.look() }
     }
@@ -135,19 +138,19 @@ fn read_baseline(path: &Path) -> Result<Baseline, Failure> {
     Ok(baseline)
 }
 
-/// Whether there is a finding to show.
+/// Whether a findings file has a finding to show.
 pub(crate) fn any_shown(file: &Findings) -> bool {
     file.findings.iter().any(|finding| finding.is_shown())
 }
 
-/// A report in the making.
+/// Report under construction.
 pub(crate) struct Reporting {
     options: ReportOptions,
     format: Format,
     sources: Sources,
     suppressions: Suppressions,
     baseline: Option<Baseline>,
-    /// How many findings the baseline has too.
+    /// Number of findings that the baseline has too.
     known: usize,
     sarif: Option<sarif::Log>,
     html: Option<html::Page>,
@@ -156,7 +159,7 @@ pub(crate) struct Reporting {
 }
 
 impl Reporting {
-    /// The source of the program.
+    /// Returns the source of the program.
     pub(crate) fn sources(&self) -> &Sources {
         &self.sources
     }
@@ -168,7 +171,7 @@ impl Reporting {
             && (only.is_empty() || only.contains(&finding.id))
     }
 
-    /// Marks the findings that are not to be shown.
+    /// Marks the findings to hide.
     pub(crate) fn mark(&mut self, file: &mut Findings, trace: Option<&Trace>) {
         if !self.suppressions.is_empty() {
             self.suppressions.apply(&mut file.findings, trace);
@@ -217,7 +220,7 @@ impl Reporting {
         }
     }
 
-    /// The findings that were asked for.
+    /// Returns the findings that --only names.
     fn chosen<'a>(&self, file: &'a Findings) -> Cow<'a, Findings> {
         if self.options.only.is_empty() {
             return Cow::Borrowed(file);
@@ -253,7 +256,7 @@ impl Reporting {
         Ok(())
     }
 
-    /// Writes the files, and says what was not shown and why.
+    /// Writes the files, and prints a line for each rule that hid findings.
     pub(crate) fn finish(self, terminal: &mut Terminal) -> Result<(), Failure> {
         if let Some(log) = self.sarif.as_ref().filter(|_| self.format == Format::Sarif) {
             log.write(terminal)?;
@@ -271,7 +274,10 @@ impl Reporting {
             }
         }
         for rule in &self.suppressions.not_ours {
-            complain(&format!("{}: about nothing that Foretell reports", printable(rule)));
+            complain(&format!(
+                "{}: ignored: Foretell reports nothing of this kind",
+                printable(rule)
+            ));
         }
         if let Some(path) = self.options.baseline.as_deref().filter(|_| self.known > 0) {
             let findings = if self.known == 1 { "finding" } else { "findings" };

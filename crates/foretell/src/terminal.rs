@@ -1,4 +1,4 @@
-//! Where output goes, and what the terminal there can show.
+//! Standard output and standard error.
 
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 
@@ -9,7 +9,7 @@ use crate::failure::Failure;
 /// The width of output that goes to no terminal.
 const DEFAULT_WIDTH: usize = 100;
 
-/// When to colour.
+/// Condition for colour.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
 pub(crate) enum ColorChoice {
     /// On a terminal, unless NO_COLOR is set
@@ -18,8 +18,8 @@ pub(crate) enum ColorChoice {
     Never,
 }
 
-/// Standard output. Once nobody reads it any more (`foretell … | head`), what is written is
-/// dropped: the command goes on to its end and its exit status is what it would have been.
+/// Standard output. When its reader has closed it (`foretell … | head`), further output is dropped:
+/// the command goes on to its end, with the exit status that it would have had.
 pub(crate) struct Terminal {
     out: BufWriter<StdoutLock<'static>>,
     closed: bool,
@@ -44,12 +44,12 @@ impl Terminal {
         Terminal { out: BufWriter::new(io::stdout().lock()), closed: false, color, width }
     }
 
-    /// How to show findings here.
+    /// Returns the layout of findings here.
     pub(crate) fn look(&self) -> Look {
         Look { width: self.width, color: self.color, ..Look::default() }
     }
 
-    /// Writes out what is left.
+    /// Writes out the rest.
     pub(crate) fn finish(mut self) -> Result<(), Failure> {
         Ok(self.flush()?)
     }
@@ -83,7 +83,7 @@ impl Write for Terminal {
     }
 }
 
-/// One line on standard error. If that is closed too, nobody can be told.
+/// Prints one line to standard error. If that is closed, the line is lost.
 pub(crate) fn complain(message: &str) {
     let _ = writeln!(io::stderr(), "{message}");
 }

@@ -1,4 +1,4 @@
-//! `foretell cc` and `foretell c++`: compilers that instrument.
+//! `foretell cc` and `foretell c++`: instrumenting compiler drivers.
 
 use std::ffi::OsString;
 
@@ -9,12 +9,13 @@ use crate::terminal::complain;
 
 /// Compile C for recording: a drop-in compiler, `CC="foretell cc"`
 ///
-/// Takes the arguments of gcc, calls gcc (clang with --foretell-compiler=clang or FORETELL_CC=clang), instruments
-/// what is compiled and links the runtime in. With --symbolic it builds for `record --symbolic`, with clang 16 or newer.
+/// Takes the arguments of gcc, calls gcc (clang with --foretell-compiler=clang or
+/// FORETELL_CC=clang), instruments the code and links the runtime. With --symbolic it builds for
+/// `record --symbolic`, with clang 16 or newer.
 #[derive(clap::Args, Debug)]
 #[command(disable_help_flag = true, disable_version_flag = true)]
 pub(crate) struct Cc {
-    /// What the compiler is to do
+    /// Arguments of the compiler
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGS")]
     arguments: Vec<OsString>,
 }
@@ -25,7 +26,7 @@ pub(crate) struct Cc {
 #[derive(clap::Args, Debug)]
 #[command(disable_help_flag = true, disable_version_flag = true)]
 pub(crate) struct Cpp {
-    /// What the compiler is to do
+    /// Arguments of the compiler
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGS")]
     arguments: Vec<OsString>,
 }
@@ -42,7 +43,7 @@ impl Cpp {
     }
 }
 
-/// The result of a command line that begins with `cc` or `c++`, if this one does.
+/// Runs the compiler if the command line begins with `cc` or `c++`; returns `None` otherwise.
 pub(crate) fn asked_for() -> Option<Result<Status, Failure>> {
     let mut arguments = std::env::args_os().skip(1);
     let language = match arguments.next()?.to_str()? {

@@ -1,4 +1,4 @@
-//! `foretell check`: build, record, predict, replay, report, in one go.
+//! `foretell check`: build, record, predict, replay and report in one go.
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -20,68 +20,71 @@ use crate::recording::{RecordOptions, summary};
 use crate::reporting::{Format, ReportOptions, Reporting};
 use crate::terminal::{Terminal, complain};
 
-/// Build a program, record a run, predict what else can happen, and make it happen
+/// Build a program, record a run, predict, and replay the findings
 ///
-/// Every finding is replayed on the real program. A read that depends on the schedule is shown only if its
-/// replay goes wrong (crash, failed assertion, deadlock, another exit status), or with
+/// Every finding is replayed on the real program. A nondeterministic read is shown only if its
+/// replay goes wrong (crash, failed assertion, deadlock, different exit status), or with
 /// --analyses nondeterminism.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Check {
-    /// C or C++ sources, objects and libraries of the program; Java sources; or a jar
+    /// C or C++ sources, objects and libraries; Java sources; or a jar
     #[arg(required = true, value_name = "SOURCE")]
     sources: Vec<PathBuf>,
 
     #[command(flatten)]
     options: RecordOptions,
 
-    /// The compiler to instrument with: gcc, clang, clang-19, or the path of one of these
-    /// [default: gcc; with --symbolic a clang of version 16 or newer]
-    #[arg(long, value_name = "NAME")]
-    compiler: Option<String>,
-
-    /// A further option for the compiler, gcc, clang or javac; may be repeated: --cflag=-O1
-    #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
-    cflag: Vec<OsString>,
-
-    /// Record so many runs, each with the next seed
+    /// Number of runs to record, each with the next seed
     #[arg(long, value_name = "N", default_value_t = 1,
           value_parser = clap::value_parser!(u64).range(1..))]
     runs: u64,
 
-    /// What to look for [default: all]
+    /// Compiler: gcc, clang, clang-19, or a path
+    ///
+    /// The default is gcc, and with --symbolic a clang of version 16 or newer.
+    #[arg(long, value_name = "NAME")]
+    compiler: Option<String>,
+
+    /// Option for the compiler (gcc, clang, javac); repeatable: --cflag=-O1
+    #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
+    cflag: Vec<OsString>,
+
+    /// Kinds of findings to look for [default: all]
+    ///
+    /// race, atomicity, serializability, transactions, nondeterminism, deadlock
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     analyses: Vec<FindingKind>,
 
-    /// Replay so many findings of a run at most
-    #[arg(long, value_name = "N", default_value_t = 100)]
+    /// Most findings of a run to replay
+    #[arg(long, value_name = "N", default_value_t = 100, hide_short_help = true)]
     replays: usize,
 
-    /// A run that takes longer than this has not ended
+    /// Time limit of a run; a longer one counts as hanging
     #[arg(long, value_name = "SECS", default_value_t = 20)]
     limit: u64,
 
-    /// Give up on a query after this many seconds; it then counts as undecided
-    #[arg(long, value_name = "SECS", default_value_t = 60)]
+    /// Time limit of a query; a longer one counts as undecided
+    #[arg(long, value_name = "SECS", default_value_t = 60, hide_short_help = true)]
     timeout: u64,
 
-    /// The program's standard input [default: empty]
+    /// Standard input of the program [default: empty]
     #[arg(long, value_name = "FILE")]
     stdin: Option<PathBuf>,
 
-    /// Keep the trace of the first run here
+    /// Save the trace of the first run
     #[arg(short, long, value_name = "OUT")]
     output: Option<PathBuf>,
 
-    /// Also write the findings of the first run to this file as JSON
+    /// Write the findings of the first run as JSON too
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-
-    #[command(flatten)]
-    report: ReportOptions,
 
     /// Arguments of the program
     #[arg(last = true, value_name = "ARGS")]
     arguments: Vec<OsString>,
+
+    #[command(flatten)]
+    report: ReportOptions,
 }
 
 impl Check {

@@ -1,4 +1,4 @@
-//! `foretell convert`: a trace in another format.
+//! `foretell convert`: converts a trace to another format.
 
 use std::path::PathBuf;
 
@@ -7,18 +7,17 @@ use crate::input::{self, TraceOptions};
 use crate::output;
 use crate::terminal::Terminal;
 
-/// Write a trace in another format
+/// Convert a trace to another format
 ///
-/// The format read is recognised by what the file holds. The format written goes by the name: `.ft` is the
-/// binary format, everything else is text; `.gz` and `.zst` after that compress it. `-` is
-/// standard input or output.
+/// The format of IN is told by its contents, the format of OUT by its name: `.ft` is binary, all
+/// other names are text; a further `.gz` or `.zst` compresses it. `-` is standard input or output.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Convert {
-    /// The trace to read
+    /// Trace to read
     #[arg(value_name = "IN")]
     input: PathBuf,
 
-    /// Where to write it
+    /// File to write
     #[arg(value_name = "OUT")]
     output: PathBuf,
 

@@ -1,4 +1,4 @@
-//! `foretell explain`: what a kind of finding is.
+//! `foretell explain`: explains a kind of finding.
 
 use std::io::Write;
 
@@ -8,10 +8,12 @@ use foretell_trace::FindingKind;
 use crate::failure::{Failure, Status};
 use crate::terminal::Terminal;
 
-/// Say what a kind of finding is, when it is benign and how it is usually fixed
+/// Explain a kind of finding: when it is benign, how it is usually fixed
 #[derive(clap::Args, Debug)]
 pub(crate) struct Explain {
-    /// The kind: race, atomicity, serializability, transactions, nondeterminism or deadlock [default: all, in a line each]
+    /// Kind of finding, or the name of one: race-1 [default: list all kinds]
+    ///
+    /// race, atomicity, serializability, transactions, nondeterminism, deadlock
     #[arg(value_parser = kind)]
     kind: Option<FindingKind>,
 }

@@ -1,4 +1,4 @@
-//! `foretell generate`: legal traces on demand.
+//! `foretell generate`: generates legal traces.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -12,11 +12,11 @@ use crate::terminal::Terminal;
 
 /// Generate a legal trace
 ///
-/// A little concurrent program is made up and run under a random schedule. The same family, options and seed
-/// give the same trace on every machine. `--list` says what families there are.
+/// The trace is that of a small random program under a random schedule. Equal family, options and
+/// seed give equal traces on every machine. `--list` lists the families.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Generate {
-    /// The kind of program
+    /// Family of programs
     #[arg(required_unless_present = "list")]
     family: Option<Family>,
 
@@ -24,27 +24,27 @@ pub(crate) struct Generate {
     #[arg(long, conflicts_with_all = ["family", "output"])]
     list: bool,
 
-    /// Where to write the trace; the name says the format, as for `convert`
+    /// File for the trace; its name tells the format, as for `convert`
     #[arg(short, long, value_name = "OUT", required_unless_present = "list")]
     output: Option<PathBuf>,
 
-    /// Different seeds, different traces
+    /// Seed of the random generator
     #[arg(long, default_value_t = 0)]
     seed: u64,
 
-    /// Threads [default: depends on the family]
+    /// Number of threads [default: depends on the family]
     #[arg(long, value_parser = up_to(10_000))]
     threads: Option<usize>,
 
-    /// Where to cut the run off [default: depends on the family]
+    /// Most events [default: depends on the family]
     #[arg(long, value_parser = up_to(1_000_000_000))]
     events: Option<usize>,
 
-    /// Shared variables [default: depends on the family]
+    /// Number of shared variables [default: depends on the family]
     #[arg(long, value_parser = up_to(10_000_000))]
     vars: Option<usize>,
 
-    /// Locks [default: depends on the family]
+    /// Number of locks [default: depends on the family]
     #[arg(long, value_parser = up_to(1_000_000))]
     locks: Option<usize>,
 

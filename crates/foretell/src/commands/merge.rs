@@ -1,4 +1,4 @@
-//! `foretell merge`: the parts of one analysis put together.
+//! `foretell merge`: combines the parts of one analysis.
 
 use std::path::PathBuf;
 
@@ -8,17 +8,17 @@ use crate::failure::{Failure, Status};
 use crate::output::Destination;
 use crate::terminal::Terminal;
 
-/// Put the parts of one analysis together
+/// Combine the parts of one analysis
 ///
-/// The parts are findings files of one trace, usually made with `predict --shard I/N`. Findings are
+/// The parts are findings files of one trace, usually of `predict --shard I/N`. Findings are
 /// numbered anew; the result does not depend on the order of the parts.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Merge {
-    /// The parts
+    /// Findings files to combine
     #[arg(required = true, value_name = "FINDINGS.json")]
     parts: Vec<PathBuf>,
 
-    /// Where to write the result instead of standard output
+    /// File for the result [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }

@@ -18,7 +18,7 @@ mod verify;
 use crate::failure::{Failure, Status};
 use crate::terminal::Terminal;
 
-/// What to do.
+/// A command with its arguments.
 #[derive(clap::Subcommand, Debug)]
 pub(crate) enum Command {
     Check(check::Check),
@@ -26,21 +26,21 @@ pub(crate) enum Command {
     #[command(name = "c++")]
     Cpp(cc::Cpp),
     Record(record::Record),
+    Predict(predict::Predict),
     Replay(replay::Replay),
+    Report(report::Report),
+    Explain(explain::Explain),
+    Verify(verify::Verify),
+    Merge(merge::Merge),
     Stats(stats::Stats),
     Convert(convert::Convert),
-    Verify(verify::Verify),
-    Report(report::Report),
-    Merge(merge::Merge),
-    Predict(predict::Predict),
     Generate(generate::Generate),
-    Explain(explain::Explain),
     Completions(completions::Completions),
     Man(man::Man),
 }
 
 impl Command {
-    /// Does it.
+    /// Runs the command.
     pub(crate) fn run(self, terminal: &mut Terminal) -> Result<Status, Failure> {
         match self {
             Command::Check(command) => command.run(terminal),

@@ -1,4 +1,4 @@
-//! `foretell predict`: what other interleavings of a trace would show.
+//! `foretell predict`: bugs that other interleavings of a trace would show.
 
 mod stats;
 
@@ -24,100 +24,115 @@ use crate::terminal::{Terminal, complain};
 /// Predict the bugs that other interleavings of a trace would show
 ///
 /// Every finding comes with a schedule that the independent checker has accepted. Without a limit
-/// the answer is exact: all of the findings there are, and no others.
+/// the answer is exact: all findings that exist, and no others.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Predict {
-    /// The traces to analyse
+    /// Traces to analyse
     #[arg(required = true, value_name = "TRACE")]
     traces: Vec<PathBuf>,
 
     #[command(flatten)]
     options: TraceOptions,
 
-    /// What to look for: race, atomicity, serializability, transactions, nondeterminism, deadlock
-    /// [default: all]
+    /// Kinds of findings to look for [default: all]
+    ///
+    /// race, atomicity, serializability, transactions, nondeterminism, deadlock
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     analyses: Vec<FindingKind>,
 
-    /// Which other interleavings count as possible: auto, view, value, symbolic
+    /// Feasible interleavings: auto, view, value, symbolic
+    ///
+    /// `auto` is the most permissive model that the trace supports.
     #[arg(long, default_value = "auto")]
     model: ModelChoice,
 
-    /// What decides the queries: order, dpor (explicit search), graph (choice graphs for nondeterminism,
-    /// order for the rest), auto (one of these three, chosen for each query), or the external solvers z3,
-    /// cvc5, yices
+    /// Engine: auto, order, dpor, graph, z3, cvc5, yices
+    ///
+    /// `order` is the built-in solver, `dpor` an explicit search, `graph` uses choice graphs for
+    /// nondeterminism and `order` for the rest, `auto` chooses one of these three for each query.
+    /// z3, cvc5 and yices are external solvers.
     #[arg(long, default_value = "order")]
     engine: EngineKind,
 
-    /// External solvers: order variables as bit-vectors instead of integers
-    #[arg(long)]
-    bit_blast: bool,
-
-    /// External solvers: write every instance to this directory as SMT-LIB
-    #[arg(long, value_name = "DIR")]
-    dump_smt: Option<PathBuf>,
-
-    /// dpor: at most this many context switches that are not significant; a "no" is then undecided ("bounded")
-    #[arg(long, value_name = "N")]
-    context_bound: Option<u32>,
-
-    /// dpor: give up on a query after this many states [default: 500000]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    node_budget: Option<u64>,
-
-    /// Look for serializability violations of a block in the whole trace, not only in its segment
-    #[arg(long)]
-    no_segments: bool,
-
-    /// Put every block to the engine, also where the static check proves it serializable
-    #[arg(long)]
-    no_static_check: bool,
-
-    /// Model symbolic: take guards and expressions as they are, without folding constants and slicing first
-    #[arg(long)]
-    no_simplify: bool,
-
-    /// What to print
+    /// Format of standard output
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
 
-    /// Also write the findings to this file as JSON
+    /// Write the findings as JSON too
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 
-    /// Every finding, instead of one for each group of places in the source
+    /// Report every finding, not one for each group of source locations
     #[arg(long)]
     all: bool,
+
+    /// Time limit of a query; a longer one counts as undecided
+    #[arg(long, value_name = "SECS", value_parser = seconds)]
+    timeout: Option<Duration>,
+
+    /// Time limit of the whole analysis
+    #[arg(long, value_name = "SECS", value_parser = seconds)]
+    budget: Option<Duration>,
+
+    /// Number of worker threads [default: all cores]
+    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    jobs: Option<u16>,
+
+    /// Decide only part I of N equal parts; `merge` combines them
+    #[arg(long, value_name = "I/N")]
+    shard: Option<Shard>,
+
+    /// Exit with status 3 if a query stays undecided
+    #[arg(long)]
+    strict: bool,
 
     #[command(flatten)]
     report: ReportOptions,
 
-    /// Print the columns of the papers' tables: what each phase settled, verdicts, sizes and times
-    #[arg(long)]
-    stats: bool,
-
-    /// Give up on a query after this many seconds; it then counts as undecided
-    #[arg(long, value_name = "SECS", value_parser = seconds)]
-    timeout: Option<Duration>,
-
-    /// Give up on everything that is left after this many seconds
-    #[arg(long, value_name = "SECS", value_parser = seconds)]
-    budget: Option<Duration>,
-
-    /// Worker threads [default: all cores]
-    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
-    jobs: Option<u16>,
-
-    /// Do one of N equal parts of the work; `foretell merge` puts the parts together
-    #[arg(long, value_name = "I/N")]
-    shard: Option<Shard>,
-
-    /// Exit with status 3 if a query stayed undecided
-    #[arg(long)]
-    strict: bool,
+    #[command(flatten)]
+    experiments: Experiments,
 }
 
-/// A model, or the most permissive one that the trace supports.
+/// Switches for the experiments of the papers. They change the effort, not the findings, unless a
+/// bound is set.
+#[derive(clap::Args, Debug)]
+#[command(next_help_heading = "Experiments")]
+struct Experiments {
+    /// Print the columns of the papers' tables: phases, verdicts, sizes and times
+    #[arg(long, hide_short_help = true)]
+    stats: bool,
+
+    /// Search for serializability violations in the whole trace, not in the block's segment
+    #[arg(long, hide_short_help = true)]
+    no_segments: bool,
+
+    /// Ask the engine about blocks that the static check proves serializable, too
+    #[arg(long, hide_short_help = true)]
+    no_static_check: bool,
+
+    /// Symbolic model: neither fold constants nor slice guards and expressions
+    #[arg(long, hide_short_help = true)]
+    no_simplify: bool,
+
+    /// dpor: limit of insignificant context switches; a "no" is then undecided ("bounded")
+    #[arg(long, value_name = "N", hide_short_help = true)]
+    context_bound: Option<u32>,
+
+    /// dpor: limit of states for a query [default: 500000]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(hide_short_help = true)]
+    node_budget: Option<u64>,
+
+    /// External solvers: encode order variables as bit-vectors instead of integers
+    #[arg(long, hide_short_help = true)]
+    bit_blast: bool,
+
+    /// External solvers: write every instance to this directory as SMT-LIB
+    #[arg(long, value_name = "DIR", hide_short_help = true)]
+    dump_smt: Option<PathBuf>,
+}
+
+/// Model, or the most permissive one that the trace supports.
 #[derive(Clone, Copy, Debug)]
 enum ModelChoice {
     Auto,
@@ -139,7 +154,7 @@ fn seconds(text: &str) -> Result<Duration, String> {
     text.parse()
         .ok()
         .and_then(|secs| Duration::try_from_secs_f64(secs).ok())
-        .ok_or_else(|| format!("`{text}` is no number of seconds"))
+        .ok_or_else(|| format!("`{text}` is not a number of seconds"))
 }
 
 impl Predict {
@@ -162,7 +177,7 @@ impl Predict {
             }
             documents.push(findings);
             if interrupted {
-                complain("foretell: interrupted; what was found so far is above");
+                complain("foretell: interrupted; the findings so far are above");
                 break;
             }
         }
@@ -175,20 +190,23 @@ impl Predict {
         Ok(status)
     }
 
-    /// That the engine can run, and that its options mean something.
+    /// Checks that the engine can run, and that its options apply to it.
     fn check_engine(&self) -> Result<(), Failure> {
         let engine = self.engine;
         engine.available().map_err(|message| Failure::Input(format!("foretell: {message}")))?;
-        if engine.smt_solver().is_none() && (self.bit_blast || self.dump_smt.is_some()) {
+        if engine.smt_solver().is_none()
+            && (self.experiments.bit_blast || self.experiments.dump_smt.is_some())
+        {
             let message = "--bit-blast and --dump-smt are for --engine z3, cvc5 or yices";
             return Err(Failure::Input(format!("foretell: {message}")));
         }
-        let of_dpor = self.context_bound.is_some() || self.node_budget.is_some();
+        let of_dpor =
+            self.experiments.context_bound.is_some() || self.experiments.node_budget.is_some();
         if engine != EngineKind::Dpor && of_dpor {
             let message = "--context-bound and --node-budget are for --engine dpor";
             return Err(Failure::Input(format!("foretell: {message}")));
         }
-        if let Some(dir) = &self.dump_smt {
+        if let Some(dir) = &self.experiments.dump_smt {
             std::fs::create_dir_all(dir).map_err(Failure::file(dir))?;
         }
         Ok(())
@@ -196,13 +214,13 @@ impl Predict {
 
     fn engine_options(&self) -> EngineOptions {
         let smt = SmtOptions {
-            bit_blast: self.bit_blast,
-            dump: self.dump_smt.clone(),
+            bit_blast: self.experiments.bit_blast,
+            dump: self.experiments.dump_smt.clone(),
             ..SmtOptions::default()
         };
-        let nodes = self.node_budget.unwrap_or(DporOptions::default().nodes);
-        let dpor = DporOptions { context_bound: self.context_bound, nodes };
-        EngineOptions { smt, dpor, simplify: !self.no_simplify }
+        let nodes = self.experiments.node_budget.unwrap_or(DporOptions::default().nodes);
+        let dpor = DporOptions { context_bound: self.experiments.context_bound, nodes };
+        EngineOptions { smt, dpor, simplify: !self.experiments.no_simplify }
     }
 
     fn predict(
@@ -219,12 +237,12 @@ impl Predict {
             jobs: self.jobs.map_or(0, usize::from),
             engine: self.engine,
             engine_options: self.engine_options(),
-            segments: !self.no_segments,
+            segments: !self.experiments.no_segments,
             stop: Some(stop),
             progress: Some(&progress),
             ..DriverOptions::default()
         };
-        driver.filters.static_check = !self.no_static_check;
+        driver.filters.static_check = !self.experiments.no_static_check;
         if !self.analyses.is_empty() {
             driver.analyses = self.analyses.iter().copied().collect();
         }
@@ -232,7 +250,8 @@ impl Predict {
             ModelChoice::Given(model) => Some(model),
             ModelChoice::Auto => None,
         };
-        let options = PredictOptions { model, driver, shard: self.shard, stats: self.stats };
+        let options =
+            PredictOptions { model, driver, shard: self.shard, stats: self.experiments.stats };
         let result = progress::shown_while(&progress, || predict(path, trace, &options));
         let interrupted = stop.load(std::sync::atomic::Ordering::Relaxed);
         Ok((result?, interrupted))
@@ -253,7 +272,7 @@ impl Predict {
         report.publish(terminal, findings, Some(trace))?;
         if text {
             race_units(terminal, findings)?;
-            if self.stats {
+            if self.experiments.stats {
                 stats::print(terminal, prediction, trace.len())?;
             }
         }
@@ -268,7 +287,7 @@ fn race_units(terminal: &mut Terminal, findings: &Findings) -> std::io::Result<(
     let unit = |name: &str| counts.extra.get(name).and_then(serde_json::Value::as_u64).unwrap_or(0);
     writeln!(
         terminal,
-        "races shown: {} pairs of events, {} second events, {} pairs of places",
+        "races shown: {} pairs of events, {} second events, {} pairs of locations",
         unit("event_pairs"),
         unit("second_events"),
         unit("location_pairs")

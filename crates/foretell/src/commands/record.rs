@@ -1,4 +1,4 @@
-//! `foretell record`: a program runs, and its trace is written.
+//! `foretell record`: runs a program and saves its trace.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -11,28 +11,29 @@ use crate::output;
 use crate::recording::{RecordOptions, summary};
 use crate::terminal::complain;
 
-/// Run an instrumented program and write its trace
+/// Run an instrumented program and save its trace
 ///
-/// The program was built with `foretell cc`, or with gcc -fsanitize=thread. Its input, output and exit status are its own;
-/// a program that a signal ends gives 128 and the signal's number, as in a shell.
+/// The program was built with `foretell cc` or with gcc -fsanitize=thread, or is a Java program.
+/// Input and output are those of the program. The exit status is that of the program; 128 plus
+/// the signal's number, as in a shell, if a signal ended it.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Record {
-    /// Where to write the trace; what `replay` needs goes beside it, to OUT.steps
+    /// File for the trace; OUT.steps beside it is for `replay`
     #[arg(short, long, value_name = "OUT", default_value = "foretell.ft")]
     output: PathBuf,
 
     #[command(flatten)]
     options: RecordOptions,
 
-    /// Let threads run at once: faster, but the recorded order of racing accesses is not certain
-    #[arg(long, conflicts_with = "symbolic")]
+    /// Run threads in parallel: faster, but the order of racing accesses may be wrong
+    #[arg(long, conflicts_with = "symbolic", hide_short_help = true)]
     parallel: bool,
 
-    /// Say nothing about what was recorded
+    /// Print nothing about the recording
     #[arg(long, short)]
     quiet: bool,
 
-    /// The program and its arguments
+    /// Program and arguments
     #[arg(last = true, required = true, value_name = "CMD")]
     command: Vec<OsString>,
 }
@@ -59,7 +60,7 @@ impl Record {
         if !self.quiet {
             let notes = recorded.notes.iter().map(String::as_str);
             let parallel = self.parallel.then_some(
-                "recorded in parallel: where accesses race, their order in the trace may be wrong",
+                "recorded in parallel: the order of racing accesses in the trace may be wrong",
             );
             for note in notes.chain(parallel) {
                 complain(&format!("foretell: {note}"));

@@ -1,4 +1,4 @@
-//! `foretell replay`: the real program, driven along the witness of a finding.
+//! `foretell replay`: drives the real program along the witness of a finding.
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -18,45 +18,46 @@ use crate::input::{self, TraceOptions};
 use crate::output::Destination;
 use crate::terminal::{Terminal, complain};
 
-/// Drive the real program along a finding's witness and say what happens
+/// Drive the real program along a finding's witness and report the outcome
 ///
-/// First the program runs as it did when it was recorded, to compare with; then along the schedule, and
-/// freely after its last step. Exit status 1: something went wrong or the output differs; 0: it ran to the end as
-/// before; 2: it left the schedule.
+/// The program first runs as it was recorded, for comparison; then along the schedule, and freely
+/// after the last step of the schedule. Exit status: 0 the program ran to the end as before, 1 it
+/// went wrong or its output differs, 2 it left the schedule.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Replay {
-    /// The trace that was analysed
+    /// Trace that was analysed
     trace: PathBuf,
 
-    /// The finding, as `predict` names it: race-1
+    /// Name of the finding: race-1
     finding: String,
 
-    /// The findings file, which gets the verdict [default: the trace's name with .json, if it is there; else
-    /// the findings are predicted anew]
+    /// Findings file [default: TRACE with .json; else predict anew]
+    ///
+    /// The verdict is written back to the file.
     #[arg(long, value_name = "FILE")]
     findings: Option<PathBuf>,
 
-    /// Replay so many times
+    /// Number of replays
     #[arg(long, value_name = "N", default_value_t = 1,
           value_parser = clap::value_parser!(u64).range(1..))]
     times: u64,
 
-    /// Run under gdb, stopped right before the last step of the witness
+    /// Run under gdb, stopped before the last step of the witness
     #[arg(long, conflicts_with = "times")]
     gdb: bool,
 
-    /// A run that takes longer than this has not ended
+    /// Time limit of a run; a longer one counts as hanging
     #[arg(long, value_name = "SECS", default_value_t = 30)]
     limit: u64,
 
-    /// The program's standard input [default: empty]
+    /// Standard input of the program [default: empty]
     #[arg(long, value_name = "FILE")]
     stdin: Option<PathBuf>,
 
     #[command(flatten)]
     options: TraceOptions,
 
-    /// The program and its arguments
+    /// Program and arguments
     #[arg(last = true, required = true, value_name = "CMD")]
     command: Vec<OsString>,
 }

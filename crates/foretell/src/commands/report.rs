@@ -1,4 +1,4 @@
-//! `foretell report`: a findings file for people.
+//! `foretell report`: shows a findings file.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -13,26 +13,25 @@ use crate::input::{self, TraceOptions};
 use crate::reporting::{Format, ReportOptions, any_shown};
 use crate::terminal::{Terminal, complain};
 
-/// Show a findings file: as text, HTML, SARIF
+/// Show a findings file as text, HTML or SARIF
 ///
-/// Witnesses are shown from the trace, once the independent checker has accepted them all; without the
-/// trace there are only the headlines.
+/// Witnesses are shown from the trace, after the independent checker has accepted all of them.
+/// Without the trace only the headlines are shown.
 #[derive(clap::Args, Debug)]
 #[command(override_usage = "foretell report [OPTIONS] [TRACE] <FINDINGS.json>...")]
 pub(crate) struct Report {
-    /// Findings files; before a single one its trace may stand [default: the trace that a file names, if it is
-    /// there]
+    /// Findings files; a single one may follow its trace
     #[arg(required = true, value_name = "FINDINGS.json")]
     files: Vec<PathBuf>,
 
-    /// The trace that was analysed
+    /// Trace that was analysed [default: the one that the file names]
     #[arg(long)]
     trace: Option<PathBuf>,
 
     #[command(flatten)]
     options: TraceOptions,
 
-    /// What to print
+    /// Format of standard output
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
 
@@ -51,7 +50,7 @@ impl Report {
         };
         let trace = self.trace.as_ref().or(named);
         if trace.is_some() && (findings.len() > 1 || (self.trace.is_some() && named.is_some())) {
-            let message = "foretell: one trace goes with one findings file (--help says more)";
+            let message = "foretell: one trace goes with one findings file (see --help)";
             return Err(Failure::Input(message.to_owned()));
         }
         let mut report = self.report.start(self.format, &[])?;
@@ -71,7 +70,7 @@ impl Report {
         Ok(status)
     }
 
-    /// A findings file, checked, and its trace if that is at hand.
+    /// Reads and checks a findings file, and reads its trace if that is available.
     fn read(
         &self,
         path: &Path,
@@ -96,7 +95,7 @@ impl Report {
         Ok(trace)
     }
 
-    /// The trace that the file names. It may be long gone or changed: that is worth a note only.
+    /// Reads the trace that the file names. It may be gone or changed: a remark says so.
     fn find_trace(&self, findings: &Path, file: &Findings) -> Option<Trace> {
         match self.read_trace(findings, file, Path::new(&file.trace.path)) {
             Ok(trace) => Some(trace),

@@ -1,4 +1,4 @@
-//! `foretell stats`: what is in a trace.
+//! `foretell stats`: statistics of a trace.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -10,19 +10,19 @@ use crate::failure::{Failure, Status};
 use crate::input::{self, TraceOptions};
 use crate::terminal::Terminal;
 
-/// Say what is in a trace
+/// Print statistics of a trace
 ///
-/// Events by operation, threads, objects, atomic blocks, conflicting accesses, how closely the threads are
-/// coupled, the most permissive model that the trace supports, and what is unusual about it.
+/// Events by operation, threads, objects, atomic blocks, conflicting accesses, coupling of the
+/// threads, the most permissive model that the trace supports, and peculiarities.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Stats {
-    /// The trace
+    /// Trace to read
     trace: PathBuf,
 
     #[command(flatten)]
     options: TraceOptions,
 
-    /// How to say it
+    /// Format of standard output
     #[arg(long, default_value = "text")]
     format: Format,
 }

@@ -13,22 +13,22 @@ use crate::terminal::Terminal;
 
 /// Check every witness of a findings file
 ///
-/// The checker shares no code with what found the witnesses. For each finding it says that it accepts
-/// the witness, or the first rule that the witness breaks. Exit status: 0 all are accepted, 1
+/// The checker shares no code with the engines that find witnesses. It accepts the witness of a
+/// finding, or names the first rule that the witness breaks. Exit status: 0 all are accepted, 1
 /// some are refused.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Verify {
-    /// The trace that was analysed
+    /// Trace that was analysed
     trace: PathBuf,
 
-    /// What was found
+    /// Findings file
     #[arg(value_name = "FINDINGS.json")]
     findings: PathBuf,
 
     #[command(flatten)]
     options: TraceOptions,
 
-    /// The model to check in: view, value or symbolic [default: the one in the findings file]
+    /// Model: view, value, symbolic [default: that of the findings file]
     #[arg(long)]
     model: Option<Model>,
 }

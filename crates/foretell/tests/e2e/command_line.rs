@@ -1,4 +1,4 @@
-//! What holds for every command.
+//! Properties of every command.
 
 use std::process::Stdio;
 
@@ -13,6 +13,28 @@ fn version_and_help() {
         assert!(help.contains(&format!("\n  {command} ")), "{command} is not in:\n{help}");
         let help = foretell([command, "--help"]).quietly(0);
         assert!(help.contains("Usage: foretell"), "{help}");
+    }
+}
+
+#[test]
+fn short_help_fits_a_screen() {
+    let commands = "check record predict replay report explain verify merge stats convert generate";
+    for command in std::iter::once(None).chain(commands.split(' ').map(Some)) {
+        let help = foretell(command.into_iter().chain(["-h"])).quietly(0);
+        assert!(help.lines().count() <= 40, "{command:?}:\n{help}");
+        assert!(!help.contains("Experiments"), "{command:?}:\n{help}");
+    }
+}
+
+#[test]
+fn experiments_have_a_heading_of_their_own() {
+    let help = foretell(["predict", "--help"]).quietly(0);
+    let (_, experiments) = help.split_once("\nExperiments:\n").expect("the heading");
+    for option in ["--stats", "--no-segments", "--no-static-check", "--no-simplify"] {
+        assert!(experiments.contains(option), "{option} is not in:\n{experiments}");
+    }
+    for option in ["--context-bound", "--node-budget", "--bit-blast", "--dump-smt"] {
+        assert!(experiments.contains(option), "{option} is not in:\n{experiments}");
     }
 }
 
@@ -35,7 +57,7 @@ fn a_wrong_command_line_is_told_in_one_line() {
     ] {
         let line = foretell(arguments).refused();
         assert!(line.starts_with(message), "{line}");
-        assert!(line.ends_with("(--help says more)"), "{line}");
+        assert!(line.ends_with("(see --help)"), "{line}");
     }
 }
 

@@ -52,8 +52,8 @@ fn a_wrong_file_is_told_in_one_line() {
             "foretell.toml: `predict.analysis`: predict has no such option",
         ),
         ("colour = 1\n", "foretell.toml: `colour`: no command has such an option"),
-        ("[predict]\nall = 3\n", "foretell.toml: `predict.all` is true or false"),
-        ("[predict]\njobs = { a = 1 }\n", "foretell.toml: `predict.jobs` is a text"),
+        ("[predict]\nall = 3\n", "foretell.toml: `predict.all` must be true or false"),
+        ("[predict]\njobs = { a = 1 }\n", "foretell.toml: `predict.jobs` must be a string"),
         ("[predict]\njobs = 0\n", "invalid value '0' for '--jobs <N>'"),
         ("[predict\n", "foretell.toml:1: "),
     ] {
