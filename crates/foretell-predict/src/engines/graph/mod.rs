@@ -1,4 +1,4 @@
-//! Choice graphs, the algorithm of "Efficient Predictive FindingKind for Detecting Nondeterminism
+//! Choice graphs, the algorithm of "Efficient Predictive Analysis for Detecting Nondeterminism
 //! in Multi-Threaded Programs" (Sinha, Malik, Gupta): is there an interleaving in which a read sees
 //! another write?
 //!
