@@ -105,13 +105,9 @@ pub fn write(out: &mut [u8], mut number: u64) -> usize {
 /// If the bytes end in the number, or it takes more than 64 bits.
 #[inline]
 pub fn read(bytes: &[u8], at: &mut usize) -> Result<u64, ReadError> {
-    match bytes.get(*at) {
-        Some(&byte) if byte < 0x80 => {
-            *at += 1;
-            Ok(u64::from(byte))
-        }
-        _ => read_long(bytes, at),
-    }
+    let first = *bytes.get(*at).ok_or(ReadError::Truncated)?;
+    *at += 1;
+    if first < 0x80 { Ok(u64::from(first)) } else { read_rest(bytes, at, first) }
 }
 
 /// Reads the number at `at` as [`read`] does, in a time that does not depend on its length.
@@ -128,12 +124,13 @@ pub fn read_wide(bytes: &[u8], at: &mut usize) -> Result<u64, ReadError> {
             return Ok(gather(ahead & (ends ^ (ends - 1))));
         }
     }
-    read_long(bytes, at)
+    read(bytes, at)
 }
 
-fn read_long(bytes: &[u8], at: &mut usize) -> Result<u64, ReadError> {
-    let mut number = 0;
-    for shift in (0..64).step_by(7) {
+/// Reads the bytes of a number after its first one.
+fn read_rest(bytes: &[u8], at: &mut usize, first: u8) -> Result<u64, ReadError> {
+    let mut number = u64::from(first & 0x7f);
+    for shift in (7..64).step_by(7) {
         let &byte = bytes.get(*at).ok_or(ReadError::Truncated)?;
         *at += 1;
         if shift == 63 && byte > 1 {
