@@ -1,5 +1,5 @@
-//! The random number generator of traces, programs and tests: xoshiro256++ (Blackman and Vigna), seeded
-//! with SplitMix64. A seed gives the same numbers on every machine and in every version.
+//! The random number generator of traces, programs and tests: xoshiro256++ (Blackman and Vigna),
+//! seeded with SplitMix64. A seed gives the same numbers on every machine and in every version.
 
 /// A small random number generator with a fixed algorithm.
 #[derive(Clone, Debug)]
