@@ -4,11 +4,24 @@
 //! compiler with ThreadSanitizer's instrumentation and links the Foretell runtime in place of
 //! libtsan. For symbolic recording, [`symbolic`] rewrites the LLVM IR of each source file.
 //! [`runtime`] locates the runtime's libraries.
+//!
+//! | module | content |
+//! |---|---|
+//! | `driver` | entry point: a build for recording, or for symbolic recording |
+//! | `request` | purpose of a command line: sources, linking, options that matter |
+//! | `compiler` | choice of the compiler, differences between gcc and clang |
+//! | `instrument` | arguments for instrumentation and for the runtime |
+//! | [`runtime`] | the runtime's libraries |
+//! | [`symbolic`] | LLVM IR: reading it, putting hooks into it |
 
+mod compiler;
 mod driver;
 mod error;
+mod instrument;
+mod request;
 pub mod runtime;
 pub mod symbolic;
 
-pub use driver::{Language, compile, shell_status};
+pub use compiler::Language;
+pub use driver::{compile, shell_status};
 pub use error::Error;

@@ -1,10 +1,10 @@
-//! Where the runtime is.
+//! Location of the runtime's libraries.
 //!
-//! `libforetell_rt.a` is linked into programs by the compiler driver, `libforetell_rt.so` stands in for
-//! libtsan in programs that were built with gcc's `-fsanitize=thread`. Both are made by the same `cargo
-//! build` as the `foretell` command and found from where that is: beside it, in `deps` beside it, or
-//! in `../lib/foretell`, the newest if there are several (cargo leaves old ones beside the command). `FORETELL_RT_DIR` comes
-//! before all of these.
+//! The compiler driver links `libforetell_rt.a` into programs; `libforetell_rt.so` takes the place
+//! of libtsan in programs that were built with gcc's `-fsanitize=thread`. The `cargo build` that
+//! makes the `foretell` command makes both. They are searched for beside the command, in `deps`
+//! beside it and in `../lib/foretell`; of several the newest is used (cargo leaves old ones beside
+//! the command). `FORETELL_RT_DIR` replaces these directories.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -14,12 +14,12 @@ use tempfile::TempDir;
 
 use crate::Error;
 
-/// Name of the variable that gives the runtime's directory.
+/// Environment variable with the runtime's directory.
 const DIRECTORY: &str = "FORETELL_RT_DIR";
-/// An archive without members: every linker takes it for an input that adds nothing.
+/// An archive without members, an input that adds nothing for every linker.
 const EMPTY_ARCHIVE: &[u8] = b"!<arch>\n";
 
-/// The directory that the user names.
+/// Returns the runtime's directory that the user names.
 pub fn directory_override() -> Option<PathBuf> {
     std::env::var_os(DIRECTORY).map(PathBuf::from)
 }
@@ -41,14 +41,14 @@ fn find(file: &str) -> Result<PathBuf, Error> {
     })
 }
 
-/// The archive to link.
-pub fn archive() -> Result<PathBuf, Error> {
+/// Returns the path of the archive to link.
+pub(crate) fn archive() -> Result<PathBuf, Error> {
     find("libforetell_rt.a")
 }
 
-/// A directory in which gcc finds the archive as its own `libtsan.a`; without an archive it
-/// finds one that is empty.
-pub fn gcc_directory(archive: Option<&Path>) -> Result<TempDir, Error> {
+/// Returns a directory in which gcc finds the archive as its own `libtsan.a`, or an empty archive
+/// without one.
+pub(crate) fn gcc_directory(archive: Option<&Path>) -> Result<TempDir, Error> {
     let dir = directory()?;
     let put = || -> std::io::Result<()> {
         match archive {
@@ -61,7 +61,10 @@ pub fn gcc_directory(archive: Option<&Path>) -> Result<TempDir, Error> {
     Ok(dir)
 }
 
-/// A directory in which the dynamic linker finds the shared library as libtsan's.
+/// Returns a directory in which the dynamic linker finds the shared library as libtsan.
+///
+/// # Errors
+/// When the library is missing or the directory cannot be made.
 pub fn preload_directory() -> Result<TempDir, Error> {
     let library = find("libforetell_rt.so")?;
     let dir = directory()?;

@@ -1,7 +1,8 @@
-//! `foretell cc --symbolic`: C goes through textual LLVM IR.
+//! Builds C programs for symbolic recording, through textual LLVM IR.
 //!
-//! Each source is compiled twice: by clang to IR with the instrumentation of ThreadSanitizer in it, and, with our hooks put into
-//! the text, to an object. Linking is as always. Whatever does not make objects (`-E`, `-S`, `-M`) goes through as it is.
+//! clang compiles each source twice: to IR with ThreadSanitizer's instrumentation, and, after
+//! [`rewrite`] has put hooks into the text, to an object. The link is that of every recorded
+//! program. A command line that makes no objects (`-E`, `-S`, `-M`) stays as it is.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -9,19 +10,22 @@ use std::process::{Command, ExitStatus};
 
 use super::rewrite::rewrite;
 use crate::Error;
-use crate::driver::{self, Language, Request, WITH_VALUE};
+use crate::compiler::{self, Language};
+use crate::instrument;
+use crate::request::{self, Request, WITH_VALUE};
 
-/// The oldest clang whose text is read: pointers have no types in it.
+/// Oldest clang whose text is read: its pointers have no types.
 const OLDEST: u32 = 16;
-/// Where clang is looked for.
+/// Names of clang to try.
 const NAMES: [&str; 8] =
     ["clang", "clang-22", "clang-21", "clang-20", "clang-19", "clang-18", "clang-17", "clang-16"];
+/// Extensions of C++ sources.
 const CPP: [&str; 9] = ["cc", "cpp", "cxx", "C", "c++", "cp", "CPP", "ii", "C++"];
 
-/// Builds for symbolic recording. The exit status is the compiler's.
+/// Builds for symbolic recording. Returns the exit status of the compiler.
 ///
 /// # Errors
-/// What cannot work, in words.
+/// When the command line cannot work, or clang or the runtime is missing.
 pub(crate) fn compile(
     language: Language,
     arguments: &[OsString],
@@ -30,24 +34,24 @@ pub(crate) fn compile(
     if language == Language::Cpp {
         return Err(not_cpp());
     }
-    let (chosen, arguments) = driver::choice(language, arguments);
+    let (chosen, arguments) = compiler::choice(language, arguments);
     let clang = match chosen {
         Some(name) => usable(name)?,
         None => find()?,
     };
-    let words = driver::expand(&arguments);
+    let words = request::expand(&arguments);
     let request = Request::of(&arguments);
     let makes_none = ["-E", "-S", "-M", "-MM", "-fsyntax-only"];
     if !request.sources || words.iter().any(|w| makes_none.contains(&w.as_str())) {
-        return driver::compile_with(&clang, &arguments, warn);
+        return instrument::run(&clang, &arguments, warn);
     }
     if let Some(refusal) = request.refusal() {
         return Err(Error::Other(refusal));
     }
     let command = CommandLine::of(&words)?;
     if command.sources.is_empty() {
-        // Assembly, say: nothing to put hooks into.
-        return driver::compile_with(&clang, &arguments, warn);
+        // There is no C source, only assembly for instance.
+        return instrument::run(&clang, &arguments, warn);
     }
     if request.optimised && !request.probe {
         warn("--symbolic compiles without optimisation");
@@ -67,7 +71,7 @@ pub(crate) fn compile(
         link[source.at] = object.into_os_string();
     }
     if !command.only_objects {
-        return driver::compile_with(&clang, &link, |_| ());
+        return instrument::run(&clang, &link, |_| ());
     }
     if !command.others {
         return Ok(ExitStatus::default());
@@ -77,14 +81,14 @@ pub(crate) fn compile(
     let mut rest: Vec<OsString> = vec!["-c".into()];
     let is_c = |at: &usize| command.sources.iter().any(|source| source.at == *at);
     rest.extend(link.into_iter().enumerate().filter(|(at, _)| !is_c(at)).map(|(_, word)| word));
-    driver::compile_with(&clang, &rest, |_| ())
+    instrument::run(&clang, &rest, |_| ())
 }
 
 fn not_cpp() -> Error {
     Error::Other("--symbolic is for C; C++ is recorded without it".to_owned())
 }
 
-/// The compiler that was asked for, if it will do.
+/// Returns the compiler that the user has chosen, if it is a recent clang.
 fn usable(name: OsString) -> Result<OsString, Error> {
     let shown = name.to_string_lossy().into_owned();
     match version(&name) {
@@ -93,7 +97,8 @@ fn usable(name: OsString) -> Result<OsString, Error> {
             "--symbolic needs clang {OLDEST} or newer; {shown} is clang {found}"
         ))),
         None => Err(Error::Other(format!(
-            "--symbolic needs clang {OLDEST} or newer; {shown} is no clang: leave the choice out, or name one"
+            "--symbolic needs clang {OLDEST} or newer; {shown} is no clang: leave the choice out, \
+             or name one"
         ))),
     }
 }
@@ -102,13 +107,13 @@ fn find() -> Result<OsString, Error> {
     let mut names = NAMES.iter().map(OsString::from);
     names.find(|name| version(name).is_some_and(|v| v >= OLDEST)).ok_or_else(|| {
         Error::Other(format!(
-            "--symbolic needs clang {OLDEST} or newer, and none is on PATH: install one, or name it with \
-             --foretell-compiler=PATH or FORETELL_CC"
+            "--symbolic needs clang {OLDEST} or newer, and none is on PATH: install one, or name \
+             it with --foretell-compiler=PATH or FORETELL_CC"
         ))
     })
 }
 
-/// The version of a clang; `None` if it is none.
+/// Returns the version of a clang; `None` for another program.
 fn version(name: &OsString) -> Option<u32> {
     let output = Command::new(name).arg("--version").output().ok()?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -116,24 +121,24 @@ fn version(name: &OsString) -> Option<u32> {
     rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
 }
 
-/// A source, and its place among the words for the linker.
+/// A source, and its index among the linker's arguments.
 struct Source {
     path: String,
     at: usize,
-    /// A language that was named for it.
+    /// Language that the command line gives for it.
     language: Option<String>,
 }
 
-/// A command line, taken apart.
+/// Parts of a command line.
 struct CommandLine {
     sources: Vec<Source>,
-    /// What the compiler is told of every source.
+    /// Compiler options for every source.
     options: Vec<String>,
-    /// What the linker is told, with a place for the object of each source.
+    /// Linker arguments; each source stands for its object.
     link: Vec<OsString>,
     output: Option<String>,
     only_objects: bool,
-    /// There are sources in other languages: assembly.
+    /// Whether there are sources in other languages, such as assembly.
     others: bool,
 }
 
@@ -216,7 +221,7 @@ impl CommandLine {
         Ok(())
     }
 
-    /// Where the object of a source goes.
+    /// Returns the path of a source's object.
     fn object(&self, source: &Source, i: usize, directory: &Path) -> PathBuf {
         let stem = Path::new(&source.path).file_stem().unwrap_or_default();
         match (&self.output, self.only_objects) {
@@ -227,6 +232,7 @@ impl CommandLine {
     }
 }
 
+/// Settings to compile a source.
 struct Build<'a> {
     clang: &'a OsString,
     command: &'a CommandLine,
@@ -234,7 +240,7 @@ struct Build<'a> {
 }
 
 impl Build<'_> {
-    /// Makes an object of a source; files in between are called `base` with an extension.
+    /// Makes an object of a source; intermediate files are `base` with an extension.
     fn source(&self, source: &Source, object: &Path, base: &Path) -> Result<ExitStatus, Error> {
         let (text, hooked, entry) = (
             base.with_extension("ll"),
@@ -270,7 +276,7 @@ impl Build<'_> {
         let given =
             |names: &[&str]| self.command.options.iter().any(|o| names.contains(&o.as_str()));
         if given(&["-MD", "-MMD"]) {
-            // The text is no product: dependencies are those of the object.
+            // The dependencies are those of the object, not of the intermediate text.
             if !given(&["-MF"]) {
                 command.arg("-MF").arg(object.with_extension("d"));
             }
@@ -306,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn command_lines_are_taken_apart() {
+    fn command_line_is_split_into_parts() {
         let line = parse("-O2 -I inc -DX a.c sub/b.c -L lib -lm c.o -Wl,-z,now -o prog");
         let sources: Vec<&str> = line.sources.iter().map(|s| s.path.as_str()).collect();
         assert_eq!(sources, ["a.c", "sub/b.c"]);
@@ -325,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn other_languages_go_through() {
+    fn other_languages_go_to_the_linker() {
         let line = parse("-x assembler-with-cpp a.in -x c b.in -x none c.o -o p");
         assert_eq!((line.sources.len(), line.sources[0].path.as_str()), (1, "b.in"));
         assert_eq!(line.link[..5], ["-x", "assembler-with-cpp", "a.in", "-x", "none"]);

@@ -1,7 +1,8 @@
-//! Instructions of LLVM IR, as far as the rebuild understands them.
+//! Instructions of LLVM IR that the rebuild understands.
 //!
-//! Opaque pointers, unoptimised C (clang 16 and later). What is not understood is [`Inst::Other`] with the values
-//! that it uses: its result is taken as it was, under the condition that these values are.
+//! The text has opaque pointers and comes from unoptimised C (clang 16 and later). Any other
+//! instruction is [`Inst::Other`] with the values that it uses: its result is the recorded one,
+//! under the condition that these values are the recorded ones.
 
 #![expect(missing_docs, reason = "instructions and operands have LLVM's own names")]
 
@@ -10,9 +11,9 @@ mod parse;
 use rustc_hash::FxHashMap;
 
 use parse::{Names, instruction};
-pub use parse::{called, split, words};
+pub(crate) use parse::{called, split, words};
 
-/// A type, as far as it matters.
+/// Type of a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Type {
     /// An integer of 1 to 64 bits.
@@ -36,7 +37,7 @@ impl Type {
         }
     }
 
-    /// Bits of an integer or a pointer.
+    /// Returns the number of bits of an integer or a pointer.
     pub fn width(self) -> Option<u8> {
         match self {
             Type::Int(width) => Some(width),
@@ -49,17 +50,17 @@ impl Type {
 /// A local value of a function, by number.
 pub type Local = u32;
 
-/// What an instruction uses.
+/// Operand of an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Operand {
     Local(Local),
     /// A constant.
     Bits(u64),
-    /// A constant that is not known here: the address of a global, say.
+    /// A constant with an unknown value, such as the address of a global.
     Constant,
 }
 
-/// What is called.
+/// Target of a call.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Callee {
     Function(String),
@@ -67,7 +68,7 @@ pub enum Callee {
     Assembly,
 }
 
-/// One instruction.
+/// An instruction.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Inst {
     /// A label, or the head of a function.
@@ -85,7 +86,7 @@ pub enum Inst {
     Alloca {
         to: Local,
     },
-    /// The address of a part; `indices` that are not constants.
+    /// The address of a part (`getelementptr`); `indices` are those that are not constants.
     Part {
         to: Local,
         base: Operand,
@@ -165,7 +166,7 @@ pub struct Call {
     pub ty: Type,
     pub callee: Callee,
     pub arguments: Vec<(Type, Operand)>,
-    /// A structure is passed by value in memory: the machine copies it.
+    /// Whether a structure is passed by value in memory, which the call copies.
     pub copies: bool,
 }
 
@@ -213,29 +214,31 @@ pub enum Cast {
 #[derive(Debug)]
 pub struct Function {
     pub name: String,
-    /// The site of its head, and of the line after its last.
+    /// Site of its head.
     pub first: usize,
+    /// Site after its last line.
     pub end: usize,
-    /// Types and numbers of its parameters.
+    /// Types and locals of its parameters.
     pub parameters: Vec<(Type, Local)>,
-    /// Takes any number of arguments, or structures by value: its own code does not show where they come from.
+    /// Whether it takes any number of arguments, or structures by value: its own code does not show
+    /// their origin.
     pub reads_frame: bool,
-    /// The sites of its labels.
+    /// Sites of its labels.
     pub labels: FxHashMap<String, usize>,
-    /// Its lines, from its head on.
+    /// Its instructions, one for each site from its head on.
     pub body: Vec<Inst>,
-    /// Locals that nobody else can have the address of.
+    /// Whether each local is a stack slot whose address does not escape.
     pub hidden: Vec<bool>,
 }
 
 impl Function {
-    /// The instruction at a site, if it is in this function.
+    /// Returns the instruction at a site, if it is in this function.
     pub fn at(&self, site: usize) -> Option<&Inst> {
         self.body.get(site.checked_sub(self.first)?)
     }
 }
 
-/// The functions of a plain text.
+/// Returns the functions of a plain text.
 pub fn functions(text: &str) -> Vec<Function> {
     let mut out = Vec::new();
     let lines: Vec<&str> = text.lines().collect();
@@ -289,7 +292,7 @@ fn function(first: usize, lines: &[&str]) -> Option<Function> {
     })
 }
 
-/// Which locals are places on the stack whose address goes nowhere but into loads and stores.
+/// Returns for each local whether it is a stack slot whose address only loads and stores use.
 fn hidden(body: &[Inst], count: usize) -> Vec<bool> {
     let mut hidden = vec![false; count];
     for inst in body {
@@ -340,8 +343,8 @@ fn hidden(body: &[Inst], count: usize) -> Vec<bool> {
     hidden
 }
 
-/// Whether a function tells the runtime of an access that comes next.
-pub fn is_access_hook(name: &str) -> bool {
+/// Whether a function is a TSan hook for the access that follows.
+pub(crate) fn is_access_hook(name: &str) -> bool {
     name.strip_prefix("__tsan_").is_some_and(|rest| {
         let rest = rest.strip_prefix("unaligned_").unwrap_or(rest);
         let rest = rest.strip_prefix("volatile_").unwrap_or(rest);
@@ -349,8 +352,8 @@ pub fn is_access_hook(name: &str) -> bool {
     })
 }
 
-/// Whether a call of this function says nothing to the rebuild: hooks of the instrumentation, and what the compiler
-/// makes something else of. Copies of memory do.
+/// Whether a call of this function has no meaning for the rebuild: a hook of the instrumentation,
+/// or an intrinsic without code. Copies of memory have one.
 pub fn is_silent(name: &str) -> bool {
     is_access_hook(name)
         || name.starts_with("__tsan_func_")

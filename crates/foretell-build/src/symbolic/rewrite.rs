@@ -1,19 +1,31 @@
-//! Hooks go into the text of a module.
+//! Puts hooks into the text of a module.
 //!
-//! The instrumentation of ThreadSanitizer is in it already. What is added tells the rebuild the path and the values:
+//! The text has ThreadSanitizer's instrumentation already. The hooks tell the rebuild the path and
+//! the values:
 //!
-//! | hook | where | tells |
+//! | hook | position | arguments |
 //! |---|---|---|
-//! | `enter` | first in a function | the module, the address of the function; then one `argument` for each that is a number |
-//! | `block` | first in every other block | which one |
-//! | `load` | before a load (and its own hook) through a pointer that is computed | the address |
-//! | `value` | after a load, an `alloca`, a part of something | the address and the value; the address and the size |
-//! | `store` | before a store (and its own hook) | the address and the value |
-//! | `call`, `after` | around every call | the address of the function; its result |
+//! | `enter` | first in a function | hash of the module, address of the function |
+//! | `argument` | after `enter`, for each number | index, value |
+//! | `block` | first in every other block | |
+//! | `load` | before a load (and its TSan hook) through a local pointer | address |
+//! | `value` | after a load | address, value |
+//! | `value` | after an `alloca` | address, size |
+//! | `value` | after a `getelementptr` on a local pointer | address |
+//! | `store` | before a store (and its TSan hook) | address, value |
+//! | `call` | before a call | address of the function |
+//! | `after` | after a call | result |
 //! | `leave` | before a return | |
 //!
-//! Every hook takes three words, the site first. The plain text itself travels in a section of the object file,
-//! which linkers put together and archives keep.
+//! Every hook takes three words, the site first. The plain text of the module goes into a section
+//! of the object file: linkers concatenate it and archives keep it.
+//!
+//! | bytes of an entry in the section | content |
+//! |---|---|
+//! | 0–15 | [`MAGIC`] |
+//! | 16–23 | hash of the plain text |
+//! | 24–31 | length of the compressed text |
+//! | 32– | plain text, Zstandard-compressed |
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -21,12 +33,12 @@ use std::path::Path;
 use super::ir::{self, Type};
 use super::text::{self, Line};
 
-/// The section with the plain texts of a program's modules.
+/// Section with the plain texts of a program's modules.
 pub const SECTION: &str = ".foretell.ir";
-/// An entry of it begins with this; then come the hash and the length of the compressed text, eight bytes each, and the text.
+/// First bytes of an entry of the section.
 pub const MAGIC: [u8; 16] = *b"foretell-ir/1\n\0\0";
 
-/// The hooks, by what they tell.
+/// Names of the hooks.
 const HOOKS: [&str; 9] =
     ["enter", "argument", "block", "load", "value", "store", "call", "after", "leave"];
 
@@ -39,7 +51,10 @@ pub struct Rewritten {
     pub entry: Vec<u8>,
 }
 
-/// Puts the hooks into a module; its entry will be in the file `entry`.
+/// Puts the hooks into a module, whose entry will be in the file `entry`.
+///
+/// # Errors
+/// When the plain text cannot be compressed.
 pub fn rewrite(module: &str, entry: &Path) -> std::io::Result<Rewritten> {
     let lines = text::lines(module);
     let plain = text::join(&lines);
@@ -72,7 +87,7 @@ pub fn rewrite(module: &str, entry: &Path) -> std::io::Result<Rewritten> {
     Ok(Rewritten { module: out, entry: bytes })
 }
 
-/// What is to be put before and after the lines of the source text.
+/// Hooks before and after the lines of a module.
 struct Hooks {
     before: Vec<String>,
     after: Vec<String>,
@@ -95,7 +110,7 @@ impl Hooks {
         out
     }
 
-    /// The text that makes a word of a value, and the name of the word.
+    /// Adds the conversion of a value to a word to `text`. Returns the name of the word.
     fn word(&mut self, text: &mut String, ty: Type, operand: &str, debug: &str) -> String {
         let (op, from) = match ty {
             Type::Int(64) => return operand.to_owned(),
@@ -112,19 +127,19 @@ impl Hooks {
     fn function(&mut self, first: usize, lines: &[Line], hash: u64) {
         let Some(head) = lines.first().and_then(|l| l.text.strip_prefix("define ")) else { return };
         let Some((_, name, parameters, after)) = ir::called(head) else { return };
-        // The constructor that starts the runtime, and what has no frame.
+        // The constructor that starts the runtime, and functions without a frame.
         if name.starts_with("tsan.") || after.contains(" naked ") {
             return;
         }
-        // In a function with debug information every call has a place.
-        let place = lines.iter().map(|l| &l.debug).find(|d| !d.is_empty());
-        let place = place.cloned().unwrap_or_default();
-        let mut opening = Some(self.opening(first, name, parameters, hash, &place));
+        // In a function with debug information every call needs a location.
+        let debug = lines.iter().map(|l| &l.debug).find(|d| !d.is_empty());
+        let any_debug = debug.cloned().unwrap_or_default();
+        let mut opening = Some(self.opening(first, name, parameters, hash, &any_debug));
         let mut block = None;
         for (i, line) in lines.iter().enumerate().skip(1) {
             let site = first + i;
             if line.text.ends_with(':') {
-                // The first block is the function's.
+                // `enter` stands for the first block.
                 block = opening.is_none().then_some(site);
                 continue;
             }
@@ -136,33 +151,33 @@ impl Hooks {
             if !text.starts_with("phi ")
                 && let Some(site) = block.take()
             {
-                let hook = call("block", site, "0", "0", &place);
+                let hook = call("block", site, "0", "0", &any_debug);
                 self.before[line.from.0].push_str(&hook);
             }
-            let debug = if line.debug.is_empty() { &place } else { &line.debug };
+            let debug = if line.debug.is_empty() { &any_debug } else { &line.debug };
             self.instruction(site, lines, i, debug);
         }
     }
 
-    /// Tells of the function and of its arguments.
+    /// Returns the hooks at the start of a function: `enter` and its arguments.
     fn opening(
         &mut self,
         site: usize,
         name: &str,
         parameters: &str,
         hash: u64,
-        place: &str,
+        debug: &str,
     ) -> String {
         let mut text = String::new();
         let function = format!("ptrtoint (ptr {} to i64)", global(name));
-        text.push_str(&call("enter", site, &(hash as i64).to_string(), &function, place));
+        text.push_str(&call("enter", site, &(hash as i64).to_string(), &function, debug));
         for (i, parameter) in ir::split(parameters).into_iter().enumerate() {
             let words = ir::words(parameter);
             let (Some(ty), Some(operand)) = (words.first(), words.last()) else { continue };
             let ty = Type::of(ty);
             if ty.width().is_some() && operand.starts_with('%') {
-                let word = self.word(&mut text, ty, operand, place);
-                text.push_str(&call("argument", site, &i.to_string(), &word, place));
+                let word = self.word(&mut text, ty, operand, debug);
+                text.push_str(&call("argument", site, &i.to_string(), &word, debug));
             }
         }
         text
@@ -202,7 +217,7 @@ impl Hooks {
                 self.before[hooked(lines, i)].push_str(&text);
             }
             ("alloca", Some(to)) => self.alloca(site, line, to, &parts, debug),
-            // Parts of globals need no address: what they depend on is their indices.
+            // The address of a part of a global depends on its indices alone.
             ("getelementptr", Some(to))
                 if parts.get(1).is_some_and(|base| operand(base).starts_with('%')) =>
             {
@@ -267,7 +282,7 @@ impl Hooks {
     }
 }
 
-/// The source line before which a hook must stand to come before that of the instrumentation.
+/// Returns the line of the module before which a hook stands to come before TSan's hook.
 fn hooked(lines: &[Line], i: usize) -> usize {
     let is_hook = |line: &Line| {
         let name = line.text.strip_prefix("call void @").and_then(|t| t.split('(').next());
@@ -280,7 +295,7 @@ fn hooked(lines: &[Line], i: usize) -> usize {
     lines[first].from.0
 }
 
-/// The name of a result, if there is one, and the instruction.
+/// Returns the name of a result, if there is one, and the instruction.
 fn result(line: &str) -> (Option<&str>, &str) {
     match line.split_once(" = ") {
         Some((name, rest)) if name.starts_with('%') => (Some(name), rest),
@@ -288,19 +303,19 @@ fn result(line: &str) -> (Option<&str>, &str) {
     }
 }
 
-/// The operand of `ptr @x`: all but the type, which is one word.
+/// Returns the operand of `ptr @x`: all but the type, which is one word.
 fn operand(typed: &str) -> String {
     let words = ir::words(typed);
     words.get(1..).unwrap_or_default().join(" ")
 }
 
-/// The name of a global as the text writes it.
+/// Returns the name of a global as the text writes it.
 fn global(name: &str) -> String {
     let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || "-$._".contains(c));
     if plain { format!("@{name}") } else { format!("@\"{name}\"") }
 }
 
-/// A call of a hook.
+/// Returns a call of a hook.
 fn call(hook: &str, site: usize, a: &str, b: &str, debug: &str) -> String {
     format!("  call void @__foretell_{hook}(i64 {site}, i64 {a}, i64 {b}){debug}\n")
 }
@@ -310,7 +325,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hooks_stand_where_they_must() {
+    fn hooks_come_before_those_of_the_instrumentation() {
         let module = "define i32 @f(ptr noundef %0, double %1) {\n  \
             %3 = alloca i32, align 4\n  \
             call void @__tsan_read4(ptr %0)\n  \

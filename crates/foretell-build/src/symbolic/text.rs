@@ -1,26 +1,26 @@
-//! The functions of a module in textual LLVM IR, line by line.
+//! Plain text of the functions of a module in textual LLVM IR.
 //!
-//! Both sides of a symbolic recording look at the same text: the rewriter puts hooks into it, and the rebuild walks along
-//! it when the program has run. What they share is the *plain text* of a module: the lines of its functions
-//! without debug information and metadata, every instruction on one line. The number of a line in it is the *site* that
-//! hooks name.
+//! Both sides of a symbolic recording use the same text: the rewriter puts hooks into it, and the
+//! rebuild walks along it after the run. They share the *plain text* of a module: the lines of its
+//! functions without debug information and metadata, each instruction on one line. The number of a
+//! line is the *site* that hooks name.
 
 /// An instruction, a label, or the head of a function.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Line {
-    /// Its text, without metadata and comments.
-    pub text: String,
-    /// The lines of the source text that it comes from: first and last.
-    pub from: (usize, usize),
-    /// `, !dbg !7`, or nothing.
-    pub debug: String,
+pub(crate) struct Line {
+    /// Text without metadata and comments.
+    pub(crate) text: String,
+    /// First and last line of the module that it comes from.
+    pub(crate) from: (usize, usize),
+    /// Debug location: `, !dbg !7`, or empty.
+    pub(crate) debug: String,
 }
 
-/// The lines of the functions of a module.
-pub fn lines(module: &str) -> Vec<Line> {
+/// Returns the lines of the functions of a module.
+pub(crate) fn lines(module: &str) -> Vec<Line> {
     let mut out: Vec<Line> = Vec::new();
     let mut inside = false;
-    // A `switch` goes over several lines.
+    // A `switch` is on several lines.
     let mut open: Option<Line> = None;
     for (number, source) in module.lines().enumerate() {
         if !inside {
@@ -61,8 +61,8 @@ pub fn lines(module: &str) -> Vec<Line> {
     out
 }
 
-/// The plain text of a module.
-pub fn join(lines: &[Line]) -> String {
+/// Returns the plain text of a module.
+pub(crate) fn join(lines: &[Line]) -> String {
     let mut text = String::new();
     for line in lines {
         text.push_str(&line.text);
@@ -71,13 +71,13 @@ pub fn join(lines: &[Line]) -> String {
     text
 }
 
-/// What identifies a module: FNV-1a of its plain text.
+/// Returns the identifier of a module: the FNV-1a hash of its plain text.
 pub fn hash(text: &str) -> u64 {
     text.bytes()
         .fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01b3))
 }
 
-/// A line without comment, metadata and white space around it.
+/// Returns a line without comment, metadata and surrounding white space.
 fn plain(source: &str) -> String {
     let mut end = source.len();
     let mut quoted = false;
@@ -99,7 +99,7 @@ fn plain(source: &str) -> String {
     source[..end].trim().to_owned()
 }
 
-/// The debug location at the end of a line.
+/// Returns the debug location at the end of a line.
 fn debug(source: &str) -> String {
     let Some(at) = source.rfind(", !dbg !") else { return String::new() };
     let digits = source[at + 8..].bytes().take_while(u8::is_ascii_digit).count();
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn instructions_are_on_one_line_each() {
+    fn each_instruction_is_on_one_line() {
         let module = "@s = constant [2 x i8] c\"a;\"\n\
             define i32 @f(i32 %0) #0 !dbg !4 {\n  \
               %2 = add nsw i32 %0, 1, !dbg !10, !tbaa !3\n    \

@@ -1,10 +1,10 @@
-//! The text of an instruction.
+//! Parses the text of an instruction.
 
 use rustc_hash::FxHashMap;
 
 use super::{Binary, Call, Callee, Cast, Inst, Local, Operand, Predicate, Type};
 
-/// The numbers of local names.
+/// Numbers of local names.
 #[derive(Default)]
 pub(super) struct Names(FxHashMap<String, Local>);
 
@@ -36,7 +36,7 @@ impl Names {
     }
 }
 
-/// Reads an instruction.
+/// Returns the instruction on a line.
 pub(super) fn instruction(line: &str, names: &mut Names) -> Inst {
     let (to, rest) = match line.split_once(" = ") {
         Some((name, rest)) if name.starts_with('%') => (Some(names.local(&name[1..])), rest),
@@ -45,7 +45,7 @@ pub(super) fn instruction(line: &str, names: &mut Names) -> Inst {
     known(to, rest, names).unwrap_or_else(|| Inst::Other { to, uses: locals(rest, names) })
 }
 
-/// The locals that a text names. Labels are among them, and mean nothing there.
+/// Returns the locals that a text names. Labels are among them, and have no value.
 fn locals(text: &str, names: &mut Names) -> Vec<Local> {
     let mut out = Vec::new();
     let mut rest = text;
@@ -66,7 +66,7 @@ fn is_name(c: char) -> bool {
 fn known(to: Option<Local>, text: &str, names: &mut Names) -> Option<Inst> {
     let (word, rest) = text.split_once(' ').unwrap_or((text, ""));
     match word {
-        // The instrumentation has put calls in the place of these, and left the loads there for nobody.
+        // The instrumentation has replaced these by calls, and left unused loads.
         "load" | "store" if rest.starts_with("atomic ") => {
             Some(Inst::Other { to, uses: Vec::new() })
         }
@@ -115,7 +115,7 @@ fn known(to: Option<Local>, text: &str, names: &mut Names) -> Option<Inst> {
     }
 }
 
-/// `i32 %5` and its like.
+/// Returns a typed operand: `i32 %5`.
 fn typed(text: &str, names: &mut Names) -> Option<(Type, Operand)> {
     let words = words(text);
     let ty = Type::of(words.first()?);
@@ -212,7 +212,7 @@ fn compare(to: Local, rest: &str, names: &mut Names) -> Option<Inst> {
     Some(Inst::Compare { to, predicate, width, a, b: names.operand(b, Some(width)) })
 }
 
-/// The two operands of `i32 %1, 2`.
+/// Returns the two operands of `i32 %1, 2`.
 fn pair(text: &str) -> Option<(&str, &str)> {
     match split(text)[..] {
         [a, b] => Some((a, b)),
@@ -276,7 +276,7 @@ fn call(to: Option<Local>, rest: &str, names: &mut Names) -> Option<Inst> {
         }
         None => return None,
     };
-    // What is before the name: attributes, the type of the result, perhaps that of the function.
+    // Before the name: attributes, the result type, perhaps the function type.
     let before: Vec<&str> = words(before);
     let result = before.iter().rfind(|w| !w.starts_with('('));
     let ty = result.map_or(Type::Other, |w| Type::of(w));
@@ -294,9 +294,9 @@ fn call(to: Option<Local>, rest: &str, names: &mut Names) -> Option<Inst> {
     Some(Inst::Call(Call { to, ty, callee, arguments, copies }))
 }
 
-/// The pieces of `i32 @f(i32 %0, ...) #0`: what is before the name, the name (a local one with its `%`), what is in
-/// the parentheses, what is after them.
-pub fn called(text: &str) -> Option<(&str, &str, &str, &str)> {
+/// Returns the pieces of `i32 @f(i32 %0, ...) #0`: the text before the name, the name (a local one
+/// with its `%`), the text in the parentheses, the text after them.
+pub(crate) fn called(text: &str) -> Option<(&str, &str, &str, &str)> {
     let bytes = text.as_bytes();
     let mut depth = 0i32;
     let mut i = 0;
@@ -332,7 +332,7 @@ pub fn called(text: &str) -> Option<(&str, &str, &str, &str)> {
     None
 }
 
-/// Where the parenthesis at `open` is closed.
+/// Returns the index of the parenthesis that closes the one at `open`.
 fn matching(bytes: &[u8], open: usize) -> Option<usize> {
     let (mut depth, mut quoted) = (0, false);
     for (i, b) in bytes.iter().enumerate().skip(open) {
@@ -351,7 +351,7 @@ fn matching(bytes: &[u8], open: usize) -> Option<usize> {
     None
 }
 
-/// Cuts at separators that are in no brackets.
+/// Splits at separators outside of brackets.
 fn cut(text: &str, at: impl Fn(u8) -> bool) -> Vec<&str> {
     let (mut out, mut start, mut depth, mut quoted) = (Vec::new(), 0, 0i32, false);
     for (i, b) in text.bytes().enumerate() {
@@ -372,12 +372,12 @@ fn cut(text: &str, at: impl Fn(u8) -> bool) -> Vec<&str> {
     out
 }
 
-/// The items of a list.
-pub fn split(text: &str) -> Vec<&str> {
+/// Returns the items of a list.
+pub(crate) fn split(text: &str) -> Vec<&str> {
     cut(text, |b| b == b',')
 }
 
-/// The words of a text; what is in brackets is one.
-pub fn words(text: &str) -> Vec<&str> {
+/// Returns the words of a text; a bracketed text is one word.
+pub(crate) fn words(text: &str) -> Vec<&str> {
     cut(text, |b| b.is_ascii_whitespace())
 }

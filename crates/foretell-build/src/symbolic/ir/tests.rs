@@ -6,7 +6,7 @@ fn body(lines: &str) -> Vec<Inst> {
 }
 
 #[test]
-fn heads_of_functions() {
+fn function_heads_are_parsed() {
     let text = "define internal noundef ptr @\"a b\"(i32 noundef %0, i8 zeroext %1, ...) #0 {\nret ptr null\n}\n\
                 define void @g(ptr byval(%struct.s) align 8 %x) {\nentry:\nret void\n}\n";
     let functions = functions(text);
@@ -18,7 +18,7 @@ fn heads_of_functions() {
 }
 
 #[test]
-fn instructions_are_read() {
+fn instructions_are_parsed() {
     let body = body(
         "%3 = load volatile i32, ptr @x, align 4\n\
          store i8 -1, ptr %1, align 1\n\
@@ -51,7 +51,7 @@ fn instructions_are_read() {
 }
 
 #[test]
-fn calls_are_read() {
+fn calls_are_parsed() {
     let body = body(
         "%3 = call i32 (ptr, ...) @printf(ptr noundef @.str, i32 noundef %0) #7\n\
          %4 = call noalias ptr @malloc(i64 noundef 48) #9\n\
@@ -73,7 +73,7 @@ fn calls_are_read() {
 }
 
 #[test]
-fn what_stays_on_the_stack_is_hidden() {
+fn stack_slots_that_do_not_escape_are_hidden() {
     let text = "define void @f() {\n%1 = alloca i32\n%2 = alloca i32\n%3 = alloca ptr\n\
                 store i32 1, ptr %1\ncall void @__tsan_write4(ptr %1)\nstore ptr %2, ptr %3\nret void\n}\n";
     let function = functions(text).remove(0);

@@ -1,0 +1,83 @@
+//! Runs the real compiler with instrumentation and the runtime.
+//!
+//! The real compiler gets the user's own arguments and a few more: instrumentation where it
+//! compiles, the runtime where it links. A command line that does neither (`--version`,
+//! `-print-…`) stays as it is.
+//!
+//! gcc takes the runtime for its own libtsan, from a directory made for the call. In a shared
+//! library that libtsan is empty: the hooks are those of the executable. clang leaves its runtime
+//! out and gets ours as one more input.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::process::CommandExt;
+use std::process::{Command, ExitStatus};
+
+use crate::compiler::{distinguish_volatile, has_volatile_hooks, is_clang};
+use crate::request::Request;
+use crate::{Error, runtime};
+
+/// Runs `compiler` with the arguments of the user and those for recording. Returns its exit status;
+/// passes a warning, if there is one, to `warn`.
+///
+/// # Errors
+/// When the command line cannot work, or the compiler or the runtime is missing.
+pub(crate) fn run(
+    compiler: &OsStr,
+    arguments: &[OsString],
+    warn: impl FnOnce(&str),
+) -> Result<ExitStatus, Error> {
+    let request = Request::of(arguments);
+    let mut command = Command::new(compiler);
+    let start = |source| Error::Start { program: compiler.to_string_lossy().into(), source };
+    if !request.sources && !request.links {
+        return Err(start(command.args(arguments).exec()));
+    }
+    if let Some(refusal) = request.refusal() {
+        return Err(Error::Other(refusal));
+    }
+    if request.optimised && request.sources && !request.probe {
+        warn(
+            "optimised code: the compiler may merge racy reads, which are then not seen; -O0 or -Og shows all",
+        );
+    }
+    let clang = is_clang(compiler);
+    if request.sources {
+        command.arg("-fsanitize=thread");
+        if clang {
+            command.args(["-mllvm", "-tsan-instrument-read-before-write=1"]);
+        }
+        if has_volatile_hooks(compiler) {
+            command.args(distinguish_volatile(clang));
+        }
+        if !request.debug {
+            command.arg("-g");
+        }
+    }
+    if !request.links || request.relocatable {
+        return Err(start(command.args(arguments).exec()));
+    }
+    let archive = if request.shared { None } else { Some(runtime::archive()?) };
+    // Instrumented libraries that are loaded later find the hooks in the executable.
+    const EXPORT: &str =
+        "-Wl,--export-dynamic-symbol=__tsan_*,--export-dynamic-symbol=__foretell_*";
+    let mut directory = None;
+    if clang {
+        command.args(["-fsanitize=thread", "-fno-sanitize-link-runtime"]);
+        command.args(arguments);
+        if let Some(archive) = &archive {
+            command.arg("-Wl,--whole-archive").arg(archive).arg("-Wl,--no-whole-archive");
+            command.args([EXPORT, "-lpthread", "-ldl", "-lm", "-lrt", "-lgcc_s"]);
+        }
+    } else {
+        let dir = directory.insert(runtime::gcc_directory(archive.as_deref())?);
+        let dir = dir.path().display();
+        command.args(["-fsanitize=thread", "-static-libtsan"]);
+        command.args([format!("-B{dir}"), format!("-L{dir}")]).args(arguments);
+        if archive.is_some() {
+            command.args([EXPORT, "-lpthread", "-ldl", "-lm", "-lrt"]);
+        }
+    }
+    let status = command.status().map_err(start)?;
+    drop(directory);
+    Ok(status)
+}
