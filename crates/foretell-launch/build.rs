@@ -1,12 +1,14 @@
-//! Builds the Java agent with the JDK and the ASM of this machine, if it has them; without, `foretell` is built all the
-//! same, and says how to get the agent when somebody records a Java program.
+//! Builds the Java agent with the JDK and the ASM library of this machine, if it has them. Without
+//! them the crate is built without the agent, and recording a Java program fails with a message
+//! that says how to get the agent.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs, io};
 
-/// What the agent needs of ASM, and what only making the jar needs.
+/// Jars of ASM that the agent uses.
 const LIBRARIES: [&str; 2] = ["asm", "asm-tree"];
+/// Jars of ASM that only making the agent's jar uses.
 const TOOLS: [&str; 1] = ["asm-commons"];
 
 fn main() {
@@ -21,7 +23,7 @@ fn main() {
     let jar = out.join("foretell-agent.jar");
     if let Err(why) = build(&sources, &out, &jar) {
         println!("cargo::warning=without the Java agent: {why}");
-        // Nothing to be embedded.
+        // An empty file is embedded instead.
         if let Err(error) = fs::write(&jar, b"") {
             println!("cargo::error={}: {error}", jar.display());
         }
@@ -65,7 +67,7 @@ fn build(sources: &Path, out: &Path, jar: &Path) -> Result<(), String> {
     run(java.arg("-cp").arg(tools).arg("Shade").arg(jar).arg(classes).args(libraries))
 }
 
-/// A program of the JDK.
+/// Returns the path of a program of the JDK.
 fn tool(name: &str) -> PathBuf {
     let home = env::var_os("JAVA_HOME").map(|home| Path::new(&home).join("bin").join(name));
     home.filter(|path| path.is_file()).unwrap_or_else(|| name.into())

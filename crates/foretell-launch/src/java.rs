@@ -1,4 +1,7 @@
-//! Starting a Java program with the agent.
+//! Starts a Java program with the agent.
+//!
+//! The agent is a jar embedded in this crate. It is written to the directory of the run, with its
+//! options in a properties file beside it.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
@@ -8,31 +11,40 @@ use std::path::Path;
 use foretell_build::runtime;
 
 use crate::Error;
-use crate::launch::{Launch, Mode};
+use crate::mode::Mode;
 
 /// The agent's jar; empty if it could not be built.
 const JAR: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/foretell-agent.jar"));
 
-/// What concerns Java programs alone.
+/// Settings for Java programs.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Java {
-    /// Classes to record, patterns of full names; none: all that are not the platform's.
+    /// Patterns of the full names of classes to record; if empty, all but the platform's.
     pub include: Vec<String>,
-    /// Classes not to record.
+    /// Patterns of the full names of classes not to record.
     pub exclude: Vec<String>,
-    /// Methods whose calls are atomic blocks: patterns of `Class.method`.
+    /// Patterns of methods whose calls are atomic blocks: `Class.method`.
     pub atomic: Vec<String>,
-    /// Names of annotations of such methods.
+    /// Names of annotations of methods whose calls are atomic blocks.
     pub annotations: Vec<String>,
 }
 
-/// Whether this is the command that starts a Java program.
+/// Whether a program is the command that starts Java programs.
 pub(crate) fn is_java(program: &OsStr) -> bool {
     Path::new(program).file_name().is_some_and(|name| name == "java")
 }
 
-/// Writes the agent and its options to a directory; the argument that makes `java` use it.
-pub(crate) fn install(launch: &Launch, directory: &Path) -> Result<OsString, Error> {
+/// Options of the agent for one run.
+pub(crate) struct AgentOptions<'a> {
+    pub(crate) mode: &'a Mode,
+    pub(crate) seed: u64,
+    pub(crate) quantum: u64,
+    pub(crate) java: &'a Java,
+}
+
+/// Writes the agent and its options to a directory. Returns the argument that makes `java` use
+/// the agent.
+pub(crate) fn install(agent: &AgentOptions<'_>, directory: &Path) -> Result<OsString, Error> {
     let jar = directory.join("foretell-agent.jar");
     match runtime::directory_override().map(|d| d.join("foretell-agent.jar")) {
         Some(own) if own.is_file() => {
@@ -41,7 +53,7 @@ pub(crate) fn install(launch: &Launch, directory: &Path) -> Result<OsString, Err
         _ => write_jar(&jar)?,
     }
     let options = directory.join("options");
-    fs::write(&options, properties(launch, directory)?).map_err(Error::file(&options))?;
+    fs::write(&options, properties(agent, directory)?).map_err(Error::file(&options))?;
     let mut argument = OsString::from("-javaagent:");
     argument.push(jar);
     argument.push("=");
@@ -61,7 +73,7 @@ fn write_jar(jar: &Path) -> Result<(), Error> {
     fs::write(jar, JAR).map_err(Error::file(jar))
 }
 
-fn properties(launch: &Launch, directory: &Path) -> Result<String, Error> {
+fn properties(agent: &AgentOptions<'_>, directory: &Path) -> Result<String, Error> {
     let mut text = String::new();
     let mut put = |key: &str, value: &str| {
         // Writing to a string does not fail.
@@ -72,9 +84,9 @@ fn properties(launch: &Launch, directory: &Path) -> Result<String, Error> {
         None => Err(Error::Other(format!("{}: the path must be UTF-8 for Java", path.display()))),
     };
     put("log", &utf8(&directory.join("log"))?);
-    put("seed", &launch.seed.to_string());
-    put("quantum", &launch.quantum.to_string());
-    match &launch.mode {
+    put("seed", &agent.seed.to_string());
+    put("quantum", &agent.quantum.to_string());
+    match agent.mode {
         Mode::Record => put("mode", "record"),
         Mode::Parallel => {
             return Err(Error::Other(
@@ -90,14 +102,14 @@ fn properties(launch: &Launch, directory: &Path) -> Result<String, Error> {
             put("schedule", &utf8(&std::path::absolute(schedule).map_err(Error::file(schedule))?)?);
         }
     }
-    put("include", &launch.java.include.join(","));
-    put("exclude", &launch.java.exclude.join(","));
-    put("atomic", &launch.java.atomic.join(","));
-    put("annotations", &launch.java.annotations.join(","));
+    put("include", &agent.java.include.join(","));
+    put("exclude", &agent.java.exclude.join(","));
+    put("atomic", &agent.java.atomic.join(","));
+    put("annotations", &agent.java.annotations.join(","));
     Ok(text)
 }
 
-/// A value as `java.util.Properties` reads it.
+/// Returns a value as `java.util.Properties` reads it.
 fn escaped(value: &str) -> String {
     let mut text = String::new();
     for c in value.chars() {
@@ -117,13 +129,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_java_command_is_known() {
+    fn java_command_is_recognised() {
         assert!(is_java(OsStr::new("java")) && is_java(OsStr::new("/usr/bin/java")));
         assert!(!is_java(OsStr::new("javac")) && !is_java(OsStr::new("./java.sh")));
     }
 
     #[test]
-    fn values_of_properties() {
+    fn property_values_are_escaped() {
         assert_eq!(escaped("a b\\c\n"), "a\\ b\\\\c\\n");
     }
 }

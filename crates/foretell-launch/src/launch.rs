@@ -1,4 +1,9 @@
-//! Running a program under the runtime.
+//! Runs a program under the runtime.
+//!
+//! A native program gets the runtime's settings in environment variables
+//! ([`foretell_rt_format::env`]), and runs without address randomisation, so that the same seed
+//! gives the same trace. A program linked against the shared libtsan finds the runtime in its
+//! place. A Java program gets the agent as an argument.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -13,83 +18,68 @@ use tempfile::TempDir;
 use foretell_build::runtime;
 
 use crate::Error;
-use crate::java::{self, Java};
+use crate::java::{self, AgentOptions, Java};
+use crate::mode::Mode;
 
-/// How the runtime is to run the program.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Mode {
-    /// Record, one thread at a time.
-    Record,
-    /// Record with threads running at once.
-    Parallel,
-    /// Follow a schedule.
-    Replay {
-        /// The schedule's file.
-        schedule: PathBuf,
-        /// Stop with SIGTRAP before the last step.
-        stop: bool,
-    },
-}
-
-/// A run to be made.
+/// Settings of a run.
 #[derive(Clone, Debug)]
 pub struct Launch {
     /// Program and arguments.
     pub command: Vec<OsString>,
-    /// How.
+    /// Mode of the run.
     pub mode: Mode,
     /// Seed of the scheduler.
     pub seed: u64,
     /// Average number of hooks between two decisions of the scheduler.
     pub quantum: u64,
-    /// The directory for the log and what the program writes if `quiet`.
+    /// Directory for the log, and for the output of a quiet run.
     pub directory: PathBuf,
-    /// Whether the program's output goes to files instead of where ours goes, and its input is empty or from a
-    /// file.
+    /// Whether the program's output goes to files, and its input is empty or from a file, instead
+    /// of those of this process.
     pub quiet: bool,
-    /// The file for its standard input, if `quiet`.
+    /// File for the standard input of a quiet run.
     pub input: Option<PathBuf>,
-    /// When to end the program.
+    /// Time after which the program is killed.
     pub limit: Option<Duration>,
-    /// How to record if it is a Java program.
+    /// Settings for a Java program.
     pub java: Java,
-    /// Whether a symbolic trace is wanted.
+    /// Whether the run is for a symbolic trace.
     pub symbolic: bool,
-    /// Whether all accesses are wanted: those to memory that threads hand over when they are created and joined, and those to
-    /// memory that one thread uses alone, which may turn out to be shared.
+    /// Whether no access is left out: neither those to memory that create and join transfer from
+    /// thread to thread, nor those to thread-private memory, which may turn out to be shared.
     pub keep_all: bool,
 }
 
-/// A run that was made. Its files are gone with it.
+/// A finished run. Dropping it removes its files.
 #[derive(Debug)]
 pub struct Run {
-    /// How the program ended.
+    /// Exit status of the program.
     pub status: ExitStatus,
-    /// Whether it had to be ended.
+    /// Whether the program was killed at its time limit.
     pub timed_out: bool,
-    /// Whether this was a Java program.
+    /// Whether the program is a Java program.
     pub java: bool,
     directory: TempDir,
 }
 
 impl Run {
-    /// The log.
+    /// Returns the path of the log.
     pub fn log(&self) -> PathBuf {
         self.directory.path().join("log")
     }
 
-    /// Standard output of a quiet run.
+    /// Returns the standard output of a quiet run.
     pub fn stdout(&self) -> Vec<u8> {
         std::fs::read(self.directory.path().join("stdout")).unwrap_or_default()
     }
 
-    /// Standard error of a quiet run.
+    /// Returns the standard error of a quiet run.
     pub fn stderr(&self) -> String {
         let bytes = std::fs::read(self.directory.path().join("stderr")).unwrap_or_default();
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    /// How the program ended, in words: `exit 0`, `signal 11`.
+    /// Returns the end of the program in words: `exit 0`, `signal 11`.
     pub fn ended(&self) -> String {
         match (self.status.code(), self.status.signal()) {
             (Some(code), _) => format!("exit {code}"),
@@ -100,7 +90,7 @@ impl Run {
 }
 
 impl Launch {
-    /// A run of `command` that is recorded with the defaults.
+    /// Returns the default settings to record `command`.
     pub fn new(command: Vec<OsString>) -> Launch {
         Launch {
             command,
@@ -122,7 +112,7 @@ impl Launch {
         self.command.first().is_some_and(|program| java::is_java(program))
     }
 
-    /// The command with its environment, and the directories that it needs while it runs.
+    /// Returns the command with its environment, and the directories that it needs while it runs.
     fn prepare(&self, log: Option<&Path>) -> Result<(Command, TempDir, Option<TempDir>), Error> {
         let Some((program, arguments)) = self.command.split_first() else {
             return Err(Error::Other("no program to run".to_owned()));
@@ -133,7 +123,9 @@ impl Launch {
             .map_err(Error::file(&self.directory))?;
         let mut command = Command::new(program);
         if self.is_java() {
-            command.arg(java::install(self, &absolute(directory.path()))?).args(arguments);
+            let Launch { ref mode, seed, quantum, ref java, .. } = *self;
+            let options = AgentOptions { mode, seed, quantum, java };
+            command.arg(java::install(&options, &absolute(directory.path()))?).args(arguments);
             return Ok((command, directory, None));
         }
         let mut libraries = None;
@@ -160,7 +152,7 @@ impl Launch {
                 .env(env::SCHEDULE, absolute(schedule))
                 .env(env::STOP, if *stop { "1" } else { "0" }),
         };
-        // SAFETY: one system call. Where it is not allowed addresses differ from run to run.
+        // SAFETY: one system call. Where it is not permitted, addresses differ from run to run.
         unsafe {
             command.pre_exec(|| {
                 libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong);
@@ -173,7 +165,7 @@ impl Launch {
     /// Runs the program to its end.
     ///
     /// # Errors
-    /// When it cannot be started, or did not record: it is not instrumented.
+    /// When the program cannot be started, or is not instrumented and recorded nothing.
     pub fn run(&self) -> Result<Run, Error> {
         let run = self.start(None)?;
         if run.log().exists() { Ok(run) } else { Err(self.nothing_recorded()) }
@@ -183,7 +175,7 @@ impl Launch {
     /// recorded anything.
     ///
     /// # Errors
-    /// When it cannot be started.
+    /// When the program cannot be started.
     pub fn run_with_log(&self, log: &Path) -> Result<Run, Error> {
         self.start(Some(log))
     }
@@ -230,7 +222,7 @@ impl Launch {
         let program = || self.command[0].to_string_lossy().into_owned();
         let failed = |source| Error::Start { program: program(), source };
         let Some(limit) = self.limit else {
-            // An interrupt at the terminal goes to the program; we live to tell its tale.
+            // An interrupt at the terminal ends the program; this process stays to report.
             // SAFETY: no handler, no data.
             let old = unsafe { libc::signal(libc::SIGINT, libc::SIG_IGN) };
             let status = child.wait();
@@ -274,8 +266,8 @@ fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf())
 }
 
-/// Whether a program wants libtsan as a shared library: an executable says so, a script may start
-/// one that does.
+/// Whether a program may load the shared libtsan: an executable that names it, or a script, which
+/// may start one.
 fn may_use_libtsan(program: &Path) -> bool {
     const NAME: &[u8] = b"libtsan.so.";
     match std::fs::read(program) {

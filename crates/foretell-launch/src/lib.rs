@@ -1,13 +1,24 @@
 //! Runs programs under the recording runtime.
 //!
-//! A [`Launch`] says which program to run and how: recorded, recorded in parallel, or along a
-//! schedule. Native programs get the runtime's settings through the environment, Java programs
-//! get the agent ([`Java`]).
+//! A [`Launch`] has the settings of a run: the program, the [`Mode`] (recorded, recorded in
+//! parallel, or along a schedule), the scheduler's seed and quantum. [`Launch::run`] gives a
+//! [`Run`]: the exit status, the output and the log of the program. Native programs get the
+//! runtime's settings through the environment, Java programs get the agent ([`Java`]).
+//!
+//! | module | content |
+//! |---|---|
+//! | `launch` | starts the program, waits for its end |
+//! | `mode` | modes of a run |
+//! | `java` | the Java agent and its options |
+//!
+//! The build script makes the agent's jar from `agents/java`.
 
 mod error;
 mod java;
 mod launch;
+mod mode;
 
 pub use error::Error;
 pub use java::Java;
-pub use launch::{Launch, Mode, Run};
+pub use launch::{Launch, Run};
+pub use mode::Mode;
