@@ -1,8 +1,9 @@
-//! Which stretches of a run count as atomic blocks.
+//! Atomic blocks of a run.
 //!
-//! Three sources: markers in the source (`include/foretell.h`), the outermost lock scopes (from the acquire
-//! before which a thread held nothing to the release after which it holds nothing again) that contain no
-//! wait, as in the papers, and calls of functions whose name matches a pattern.
+//! They have three sources: markers in the source (`include/foretell.h`), calls of functions whose
+//! name matches a pattern, and, as in the papers, the outermost lock scopes without a wait. An
+//! outermost scope lasts from the acquire before which its thread held no lock to the release after
+//! which it holds none.
 
 use foretell_rt_format::{Entry, Record, SyncKind};
 use rustc_hash::FxHashSet;
@@ -10,14 +11,14 @@ use rustc_hash::FxHashSet;
 /// for itself.
 pub use wildmatch::WildMatch as Glob;
 
-/// What makes an atomic block.
+/// Sources of atomic blocks.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Blocks {
-    /// Markers in the source.
+    /// Whether markers in the source are blocks.
     pub markers: bool,
-    /// Outermost lock scopes without a wait.
+    /// Whether outermost lock scopes without a wait are blocks.
     pub locks: bool,
-    /// Calls of functions whose name matches one of these.
+    /// Patterns of functions whose calls are blocks.
     pub functions: Vec<Glob>,
 }
 
@@ -28,13 +29,13 @@ impl Default for Blocks {
 }
 
 impl Blocks {
-    /// Whether calls of this function are atomic.
+    /// Whether calls of a function are blocks.
     pub(crate) fn function(&self, name: &str) -> bool {
         self.functions.iter().any(|glob| glob.matches(name))
     }
 }
 
-/// What there is of a thread.
+/// Returns the item of a thread, which is the default at first.
 fn of_thread<T: Clone + Default>(all: &mut Vec<T>, thread: u32) -> &mut T {
     let i = thread as usize;
     if all.len() <= i {
@@ -43,11 +44,11 @@ fn of_thread<T: Clone + Default>(all: &mut Vec<T>, thread: u32) -> &mut T {
     &mut all[i]
 }
 
-/// How deep each thread is in locks.
+/// Number of locks that each thread holds.
 #[derive(Default)]
 struct Depths(Vec<u32>);
 
-/// What an operation on a lock means for the outermost scope of its thread.
+/// Effect of an operation on the outermost lock scope of its thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Scope {
     Opens,
@@ -72,13 +73,14 @@ impl Depths {
     }
 }
 
-/// The lock scopes that are blocks: for each thread the ordinals of the acquires that open them, rising, and how
-/// many of these are behind.
+/// Lock scopes that are blocks: for each thread the ordinals of the acquires that open them,
+/// ascending, and the number of those that are done.
 #[derive(Default, Debug)]
 pub(crate) struct Scopes(Vec<(Vec<u64>, usize)>);
 
 impl Scopes {
-    /// Whether the acquire of a thread with this ordinal opens one. To be asked for rising ordinals of each thread.
+    /// Whether the acquire with this ordinal opens one; called with ascending ordinals of each
+    /// thread.
     fn opens(&mut self, thread: u32, ordinal: u64) -> bool {
         let Some((opening, behind)) = self.0.get_mut(thread as usize) else { return false };
         while opening.get(*behind).is_some_and(|&o| o < ordinal) {
@@ -118,7 +120,8 @@ impl BlockScopes {
 #[derive(Default)]
 pub(crate) struct ScopeFinder {
     depths: Depths,
-    /// For each thread the ordinal of the acquire that opened the scope it is in, and whether it waits there.
+    /// For each thread the ordinal of the acquire that opened its scope, and whether the scope has
+    /// a wait.
     open: Vec<Option<(u64, bool)>>,
     scopes: Scopes,
 }
@@ -146,7 +149,7 @@ impl ScopeFinder {
         }
     }
 
-    /// The scopes; one that the end of the run cuts off is one too.
+    /// Returns the scopes. The end of the run closes the open ones.
     pub(crate) fn finish(mut self) -> Scopes {
         (0..self.open.len() as u32).for_each(|thread| self.close(thread));
         self.scopes
@@ -158,14 +161,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn globs() {
+    fn glob_matches_the_whole_name() {
         let m = |p: &str, n: &str| Glob::new(p).matches(n);
         assert!(m("bank_*", "bank_move") && m("*", "") && m("a?c", "abc") && m("*b*d", "abcbd"));
         assert!(!m("bank_*", "bank") && !m("a?c", "ac") && !m("*b", "abc") && !m("", "a"));
     }
 
     #[test]
-    fn outermost_scopes_without_a_wait() {
+    fn outermost_scopes_without_a_wait_are_blocks() {
         let sync = |thread, ordinal, kind| Entry {
             thread,
             ordinal,

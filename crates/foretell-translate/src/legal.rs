@@ -1,16 +1,16 @@
-//! Making a translated trace legal, and keeping its steps in line with what is left.
+//! Repair of a translated trace that is not legal, with its steps.
 
 use foretell_trace::legality::{self, Repair};
 use foretell_trace::{EventId, SiteId, Trace};
 
 use crate::steps::EventSteps;
 
-/// Makes a trace legal if it is not; the steps are those of its events.
+/// Returns a legal trace and the repairs that made it legal. `steps` are the steps of its events.
 pub(crate) fn legal(trace: Trace, steps: &mut EventSteps) -> (Trace, Vec<Repair>) {
     if legality::check(&trace).is_ok() {
         return (trace, Vec::new());
     }
-    // Events go through the repair with their index in the place of the site, to be known again.
+    // The index of each event goes through the repair as its site, to find its step again.
     let mut numbered = trace.builder_with_names();
     for event in trace.events() {
         numbered.push(event.thread, event.kind, Some(SiteId(event.id.0)));

@@ -1,12 +1,24 @@
-//! Which step of the real program each event of a trace was: what a replay needs beside the trace.
+//! Steps of the program behind the events of a trace, from which a replay makes its schedule.
 //!
-//! Kept in a file beside the trace, `TRACE.steps`, Zstandard-compressed. First lines of text: the modules and
-//! the origins of the threads as in a schedule, `last …` like a step for the last step of each thread that
-//! ended, `join EVENT THREAD` for each join, `what KIND MODULE OFFSET` for every kind of step at every place, numbered from 1
-//! in the order of the lines, and `events N`. Then the steps of the `N` events, in three columns of varints (LEB128):
-//! for each event the number of its `what`, or 0 for an event that is no step of its own (a block made from a lock scope); for
-//! each run of steps of one thread how many they are and the thread; for each step how far its ordinal is from that of the
-//! thread's step before (zigzag).
+//! They are in a file beside the trace, `TRACE.steps`, Zstandard-compressed. It begins with lines
+//! of text:
+//!
+//! | line | content |
+//! |---|---|
+//! | `foretell-steps 2` | format and version |
+//! | modules, origins of threads | as in a schedule |
+//! | `last …` | like a step: the last step of a thread that ended |
+//! | `join EVENT THREAD` | a join, and the thread that it waits for |
+//! | `what KIND MODULE OFFSET` | a kind of step at a location; numbered from 1 |
+//! | `events N` | number of events |
+//!
+//! Then come the steps of the `N` events, in three columns of varints (LEB128):
+//!
+//! | column | content |
+//! |---|---|
+//! | kinds | for each event the number of its `what`; 0 for an event that is no step of its own |
+//! | threads | for each run of steps of one thread its length and the thread |
+//! | ordinals | for each step the difference to the ordinal of the thread's step before (zigzag) |
 
 mod columns;
 
@@ -23,35 +35,36 @@ use rustc_hash::FxHashMap;
 
 use crate::Error;
 
-/// The steps behind the events of one trace.
+/// Steps behind the events of a trace.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Steps {
     /// Paths of modules.
     pub modules: Vec<String>,
     /// Origins of the threads other than the first.
     pub threads: Vec<ThreadOrigin>,
-    /// For each event its step, if it is one.
+    /// Step of each event, if it is one.
     pub events: EventSteps,
-    /// The last step of each thread that ended: perhaps after its last event, on memory of its own.
+    /// Last step of each thread that ended; it may come after the last event, on thread-private
+    /// memory.
     pub last: Vec<Step>,
-    /// The events that are joins, by index, and the threads that they wait for.
+    /// Joins by the index of their events, with the threads that they wait for.
     pub joins: Vec<(u32, u32)>,
 }
 
 const FIRST_LINE: &str = "foretell-steps 2";
-/// More than this was not written by Foretell.
-const LONGEST: u64 = 1 << 38;
+/// Maximum length of a valid file.
+const MAX_LEN: u64 = 1 << 38;
 
 impl Steps {
-    /// Where the steps of a trace are kept.
+    /// Returns the path of the steps of a trace.
     pub fn path_for(trace: &Path) -> PathBuf {
         let mut name = trace.as_os_str().to_owned();
         name.push(".steps");
         PathBuf::from(name)
     }
 
-    /// The schedule that drives the program along these events. Several events that are one step
-    /// of the program are run at the first of them. A thread that is joined runs to its end before.
+    /// Returns the schedule that drives the program along these events. Several events that are one
+    /// step of the program run at the first of them. A joined thread runs to its end before.
     pub fn schedule(&self, events: &[u32]) -> Schedule {
         let last: FxHashMap<u32, &Step> = self.last.iter().map(|s| (s.thread, s)).collect();
         let joins: FxHashMap<u32, u32> = self.joins.iter().copied().collect();
@@ -71,7 +84,7 @@ impl Steps {
         Schedule { modules: self.modules.clone(), threads: self.threads.clone(), steps }
     }
 
-    /// The steps behind the first so many events.
+    /// Returns the steps behind the first `events` events.
     pub(crate) fn first(&self, events: usize) -> Steps {
         let mut steps = Steps { events: EventSteps::default(), ..self.clone() };
         self.events.iter().take(events).for_each(|step| steps.events.push(step));
@@ -79,7 +92,10 @@ impl Steps {
         steps
     }
 
-    /// Writes the file.
+    /// Writes the steps to a file.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
     pub fn save(&self, path: &Path) -> Result<(), Error> {
         let (whats, columns) = self.events.columns();
         let write = || -> std::io::Result<()> {
@@ -92,7 +108,7 @@ impl Steps {
         write().map_err(Error::file(path))
     }
 
-    /// The lines before the columns.
+    /// Returns the lines before the columns.
     fn text(&self, whats: &[What]) -> String {
         let head = Schedule {
             modules: self.modules.clone(),
@@ -116,12 +132,15 @@ impl Steps {
         text
     }
 
-    /// Reads the file of a trace with so many events.
+    /// Reads the steps of a trace with this number of events from a file.
+    ///
+    /// # Errors
+    /// When the file cannot be read or is not valid.
     pub fn load(path: &Path, events: usize) -> Result<Self, Error> {
         let read = || -> std::io::Result<Vec<u8>> {
             let mut bytes = Vec::new();
             let file = std::fs::File::open(path)?;
-            zstd::Decoder::new(file)?.take(LONGEST).read_to_end(&mut bytes)?;
+            zstd::Decoder::new(file)?.take(MAX_LEN).read_to_end(&mut bytes)?;
             Ok(bytes)
         };
         let steps = Self::parse(&read().map_err(Error::file(path))?, events)
@@ -159,9 +178,9 @@ impl Steps {
         Ok(steps)
     }
 
-    /// Takes a line in that is before the columns.
+    /// Takes a line before the columns.
     fn line(&mut self, line: &str, whats: &mut Vec<What>) -> Result<(), &'static str> {
-        // Every line but these is one of a schedule.
+        // Every other line is one of a schedule.
         if let Some(rest) = line.strip_prefix("join ") {
             let pair =
                 rest.split_once(' ').and_then(|(e, t)| Some((e.parse().ok()?, t.parse().ok()?)));
@@ -190,7 +209,7 @@ impl Steps {
     }
 }
 
-/// A step's kind and place as a schedule has them.
+/// Returns a step's kind and location as in a schedule.
 fn what((kind, place): &What) -> String {
     match place {
         Some((module, offset)) => format!("{} {module} {offset}", kind.name()),
@@ -208,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_saved_comes_back() {
+    fn saved_steps_are_loaded() {
         let steps = Steps {
             modules: vec!["/a b/c".to_owned()],
             threads: vec![ThreadOrigin { thread: 1, parent: 0, nth: 0 }],
@@ -226,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn events_of_one_step_run_once() {
+    fn events_of_one_step_are_scheduled_once() {
         let events = [step(0, 5), step(0, 5), step(1, 0), None, step(0, 9)].into_iter().collect();
         let steps = Steps { events, ..Steps::default() };
         let order: Vec<(u32, u64)> =
@@ -235,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_joined_thread_runs_to_its_end() {
+    fn joined_thread_runs_to_its_end() {
         let events = [step(1, 0), step(0, 5)].into_iter().collect();
         let last = step(1, 7).into_iter().collect();
         let steps = Steps { events, last, joins: vec![(1, 1)], ..Steps::default() };
@@ -245,14 +264,14 @@ mod tests {
     }
 
     #[test]
-    fn other_files_are_refused() {
+    fn invalid_files_are_rejected() {
         let head = format!("{FIRST_LINE}\nwhat Read - 0\nevents 1\n");
         let with = |columns: &[u8]| Steps::parse(&[head.as_bytes(), columns].concat(), 1);
         assert_eq!(
             with(&[1, 1, 5, 6]).unwrap().events.get(0).map(|s| (s.thread, s.ordinal)),
             Some((5, 3))
         );
-        // A number that no line has, no thread, too many steps of it, no ordinal, more than there should be.
+        // An unknown number, a missing thread, a run too long, a missing ordinal, extra bytes.
         for columns in [&[2, 1, 5, 6][..], &[1], &[1, 2, 5, 6], &[1, 1, 5], &[1, 1, 5, 6, 0]] {
             assert!(with(columns).is_err(), "{columns:?}");
         }

@@ -1,9 +1,8 @@
-//! From addresses of the recorded program to places, functions and names of globals.
+//! Source locations, functions and globals by address.
 //!
-//! Debug information is read from the files that the program was running from; a file that has
-//! changed since gives wrong lines, one that is gone gives `file+0x…`. Places are
-//! `name:line`, with as much of the directory in front as it takes to tell two files of the
-//! same name apart.
+//! Debug information is read from the files that the program ran from. A file that has changed
+//! since gives wrong lines, a missing one gives `file+0x…`. Source locations are `name:line`, with
+//! as many directories in front as are needed to tell two files of the same name apart.
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -14,28 +13,28 @@ use addr2line::Loader;
 use object::{Object, ObjectSymbol, SymbolKind};
 use rustc_hash::FxHashMap;
 
-/// A code address, explained.
+/// Meaning of a code address.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Code {
-    /// `file:line`, or `module+0x…` where that is not known.
+    /// Source location: `file:line`, or `module+0x…` where that is not known.
     pub location: String,
-    /// Whether `place` is a line of source.
+    /// Whether `location` is a line of source.
     pub known: bool,
-    /// Whether that is in a header of the system: not where anybody looks for a bug.
+    /// Whether the location is in a system header, which is not where a bug is looked for.
     pub system: bool,
-    /// The functions it is in, innermost (an inlined one) first: the name, and for all but the
-    /// last the place of the call in the next.
+    /// Functions around the address, innermost (an inlined one) first: the name, and for all but
+    /// the last the location of the call in the next.
     pub functions: Vec<(String, String)>,
 }
 
 impl Code {
-    /// The innermost function, if known.
+    /// Returns the name of the innermost function, if known.
     pub fn function(&self) -> Option<&str> {
         self.functions.first().map(|(name, _)| name.as_str())
     }
 }
 
-/// One file that is mapped.
+/// A mapped module.
 struct Module {
     path: String,
     bias: u64,
@@ -44,27 +43,27 @@ struct Module {
     file: usize,
 }
 
-/// What a file says about its addresses.
+/// Debug information and symbols of a file.
 struct File {
     path: String,
-    /// Its debug information, if it has any; read when first asked for.
+    /// Debug information, if the file has any; read at the first use.
     loader: OnceCell<Option<Loader>>,
-    /// Start, size and name of every global, by start; read when first asked for.
+    /// Start, size and name of every global, by start; read at the first use.
     globals: Option<Vec<(u64, u64, String)>>,
 }
 
-/// The modules of a run and what is known of their addresses.
+/// Modules of a run, and the meaning of their addresses.
 #[derive(Default)]
 pub struct Symbols {
     modules: BTreeMap<u64, Module>,
     files: Vec<File>,
     codes: FxHashMap<u64, Rc<Code>>,
-    /// The path that a short file name stands for.
+    /// Paths by the short names of files.
     short_names: FxHashMap<String, String>,
 }
 
 impl Symbols {
-    /// A module is mapped.
+    /// Adds a module that is mapped at `start`.
     pub fn add(&mut self, start: u64, end: u64, bias: u64, path: &[u8]) {
         let path = String::from_utf8_lossy(path).into_owned();
         let file = match self.files.iter().position(|f| f.path == path) {
@@ -79,7 +78,7 @@ impl Symbols {
         self.codes.clear();
     }
 
-    /// A module is gone.
+    /// Removes the module that was mapped at `start`.
     pub fn remove(&mut self, start: u64) {
         self.modules.remove(&start);
         self.codes.clear();
@@ -89,22 +88,22 @@ impl Symbols {
         self.modules.range(..=addr).next_back().map(|(_, m)| m).filter(|m| addr < m.end)
     }
 
-    /// The number of the file that an address is in, and the address in that file.
-    pub fn file_offset(&self, addr: u64) -> Option<(u32, u64)> {
+    /// Returns the number of the file that an address is in, and the address in that file.
+    pub(crate) fn file_offset(&self, addr: u64) -> Option<(u32, u64)> {
         self.module(addr).map(|m| (m.file as u32, addr.wrapping_sub(m.bias)))
     }
 
-    /// The paths of all files, by number.
-    pub fn paths(&self) -> Vec<String> {
+    /// Returns the paths of all files, by number.
+    pub(crate) fn paths(&self) -> Vec<String> {
         self.files.iter().map(|f| f.path.clone()).collect()
     }
 
-    /// Explains a return address: the instruction before it is the one that is meant.
+    /// Returns the meaning of a return address: that of the instruction before it.
     pub fn code(&mut self, pc: u64) -> Rc<Code> {
         self.exact(pc.wrapping_sub(1))
     }
 
-    /// Explains the address of an instruction.
+    /// Returns the meaning of the address of an instruction.
     pub fn exact(&mut self, pc: u64) -> Rc<Code> {
         if let Some(code) = self.codes.get(&pc) {
             return code.clone();
@@ -114,19 +113,19 @@ impl Symbols {
         code
     }
 
-    /// `text` with places of the source for what is written `file+0x…` in it.
-    pub fn with_places(&mut self, text: &str) -> String {
+    /// Returns `text` with each `file+0x…` replaced by its source location.
+    pub fn with_locations(&mut self, text: &str) -> String {
         let words = text.split(' ').map(|word| {
             let bare = word.trim_end_matches([';', ',', '.', ':']);
-            let place = bare.split_once("+0x").and_then(|(name, hex)| {
+            let location = bare.split_once("+0x").and_then(|(name, hex)| {
                 let offset = u64::from_str_radix(hex, 16).ok()?;
                 let mut modules = self.modules.values();
                 let module = modules.find(|m| m.path.rsplit('/').next() == Some(name))?;
                 let code = self.code(module.bias.wrapping_add(offset));
                 code.known.then(|| code.location.clone())
             });
-            match place {
-                Some(place) => format!("{place}{}", &word[bare.len()..]),
+            match location {
+                Some(location) => format!("{location}{}", &word[bare.len()..]),
                 None => word.to_owned(),
             }
         });
@@ -165,29 +164,29 @@ impl Symbols {
                 }
             }
         }
-        // What was inlined from the system's headers is told by where it was used.
+        // Code inlined from system headers has the location of its use.
         while frames.len() > 1 && is_system(&frames[0]) {
             frames.remove(0);
         }
         let system = frames.first().is_some_and(is_system);
-        let places: Vec<Option<String>> = frames
+        let locations: Vec<Option<String>> = frames
             .iter()
-            .map(|(_, line)| line.as_ref().map(|(file, line)| self.place(file, *line)))
+            .map(|(_, line)| line.as_ref().map(|(file, line)| self.location(file, *line)))
             .collect();
-        let place = places.first().cloned().flatten();
+        let location = locations.first().cloned().flatten();
         let functions = frames
             .into_iter()
             .enumerate()
             .filter_map(|(i, (name, _))| {
-                let call = places.get(i + 1).cloned().flatten().unwrap_or_default();
+                let call = locations.get(i + 1).cloned().flatten().unwrap_or_default();
                 Some((name?, call))
             })
             .collect();
-        Code { known: place.is_some(), location: place.unwrap_or(unknown), system, functions }
+        Code { known: location.is_some(), location: location.unwrap_or(unknown), system, functions }
     }
 
-    /// `file:line` with the shortest name that is this file's alone.
-    fn place(&mut self, file: &str, line: u32) -> String {
+    /// Returns `file:line` with the shortest name that is this file's alone.
+    fn location(&mut self, file: &str, line: u32) -> String {
         let parts: Vec<&str> = file.split('/').filter(|p| !p.is_empty()).collect();
         for n in 1..=parts.len() {
             let short = parts[parts.len() - n..].join("/");
@@ -199,8 +198,8 @@ impl Symbols {
         format!("{file}:{line}")
     }
 
-    /// The global that holds an address: its name and the offset in it.
-    pub fn global(&mut self, addr: u64) -> Option<(String, u64)> {
+    /// Returns the name of the global that holds an address, and the offset in it.
+    pub(crate) fn global(&mut self, addr: u64) -> Option<(String, u64)> {
         let module = self.module(addr)?;
         let at = addr.wrapping_sub(module.bias);
         let short = module.path.rsplit('/').next().unwrap_or("?").to_owned();
@@ -227,7 +226,7 @@ fn is_system((_, line): &Frame) -> bool {
     })
 }
 
-/// The data symbols of a file.
+/// Returns the data symbols of a file.
 fn read_globals(path: &str) -> Vec<(u64, u64, String)> {
     let Ok(bytes) = std::fs::read(path) else { return Vec::new() };
     let Ok(file) = object::File::parse(&*bytes) else { return Vec::new() };
@@ -242,7 +241,8 @@ fn read_globals(path: &str) -> Vec<(u64, u64, String)> {
     globals
 }
 
-/// A symbol's name as people write it. Only what is mangled is demangled: `x` alone would be a type.
+/// Returns a symbol's name as in the source. Only mangled names are demangled: `x` alone would be a
+/// type.
 fn readable(symbol: &str) -> String {
     if symbol.starts_with("_Z") || symbol.starts_with("_R") {
         plain(&addr2line::demangle_auto(symbol.into(), None))
@@ -251,8 +251,8 @@ fn readable(symbol: &str) -> String {
     }
 }
 
-/// A demangled name without its parameters, and without what gcc adds to a clone of a function
-/// or a local static (`worker.part.0`, `count.1`).
+/// Returns a demangled name without its parameters, and without the suffix of gcc for a clone of a
+/// function or a local static (`worker.part.0`, `count.1`).
 fn plain(name: &str) -> String {
     let name = match name.find('(') {
         Some(at) if at > 0 && !name[..at].ends_with("operator") => &name[..at],
@@ -267,11 +267,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_of_one_name_are_told_apart() {
+    fn files_of_one_name_have_different_locations() {
         let mut s = Symbols::default();
-        assert_eq!(s.place("/src/a/util.c", 3), "util.c:3");
-        assert_eq!(s.place("/src/b/util.c", 4), "b/util.c:4");
-        assert_eq!(s.place("/src/a/util.c", 5), "util.c:5");
+        assert_eq!(s.location("/src/a/util.c", 3), "util.c:3");
+        assert_eq!(s.location("/src/b/util.c", 4), "b/util.c:4");
+        assert_eq!(s.location("/src/a/util.c", 5), "util.c:5");
     }
 
     #[test]
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_outside_every_module_is_unknown() {
+    fn address_outside_every_module_is_unknown() {
         let mut s = Symbols::default();
         assert_eq!(s.code(77).location, "?");
         s.add(0x1000, 0x2000, 0x1000, b"/nonexistent/program");
@@ -291,6 +291,6 @@ mod tests {
         assert_eq!(s.file_offset(0x1234), Some((0, 0x234)));
         assert_eq!(s.global(0x1234), Some(("program".to_owned(), 0x234)));
         let text = "got Read at program+0x234; other+0x1 +0xg";
-        assert_eq!(s.with_places(text), text);
+        assert_eq!(s.with_locations(text), text);
     }
 }

@@ -1,4 +1,4 @@
-//! A recorded trace, packed where nobody needed it otherwise.
+//! Trace of a translation, packed or whole.
 
 use std::borrow::Cow;
 
@@ -9,14 +9,14 @@ use foretell_trace::{Trace, TraceBuilder};
 /// The trace of a run.
 #[derive(Clone, Debug)]
 pub enum TraceOutput {
-    /// Packed as its events came.
+    /// Packed while its events were written.
     Packed(Packed),
-    /// As it is: it was looked at, or mended.
+    /// Not packed: a trace that was repaired, or that is not written in order.
     Whole(Trace),
 }
 
 impl TraceOutput {
-    /// How many events there are.
+    /// Returns the number of events.
     pub fn len(&self) -> usize {
         match self {
             TraceOutput::Packed(packed) => packed.len(),
@@ -24,12 +24,12 @@ impl TraceOutput {
         }
     }
 
-    /// Whether there are none.
+    /// Whether there are no events.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Everything but the events, which may be there or not.
+    /// Returns the names of the trace; its events may be missing.
     pub fn names(&self) -> &Trace {
         match self {
             TraceOutput::Packed(packed) => packed.names(),
@@ -37,7 +37,7 @@ impl TraceOutput {
         }
     }
 
-    /// The trace.
+    /// Returns the whole trace.
     pub fn whole(&self) -> Cow<'_, Trace> {
         match self {
             TraceOutput::Packed(packed) => Cow::Owned(packed.unpack()),
@@ -45,7 +45,7 @@ impl TraceOutput {
         }
     }
 
-    /// Says something about the execution as a whole; see [`Trace::meta`].
+    /// Sets a property of the execution as a whole; see [`Trace::meta`].
     pub fn set_meta(&mut self, key: &str, value: &str) {
         match self {
             TraceOutput::Packed(packed) => packed.set_meta(key, value),

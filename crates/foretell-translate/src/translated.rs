@@ -1,4 +1,4 @@
-//! What comes of a log.
+//! Result of a translation.
 
 use foretell_trace::Trace;
 use foretell_trace::legality::Repair;
@@ -7,29 +7,29 @@ use crate::steps::Steps;
 use crate::symbolic::Symbolic;
 use crate::trace_output::TraceOutput;
 
-/// The trace of a run, and what was done to get it.
+/// Trace of a run, with its steps and statistics.
 #[derive(Debug)]
 pub struct Translated {
-    /// The trace; legal.
+    /// The trace, which is legal.
     pub trace: TraceOutput,
-    /// Which step of the program each event was.
+    /// Steps of the program behind the events.
     pub steps: Steps,
-    /// Accesses in the log.
+    /// Number of accesses in the log.
     pub accesses: u64,
-    /// Accesses that were left out: to memory of one thread alone, or that nobody wrote.
+    /// Number of accesses without events: to memory that one thread uses, or that no thread writes.
     pub private: u64,
-    /// What was dropped to make the trace legal.
+    /// Repairs that made the trace legal.
     pub repairs: Vec<Repair>,
-    /// Whether the end of the log is damaged: what comes before it was taken.
+    /// Whether the end of the log is damaged; the trace has the events before.
     pub damaged: bool,
-    /// Threads that were stuck when the program was ended for it.
+    /// Whether the run ended in a deadlock.
     pub deadlock: bool,
-    /// What came of a symbolic recording.
+    /// Statistics of a symbolic translation.
     pub symbolic: Option<Symbolic>,
 }
 
 impl Translated {
-    /// The trace up to an event, which is legal too, and the steps behind it.
+    /// Returns the first `events` events of the trace, which are legal too, and their steps.
     pub fn first(&self, events: usize) -> (Trace, Steps) {
         let whole = self.trace.whole();
         let mut builder = whole.builder_with_names();

@@ -1,4 +1,4 @@
-//! The end of a Java run, according to its log.
+//! End of a Java run, according to its log.
 
 use super::log::{Log, Record};
 use crate::Error;
@@ -14,7 +14,8 @@ pub struct Uncaught {
 }
 
 impl Uncaught {
-    /// Returns the exception in words: `java.lang.ArithmeticException: / by zero in A.f at A.java:3, called at …`.
+    /// Returns the exception in words:
+    /// `java.lang.ArithmeticException: / by zero in A.f at A.java:3, called at …`.
     pub fn text(&self) -> String {
         let mut text = self.class.clone();
         if !self.message.is_empty() {
@@ -48,7 +49,7 @@ impl Uncaught {
     }
 }
 
-/// The end of a run.
+/// End of a run.
 #[derive(Default, Debug)]
 pub struct RunEnd {
     /// Reason for which a replay left its schedule.
@@ -98,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn exceptions_in_words() {
+    fn exception_is_described_with_its_call_stack() {
         let e = Uncaught {
             class: "java.lang.ArithmeticException".to_owned(),
             message: "/ by zero".to_owned(),
@@ -109,7 +110,8 @@ mod tests {
         };
         assert_eq!(
             e.text(),
-            "java.lang.ArithmeticException: / by zero in A.f at A.java:3, called at A.java:9 in A.main"
+            "java.lang.ArithmeticException: / by zero in A.f at A.java:3, \
+             called at A.java:9 in A.main"
         );
         assert_eq!(e.assertion(), None);
     }

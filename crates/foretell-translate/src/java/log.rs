@@ -1,8 +1,13 @@
-//! Reading the log of the Java agent, complete or cut off.
+//! Reads the log of the Java agent, complete or cut off.
 //!
-//! Eight bytes `FTJAVA2\n`, seed and quantum, then records: a tag and varints (LEB128, signed values zigzag). The file grows by
-//! chunks that are zero at first: tag 0 is the end, tag 255 leads to the next chunk. Which tags there are, and what they
-//! hold, is in `Log.java`.
+//! | part of the file | content |
+//! |---|---|
+//! | 8 bytes | `FTJAVA2\n` |
+//! | 2 varints | seed, quantum |
+//! | records | tag, varints (LEB128, signed values zigzag) |
+//!
+//! The file grows by chunks that are zero at first: tag 0 is the end, tag 255 leads to the next
+//! chunk. `Log.java` of the agent has the tags and the content of their records.
 
 use std::cmp::Ordering;
 
@@ -11,17 +16,18 @@ use foretell_rt_format::{FormatError, Kind, SyncKind};
 const MAGIC: &[u8] = b"FTJAVA2\n";
 const CHUNK: usize = 8 << 20;
 const SKIP: u8 = 255;
-/// Atomic accesses: of atomic objects, by way of handles, of elements; of each a read, a write, an update, an attempt.
+/// Tags of atomic accesses: on atomic objects, through handles, on elements; for each a read, a
+/// write, an update, a failed update.
 const FIRST_ATOMIC: u8 = 48;
 const LAST_ATOMIC: u8 = FIRST_ATOMIC + 11;
 
-/// What an atomic access did, with what it saw and what it wrote.
+/// Effect of an atomic access, with the values read and written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Effect {
     Read(i64),
     Write(i64),
     Update(i64, i64),
-    /// It would have updated what it read, had that been something else.
+    /// Would have been an update, had it read another value.
     FailedUpdate(i64),
 }
 
@@ -37,12 +43,12 @@ pub(crate) enum Record<'a> {
         class: u32,
         name: &'a str,
     },
-    /// Object `id` was made at `site`.
+    /// Object `id` was created at `site`.
     Made {
         id: u32,
         site: u32,
     },
-    /// The stack of the thread.
+    /// Node of the call tree that the thread is in.
     Node(u32),
     Frame {
         node: u32,
@@ -50,7 +56,7 @@ pub(crate) enum Record<'a> {
         call: u32,
         method: u32,
     },
-    /// Access of a field; `object` is 0 for a static one.
+    /// Access to a field; `object` is 0 for a static one.
     Access {
         write: bool,
         site: u32,
@@ -64,14 +70,15 @@ pub(crate) enum Record<'a> {
         index: u32,
         value: i64,
     },
-    /// Access of an atomic object's value (`index`: of its element, plus 1; 0 for the value itself).
+    /// Access to an atomic object's value; `index` is 0 for the value, or 1 plus the index of an
+    /// element.
     Atomic {
         site: u32,
         object: u32,
         index: u32,
         effect: Effect,
     },
-    /// The same for a field that a handle or an updater stands for.
+    /// Atomic access to a field through a handle or an updater.
     Handled {
         site: u32,
         object: u32,
@@ -83,7 +90,8 @@ pub(crate) enum Record<'a> {
         class: &'a str,
         field: &'a str,
     },
-    /// An operation on a collection: a down and a post of semaphores (0: none), and what it did to the collection's version.
+    /// Operation on a collection: a down and a post of semaphores (0: none), and its effect on the
+    /// collection's version.
     Operation {
         site: u32,
         down: u32,
@@ -91,26 +99,27 @@ pub(crate) enum Record<'a> {
         effect: Effect,
         post: u32,
     },
-    /// All counts of a latch are taken and given back.
+    /// Down and post of all counts of a latch.
     Latch {
         site: u32,
         semaphore: u32,
         count: u64,
     },
-    /// A permit is given or taken: a down of one semaphore and a post of another.
+    /// Transfer of a permit: a down of one semaphore and a post of another.
     Permit {
         site: u32,
         down: u32,
         post: u32,
     },
-    /// An element of an array, atomically.
+    /// Atomic access to an element of an array.
     AtomicElement {
         site: u32,
         array: u32,
         index: u32,
         effect: Effect,
     },
-    /// `other` is the lock of a wait, the count of a semaphore's operation.
+    /// Synchronisation operation; `other` is the lock of a wait, or the count of a semaphore's
+    /// operation.
     Sync {
         kind: SyncKind,
         site: u32,
@@ -140,7 +149,7 @@ pub(crate) enum Record<'a> {
         object: u32,
         parties: u64,
     },
-    /// Order between tasks: a post, a down, or a down and a post; no steps of the program.
+    /// Order between tasks: a post, a down, or a down and a post; no step of the program.
     Order {
         post: bool,
         down: bool,
@@ -167,7 +176,7 @@ pub(crate) enum Record<'a> {
 }
 
 impl Record<'_> {
-    /// What it is as a step of its thread, if it is one.
+    /// Returns the kind of the step, if the record is one.
     pub(crate) fn kind(&self) -> Option<Kind> {
         Some(match self {
             Record::Access { write: false, .. } | Record::Element { write: false, .. } => {
@@ -186,7 +195,7 @@ impl Record<'_> {
         })
     }
 
-    /// The place of a step.
+    /// Returns the number of the step's location; 0: none.
     pub(crate) fn site(&self) -> u32 {
         match self {
             Record::Access { site, .. }
@@ -206,7 +215,7 @@ impl Record<'_> {
     }
 }
 
-/// A record, whose it is, and the number of steps of that thread before it.
+/// A record, its thread, and the number of steps of that thread before it.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Entry<'a> {
     pub(crate) thread: u32,
@@ -235,19 +244,19 @@ impl<'a> Log<'a> {
         }
     }
 
-    /// The records, up to the end or the first that is damaged.
+    /// Returns the records, up to the end or the first damaged one.
     pub(crate) fn entries(&self) -> Entries<'a> {
         let reader = Reader { bytes: self.bytes, at: self.start };
         Entries { reader, thread: 0, ordinals: Vec::new(), damaged: false }
     }
 }
 
-/// An iterator over records.
+/// Iterator over the records of a log.
 pub(crate) struct Entries<'a> {
     reader: Reader<'a>,
     thread: u32,
     ordinals: Vec<u64>,
-    /// Whether the log ended in something that is no record.
+    /// Whether the log ended in an invalid record.
     pub(crate) damaged: bool,
 }
 
@@ -295,7 +304,7 @@ impl<'a> Entries<'a> {
     }
 }
 
-/// A number of threads that no virtual machine has.
+/// Maximum number of threads of a valid log.
 const MOST_THREADS: u32 = 1 << 24;
 
 struct Reader<'a> {
@@ -333,7 +342,7 @@ impl<'a> Reader<'a> {
         Some(Record::Order { post, down, site: self.id()?, semaphore: self.id()? })
     }
 
-    /// An atomic access; its tag says on what, and what it did there.
+    /// Parses an atomic access; its tag has the kind of variable and the effect.
     fn atomic(&mut self, tag: u8) -> Option<Record<'a>> {
         let (site, object, index) = (self.id()?, self.id()?, self.id()?);
         let effect = match (tag - FIRST_ATOMIC) % 4 {
@@ -356,7 +365,7 @@ impl<'a> Reader<'a> {
             Ordering::Less => Effect::Update(old, new),
             Ordering::Equal if attempt => Effect::FailedUpdate(old),
             Ordering::Equal => Effect::Read(old),
-            // The version before was not looked at.
+            // The operation did not observe the version before.
             Ordering::Greater => Effect::Write(new),
         };
         Some(Record::Operation { site, down, object, effect, post: self.id()? })
@@ -455,7 +464,7 @@ mod tests {
     }
 
     #[test]
-    fn records_threads_and_ordinals() {
+    fn records_have_threads_and_ordinals() {
         let bytes = log(&[1, 0, 8, 4, 7, 3, 1, 2, 7, 4, 0, 2, 7, 5, 0, 2, 0, 9, 9]);
         let parsed = Log::parse(&bytes).unwrap();
         assert_eq!((parsed.seed, parsed.quantum), (3, 5));
@@ -468,7 +477,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_off_is_read_up_to_there() {
+    fn truncated_log_is_read_to_its_end() {
         let bytes = log(&[1, 0, 8, 4, 7, 3, 8, 4]);
         let parsed = Log::parse(&bytes).unwrap();
         let mut entries = parsed.entries();
@@ -477,7 +486,7 @@ mod tests {
     }
 
     #[test]
-    fn chunks_follow_each_other() {
+    fn records_continue_in_the_next_chunk() {
         let mut bytes = log(&[1, 0, SKIP]);
         bytes.resize(CHUNK, 0);
         bytes.extend([7, 1, 0, 0]);

@@ -1,17 +1,18 @@
-//! Names for Java objects: the class, the place that made the object, and which one from there it is.
+//! Names of Java objects: the class, the location of the allocation, and the ordinal among the
+//! objects of that class from that line.
 
 use rustc_hash::FxHashMap;
 
 use super::tables::Tables;
 
-/// What is known of the objects in a log.
+/// Objects of a log.
 #[derive(Default)]
 pub(crate) struct Objects {
-    /// Class number, place, and which one from there each is, by its number.
+    /// Class number, location and ordinal of each object, by its number.
     known: Vec<(u32, u32, u32)>,
     classes: Vec<String>,
     names: FxHashMap<u32, String>,
-    /// Objects so far of a class from a line.
+    /// Number of objects of each class from each line so far.
     counts: FxHashMap<(u32, (u32, u32)), u32>,
 }
 
@@ -24,7 +25,7 @@ impl Objects {
 
     pub(crate) fn made(&mut self, id: u32, site: u32, tables: &Tables) {
         let Some(known) = slot(&mut self.known, id) else { return };
-        let n = self.counts.entry((known.0, tables.spot(site))).or_insert(0);
+        let n = self.counts.entry((known.0, tables.line_key(site))).or_insert(0);
         *n += 1;
         *known = (known.0, site, *n);
     }
@@ -35,7 +36,8 @@ impl Objects {
         }
     }
 
-    /// `Account@Bank.java:12#1`; one whose making was not seen is counted when it is asked for.
+    /// Returns the name of an object: `Account@Bank.java:12#1`. An object whose creation is not in
+    /// the log gets its ordinal at the first request.
     pub(crate) fn name(&mut self, id: u32, tables: &Tables) -> String {
         if let Some(name) = self.names.get(&id) {
             return name.clone();
@@ -58,7 +60,7 @@ impl Objects {
     }
 }
 
-/// The place of a number. They are given out one after the other: none for one that only a damaged log has.
+/// Returns the item with a number. Numbers are consecutive: `None` for one of a damaged log.
 fn slot<T: Default + Clone>(list: &mut Vec<T>, number: u32) -> Option<&mut T> {
     let at = number as usize;
     if list.len() <= at && at < list.len() + 1000 {
@@ -67,7 +69,7 @@ fn slot<T: Default + Clone>(list: &mut Vec<T>, number: u32) -> Option<&mut T> {
     list.get_mut(at)
 }
 
-/// A class name as the source has it: without the package, `int[]` for `[I`.
+/// Returns a class name as in the source: without the package, `int[]` for `[I`.
 fn readable(name: &str) -> String {
     let dimensions = name.len() - name.trim_start_matches('[').len();
     let element = &name[dimensions..];
@@ -87,7 +89,7 @@ fn readable(name: &str) -> String {
         Some(class) => (class, ".class"),
         None => (element, ""),
     };
-    // The hidden class of a lambda has a number of the run in its name.
+    // The name of a lambda's hidden class has a number that differs from run to run.
     let element = element.split_once('/').map_or(element, |(name, _)| name);
     let simple = element.rsplit('.').next().unwrap_or(element);
     format!("{simple}{suffix}{}", "[]".repeat(dimensions))
@@ -98,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn class_names() {
+    fn class_names_are_readable() {
         assert_eq!(readable("java.lang.Object"), "Object");
         assert_eq!(readable("[[I"), "int[][]");
         assert_eq!(readable("[Ljava.lang.Thread;"), "Thread[]");

@@ -1,4 +1,4 @@
-//! The first pass over a log: which variables are shared, and which lock scopes are blocks.
+//! First pass over a log: which variables are shared, and which lock scopes are blocks.
 
 use foretell_rt_format::{Entry as RawEntry, Record as RawRecord};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -9,14 +9,16 @@ use super::tables::Tables;
 use crate::action::Action;
 use crate::blocks::{Blocks, ScopeFinder, Scopes};
 
-/// A variable: an object (0 for a static field), a field, an index.
+/// Key of a variable: an object (0 for a static field), a field, an index.
 pub(crate) type Key = (u32, u32, u32);
-/// The field numbers of what is no field.
+/// Field number of an element of an array.
 pub(crate) const ELEMENT: u32 = 0;
+/// Field number of the value of an atomic object.
 pub(crate) const ATOMIC: u32 = 1;
-pub(crate) const FIRST_FIELD: u32 = 2;
+/// First number of a field of a class.
+const FIRST_FIELD: u32 = 2;
 
-/// The fields of the program, numbered.
+/// Fields of the program, numbered.
 #[derive(Default)]
 pub(crate) struct Fields {
     by_site: FxHashMap<u32, (u32, bool)>,
@@ -26,7 +28,7 @@ pub(crate) struct Fields {
 }
 
 impl Fields {
-    /// The field accessed at a place, and whether it is volatile.
+    /// Returns the field accessed at a location, and whether it is volatile.
     pub(crate) fn at(&mut self, site: u32, tables: &Tables) -> (u32, bool) {
         if let Some(&known) = self.by_site.get(&site) {
             return known;
@@ -47,7 +49,7 @@ impl Fields {
         number
     }
 
-    /// A handle stands for a field.
+    /// Adds a handle for a field.
     fn handle(&mut self, handle: u32, class: &str, field: &str, tables: &Tables) {
         let class = class.replace('.', "/");
         let (class, field, _) = tables.declared(&class, field);
@@ -55,7 +57,7 @@ impl Fields {
         self.by_handle.insert(handle, number);
     }
 
-    /// `Account.balance`: the class without its package.
+    /// Returns the class, without its package, and the name of a field.
     pub(crate) fn name(&self, number: u32) -> (&str, &str) {
         match self.names.get((number - FIRST_FIELD) as usize) {
             Some((class, field)) => (class.rsplit('/').next().unwrap_or(class), field),

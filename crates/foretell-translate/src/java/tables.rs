@@ -1,7 +1,14 @@
-//! What the numbers in the agent's log stand for.
+//! Tables of the classes, methods and source locations that the agent's log has as numbers.
 //!
-//! Lines of fields with tabs between them: `C number name super source`, `F class name access`, `M number class
-//! name`, `S number class ordinal method line owner field`, `N note`. Names have slashes, as the virtual machine has them.
+//! Each line has fields with tabs between them. Names have slashes, as in the virtual machine.
+//!
+//! | line | content |
+//! |---|---|
+//! | `C number name super source` | a class |
+//! | `F class name access` | a field |
+//! | `M number class name` | a method |
+//! | `S number class ordinal method line owner field` | a source location |
+//! | `N note` | a note for the user |
 
 use std::path::Path;
 
@@ -17,7 +24,7 @@ pub(crate) struct Class {
     pub(crate) name: String,
     parent: String,
     source: String,
-    /// Its fields and their access flags.
+    /// Fields and their access flags.
     fields: FxHashMap<String, u32>,
 }
 
@@ -31,14 +38,14 @@ pub(crate) struct Location {
     field: String,
 }
 
-/// All of them, by their numbers; number 0 is none.
+/// Tables by number; number 0 is none.
 #[derive(Default, Debug)]
 pub(crate) struct Tables {
     classes: Vec<Class>,
     by_name: FxHashMap<String, usize>,
     methods: Vec<String>,
     locations: Vec<Location>,
-    /// What the user should know.
+    /// Notes for the user.
     pub(crate) notes: Vec<String>,
 }
 
@@ -48,20 +55,20 @@ impl Tables {
         Ok(Tables::parse(&String::from_utf8_lossy(&bytes)))
     }
 
-    /// Reads the lines; one that is cut off is the last.
+    /// Parses the lines, but for a last one that is cut off.
     pub(crate) fn parse(text: &str) -> Tables {
         let mut tables = Tables::default();
         for line in text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n')) {
             let fields: Vec<String> = line.split('\t').map(unescaped).collect();
             let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
-            // A line that makes no sense says nothing.
+            // Invalid lines are ignored.
             let _ = tables.line(&fields);
         }
         tables
     }
 
     fn line(&mut self, fields: &[&str]) -> Option<()> {
-        let number = |at: usize| fields.get(at)?.parse::<u32>().ok().filter(|&n| n < MOST);
+        let number = |at: usize| fields.get(at)?.parse::<u32>().ok().filter(|&n| n < NUMBER_LIMIT);
         let text = |at: usize| fields.get(at).map(|s| (*s).to_owned());
         match *fields.first()? {
             "C" => {
@@ -104,34 +111,36 @@ impl Tables {
         self.classes.get(number as usize)
     }
 
-    /// `Main.java:12`.
+    /// Returns file and line of a location: `Main.java:12`.
     pub(crate) fn source_line(&self, site: u32) -> Option<String> {
         let location = self.location(site)?;
         Some(format!("{}:{}", self.class(location.class)?.source, location.line))
     }
 
-    /// The line of a place, in numbers; none: (0, 0).
-    pub(crate) fn spot(&self, site: u32) -> (u32, u32) {
+    /// Returns class and line of a location as numbers; (0, 0) without one.
+    pub(crate) fn line_key(&self, site: u32) -> (u32, u32) {
         self.location(site).map_or((0, 0), |location| (location.class, location.line))
     }
 
-    /// `Account.transfer`, without the package.
+    /// Returns the name of a method without the package: `Account.transfer`.
     pub(crate) fn method(&self, number: u32) -> &str {
         let name = self.methods.get(number as usize).map_or("", String::as_str);
-        // The last two of the names between the dots.
+        // The last two names between dots.
         match name.rmatch_indices('.').nth(1) {
             Some((at, _)) => &name[at + 1..],
             None => name,
         }
     }
 
-    /// The class that declares the field accessed at a place, the field, and whether it is volatile.
+    /// Returns the class that declares the field accessed at a location, the field, and whether it
+    /// is volatile.
     pub(crate) fn field(&self, site: u32) -> Option<(&str, &str, bool)> {
         let location = self.location(site)?;
         Some(self.declared(&location.owner, &location.field))
     }
 
-    /// The same for a field that some class has or inherits.
+    /// Returns the class that declares a field which `owner` has or inherits, the field, and
+    /// whether it is volatile.
     pub(crate) fn declared<'a>(
         &'a self,
         owner: &'a str,
@@ -151,8 +160,8 @@ impl Tables {
     }
 }
 
-/// A number that no table has.
-const MOST: u32 = 1 << 25;
+/// Limit of the numbers in a table.
+const NUMBER_LIMIT: u32 = 1 << 25;
 
 fn put<T: Default>(list: &mut Vec<T>, at: usize, item: T) {
     if list.len() <= at {
@@ -186,7 +195,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_are_found_in_the_class_that_declares_them() {
+    fn field_belongs_to_the_class_that_declares_it() {
         let tables = Tables::parse(
             "C\t1\tp/Base\tjava/lang/Object\tBase.java\nF\t1\tx\t64\nC\t2\tp/Sub\tp/Base\tSub.java\n\
              M\t1\t2\tp.Sub.run\nS\t1\t2\t0\t1\t12\tp/Sub\tx\nN\tq was left alone\nS\t2\t2\t1\t1",

@@ -1,4 +1,4 @@
-//! Hand-made logs. All numbers are small: a byte each, and twice as much where they are signed.
+//! Translations of handmade logs. All numbers are small: a byte each, doubled where signed.
 
 use foretell_trace::LockId;
 
@@ -11,11 +11,11 @@ use crate::{Blocks, Translated};
 const READ: u8 = 48;
 const WRITE: u8 = 49;
 const UPDATE: u8 = 50;
-const ATTEMPT: u8 = 51;
+const FAILED_UPDATE: u8 = 51;
 const OPERATION: u8 = 46;
-const OPERATION_ATTEMPT: u8 = 47;
+const OPERATION_FAILED_UPDATE: u8 = 47;
 
-/// The trace of a run of two threads, with what one does, then the other, and so on.
+/// Returns the translation of a run of two threads with alternating turns.
 fn translated(turns: &[&[&[u8]]]) -> Translated {
     let mut bytes = b"FTJAVA2\n\0\0".to_vec();
     bytes.extend(*b"\x03\x01\x01A\x02\x07\x01\x02\x08\x01\x1b\x01\x01\x01s\x1b\x02\x01\x01t");
@@ -31,12 +31,12 @@ fn translated(turns: &[&[&[u8]]]) -> Translated {
     translated
 }
 
-/// Held around the exchange that fails; who reads passes after it, who only writes does not.
+/// The lock is held around the failed exchange; a section of it follows reads, but not writes.
 #[test]
-fn exchanges_that_fail_only_read() {
+fn failed_exchange_is_a_read_in_a_lock_section() {
     let t = translated(&[
         &[&[UPDATE, 0, 7, 0, 0, 2]],
-        &[&[WRITE, 0, 7, 0, 8], &[ATTEMPT, 0, 7, 0, 8]],
+        &[&[WRITE, 0, 7, 0, 8], &[FAILED_UPDATE, 0, 7, 0, 8]],
         &[&[READ, 0, 7, 0, 8], &[WRITE, 0, 8, 0, 2]],
         &[&[READ, 0, 8, 0, 2]],
     ]);
@@ -64,14 +64,14 @@ fn exchanges_that_fail_only_read() {
     assert_eq!(no_steps.map(|(i, _)| i).collect::<Vec<u32>>(), [2, 3, 5, 7, 9, 10]);
 }
 
-/// Who takes something holds the lock meanwhile; who gives something passes before that; a semaphore that is taken and
-/// given back is left alone.
+/// The lock is held around an operation that takes an item; a section comes before a `post`; a
+/// semaphore with both `down` and `post` needs none.
 #[test]
-fn operations_of_collections_pass_with_their_semaphores() {
+fn collection_operations_have_sections_around_their_semaphores() {
     let t = translated(&[
         &[&[OPERATION, 0, 0, 7, 0, 1, 1], &[OPERATION, 0, 2, 8, 0, 1, 2]],
-        &[&[OPERATION, 0, 1, 7, 1, 2, 0], &[OPERATION_ATTEMPT, 0, 0, 7, 2, 2, 0]],
-        &[&[OPERATION, 0, 0, 7, 2, 2, 0], &[OPERATION_ATTEMPT, 0, 0, 8, 1, 1, 0]],
+        &[&[OPERATION, 0, 1, 7, 1, 2, 0], &[OPERATION_FAILED_UPDATE, 0, 0, 7, 2, 2, 0]],
+        &[&[OPERATION, 0, 0, 7, 2, 2, 0], &[OPERATION_FAILED_UPDATE, 0, 0, 8, 1, 1, 0]],
         &[&[OPERATION, 0, 2, 8, 9, 2, 2]],
     ]);
     assert_eq!(

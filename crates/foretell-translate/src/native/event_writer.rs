@@ -44,7 +44,7 @@ impl EventWriter {
         match record {
             Record::Module { path, .. } => rebuild.program.add_file(path),
             Record::Trail { kind, pc, site, a, b } => {
-                rebuild.passes(thread, *kind, *pc);
+                rebuild.note_address(thread, *kind, *pc);
                 rebuild.trail(builder, thread, *kind, *site, *a, *b);
             }
             record => rebuild.before(builder, thread, record),
@@ -55,7 +55,7 @@ impl EventWriter {
     /// Adds the guards that the rebuild has found.
     pub(super) fn put_guards(&mut self, at: &Context<'_>) {
         let Some(rebuild) = &mut self.symbolic else { return };
-        let pc = rebuild.place(at.thread).or(at.pc);
+        let pc = rebuild.guard_address(at.thread).or(at.pc);
         for expr in rebuild.guards() {
             self.push_marker(at, EventKind::Guard { expr }, pc);
         }

@@ -1,38 +1,38 @@
-//! What an address is part of at a moment of the run.
+//! Regions of memory: the object that an address belongs to at a moment of the run.
 //!
-//! A region is a piece of memory with one life: a module's globals, a thread's stack, one allocation
-//! of the heap. Memory that is given out again is a new region, so that two objects that
-//! shared an address one after the other are never taken for one. What was given back stays
-//! what it was until somebody else gets it: a use after free is an access to the freed object.
-//! Everything else (mappings made by hand, thread-local storage) is one region without a name.
+//! A region is a piece of memory with one lifetime: a module's globals, a thread's stack, one
+//! allocation of the heap. Memory that is allocated again is a new region, so two objects that had
+//! an address one after the other stay different objects. Freed memory keeps its region until it is
+//! allocated again: a use after free is an access to the freed object. All other memory (mappings
+//! of the program, thread-local storage) is one region without a name.
 //!
-//! Variables of one stack that shared a place one after the other are not told apart.
+//! Variables that had an address of one stack one after the other are one variable.
 
 use std::collections::BTreeMap;
 
 use foretell_rt_format::Record;
 use rustc_hash::FxHashMap;
 
-/// A region, numbered in the order of their births.
+/// Number of a region, in the order of their births.
 pub(crate) type RegionId = u32;
 
-/// Spans that are found without a search.
+/// Number of entries of the cache of spans.
 const CACHED: usize = 64;
 
-/// The region of everything that no other region holds.
+/// Region of memory in no other region.
 pub(crate) const ELSEWHERE: RegionId = 0;
 
-/// What a region is.
+/// Kind of a region.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum RegionKind {
     Elsewhere,
-    /// The module that starts at this address.
+    /// Globals of a module.
     Module,
-    /// The stack of a thread.
+    /// Stack of a thread.
     Stack {
         thread: u32,
     },
-    /// Memory given out by the call at `pc`, its `nth` (from 0).
+    /// The `nth` allocation (from 0) of the call at `pc`.
     Heap {
         pc: u64,
         nth: u32,
@@ -45,13 +45,13 @@ struct Span {
     region: RegionId,
 }
 
-/// The regions that there are now, and those that have been.
+/// Regions of a run so far, live and dead.
 pub(crate) struct Regions {
     live: BTreeMap<u64, Span>,
     kinds: Vec<(RegionKind, u64, u64)>,
-    /// Allocations so far by the place of the call.
+    /// Number of allocations of each call.
     allocations: FxHashMap<u64, u32>,
-    /// Spans found last, by their address: accesses come in groups.
+    /// Cache of spans by address: accesses come in groups.
     cache: [(u64, u64, RegionId); CACHED],
 }
 
@@ -65,19 +65,19 @@ impl Regions {
         }
     }
 
-    /// What a region is, and where it starts.
+    /// Returns the kind of a region and its first address.
     pub(crate) fn kind(&self, region: RegionId) -> (RegionKind, u64) {
         self.kinds
             .get(region as usize)
             .map_or((RegionKind::Elsewhere, 0), |&(kind, start, _)| (kind, start))
     }
 
-    /// One past the last address that a region had at its birth.
+    /// Returns the end of a region at its birth.
     pub(crate) fn end(&self, region: RegionId) -> u64 {
         self.kinds.get(region as usize).map_or(0, |&(_, _, end)| end)
     }
 
-    /// Takes a record's births of regions in.
+    /// Adds the regions that a record creates.
     pub(crate) fn apply(&mut self, thread: u32, record: &Record<'_>) {
         match *record {
             Record::Module { start, end, .. } => self.born(start, end, RegionKind::Module),
@@ -93,7 +93,7 @@ impl Regions {
         }
     }
 
-    /// So many more allocations by the call at `pc`: how many there were before.
+    /// Adds `more` allocations of the call at `pc`. Returns the number before.
     pub(crate) fn count(&mut self, pc: u64, more: u32) -> u32 {
         let count = self.allocations.entry(pc).or_insert(0);
         let before = *count;
@@ -104,7 +104,7 @@ impl Regions {
     fn born(&mut self, start: u64, end: u64, kind: RegionKind) {
         let before = self.live.range(..start).next_back();
         let mut gone: Vec<u64> = Vec::new();
-        // A stack or a module may hold what is given out of it: it is cut, not forgotten.
+        // A region that holds the new one is cut: the rest of it stays.
         if let Some((&at, span)) = before
             && span.end > start
         {
@@ -129,7 +129,7 @@ impl Regions {
         self.cache = [(0, 0, ELSEWHERE); CACHED];
     }
 
-    /// The region that holds an address.
+    /// Returns the region that holds an address.
     pub(crate) fn of(&mut self, addr: u64) -> RegionId {
         let slot = (addr >> 12) as usize % CACHED;
         let (start, end, region) = self.cache[slot];
@@ -145,7 +145,7 @@ impl Regions {
         }
     }
 
-    /// How far the region that starts at `addr` reaches, if one does.
+    /// Returns the region that starts at `addr` and its end, if one does.
     pub(crate) fn extent(&self, addr: u64) -> Option<(RegionId, u64)> {
         self.live.get(&addr).map(|span| (span.region, span.end))
     }
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_that_is_given_out_again_is_new() {
+    fn memory_that_is_allocated_again_is_a_new_region() {
         let mut r = Regions::new();
         alloc(&mut r, 100, 50);
         let first = r.of(120);
@@ -169,7 +169,7 @@ mod tests {
         alloc(&mut r, 110, 10);
         let second = r.of(110);
         assert_ne!(first, second);
-        // What is left of the first on both sides is still the first.
+        // The rest of the first on both sides is still the first.
         assert_eq!((r.of(105), r.of(119), r.of(120), r.of(149)), (first, second, first, first));
         alloc(&mut r, 90, 100);
         let third = r.of(90);

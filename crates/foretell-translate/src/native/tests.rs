@@ -1,4 +1,4 @@
-//! Hand-made logs, since the ones of real programs do not show every corner.
+//! Translations of handmade logs, for cases that logs of real programs do not have.
 
 use foretell_rt_format::{
     AccessKind, AtomicKind, CHUNK_HEADER_LEN, CHUNK_LEN, CHUNK_USED, HEADER_LEN, Log, MAGIC,
@@ -8,7 +8,7 @@ use foretell_trace::{BarrierId, EventKind, LockId, Op, SemId, ValueId, legality}
 
 use super::*;
 
-/// A log in memory. PlainAccess accesses go in their wide form.
+/// A log in memory. Plain accesses have their wide form.
 struct Writer {
     bytes: Vec<u8>,
     at: usize,
@@ -33,7 +33,7 @@ impl Writer {
         self.close();
     }
 
-    /// Says how much of the chunk is taken.
+    /// Writes the used length of the chunk.
     fn close(&mut self) {
         let used = (self.at - HEADER_LEN) as u32;
         self.bytes[HEADER_LEN + CHUNK_USED..][..4].copy_from_slice(&used.to_le_bytes());
@@ -77,7 +77,7 @@ impl Writer {
     }
 }
 
-/// The events in words: `T0 w memory+0x40=1`.
+/// Returns the events in words: `T0 w memory+0x40=1`.
 pub(crate) fn events(t: &Translated) -> Vec<String> {
     let trace = &*t.trace.whole();
     let value = |v: Option<ValueId>| {
@@ -120,7 +120,7 @@ fn overlapping_accesses_share_their_variables() {
 }
 
 #[test]
-fn private_memory_is_dropped_and_counted() {
+fn accesses_to_private_memory_are_counted_without_events() {
     let mut w = Writer::new();
     w.create(1).write(0, 64, 4, 1).write(1, 68, 4, 1).write(0, 72, 4, 1).write(1, 72, 4, 2);
     let t = w.translated();
@@ -129,7 +129,7 @@ fn private_memory_is_dropped_and_counted() {
 }
 
 #[test]
-fn memory_given_out_again_is_another_variable_and_free_writes() {
+fn reallocated_memory_is_a_new_variable_and_free_writes() {
     let mut w = Writer::new();
     w.create(1);
     for _ in 0..2 {
@@ -153,7 +153,7 @@ fn memory_given_out_again_is_another_variable_and_free_writes() {
 }
 
 #[test]
-fn a_value_that_nobody_wrote_makes_the_variable_opaque() {
+fn unexplained_read_makes_the_variable_opaque() {
     let mut w = Writer::new();
     w.create(1).write(0, 64, 4, 1).read(1, 64, 4, 1).write(0, 72, 4, 1).read(1, 72, 4, 9);
     let t = w.translated();
@@ -164,7 +164,7 @@ fn a_value_that_nobody_wrote_makes_the_variable_opaque() {
 }
 
 #[test]
-fn a_thread_that_ends_with_a_read_cannot_be_joined_after_another() {
+fn thread_that_ends_with_a_read_posts_its_exit() {
     let mut w = Writer::new();
     w.create(1).create(2).write(0, 64, 4, 1).read(1, 64, 4, 1).put(1, Record::ThreadEnd);
     w.read(2, 64, 4, 1).write(2, 64, 4, 2).put(2, Record::ThreadEnd);
@@ -179,7 +179,7 @@ fn a_thread_that_ends_with_a_read_cannot_be_joined_after_another() {
 }
 
 #[test]
-fn lock_scopes_are_blocks_unless_they_wait() {
+fn lock_scopes_without_a_wait_are_blocks() {
     use SyncKind::*;
     let mut w = Writer::new();
     w.create(1);
@@ -205,7 +205,7 @@ fn lock_scopes_are_blocks_unless_they_wait() {
 }
 
 #[test]
-fn semaphores_and_barriers_start_new_lives() {
+fn initialising_makes_new_semaphores_and_barriers() {
     use SyncKind::*;
     let mut w = Writer::new();
     w.create(1);
@@ -220,9 +220,9 @@ fn semaphores_and_barriers_start_new_lives() {
     assert_eq!(t.trace.names().parties(BarrierId(1)), Some(1));
 }
 
-/// Such a try is a read of the count, which others change before they post and after they take.
+/// A failed try is a read of the count, which changes before each post and after each down.
 #[test]
-fn a_semaphore_that_is_tried_in_vain_has_a_count() {
+fn semaphore_with_a_failed_try_has_a_count() {
     use SyncKind::*;
     let mut w = Writer::new();
     w.create(1).sync(0, SemInit, 16, 1).sync(0, SemInit, 32, 1);
@@ -248,15 +248,15 @@ fn a_semaphore_that_is_tried_in_vain_has_a_count() {
     assert_eq!(steps, [true, true, false, true, false, true, true]);
 }
 
-/// A read depends on the message whose bytes it got; one that got less than it asked for comes before the next.
+/// A receive depends on the message of its bytes; a short one comes before the next message.
 #[test]
-fn messages_are_counted() {
+fn receive_depends_on_the_message_of_its_bytes() {
     use SyncKind::*;
     use foretell_rt_format::channel::{Channel, looked, received::SHORT};
     let (pipe, log) = (Channel::Pipe.number(&[1]), Channel::File.number(&[2]));
     let mut w = Writer::new();
     w.create(1).sync(1, SystemCall, 0, 0).sync(1, Looked, pipe, looked::NOTHING);
-    // Nobody reads what both write.
+    // No thread reads the channel that both write.
     w.sync(0, Sent, log, 3).sync(1, Sent, log, 3);
     w.sync(0, Sent, pipe, 4).sync(0, Sent, pipe, 4);
     w.sync(1, Looked, pipe, looked::SOMETHING)
@@ -284,9 +284,9 @@ fn messages_are_counted() {
     assert!(t.trace.names().is_opaque(message));
 }
 
-/// Several senders keep their order, and several receivers; who receives depends on all that was sent.
+/// Several senders and several receivers keep their order; a receive depends on all messages sent.
 #[test]
-fn who_shares_a_channel_keeps_its_order() {
+fn shared_channel_keeps_the_order_of_its_users() {
     use SyncKind::*;
     use foretell_rt_format::channel::Channel;
     let pipe = Channel::Pipe.number(&[1]);
@@ -310,7 +310,7 @@ fn who_shares_a_channel_keeps_its_order() {
 }
 
 #[test]
-fn what_is_not_legal_is_dropped_with_its_step() {
+fn illegal_event_is_dropped_with_its_step() {
     let mut w = Writer::new();
     w.create(1).sync(1, SyncKind::Unlock, 16, 0).write(1, 64, 4, 3).read(0, 64, 4, 3);
     let t = w.translated();
@@ -323,9 +323,9 @@ fn atomic(kind: AtomicKind, (addr, size): (u64, u8), old: u64, new: u64) -> Reco
     Record::Atomic { kind, size, order: 5, pc: 7, addr, old: [old, 0], new: [new, 0] }
 }
 
-/// Held around the update that fails; who reads the variable passes after it, who only writes does not.
+/// The lock is held around the failed update; a section of it follows reads, but not writes.
 #[test]
-fn updates_that_fail_only_read() {
+fn failed_update_is_a_read_in_a_lock_section() {
     use AtomicKind::*;
     let mut w = Writer::new();
     let x = (64, 4);
@@ -361,9 +361,9 @@ fn updates_that_fail_only_read() {
     assert_eq!(no_steps.collect::<Vec<u32>>(), [2, 3, 5, 7, 9, 10, 12, 13]);
 }
 
-/// An update of two variables would have written both.
+/// A failed update of two variables would have written both.
 #[test]
-fn an_update_that_fails_holds_all_that_it_is_on() {
+fn failed_update_holds_the_locks_of_all_its_variables() {
     use AtomicKind::*;
     let mut w = Writer::new();
     w.create(1).write(0, 64, 4, 1).write(0, 68, 4, 2);
@@ -392,18 +392,18 @@ fn an_update_that_fails_holds_all_that_it_is_on() {
 }
 
 #[test]
-fn a_parallel_log_may_have_a_thread_before_its_creation() {
+fn parallel_log_may_have_a_thread_before_its_creation() {
     let mut w = Writer::new();
     w.write(1, 64, 4, 3).create(1).read(0, 64, 4, 3);
     w.bytes[header::MODE] = 1;
-    // The one chunk of a parallel log is the stream of thread 0, which switches as any other.
+    // The one chunk of this parallel log is the stream of thread 0, which switches threads too.
     let t = w.translated();
     assert_eq!(events(&t), ["T0 fork", "T1 w memory+0x40=3", "T0 r memory+0x40=3"]);
     assert!(t.repairs.is_empty());
 }
 
 #[test]
-fn a_damaged_log_is_taken_up_to_the_damage() {
+fn damaged_log_is_translated_up_to_the_damage() {
     let mut w = Writer::new();
     w.create(1).write(0, 64, 4, 3).read(1, 64, 4, 3);
     let at = w.at;

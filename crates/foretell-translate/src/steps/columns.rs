@@ -1,4 +1,4 @@
-//! The steps of the events, in few bytes each, in memory and in columns.
+//! Steps of the events of a trace, in columns of a few bytes each.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,22 +8,22 @@ use foretell_rt_format::{Kind, Step};
 use foretell_varint as varint;
 use rustc_hash::FxHashMap;
 
-/// Kind and place of a step.
+/// Kind and location of a step.
 pub(crate) type What = (Kind, Option<(u32, u64)>);
 
-/// For each event of a trace its step, if it is one.
+/// Step of each event of a trace, if it is one.
 ///
-/// Kept in the columns of the file, a byte or two an event. Who asks for a single step makes all of them be
-/// taken out of the columns, once.
+/// The steps are in the columns of the file, a byte or two for each event. The first request for a
+/// single step unpacks all of them.
 #[derive(Clone, Default)]
 pub struct EventSteps {
-    /// The kinds of steps that there are.
+    /// Kinds and locations of the steps.
     whats: Vec<What>,
     index: FxHashMap<What, u32>,
-    /// Numbers in `whats`, from 1, that were asked for lately.
+    /// Cache of numbers in `whats`, from 1.
     recent: [u32; 32],
     columns: Columns,
-    /// The steps one by one, if somebody asked for one.
+    /// Unpacked steps, after the first request for one.
     steps: OnceLock<Vec<EventStep>>,
 }
 
@@ -31,22 +31,22 @@ pub struct EventSteps {
 struct EventStep {
     ordinal: u64,
     thread: u32,
-    /// Number of its kind; 0: no step.
+    /// Number of its kind and location; 0: no step.
     what: u32,
 }
 
 impl EventSteps {
-    /// How many events there are.
+    /// Returns the number of events.
     pub fn len(&self) -> usize {
         self.columns.events
     }
 
-    /// Whether there are none.
+    /// Whether there are no events.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The step of an event; none if the event is none, or there is no such event.
+    /// Returns the step of an event; `None` if the event is no step, or does not exist.
     pub fn get(&self, event: usize) -> Option<Step> {
         self.step(self.steps().get(event)?)
     }
@@ -60,18 +60,18 @@ impl EventSteps {
         self.steps.get_or_init(|| {
             let bytes = self.columns.parts().concat();
             let steps = steps_in(&bytes, self.columns.events, self.whats.len());
-            steps.expect("what was put into columns comes out of them").0
+            steps.expect("columns are valid").0
         })
     }
 
-    /// The steps of all events.
-    pub fn iter(&self) -> impl Iterator<Item = Option<Step>> + '_ {
+    /// Returns the steps of all events.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Option<Step>> + '_ {
         self.steps().iter().map(|event| self.step(event))
     }
 
     /// Adds the step of the next event.
     #[inline]
-    pub fn push(&mut self, step: Option<Step>) {
+    pub(crate) fn push(&mut self, step: Option<Step>) {
         match step {
             Some(Step { thread, ordinal, kind, place }) => {
                 let what = self.number((kind, place));
@@ -84,7 +84,7 @@ impl EventSteps {
         }
     }
 
-    /// The same of a step whose kind and place have this number.
+    /// Adds the step of the next event, whose kind and location have this number.
     #[inline]
     pub(crate) fn push_known(&mut self, thread: u32, ordinal: u64, what: u32) {
         if self.steps.get().is_some() {
@@ -93,7 +93,7 @@ impl EventSteps {
         self.columns.push(thread, ordinal, what);
     }
 
-    /// The number of a step's kind and place.
+    /// Returns the number of a step's kind and location.
     #[inline]
     pub(crate) fn number(&mut self, what: What) -> u32 {
         let offset = what.1.map_or(0, |(_, offset)| offset);
@@ -108,12 +108,12 @@ impl EventSteps {
         *recent
     }
 
-    /// The kinds of steps, and the columns: which kind each event is, threads, ordinals.
+    /// Returns the kinds of steps, and the columns: kinds, threads, ordinals.
     pub(super) fn columns(&self) -> (&[What], [Cow<'_, [u8]>; 3]) {
         (&self.whats, self.columns.parts())
     }
 
-    /// The steps of so many events; `None` if that is not what the bytes are.
+    /// Returns the steps of `events` events from their columns; `None` if the bytes are not valid.
     pub(super) fn of_columns(bytes: &[u8], events: usize, whats: Vec<What>) -> Option<EventSteps> {
         let (steps, [threads, ordinals]) = steps_in(bytes, events, whats.len())?;
         let columns = Columns {
@@ -129,25 +129,25 @@ impl EventSteps {
     }
 }
 
-/// The columns of the file while they are filled.
+/// Columns of the file.
 #[derive(Clone, Default)]
 struct Columns {
     events: usize,
     kinds: Vec<u8>,
-    /// Without the run that goes on.
+    /// Without `running`.
     threads: Vec<u8>,
     ordinals: Vec<u8>,
     running: Option<Run>,
-    /// The last ordinal of every thread that ran before.
+    /// Last ordinal of each thread before the current run.
     last: FxHashMap<u32, u64>,
 }
 
-/// Steps of one thread.
+/// A run of steps of one thread.
 #[derive(Clone, Copy)]
 struct Run {
     thread: u32,
     count: u64,
-    /// The last ordinal.
+    /// Last ordinal.
     last: u64,
 }
 
@@ -180,7 +180,7 @@ impl Columns {
         self.running.insert(Run { thread, count: 0, last })
     }
 
-    /// Kinds, threads, ordinals.
+    /// Returns the columns: kinds, threads, ordinals.
     fn parts(&self) -> [Cow<'_, [u8]>; 3] {
         let mut threads = Cow::from(&self.threads);
         if let Some(run) = self.running {
@@ -190,9 +190,9 @@ impl Columns {
     }
 }
 
-/// The steps in three columns, one after the other, and where the second and the third start.
+/// Returns the steps in three consecutive columns, and the offsets of the second and the third.
 fn steps_in(bytes: &[u8], events: usize, whats: usize) -> Option<(Vec<EventStep>, [usize; 2])> {
-    // Every event takes a byte: no more room is taken than the file may need.
+    // Every event takes at least a byte, which bounds the allocation.
     bytes.get(..events)?;
     let mut at = 0;
     let mut steps = Vec::with_capacity(events);
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_read_goes_on() {
+    fn parsed_columns_can_be_extended() {
         let steps = steps();
         let first: EventSteps = steps[..500].iter().copied().collect();
         let (whats, columns) = first.columns();

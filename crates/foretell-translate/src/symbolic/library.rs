@@ -1,22 +1,22 @@
-//! What functions outside the recorded modules do to the memory of a program.
+//! Effects of functions outside the recorded modules on the memory of a program.
 
-/// How far a function reaches.
+/// Effect of a function on memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Reach {
-    /// It writes to the terminal. Nothing but its result depends on what it is given.
+    /// Output: only its result depends on its arguments.
     Output,
-    /// It touches no memory that the program computes with, but for the pointers among its arguments
-    /// that it stores a result through: the one with this number, so many bytes.
+    /// No effect on memory that the program computes with, but for a result stored through the
+    /// argument with this number, of this many bytes.
     Own(Option<(usize, u64)>),
-    /// A copy of memory: to the first argument, from the second, as many bytes as the third says.
+    /// Copy of memory: to the first argument, from the second, of the third's number of bytes.
     Copy,
-    /// Memory filled: the first argument, as many bytes as the third says.
+    /// Fill of memory: of the first argument, with the third's number of bytes.
     Fill,
-    /// Anything.
+    /// Any effect.
     Unknown,
 }
 
-/// What is known of a function.
+/// Returns the effect of a function.
 pub(crate) fn reach(name: &str) -> Reach {
     match name {
         "printf" | "puts" | "putchar" | "perror" => Reach::Output,
@@ -41,7 +41,7 @@ pub(crate) fn reach(name: &str) -> Reach {
         | "foretell_atomic_end" => Reach::Own(None),
         _ if name.starts_with("llvm.memset") => Reach::Fill,
         _ if name.starts_with("llvm.memcpy") || name.starts_with("llvm.memmove") => Reach::Copy,
-        // `sem_getvalue` and the like of `pthread_attr_get…` store results.
+        // `sem_getvalue`, `pthread_attr_get…` and similar functions store results.
         _ if is_synchronisation(name) => Reach::Own(None),
         _ => Reach::Unknown,
     }
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_known() {
+    fn functions_have_known_effects() {
         assert_eq!(reach("pthread_mutex_lock"), Reach::Own(None));
         assert_eq!(reach("sem_post"), Reach::Own(None));
         assert_eq!(reach("sem_getvalue"), Reach::Unknown);

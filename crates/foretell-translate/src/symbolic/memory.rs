@@ -1,6 +1,6 @@
-//! What the private memory of a thread holds that depends on shared reads.
+//! Values in the thread-private memory of a thread that depend on shared reads.
 //!
-//! Only such values are kept: everything else is what was recorded.
+//! Every other value is the recorded one.
 
 use std::collections::BTreeMap;
 
@@ -10,40 +10,40 @@ use super::term::{Pins, Term, Terms, union};
 
 /// A value in memory.
 #[derive(Clone, Debug)]
-pub(crate) struct Cell {
+pub(crate) struct StoredTerm {
     pub(crate) len: u64,
     pub(crate) width: u8,
     pub(crate) term: Term,
-    /// Nobody else can have its address.
+    /// Whether its address does not escape.
     pub(crate) hidden: bool,
 }
 
-/// Cells by address; they do not overlap.
+/// Values by address; they do not overlap.
 #[derive(Default, Debug)]
 pub(crate) struct Memory {
-    cells: BTreeMap<u64, Cell>,
+    values: BTreeMap<u64, StoredTerm>,
 }
 
 impl Memory {
     pub(crate) fn forget(&mut self) {
-        self.cells.clear();
+        self.values.clear();
     }
 
-    /// The addresses of the cells that `len` bytes at `addr` touch.
+    /// Returns the addresses of the values that overlap `len` bytes at `addr`.
     fn touched(&self, addr: u64, len: u64) -> Vec<u64> {
         let end = addr.saturating_add(len);
-        let below = self.cells.range(..addr).next_back();
+        let below = self.values.range(..addr).next_back();
         let below =
-            below.filter(|(at, cell)| at.saturating_add(cell.len) > addr).map(|(at, _)| *at);
-        below.into_iter().chain(self.cells.range(addr..end).map(|(at, _)| *at)).collect()
+            below.filter(|(at, stored)| at.saturating_add(stored.len) > addr).map(|(at, _)| *at);
+        below.into_iter().chain(self.values.range(addr..end).map(|(at, _)| *at)).collect()
     }
 
-    /// The cell that is exactly there.
-    pub(crate) fn exact(&self, addr: u64, len: u64) -> Option<&Cell> {
-        self.cells.get(&addr).filter(|cell| cell.len == len)
+    /// Returns the value at exactly these bytes.
+    pub(crate) fn exact(&self, addr: u64, len: u64) -> Option<&StoredTerm> {
+        self.values.get(&addr).filter(|stored| stored.len == len)
     }
 
-    /// The conditions that hold what is there to what it was.
+    /// Returns the conditions under which these bytes hold their recorded values.
     pub(crate) fn pins(
         &self,
         b: &mut TraceBuilder,
@@ -53,53 +53,62 @@ impl Memory {
     ) -> Pins {
         let mut all = None;
         for at in self.touched(addr, len) {
-            let Some(cell) = self.cells.get(&at) else { continue };
-            let pins = terms.pinned(b, &cell.term, cell.width);
+            let Some(stored) = self.values.get(&at) else { continue };
+            let pins = terms.pinned(b, &stored.term, stored.width);
             all = union(&all, &pins);
         }
         all
     }
 
-    /// The same for everything that others can have the address of.
+    /// Returns the conditions under which all values whose address may escape are the recorded
+    /// ones.
     pub(crate) fn pins_of_all(&self, b: &mut TraceBuilder, terms: &mut Terms) -> Pins {
         let mut all = None;
-        for cell in self.cells.values().filter(|cell| !cell.hidden) {
-            let pins = terms.pinned(b, &cell.term, cell.width);
+        for stored in self.values.values().filter(|stored| !stored.hidden) {
+            let pins = terms.pinned(b, &stored.term, stored.width);
             all = union(&all, &pins);
         }
         all
     }
 
-    /// Others may have changed it; what it depended on is pinned.
+    /// Removes all values whose address may escape: other code may have changed them.
     pub(crate) fn forget_open(&mut self) {
-        self.cells.retain(|_, cell| cell.hidden);
+        self.values.retain(|_, stored| stored.hidden);
     }
 
-    /// Something else is there now. What is left of a cell that was cut stays what it was as long as the cell would.
+    /// Removes these bytes. The rest of a value that they cut is the recorded one under the
+    /// conditions of the whole value.
     pub(crate) fn clear(&mut self, b: &mut TraceBuilder, terms: &mut Terms, addr: u64, len: u64) {
         let end = addr.saturating_add(len);
         for at in self.touched(addr, len) {
-            let Some(cell) = self.cells.remove(&at) else { continue };
-            let last = at.saturating_add(cell.len);
+            let Some(stored) = self.values.remove(&at) else { continue };
+            let last = at.saturating_add(stored.len);
             if at >= addr && last <= end {
                 continue;
             }
-            let pins = terms.pinned(b, &cell.term, cell.width);
+            let pins = terms.pinned(b, &stored.term, stored.width);
             for (from, to) in [(at, addr), (end, last)] {
                 if from < to {
                     let term = Term { pins: pins.clone(), ..Term::default() };
-                    let piece = Cell { len: to - from, width: 64, term, hidden: cell.hidden };
-                    self.cells.insert(from, piece);
+                    let piece =
+                        StoredTerm { len: to - from, width: 64, term, hidden: stored.hidden };
+                    self.values.insert(from, piece);
                 }
             }
         }
     }
 
-    /// Puts a value there.
-    pub(crate) fn put(&mut self, b: &mut TraceBuilder, terms: &mut Terms, addr: u64, cell: Cell) {
-        self.clear(b, terms, addr, cell.len);
-        if cell.term.is_symbolic() {
-            self.cells.insert(addr, cell);
+    /// Puts a value at `addr`.
+    pub(crate) fn put(
+        &mut self,
+        b: &mut TraceBuilder,
+        terms: &mut Terms,
+        addr: u64,
+        stored: StoredTerm,
+    ) {
+        self.clear(b, terms, addr, stored.len);
+        if stored.term.is_symbolic() {
+            self.values.insert(addr, stored);
         }
     }
 }

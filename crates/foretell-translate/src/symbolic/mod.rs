@@ -1,17 +1,19 @@
 //! Symbolic traces of C programs.
 //!
-//! A value trace says what every read saw. A symbolic trace says what would have come of other values: which expression a
-//! write stores, which condition a branch tested, which address an access had. The recipe:
+//! A value trace has the value of every read. A symbolic trace also has the effect of other values:
+//! the expression that a write stores, the condition of a branch, the address of an access.
 //!
-//! 1. `foretell cc --symbolic` ([`build`]) compiles with clang to textual LLVM IR, instrumented by ThreadSanitizer's pass, and puts hooks
-//!    into the text ([`rewrite`]). The text itself goes into a section of the object file.
-//! 2. The program runs as always; the hooks note path and values in the same log as the accesses.
-//! 3. The rebuild ([`rebuild`]) walks along that path with the text ([`ir`]) and computes expressions ([`term`]), through private
-//!    memory ([`memory`]) and calls.
+//! 1. `foretell cc --symbolic` (`foretell_build::symbolic`) compiles with clang to textual LLVM IR,
+//!    instrumented by ThreadSanitizer's pass, and puts hooks into the text. The text itself goes
+//!    into a section of the object file.
+//! 2. The hooks record the path and the values in the log, between the accesses.
+//! 3. The rebuild ([`rebuild`]) walks along that path with the text ([`program`]) and computes
+//!    expressions ([`term`]), through thread-private memory ([`memory`]) and calls ([`library`]).
 //!
-//! This is the concrete trace program of *symbolic predictive analysis of concurrent programs* (CTP), of a real program.
-//! What the rebuild does not understand is taken as it was recorded, under the condition that what it was computed from is what it
-//! was: that condition is in the trace. Everything computed is compared to what was recorded.
+//! The result is the concrete trace program (CTP) of *Symbolic predictive analysis for concurrent
+//! programs*, of a real program. A value that the rebuild does not understand is the recorded one,
+//! under the condition that the values it was computed from are the recorded ones; that condition
+//! is in the trace. Every computed value is compared with the recorded one.
 
 mod library;
 mod memory;

@@ -1,4 +1,4 @@
-//! The plain texts of a program's modules, found in its files.
+//! Plain texts of a program's modules, from the sections of its files.
 
 use std::io::Read as _;
 use std::rc::Rc;
@@ -10,19 +10,19 @@ use foretell_build::symbolic::ir::{Function, functions};
 use foretell_build::symbolic::rewrite::{MAGIC, SECTION};
 use foretell_build::symbolic::text;
 
-/// A text longer than this was not written by Foretell.
+/// Maximum length of a valid text.
 const LONGEST: u64 = 1 << 32;
 
-/// The functions of a program, by the hash of their module and the site of their head.
+/// Functions of a program, by the hash of their module and the site of their head.
 #[derive(Default, Debug)]
 pub(crate) struct Program {
     functions: FxHashMap<(u64, u64), Rc<Function>>,
-    /// Whether some file has a text.
+    /// Whether a file has a text.
     pub(crate) found: bool,
 }
 
 impl Program {
-    /// Takes in what a file of the program holds.
+    /// Adds the functions of a file.
     pub(crate) fn add_file(&mut self, path: &[u8]) {
         let path = String::from_utf8_lossy(path).into_owned();
         let Ok(bytes) = std::fs::read(path) else { return };
@@ -32,7 +32,7 @@ impl Program {
         self.add(&data);
     }
 
-    /// Takes in the entries of a section.
+    /// Adds the functions of a section.
     fn add(&mut self, section: &[u8]) {
         let finder = memchr::memmem::Finder::new(&MAGIC);
         let mut rest = section;
@@ -60,7 +60,7 @@ impl Program {
         }
     }
 
-    /// The function of a module whose head is at a site.
+    /// Returns the function of a module whose head is at a site.
     pub(crate) fn function(&self, hash: u64, site: u64) -> Option<Rc<Function>> {
         self.functions.get(&(hash, site)).cloned()
     }
@@ -77,7 +77,7 @@ mod tests {
     use std::path::Path;
 
     #[test]
-    fn what_the_rewriter_wrote_is_found() {
+    fn entries_of_the_rewriter_are_read() {
         let one =
             rewrite("define i32 @f() {\n  ret i32 1\n}\n", Path::new("a")).expect("in memory");
         let two =
@@ -88,7 +88,7 @@ mod tests {
         let mut names: Vec<String> = program.functions.values().map(|f| f.name.clone()).collect();
         names.sort();
         assert_eq!(names, ["f", "g"]);
-        // Damage is noticed, and is no text.
+        // A damaged entry is ignored.
         let mut damaged = one.entry.clone();
         let last = damaged.len() - 1;
         damaged[last] ^= 1;

@@ -1,16 +1,19 @@
-//! Walks along the recorded path of every thread and rebuilds what depends on shared reads.
+//! Walks along the recorded path of every thread and rebuilds the values that depend on shared
+//! reads.
 //!
-//! The trail of a thread (its path, addresses, values) and its events are in one stream. A shared read gives a fresh register
-//! ([`Rebuild::read`]); the load that follows claims it. A store is told before its event ([`Rebuild::write`]), which takes the
-//! expression. Branches, addresses and what is not understood become conditions ([`Rebuild::guards`]) that stand in the
+//! The trail of a thread (its path, addresses, values) and its events are in one stream. A shared
+//! read gives a fresh register ([`Rebuild::read`]); the load that follows claims it. The note about
+//! a store comes before its event ([`Rebuild::write`]), which takes the expression. Branches,
+//! addresses and values that are not understood become conditions ([`Rebuild::guards`]) in the
 //! trace before the next event of their thread.
 //!
-//! Everything that is computed is compared to what was recorded. Where they differ, or where the path
-//! cannot be followed (a jump out of functions), the thread *freezes*: all its reads so far are held to what they saw, and nothing
-//! that it computed from them counts any more. That costs interleavings, never truth.
+//! Every computed value is compared with the recorded one. Where they differ, or where the path
+//! cannot be followed (a jump out of functions), the thread *freezes*: guards pin all its reads so
+//! far to their recorded values, and all values computed from them are the recorded ones. This
+//! loses interleavings, and makes no finding wrong.
 //!
-//! What is not seen: memory that code without instrumentation computes from what is not given to it (the state of a
-//! library between two calls, but for output).
+//! The rebuild does not see memory that uninstrumented code computes from other sources than its
+//! arguments (the state of a library between two calls, but for output).
 
 mod accesses;
 mod calls;
@@ -31,17 +34,17 @@ use super::program::Program;
 use super::term::{Pins, Term, Terms};
 use foretell_build::symbolic::ir::{Function, Local, Operand, Type};
 
-/// What the rebuild came to.
+/// Statistics of a rebuild.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Symbolic {
-    /// Shared reads with a register.
+    /// Number of shared reads with a register.
     pub registers: u64,
-    /// Guards in the trace.
+    /// Number of guards in the trace.
     pub guards: u64,
-    /// Values that were computed from shared reads in a way that was not understood.
+    /// Number of values that were computed from shared reads in a way that was not understood.
     pub concrete: u64,
-    /// Stores, branches and results that came out different from what was recorded, and places where
-    /// the path was lost.
+    /// Number of stores, branches and results that differ from the recorded ones, and of losses of
+    /// the path.
     pub different: u64,
 }
 
@@ -59,7 +62,7 @@ impl std::fmt::Display for Symbolic {
     }
 }
 
-/// A shared read that nothing has claimed yet.
+/// A shared read that no load has claimed yet.
 struct Unclaimed {
     addr: u64,
     len: u64,
@@ -67,7 +70,7 @@ struct Unclaimed {
     width: u8,
 }
 
-/// A store that is about to take place.
+/// A store whose event follows.
 #[derive(Clone)]
 struct Storing {
     addr: u64,
@@ -76,25 +79,25 @@ struct Storing {
     width: u8,
 }
 
-/// An atomic operation that is about to take place.
+/// An atomic operation whose event follows.
 #[derive(Clone)]
 struct Atomic {
     op: String,
-    /// None: that of a global.
+    /// Local with the address; `None` for a global.
     addr: Option<u64>,
     width: u8,
-    /// Its operands after the address.
+    /// Operands after the address.
     terms: Vec<Term>,
-    /// An event has taken it.
+    /// Whether an event has taken it.
     used: bool,
 }
 
 enum Calling {
-    /// It is not known yet who is called.
+    /// The called function is not known yet.
     Waiting,
     /// A function that is rebuilt.
     Inside,
-    /// Another, whose result depends on this.
+    /// A function that is not rebuilt, whose result depends on these conditions.
     Outside(Pins),
     Atomic,
 }
@@ -110,7 +113,7 @@ struct Current {
 }
 
 struct Frame {
-    /// None: nothing is known of it.
+    /// `None` for a function that is not rebuilt.
     function: Option<Rc<Function>>,
     /// The next site.
     at: usize,
@@ -119,7 +122,7 @@ struct Frame {
     values: Vec<Term>,
     fields: FxHashMap<(Local, u32), (Term, u8)>,
     call: Option<Current>,
-    /// Called by the frame below it, and not by something in between.
+    /// Whether the frame below called it directly.
     called: bool,
 }
 
@@ -129,13 +132,13 @@ struct Thread {
     memory: Memory,
     unclaimed: Vec<Unclaimed>,
     storing: Option<Storing>,
-    /// The store that the record at hand is.
+    /// The store of the current record.
     stored: Option<Storing>,
     atomic: Option<Atomic>,
     returned: Option<Term>,
     /// Guards that are in the trace.
     emitted: FxHashSet<ExprId>,
-    /// The reads since the last freeze: each held to what it saw.
+    /// Conditions that pin the reads since the last freeze.
     reads: Vec<ExprId>,
     registers: u64,
     /// The code address of the last note, for guards.
@@ -151,30 +154,30 @@ pub(crate) struct Rebuild {
     terms: Terms,
     evaluator: Evaluator,
     registers: Vec<Option<Value>>,
-    /// Guards to be put before the next event.
+    /// Guards to put before the next event.
     guards: Vec<ExprId>,
-    /// Variables whose last write did not say its value (much memory was copied or filled at once), and that write.
+    /// Variables whose last write has no value (a large copy or fill), with that write.
     pub(crate) blank: FxHashMap<VarId, EventId>,
-    /// The values of such writes, as the next read saw them.
+    /// Values of such writes, from the next read.
     pub(crate) filled: Vec<(EventId, Value)>,
 }
 
 impl Rebuild {
-    /// The guards that stand before whatever comes next.
+    /// Returns the guards to put before the next event.
     pub(crate) fn guards(&mut self) -> Vec<ExprId> {
         std::mem::take(&mut self.guards)
     }
 
-    /// A note was made at this place. A branch is decided before the block that it goes to.
-    pub(crate) fn passes(&mut self, t: u32, kind: TrailKind, pc: u64) {
+    /// Takes the code address of a note. A branch is decided before the block that it goes to.
+    pub(crate) fn note_address(&mut self, t: u32, kind: TrailKind, pc: u64) {
         let thread = self.thread(t);
         if kind != TrailKind::Block || thread.pc.is_none() {
             thread.pc = Some(pc);
         }
     }
 
-    /// Where a guard that is found now comes from.
-    pub(crate) fn place(&mut self, t: u32) -> Option<u64> {
+    /// Returns the code address of a guard that is found now.
+    pub(crate) fn guard_address(&mut self, t: u32) -> Option<u64> {
         self.thread(t).pc
     }
 
@@ -186,7 +189,7 @@ impl Rebuild {
         &mut self.threads[i]
     }
 
-    /// A record of a thread comes: what was open is settled.
+    /// Takes a record of a thread: pending reads and calls are settled before it.
     pub(crate) fn before(&mut self, b: &mut TraceBuilder, t: u32, record: &Record<'_>) {
         match record {
             Record::FuncEntry { .. }
@@ -195,7 +198,7 @@ impl Rebuild {
             | Record::ModuleGone { .. } => return,
             Record::Trail { .. } => return,
             Record::Alloc { addr, size, .. } => {
-                // Memory that is given out again is nobody's.
+                // Newly allocated memory holds no known value.
                 for i in 0..self.threads.len() {
                     self.threads[i].memory.clear(b, &mut self.terms, *addr, *size);
                 }
@@ -215,7 +218,7 @@ impl Rebuild {
         if writes(record) {
             self.thread(t).stored = storing.filter(|s| (s.addr, s.len) == (addr, len));
         }
-        // Accesses that are no load and no store of the path.
+        // Accesses that are neither a load nor a store of the path.
         let elsewhere = match record {
             Record::Atomic { kind, .. } => *kind != AtomicKind::VolatileLoad,
             Record::Range { .. } => true,
@@ -230,7 +233,7 @@ impl Rebuild {
         }
     }
 
-    /// Reads that no load has claimed are held to what they saw.
+    /// Pins the reads that no load has claimed to their recorded values.
     fn settle(&mut self, b: &mut TraceBuilder, t: u32) {
         for read in std::mem::take(&mut self.thread(t).unclaimed) {
             let pins = self.terms.pinned(b, &read.term, read.width);
@@ -238,7 +241,7 @@ impl Rebuild {
         }
     }
 
-    /// Puts conditions into the trace.
+    /// Adds conditions as guards.
     fn emit(&mut self, b: &mut TraceBuilder, t: u32, pins: &Pins) {
         for &guard in pins.iter().flat_map(|p| p.iter()) {
             if self.thread(t).emitted.contains(&guard) {
@@ -258,20 +261,20 @@ impl Rebuild {
         self.emit(b, t, &super::term::pins(vec![guard]));
     }
 
-    /// Whether a condition holds for what was recorded.
+    /// Whether a condition holds for the recorded values.
     fn holds(&mut self, b: &TraceBuilder, guard: ExprId) -> bool {
         let registers = &self.registers;
         let value = |r: RegId| registers.get(r.index()).copied().flatten();
         self.evaluator.eval(b.trace().exprs(), guard, value).truth() == Some(true)
     }
 
-    /// What was computed is not what was recorded.
+    /// Takes note of a computed value that differs from the recorded one.
     fn differs(&mut self, b: &mut TraceBuilder, t: u32) {
         self.counts.different += 1;
         self.freeze(b, t);
     }
 
-    /// Holds every read of a thread to what it saw and forgets what was computed from them.
+    /// Pins every read of a thread to its recorded value and forgets the values computed from them.
     fn freeze(&mut self, b: &mut TraceBuilder, t: u32) {
         self.settle(b, t);
         for guard in std::mem::take(&mut self.thread(t).reads) {
@@ -301,7 +304,7 @@ impl Rebuild {
         }
     }
 
-    /// A note about the path.
+    /// Takes a note about the path.
     pub(crate) fn trail(
         &mut self,
         b: &mut TraceBuilder,
@@ -349,7 +352,7 @@ impl Rebuild {
         self.thread(t).frames.last_mut()
     }
 
-    /// Makes the frame that a site belongs to the last one. False: nothing is known of it.
+    /// Makes the frame of a site the last one. Returns false if its function is not rebuilt.
     fn find_frame(&mut self, b: &mut TraceBuilder, t: u32, site: usize) -> bool {
         let holds = |frame: &Frame| {
             frame.function.as_ref().is_none_or(|f| (f.first..f.end).contains(&site))
@@ -368,7 +371,7 @@ impl Rebuild {
         self.top(t).is_some_and(|frame| frame.function.is_some())
     }
 
-    /// A frame of which nothing is known is left: what it was given and what it read was held to what it was.
+    /// Leaves a frame that is not rebuilt: its arguments and reads are pinned already.
     fn leave_unknown(&mut self, t: u32) {
         if self.top(t).is_some_and(|frame| frame.function.is_none()) {
             self.thread(t).frames.pop();

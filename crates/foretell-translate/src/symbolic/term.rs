@@ -1,10 +1,15 @@
-//! Values of a recorded path: what they were, and what they would be for other values of shared reads.
+//! Values of a recorded path: the recorded value, and the value for other values of shared reads.
 //!
-//! A [`Term`] has up to three parts. `bits` is what the value was. `expr` is what it is as an expression over the
-//! registers of its thread, if it depends on a shared read. `pins` are conditions under which the other two are right:
-//! something that the rebuild does not understand was computed from other values, and stays what it was as long as
-//! *these* are what they were. Whoever uses a term where others can see it (an event, a branch, an address) puts its pins into the trace
-//! as guards first. So nothing that depends on a shared read is ever taken for a constant.
+//! | part of a [`Term`] | content |
+//! |---|---|
+//! | `bits` | recorded value |
+//! | `expr` | expression over the registers of its thread, if it depends on a shared read |
+//! | `pins` | conditions under which the other two are right |
+//!
+//! Pins come from values that the rebuild does not understand: such a value is the recorded one as
+//! long as the values it was computed from are. Before a term is used where another thread can see
+//! it (an event, a branch, an address), its pins go into the trace as guards. So no value that
+//! depends on a shared read is taken for a constant.
 
 use std::rc::Rc;
 
@@ -31,13 +36,13 @@ impl Term {
         Term { bits: Some(bits), ..Term::default() }
     }
 
-    /// Whether it depends on something.
+    /// Whether it depends on a shared read.
     pub(crate) fn is_symbolic(&self) -> bool {
         self.expr.is_some() || self.pins.is_some()
     }
 }
 
-/// All of two sets of conditions.
+/// Returns the union of two sets of conditions.
 pub(crate) fn union(a: &Pins, b: &Pins) -> Pins {
     match (a, b) {
         (None, other) | (other, None) => other.clone(),
@@ -46,18 +51,18 @@ pub(crate) fn union(a: &Pins, b: &Pins) -> Pins {
     }
 }
 
-/// A set of conditions.
+/// Returns the set of these conditions.
 pub(crate) fn pins(mut conditions: Vec<ExprId>) -> Pins {
     conditions.sort_unstable();
     conditions.dedup();
     (!conditions.is_empty()).then(|| conditions.into())
 }
 
-/// Expressions deeper than this, or of more nodes when written out, are not made: they are pinned instead.
+/// Maximum depth and size of an expression; the values of larger ones are pinned instead.
 const DEEPEST: u32 = 200;
 const LARGEST: u32 = 4000;
 
-/// The bits of `width`, all ones.
+/// Returns a value with all bits of `width` set.
 pub(crate) fn ones(width: u8) -> u64 {
     u64::MAX >> (64 - u32::from(width.clamp(1, 64)))
 }
@@ -67,15 +72,15 @@ pub(crate) fn signed(width: u8, bits: u64) -> i64 {
     ((bits << shift) as i64) >> shift
 }
 
-/// Makes expressions. An integer of one bit is a truth value, every other a bit-vector.
+/// Factory of expressions. An integer of one bit is a truth value, every other a bit-vector.
 #[derive(Default)]
 pub(crate) struct Terms {
-    /// Depth and size of what was made here.
+    /// Depth and size of each expression made here.
     sizes: FxHashMap<ExprId, (u32, u32)>,
 }
 
 impl Terms {
-    /// The conditions that hold a term to what it was.
+    /// Returns the conditions under which a term has its recorded value.
     pub(crate) fn pinned(&mut self, b: &mut TraceBuilder, term: &Term, width: u8) -> Pins {
         let (Some(expr), Some(bits)) = (term.expr, term.bits) else { return term.pins.clone() };
         let pin = match self.equals(b, expr, width, bits) {
@@ -85,7 +90,7 @@ impl Terms {
         union(&term.pins, &pin)
     }
 
-    /// `expr = bits`.
+    /// Returns the condition `expr = bits`.
     fn equals(&mut self, b: &mut TraceBuilder, expr: ExprId, width: u8, bits: u64) -> Folded {
         if width == 1 {
             let expr = if bits & 1 == 1 { expr } else { self.not(b, expr) };
@@ -95,7 +100,7 @@ impl Terms {
         self.relation(b, Predicate::Eq, width, expr, constant)
     }
 
-    /// A constant.
+    /// Returns a constant.
     pub(crate) fn number(&mut self, b: &mut TraceBuilder, width: u8, bits: u64) -> ExprId {
         let bits = bits & ones(width);
         b.exprs().intern(match width {
@@ -104,7 +109,7 @@ impl Terms {
         })
     }
 
-    /// The constant that an expression is, if it is one.
+    /// Returns the value of an expression that is a constant.
     fn as_number(&self, b: &TraceBuilder, id: ExprId) -> Option<u64> {
         match b.trace().exprs().get(id)? {
             Expr::Const(Value::Bits { bits, .. }) => Some(*bits),
@@ -113,7 +118,7 @@ impl Terms {
         }
     }
 
-    /// Condition and constants of `(ite c 1 0)` and its like.
+    /// Returns the condition and the constants of an expression like `(ite c 1 0)`.
     fn as_choice(&self, b: &TraceBuilder, id: ExprId) -> Option<(ExprId, u64, u64)> {
         let (ExprOp::Ite, args) = self.as_app(b, id)? else { return None };
         Some((args[0], self.as_number(b, args[1])?, self.as_number(b, args[2])?))
@@ -141,7 +146,7 @@ impl Terms {
         id
     }
 
-    /// Whether an expression has become too large to be used on.
+    /// Whether an expression is too large for further use.
     pub(crate) fn is_large(&self, id: ExprId) -> bool {
         let (depth, size) = self.size(id);
         depth > DEEPEST || size > LARGEST
@@ -176,7 +181,7 @@ impl Terms {
         }
     }
 
-    /// The expression of a term.
+    /// Returns the expression of a term.
     pub(crate) fn expr(&mut self, b: &mut TraceBuilder, term: &Term, width: u8) -> Option<ExprId> {
         match term.expr {
             Some(expr) => Some(expr),
@@ -184,7 +189,7 @@ impl Terms {
         }
     }
 
-    /// Something that is not understood was computed from these.
+    /// Returns the term of a value that is computed from these in a way that is not understood.
     pub(crate) fn opaque<'t>(
         &mut self,
         b: &mut TraceBuilder,
@@ -241,7 +246,7 @@ impl Terms {
         } else if let (Binary::Add, Some((inner, k)), Some(more)) =
             (op, self.as_sum(b, ex), self.as_number(b, ey))
         {
-            // Offsets in structures and arrays add up.
+            // Offsets in structures and arrays are added up.
             match k.wrapping_add(more) & ones(width) {
                 0 => inner,
                 k => {
@@ -255,7 +260,8 @@ impl Terms {
         Term { bits, expr: Some(expr), pins }
     }
 
-    /// What `x = k` says about what is inside `x`, if that is the same.
+    /// Returns the condition on the operand inside `x` that is equivalent to `x = k`, if there is
+    /// one.
     fn inverse(&self, b: &TraceBuilder, width: u8, x: ExprId, k: u64) -> Option<(ExprId, u8, u64)> {
         let (op, args) = self.as_app(b, x)?;
         let inner = *args.first()?;
@@ -281,7 +287,7 @@ impl Terms {
         }
     }
 
-    /// The parts of `(bvadd x 8)`.
+    /// Returns the parts of `(bvadd x 8)`.
     fn as_sum(&self, b: &TraceBuilder, id: ExprId) -> Option<(ExprId, u64)> {
         let (ExprOp::BvAdd, args) = self.as_app(b, id)? else { return None };
         Some((args[0], self.as_number(b, args[1])?))
@@ -323,7 +329,7 @@ impl Terms {
         x: ExprId,
         y: ExprId,
     ) -> Folded {
-        // What was made of a truth value and is compared to a constant is that truth value again.
+        // A number made of a truth value and compared with a constant is that truth value again.
         if let (Some((condition, yes, no)), Some(k)) = (self.as_choice(b, x), self.as_number(b, y))
         {
             let (yes, no) = (holds(predicate, width, yes, k), holds(predicate, width, no, k));
@@ -421,7 +427,7 @@ impl Terms {
             ZeroExtend(by) | SignExtend(by) if from - by > into => {
                 self.truncate(b, args[0], from - by, into)
             }
-            // Arithmetic of narrow types is done in wide ones, and only the low bits are kept.
+            // Arithmetic of narrow types is done in wide ones, of which only the low bits are used.
             BvAdd | BvSub | BvMul | BvAnd | BvOr | BvXor => {
                 let narrow: Option<Vec<ExprId>> =
                     args.iter().map(|&arg| self.narrow(b, arg, from, into)).collect();
@@ -434,7 +440,7 @@ impl Terms {
         }
     }
 
-    /// The low bits of what is a constant, or was as narrow before.
+    /// Returns the low bits of a constant, or of an expression that was extended from that width.
     fn narrow(&mut self, b: &mut TraceBuilder, x: ExprId, from: u8, into: u8) -> Option<ExprId> {
         if let Some(bits) = self.as_number(b, x) {
             return Some(self.number(b, into, bits));
@@ -474,7 +480,7 @@ impl Terms {
                 let pins = union(&condition.pins, &union(&taken.pins, &other.pins));
                 Term { bits: taken.bits, expr: Some(expr), pins }
             }
-            // One of the two is not known: what is chosen stays.
+            // One of the two is unknown: the choice is pinned.
             _ => {
                 let pin = self.pinned(b, condition, 1);
                 Term { pins: union(&pin, &taken.pins), ..taken.clone() }
@@ -483,7 +489,7 @@ impl Terms {
     }
 }
 
-/// An expression, or a truth that does not depend on anything.
+/// Returns an expression, or a constant truth value.
 enum Folded {
     Expr(ExprId),
     Truth(bool),
@@ -516,7 +522,7 @@ fn operator(op: Binary, width: u8) -> Option<ExprOp> {
     })
 }
 
-/// What the machine computes; `None` where it would not.
+/// Returns the result of an operation on the machine; `None` where it has none.
 fn compute(op: Binary, width: u8, x: u64, y: u64) -> Option<u64> {
     let (sx, sy) = (signed(width, x), signed(width, y));
     let shift = (y < u64::from(width)).then_some(y as u32);

@@ -1,9 +1,9 @@
 //! Elision gaps: accesses without records, and the order of later accesses after them.
 //!
 //! The runtime elides accesses to words that one thread, or several that only read, use very
-//! often. When another thread uses such a word, and there may have been writes, the accesses
-//! before and after are on different variables of the trace, the second with the value that the
-//! word has then.
+//! often (`foretell_ownership::elision`). When another thread uses such a word, and there may have
+//! been writes, the accesses before and after are on different variables of the trace, the second
+//! with the value that the word has then.
 //!
 //! - If create and join order the elided accesses before the next one, no more is needed.
 //! - If not, no other thread may use the word earlier than it did. A thread that has elided an

@@ -1,13 +1,13 @@
-//! Loads, stores and addresses.
+//! Loads, stores and addresses of the rebuild.
 
 use foretell_trace::TraceBuilder;
 
-use super::super::memory::Cell;
+use super::super::memory::StoredTerm;
 use super::super::term::{Term, ones, union};
 use super::{Rebuild, Storing, local};
 use foretell_build::symbolic::ir::{self, Binary, Inst, Operand, Type};
 
-/// No value that is not understood is longer than this: two words, or a vector.
+/// Maximum length of a value that is not understood: two words, or a vector.
 const OTHER_LEN: u64 = 64;
 
 impl Rebuild {
@@ -15,7 +15,7 @@ impl Rebuild {
         self.top(t)?.function.as_ref()?.at(site).cloned()
     }
 
-    /// An address is used: what it depends on must hold.
+    /// Takes the use of an address: it is pinned to the recorded one.
     pub(super) fn address(&mut self, b: &mut TraceBuilder, t: u32, pointer: Operand, addr: u64) {
         let term = self.term(t, pointer);
         if term.expr.is_some() && term.bits != Some(addr) {
@@ -63,7 +63,7 @@ impl Rebuild {
         }
     }
 
-    /// What a load gives.
+    /// Returns the value of a load.
     pub(super) fn loaded(
         &mut self,
         b: &mut TraceBuilder,
@@ -73,7 +73,7 @@ impl Rebuild {
         value: u64,
     ) -> Term {
         let width = ty.width();
-        // How many bytes a float or a structure has is not told; those of the reads of it are.
+        // The trail has no length for a float or a structure; its reads have.
         let len = width.map_or(0, |w| u64::from(w).div_ceil(8));
         let bits = width.map(|w| value & ones(w));
         let reads = std::mem::take(&mut self.thread(t).unclaimed);
@@ -96,10 +96,10 @@ impl Rebuild {
         }
         let thread = &self.threads[t as usize];
         if reads.is_empty()
-            && let Some(cell) = thread.memory.exact(addr, len)
-            && width == Some(cell.width)
+            && let Some(stored) = thread.memory.exact(addr, len)
+            && width == Some(stored.width)
         {
-            let mut term = cell.term.clone();
+            let mut term = stored.term.clone();
             if term.bits.is_some_and(|known| Some(known) != bits) {
                 self.differs(b, t);
                 return Term { bits, ..Term::default() };
@@ -153,12 +153,12 @@ impl Rebuild {
             function.is_some_and(|f| f.hidden.get(l as usize).copied().unwrap_or(false))
         });
         if ty.width().is_some() {
-            let cell = Cell { len, width, term: term.clone(), hidden };
+            let stored = StoredTerm { len, width, term: term.clone(), hidden };
             self.thread(t);
-            self.threads[t as usize].memory.put(b, &mut self.terms, addr, cell);
+            self.threads[t as usize].memory.put(b, &mut self.terms, addr, stored);
             self.thread(t).storing = Some(Storing { addr, len, term, width });
         } else {
-            // What is not understood is held to what it was before anybody can see it.
+            // A value that is not understood is pinned before another thread can see it.
             self.emit(b, t, &term.pins);
             let pins = self.threads[t as usize].memory.pins(b, &mut self.terms, addr, OTHER_LEN);
             self.emit(b, t, &pins);

@@ -1,4 +1,4 @@
-//! Calls: into functions that are rebuilt, and out of sight.
+//! Calls of functions that are rebuilt, and of those that are not.
 
 use foretell_trace::TraceBuilder;
 use rustc_hash::FxHashMap;
@@ -115,14 +115,14 @@ impl Rebuild {
         }
     }
 
-    /// Everything in memory that others can reach is held to what it was.
+    /// Pins all values in memory whose address may escape.
     pub(super) fn pin_memory(&mut self, b: &mut TraceBuilder, t: u32) {
         let pins = self.threads[t as usize].memory.pins_of_all(b, &mut self.terms);
         self.emit(b, t, &pins);
         self.threads[t as usize].memory.forget_open();
     }
 
-    /// The call under way is not one of a function that is rebuilt.
+    /// Handles the current call as one of a function that is not rebuilt.
     pub(super) fn go_outside(&mut self, b: &mut TraceBuilder, t: u32) {
         let Some(call) = self.top(t).and_then(|f| f.call.as_mut()) else { return };
         if !matches!(call.calling, Calling::Waiting) {
@@ -166,7 +166,7 @@ impl Rebuild {
         }
     }
 
-    /// An event comes from inside a call: what the call was given must be what it was.
+    /// Pins the arguments of the current call, since an event comes from inside it.
     pub(crate) fn pin_call(&mut self, b: &mut TraceBuilder, t: u32) {
         let Some(call) = self.top(t).and_then(|f| f.call.as_mut()) else { return };
         if let Calling::Outside(pins) = &mut call.calling {
@@ -177,7 +177,7 @@ impl Rebuild {
 
     pub(super) fn after(&mut self, b: &mut TraceBuilder, t: u32, site: usize, value: u64) {
         if self.top(t).is_some_and(|f| f.call.as_ref().is_none_or(|c| c.site != site)) {
-            // A second return, as that of `setjmp`: the values of its first one are stale.
+            // A second return, as of `setjmp`: the values of the first one are stale.
             self.differs(b, t);
         }
         self.go_outside(b, t);
@@ -186,7 +186,7 @@ impl Rebuild {
         let bits = ty.width().map(|w| value & ones(w));
         let calling = self.top(t).and_then(|f| f.call.take()).map(|c| c.calling);
         if let Some(atomic) = self.thread(t).atomic.take().filter(|a| !a.used) {
-            // Of memory that nobody else has: what it left there is held to what it was.
+            // Memory whose address does not escape: its values there are pinned.
             for term in &atomic.terms {
                 let width = self.width_of(b, term);
                 let pins = self.terms.pinned(b, term, width);
@@ -252,7 +252,7 @@ impl Rebuild {
         if inside {
             self.thread(t).returned = Some(term);
         } else {
-            // Whoever gets it is not rebuilt.
+            // The caller that gets it is not rebuilt.
             let width = self.width_of(b, &term);
             let pins = self.terms.pinned(b, &term, width);
             self.emit(b, t, &pins);
@@ -260,7 +260,7 @@ impl Rebuild {
     }
 }
 
-/// Width and operation of `__tsan_atomic32_fetch_add`.
+/// Returns the width and the operation of a hook like `__tsan_atomic32_fetch_add`.
 fn atomic_name(name: &str) -> Option<(u8, &str)> {
     let (width, op) = name.strip_prefix("__tsan_atomic")?.split_once('_')?;
     Some((width.parse().ok().filter(|w| *w <= 64)?, op))

@@ -1,4 +1,4 @@
-//! Events of the trace: registers for what is read, expressions for what is written.
+//! Events of the rebuild: registers for reads, expressions for writes.
 
 use foretell_trace::expr::{Expr, ExprOp};
 use foretell_trace::{ExprId, RegId, ThreadId, TraceBuilder, Value};
@@ -8,8 +8,8 @@ use super::{Atomic, Rebuild, Storing, Unclaimed};
 use foretell_build::symbolic::ir::{Binary, Predicate};
 
 impl Rebuild {
-    /// A shared read: its register. `seen` is the value that the trace has for it, `bits` what the program got; they
-    /// differ where something that was not recorded wrote.
+    /// Returns the register of a shared read. `seen` is its value in the trace; `same` is whether
+    /// the program read that value, which it did not where code that is not recorded wrote.
     pub(crate) fn read(
         &mut self,
         b: &mut TraceBuilder,
@@ -27,7 +27,7 @@ impl Rebuild {
         }
         self.registers[register.index()] = seen;
         let expr = b.exprs().intern(Expr::Reg(register));
-        // A value that nobody knows can be in no condition: what comes after it happens in no other order.
+        // An unknown value can be in no condition: the events after it keep their recorded order.
         let Some(seen @ Value::Bits { width, bits }) = seen else {
             let never = self.terms.app(b, ExprOp::Distinct, &[expr, expr]);
             self.guards.push(never);
@@ -41,21 +41,22 @@ impl Rebuild {
         if same {
             self.thread(t).unclaimed.push(Unclaimed { addr, len, term, width });
         } else {
-            // What the program got is another matter; it got it under this condition.
+            // The program read another value, under this condition.
             let term = Term { bits: None, expr: None, pins };
             self.thread(t).unclaimed.push(Unclaimed { addr, len, term, width });
         }
         register
     }
 
-    /// A register for a number that the rebuild itself does not compute with.
+    /// Returns a register for a number that the rebuild does not compute with.
     pub(crate) fn number(&mut self, b: &mut TraceBuilder, (t, id): (u32, ThreadId)) -> RegId {
         let thread = self.thread(t);
         thread.registers += 1;
         b.register(id, &thread.registers.to_string())
     }
 
-    /// A shared write of the cell at `addr`: the expression of its value, if that depends on something.
+    /// Returns the expression of a shared write to the cell at `addr`, if its value depends on a
+    /// shared read.
     pub(crate) fn write(
         &mut self,
         b: &mut TraceBuilder,
@@ -99,7 +100,8 @@ impl Rebuild {
         self.threads[t as usize].memory.clear(b, &mut self.terms, addr, len);
     }
 
-    /// An atomic write or update of the cell at `addr`; `register` holds what an update read.
+    /// Returns the expression of an atomic write or update of the cell at `addr`; `register` holds
+    /// the value that an update read.
     pub(crate) fn atomic_write(
         &mut self,
         b: &mut TraceBuilder,
@@ -128,8 +130,8 @@ impl Rebuild {
         self.value_for(b, t, (addr, len), &Storing { addr, len, term, width }, written)
     }
 
-    /// An atomic read, which may be a comparison that failed: for the value that it compares with it would have been a
-    /// write, so its thread goes on only if it is another.
+    /// Adds the guard of an atomic read that is a failed compare-and-exchange: with the expected
+    /// value it would have been a write, so its thread goes on only with another value.
     pub(crate) fn not_exchanged(
         &mut self,
         b: &mut TraceBuilder,
@@ -157,7 +159,7 @@ impl Rebuild {
         self.emit(b, t, &pins);
     }
 
-    /// What an atomic operation leaves.
+    /// Returns the value that an atomic operation stores.
     pub(super) fn atomic_result(
         &mut self,
         b: &mut TraceBuilder,

@@ -1,4 +1,4 @@
-//! Instructions that the log says nothing about, and the ways from block to block.
+//! Instructions without notes in the log, and the transitions from block to block.
 
 use foretell_trace::expr::ExprOp;
 use foretell_trace::{RegId, TraceBuilder, Value};
@@ -8,7 +8,7 @@ use super::{Rebuild, local};
 use foretell_build::symbolic::ir::{self, Binary, Callee, Function, Inst, Local, Operand};
 
 impl Rebuild {
-    /// The value of an operand.
+    /// Returns the value of an operand.
     pub(super) fn term(&mut self, t: u32, operand: Operand) -> Term {
         match operand {
             Operand::Bits(bits) => Term::constant(bits),
@@ -30,7 +30,7 @@ impl Rebuild {
         if let (Some(expr), Some(width)) = (term.expr, width)
             && self.terms.is_large(expr)
         {
-            // Held to what it was from here on: a constant.
+            // Pinned from here on: a constant.
             self.counts.concrete += 1;
             let pins = self.terms.pinned(b, &term, width);
             self.emit(b, t, &pins);
@@ -41,7 +41,7 @@ impl Rebuild {
         }
     }
 
-    /// Runs what lies before a site in the block. Nothing in it can have been told of.
+    /// Runs the instructions before a site in the block, none of which has a note.
     pub(super) fn run(&mut self, b: &mut TraceBuilder, t: u32, to: usize) {
         let Some(frame) = self.top(t) else { return };
         let Some(function) = frame.function.clone() else { return };
@@ -61,7 +61,7 @@ impl Rebuild {
         }
     }
 
-    /// Runs an instruction that nothing is told of. False: there should have been.
+    /// Runs an instruction without a note. Returns false if it should have one.
     pub(super) fn step(&mut self, b: &mut TraceBuilder, t: u32, inst: &Inst) -> bool {
         match inst {
             Inst::Binary { to, op, width, a, b: other } => {
@@ -88,7 +88,7 @@ impl Rebuild {
             }
             Inst::Insert { to, of, value, at } => self.insert(b, t, *to, *of, *value, *at),
             Inst::Extract { to, of, at } => self.extract(b, t, *to, *of, *at),
-            // Of a global: what it depends on is its indices. Others are told of.
+            // A part of a global depends on its indices alone. Other parts have notes.
             Inst::Part { to, base: Operand::Constant | Operand::Bits(_), indices } => {
                 let term = self.indices(b, t, indices);
                 self.set(b, t, *to, term, None);
@@ -110,14 +110,14 @@ impl Rebuild {
         true
     }
 
-    /// What depends on indices, whatever it is.
+    /// Returns an unknown value that depends on indices.
     pub(super) fn indices(&mut self, b: &mut TraceBuilder, t: u32, indices: &[Operand]) -> Term {
         let terms: Vec<(Term, u8)> =
             indices.iter().filter_map(|o| local(*o)).map(|l| self.pinnable(b, t, l)).collect();
         self.terms.opaque(b, terms.iter().map(|(term, width)| (term, *width)))
     }
 
-    /// Keeps a result, and counts it if it was not understood.
+    /// Sets a result, and counts it if it was not understood.
     pub(super) fn result(
         &mut self,
         b: &mut TraceBuilder,
@@ -133,7 +133,7 @@ impl Rebuild {
         self.set(b, t, to, term, width);
     }
 
-    /// Where the machine would not compute, the path does not go on.
+    /// Adds the guard that an operation has a result on the machine.
     pub(super) fn must_be_defined(
         &mut self,
         b: &mut TraceBuilder,
@@ -168,7 +168,7 @@ impl Rebuild {
         }
     }
 
-    /// Something that is not understood. Where it has no result, who knows what it does.
+    /// Runs an instruction that is not understood. One without a result may have any effect.
     pub(super) fn other(
         &mut self,
         b: &mut TraceBuilder,
@@ -187,7 +187,7 @@ impl Rebuild {
         }
     }
 
-    /// A local with the width of its expression, and with what its fields depend on.
+    /// Returns a local with the width of its expression, and with the conditions of its fields.
     pub(super) fn pinnable(&mut self, b: &mut TraceBuilder, t: u32, local: Local) -> (Term, u8) {
         let mut term = self.term(t, Operand::Local(local));
         let mut all = None;
@@ -208,7 +208,7 @@ impl Rebuild {
         (term, width)
     }
 
-    /// The width of a term's expression.
+    /// Returns the width of a term's expression.
     pub(super) fn width_of(&mut self, b: &TraceBuilder, term: &Term) -> u8 {
         let Some(expr) = term.expr else { return 64 };
         let registers = &self.registers;
@@ -296,13 +296,13 @@ impl Rebuild {
                     cases.iter().filter(|(_, l)| !target(l)).map(|(k, _)| *k).collect();
                 self.switch(b, t, &value, *width, target(default), &here, &others);
             }
-            // As it must; or a jump that is not understood, whose operands were pinned.
+            // The only way; or a jump that is not understood, whose operands were pinned.
             _ => {}
         }
         self.arrive(b, t, &function, site);
     }
 
-    /// Takes one way or the other.
+    /// Adds the guard of a branch that was taken or not.
     pub(super) fn decide(&mut self, b: &mut TraceBuilder, t: u32, condition: &Term, taken: bool) {
         if condition.bits.is_some_and(|bits| (bits == 1) != taken) {
             return self.differs(b, t);
@@ -350,7 +350,7 @@ impl Rebuild {
         self.emit_one(b, t, guard);
     }
 
-    /// At the beginning of a block: its phis, all at once.
+    /// Enters a block: its phis take their values at once.
     pub(super) fn arrive(
         &mut self,
         b: &mut TraceBuilder,
@@ -365,7 +365,7 @@ impl Rebuild {
         let mut at = site + 1;
         let mut values = Vec::new();
         while let Some(Inst::Phi { to, incoming }) = function.at(at) {
-            // The first block may have no label: then it is the one that none is called.
+            // The first block may have no label: it is the one of an unknown name.
             let way = incoming.iter().find(|(_, label)| match from {
                 Some(from) => label == from,
                 None => !function.labels.contains_key(label),

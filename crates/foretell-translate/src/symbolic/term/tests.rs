@@ -1,7 +1,7 @@
 use super::*;
 use foretell_trace::expr::{eval, print_with};
 
-/// A register of 32 bits with a value.
+/// Returns a register of 32 bits with a value.
 fn register(b: &mut TraceBuilder, bits: u64) -> Term {
     let thread = b.thread("T");
     let register = b.register(thread, "r");
@@ -11,7 +11,7 @@ fn register(b: &mut TraceBuilder, bits: u64) -> Term {
     Term { bits: Some(bits), expr, pins: None }
 }
 
-/// The text of a term; its expression must evaluate to its bits.
+/// Returns the text of a term, whose expression must evaluate to its bits.
 fn text(b: &TraceBuilder, term: &Term, of: u64) -> String {
     let exprs = b.trace().exprs();
     let Some(expr) = term.expr else { return format!("{:?}", term.bits) };
@@ -24,7 +24,7 @@ fn text(b: &TraceBuilder, term: &Term, of: u64) -> String {
     print_with(exprs, expr, |_| "%r".to_owned())
 }
 
-/// Every operator on many values: what the machine computes is what the expression says.
+/// For every operator and many values, the expression evaluates to the result of the machine.
 #[test]
 fn expressions_agree_with_the_machine() {
     use Binary::*;
