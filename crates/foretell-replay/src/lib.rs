@@ -1,13 +1,21 @@
 //! Drives a program along the witness of a finding and judges the outcome.
 //!
 //! A [`Replay`] turns a schedule of events into a schedule of steps, runs the program along it and
-//! gives a [`Verdict`]: what happened, compared with the recorded run ([`Reference`]).
+//! gives a [`Verdict`]: the outcome, compared with the recorded run ([`Reference`]).
+//!
+//! | module | content |
+//! |---|---|
+//! | `replay` | orders of events to schedules, runs along them |
+//! | `verdict` | outcome of a run compared with the recorded one |
+//! | `run_end` | departure, deadlock, crash and use after free from the log of a native run |
+//! | `use_after_free` | freed blocks, and accesses to them |
 
 mod error;
-mod freed;
 mod replay;
+mod run_end;
+mod use_after_free;
 mod verdict;
 
 pub use error::Error;
 pub use replay::{Replay, orders};
-pub use verdict::{Reference, Verdict, judge};
+pub use verdict::{Reference, Verdict};

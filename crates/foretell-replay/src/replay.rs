@@ -1,8 +1,8 @@
-//! Driving a program along the witness of a finding.
+//! Drives a program along the witness of a finding.
 //!
-//! A race is two steps that are possible at the same time: both orders are tried, and the worse
-//! of the two counts. Every other finding is one order of steps. A program that does not follow a witness is given
-//! another one of the same finding, if there is one.
+//! A race is two steps that are possible at the same time: both orders run, and the worse verdict
+//! counts. Every other finding is one order of steps. A program that leaves the schedule of a
+//! witness gets another witness of the same finding, if there is one.
 
 use std::path::Path;
 use std::time::Duration;
@@ -13,20 +13,20 @@ use foretell_translate::Steps;
 use crate::verdict::{Reference, judge};
 use crate::{Error, Verdict};
 
-/// How to replay.
+/// Settings of a replay.
 #[derive(Debug)]
 pub struct Replay<'a> {
-    /// The program, and how it was recorded.
+    /// The program, with the settings of the recorded run.
     pub launch: &'a Launch,
-    /// The steps behind the trace's events.
+    /// Steps behind the trace's events.
     pub steps: &'a Steps,
-    /// What to compare with.
+    /// End of the recorded run.
     pub reference: &'a Reference,
-    /// How long a run may take.
+    /// Time limit of a run.
     pub limit: Duration,
 }
 
-/// The orders of events to try for a witness whose last events are those of the finding.
+/// Returns the orders of events to run for a witness whose last events are those of the finding.
 pub fn orders(schedule: &[u32], is_race: bool) -> Vec<Vec<u32>> {
     let mut orders = vec![schedule.to_vec()];
     if is_race && schedule.len() >= 2 {
@@ -39,11 +39,11 @@ pub fn orders(schedule: &[u32], is_race: bool) -> Vec<Vec<u32>> {
 }
 
 impl Replay<'_> {
-    /// Runs the program along some orders of events: the worst that happened. `otherwise` makes another order of each, for a
-    /// program that does not follow the first one.
+    /// Runs the program along some orders of events. Returns the worst verdict. `otherwise` returns
+    /// another order for each, for a program that leaves the first one.
     ///
     /// # Errors
-    /// When it cannot be run at all.
+    /// When the program cannot be run at all.
     pub fn run(
         &self,
         orders: &[Vec<u32>],
@@ -52,11 +52,11 @@ impl Replay<'_> {
         let mut worst = None;
         let mut others = None;
         for (i, order) in orders.iter().enumerate() {
-            let mut verdict = self.one(order)?;
+            let mut verdict = self.run_one(order)?;
             if matches!(verdict, Verdict::Departed { .. }) {
                 let others = others.get_or_insert_with(&otherwise);
                 if let Some(other) = others.get(i).filter(|other| *other != order) {
-                    verdict = self.one(other)?;
+                    verdict = self.run_one(other)?;
                 }
             }
             worst = worst.max(Some(verdict));
@@ -64,13 +64,19 @@ impl Replay<'_> {
         worst.ok_or(Error::NothingToReplay)
     }
 
-    fn one(&self, order: &[u32]) -> Result<Verdict, Error> {
-        let (launch, _schedule) = self.prepared(order, false)?;
+    /// Runs the program along one order of events.
+    fn run_one(&self, order: &[u32]) -> Result<Verdict, Error> {
+        let (launch, _schedule) = self.launch_along(order, false)?;
         let run = launch.run()?;
         judge(&run, self.reference, self.limit.as_secs())
     }
 
-    fn prepared(&self, order: &[u32], stop: bool) -> Result<(Launch, tempfile::TempPath), Error> {
+    /// Returns the launch along an order of events, and the file of its schedule.
+    fn launch_along(
+        &self,
+        order: &[u32],
+        stop: bool,
+    ) -> Result<(Launch, tempfile::TempPath), Error> {
         let directory = &self.launch.directory;
         let file = schedule_file(&self.steps.schedule(order).to_string(), directory)?;
         let mode = Mode::Replay { schedule: file.to_path_buf(), stop };
@@ -83,7 +89,7 @@ impl Replay<'_> {
     /// # Errors
     /// When gdb cannot be run.
     pub fn debug(&self, order: &[u32]) -> Result<(), Error> {
-        let (launch, _schedule) = self.prepared(order, true)?;
+        let (launch, _schedule) = self.launch_along(order, true)?;
         launch.debug()?;
         Ok(())
     }
@@ -104,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_orders_of_a_race() {
+    fn race_has_both_orders() {
         assert_eq!(orders(&[1, 2, 3], true), [vec![1, 2, 3], vec![1, 3, 2]]);
         assert_eq!(orders(&[1, 2, 3], false), [vec![1, 2, 3]]);
         assert_eq!(orders(&[1], true).len(), 1);

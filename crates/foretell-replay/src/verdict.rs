@@ -1,75 +1,76 @@
-//! What happened when a program was driven along a witness.
+//! Verdicts on replayed runs.
+//!
+//! [`judge`] compares a replayed run with the recorded one: its log, its end and its output. The
+//! first difference of this list gives the verdict: departure from the schedule, deadlock, use
+//! after free, time limit, failed assertion, signal, exit status, output.
 
 use std::fmt;
 use std::os::unix::process::ExitStatusExt;
 
-use foretell_rt_format::{Log, Record, WaitingFor};
-use rustc_hash::FxHashMap;
-
 use foretell_launch::Run;
-use foretell_log::Stack;
-use foretell_translate::{Symbols, java};
+use foretell_rt_format::Log;
+use foretell_translate::java;
 
 use crate::Error;
-use crate::freed::Freed;
+use crate::run_end::RunEnd;
 
-/// What happened, the harmless first.
+/// Outcome of a replay, from harmless to severe.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Verdict {
-    /// The run left the schedule: the program did something else than it did when it was recorded.
+    /// The run left the schedule: the program took another step than the recorded run.
     Departed {
-        /// What was expected and what came.
+        /// The expected step and the step that came.
         message: String,
     },
-    /// It ended as it did when it was recorded, with the same output.
+    /// The program ended like the recorded run, with the same output.
     Benign,
-    /// It wrote something else.
+    /// The program wrote another output.
     OutputDiffers,
-    /// It ended with another exit status.
+    /// The program ended with another exit status.
     ExitStatus {
-        /// Now.
+        /// Exit status of the replay.
         got: i32,
-        /// When it was recorded.
+        /// End of the recorded run.
         expected: String,
     },
-    /// It did not come to an end.
+    /// The program did not end.
     Hang {
-        /// For so long.
+        /// Time limit in seconds.
         seconds: u64,
     },
-    /// It used memory that it had freed.
+    /// The program used memory that it had freed.
     UseAfterFree {
-        /// Where, and where it was allocated and freed.
+        /// Locations of the use, the allocation and the free.
         message: String,
     },
-    /// Threads wait for each other for ever.
+    /// Threads wait for each other forever.
     Deadlock {
-        /// Which.
+        /// Numbers of the threads.
         threads: Vec<u32>,
     },
     /// An assertion failed.
     Assertion {
-        /// What it said.
+        /// The condition and its location.
         message: String,
     },
     /// An exception ended a thread of a Java program.
     Exception {
-        /// Which, with the calls that led to it.
+        /// The exception, with its call stack.
         message: String,
     },
-    /// A signal ended it.
+    /// A signal ended the program.
     Crash {
-        /// Which.
+        /// Number of the signal.
         signal: i32,
-        /// In which function, where known.
+        /// Function in which it came, where known.
         function: Option<String>,
-        /// Where, where known.
-        place: Option<String>,
+        /// Source location at which it came, where known.
+        location: Option<String>,
     },
 }
 
 impl Verdict {
-    /// The word for it in a findings file.
+    /// Returns the name of the verdict in a findings file.
     pub fn name(&self) -> &'static str {
         match self {
             Verdict::Departed { .. } => "departed",
@@ -85,7 +86,7 @@ impl Verdict {
         }
     }
 
-    /// Whether the program went wrong: more than another output.
+    /// Whether the program failed: worse than another output.
     pub fn is_failure(&self) -> bool {
         *self > Verdict::OutputDiffers
     }
@@ -115,23 +116,23 @@ impl fmt::Display for Verdict {
             }
             Verdict::Assertion { message } => write!(f, "assertion failed: {message}"),
             Verdict::Exception { message } => write!(f, "{message}"),
-            Verdict::Crash { signal, function, place } => {
+            Verdict::Crash { signal, function, location } => {
                 write!(f, "{}", signal_name(*signal))?;
                 function.iter().try_for_each(|function| write!(f, " in {function}"))?;
-                place.iter().try_for_each(|place| write!(f, " at {place}"))
+                location.iter().try_for_each(|location| write!(f, " at {location}"))
             }
         }
     }
 }
 
-/// How the recorded run ended, to compare with.
+/// End of the recorded run, to compare with.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Reference {
-    /// `exit 0`, `signal 11`.
+    /// End of the program in words: `exit 0`, `signal 11`.
     pub ended: String,
-    /// What it wrote to standard output; none to compare how it ended alone.
+    /// Standard output; `None` to compare the end alone.
     pub stdout: Option<Vec<u8>>,
-    /// The exceptions that ended threads of a Java program.
+    /// Exceptions that ended threads of a Java program.
     pub uncaught: Vec<String>,
 }
 
@@ -148,11 +149,11 @@ impl Reference {
     }
 }
 
-/// Judges a replayed run.
+/// Returns the verdict on a replayed run with a time limit of `seconds`.
 ///
 /// # Errors
 /// When its log cannot be read.
-pub fn judge(run: &Run, reference: &Reference, seconds: u64) -> Result<Verdict, Error> {
+pub(crate) fn judge(run: &Run, reference: &Reference, seconds: u64) -> Result<Verdict, Error> {
     if run.java {
         return judge_java(run, reference, seconds);
     }
@@ -160,7 +161,7 @@ pub fn judge(run: &Run, reference: &Reference, seconds: u64) -> Result<Verdict, 
     let bytes = std::fs::read(&path).map_err(foretell_translate::Error::file(&path))?;
     let log =
         Log::parse(&bytes).map_err(|source| foretell_translate::Error::Log { path, source })?;
-    let end = End::of(&log);
+    let end = RunEnd::of(&log);
     if let Some(message) = end.departure {
         return Ok(Verdict::Departed { message });
     }
@@ -180,8 +181,8 @@ pub fn judge(run: &Run, reference: &Reference, seconds: u64) -> Result<Verdict, 
             return Ok(Verdict::Assertion { message });
         }
         if run.ended() != reference.ended {
-            let (function, place) = end.crash.unwrap_or_default();
-            return Ok(Verdict::Crash { signal, function, place });
+            let (function, location) = end.crash.unwrap_or_default();
+            return Ok(Verdict::Crash { signal, function, location });
         }
     } else if run.ended() != reference.ended {
         let got = run.status.code().unwrap_or(-1);
@@ -190,12 +191,13 @@ pub fn judge(run: &Run, reference: &Reference, seconds: u64) -> Result<Verdict, 
     Ok(by_output(run, reference))
 }
 
+/// Returns the verdict on a run that ended like the recorded one.
 fn by_output(run: &Run, reference: &Reference) -> Verdict {
     let same = reference.stdout.as_ref().is_none_or(|stdout| *stdout == run.stdout());
     if same { Verdict::Benign } else { Verdict::OutputDiffers }
 }
 
-/// Judges a replayed run of a Java program.
+/// Returns the verdict on a replayed run of a Java program.
 fn judge_java(run: &Run, reference: &Reference, seconds: u64) -> Result<Verdict, Error> {
     let end = java::RunEnd::load(&run.log())?;
     if let Some(message) = end.departure {
@@ -215,7 +217,7 @@ fn judge_java(run: &Run, reference: &Reference, seconds: u64) -> Result<Verdict,
     }
     if run.ended() != reference.ended {
         let verdict = match (run.status.signal(), run.status.code()) {
-            (Some(signal), _) => Verdict::Crash { signal, function: None, place: None },
+            (Some(signal), _) => Verdict::Crash { signal, function: None, location: None },
             (None, code) => {
                 Verdict::ExitStatus { got: code.unwrap_or(-1), expected: reference.ended.clone() }
             }
@@ -225,93 +227,23 @@ fn judge_java(run: &Run, reference: &Reference, seconds: u64) -> Result<Verdict,
     Ok(by_output(run, reference))
 }
 
-/// The end of a run, according to its log.
-#[derive(Default)]
-struct End {
-    departure: Option<String>,
-    deadlock: Option<Vec<u32>>,
-    /// The first one, in words.
-    use_after_free: Option<String>,
-    /// Function and place of the signal that ended it.
-    crash: Option<(Option<String>, Option<String>)>,
-}
-
-impl End {
-    fn of(log: &Log<'_>) -> End {
-        let mut end = End::default();
-        let mut symbols = Symbols::default();
-        let mut stacks: FxHashMap<u32, Stack> = FxHashMap::default();
-        let mut freed = Freed::default();
-        // The last code address of each thread: where it was when a library function gave up.
-        let mut last = FxHashMap::default();
-        for entry in log.events().map_while(Result::ok) {
-            if let Some(pc) = entry.record.pc() {
-                last.insert(entry.thread, pc);
-            }
-            if end.use_after_free.is_none() {
-                let around = stacks.get(&entry.thread).and_then(Stack::innermost);
-                end.use_after_free = freed.take(&entry, around, &mut symbols);
-            }
-            match entry.record {
-                Record::Module { bias, start, end, path, .. } => {
-                    symbols.add(start, end, bias, path);
-                }
-                Record::ModuleGone { start } => symbols.remove(start),
-                Record::FuncEntry { pc, call } => {
-                    stacks.entry(entry.thread).or_default().enter(pc, call);
-                }
-                Record::FuncExit => stacks.entry(entry.thread).or_default().exit(),
-                Record::Departure { message, .. } => {
-                    let message = String::from_utf8_lossy(message);
-                    end.departure = Some(symbols.with_places(&message));
-                }
-                Record::Deadlock { threads } => {
-                    let stuck = threads.iter().filter(|b| b.what != WaitingFor::Runnable);
-                    let in_cycle = stuck.clone().filter(|b| b.what != WaitingFor::Join);
-                    let mut numbers: Vec<u32> = in_cycle.map(|b| b.thread).collect();
-                    if numbers.is_empty() {
-                        numbers = stuck.map(|b| b.thread).collect();
-                    }
-                    end.deadlock = Some(numbers);
-                }
-                Record::Crash { pc, .. } => {
-                    let code = symbols.exact(pc);
-                    end.crash = Some(if code.known {
-                        (code.function().map(str::to_owned), Some(code.location.clone()))
-                    } else {
-                        let inner = stacks.get(&entry.thread).and_then(Stack::innermost);
-                        let function = inner.and_then(|pc| {
-                            symbols.code(pc).functions.last().map(|(name, _)| name.clone())
-                        });
-                        let place = last.get(&entry.thread).map(|&pc| symbols.code(pc));
-                        let place = place.filter(|c| c.known).map(|c| c.location.clone());
-                        (function, place)
-                    });
-                }
-                _ => {}
-            }
-        }
-        end
-    }
-}
-
-/// What a failed `assert` said: `bank.c:41: audit: total == 100`.
+/// Returns the message of a failed `assert`: `` `total == 100` in audit at bank.c:41 ``.
 fn assertion(stderr: &str) -> Option<String> {
     let line = stderr.lines().find(|line| line.contains(": Assertion `"))?;
     let (head, rest) = line.split_once(": Assertion `")?;
     let text = rest.strip_suffix("' failed.").unwrap_or(rest);
     // `program: file:line: function`
     let mut parts = head.splitn(2, ": ");
-    let place = match (parts.next(), parts.next()) {
-        (Some(_), Some(place)) => place,
-        (place, _) => place.unwrap_or_default(),
+    let location = match (parts.next(), parts.next()) {
+        (Some(_), Some(location)) => location,
+        (location, _) => location.unwrap_or_default(),
     };
-    let (place, function) = place.rsplit_once(": ").unwrap_or((place, ""));
-    let place = place.rsplit('/').next().unwrap_or(place);
-    // C++ says the whole signature: `void bank::audit(int)`.
+    let (location, function) = location.rsplit_once(": ").unwrap_or((location, ""));
+    let location = location.rsplit('/').next().unwrap_or(location);
+    // C++ writes the whole signature: `void bank::audit(int)`.
     let function = function.split('(').next().unwrap_or(function);
     let function = function.rsplit(' ').next().unwrap_or(function);
-    Some(format!("`{text}` in {function} at {place}"))
+    Some(format!("`{text}` in {function} at {location}"))
 }
 
 fn signal_name(signal: i32) -> String {
@@ -335,12 +267,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn verdicts_in_words() {
+    fn verdicts_are_ordered_and_displayed() {
         let text = |v: Verdict| v.to_string();
         let crash = |function: Option<&str>| Verdict::Crash {
             signal: libc::SIGSEGV,
             function: function.map(str::to_owned),
-            place: Some("a.c:31".to_owned()),
+            location: Some("a.c:31".to_owned()),
         };
         assert_eq!(text(crash(Some("get_info"))), "SIGSEGV in get_info at a.c:31");
         assert_eq!(text(Verdict::Deadlock { threads: vec![1, 2] }), "deadlock: threads 1 and 2");
