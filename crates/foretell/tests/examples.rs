@@ -1,5 +1,5 @@
-//! Every program in `examples/` built, recorded, predicted and replayed by the real command, with gcc and clang,
-//! unoptimised and at -O1; and the correct twins, on which nothing may be said.
+//! Every program in `examples/` built, recorded, predicted and replayed by the real command, with
+//! gcc and clang, unoptimised and at -O1; and the correct twins, which must have no finding.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -23,7 +23,7 @@ struct Checked {
 }
 
 impl Checked {
-    /// Whether there is a finding of this kind whose replay went this way.
+    /// Whether there is a finding of this kind with this verdict.
     fn has(&self, kind: &str, verdict: &str) -> bool {
         let Some(findings) = self.findings["findings"].as_array() else { return false };
         findings.iter().any(|f| {
@@ -59,7 +59,7 @@ const BUILDS: [(&str, &str); 8] = {
     builds
 };
 
-/// Expects a finding of this kind with this verdict from every build in `builds`.
+/// Asserts a finding of this kind with this verdict from every build in `builds`.
 fn predicts(name: &str, builds: &[(&str, &str)], kind: &str, verdict: &str) {
     for (compiler, level) in builds {
         let checked = check(name, compiler, level);
@@ -81,8 +81,8 @@ fn is_silent(name: &str) {
 }
 
 #[test]
-fn a_checked_pointer_is_used_too_late() {
-    // At -O1 the compiler reads the pointer once: there is no bug any more.
+fn check_then_use_crashes() {
+    // At -O1 the compiler reads the pointer once, and the bug is gone.
     let unoptimised = COMPILERS.map(|compiler| (compiler, "-O0"));
     predicts(
         "check_then_use.c",
@@ -96,56 +96,56 @@ fn a_checked_pointer_is_used_too_late() {
 }
 
 #[test]
-fn an_update_is_lost() {
+fn lost_update_is_found() {
     predicts("lost_update.c", &BUILDS, "race", "exit status 1 instead of 0");
     is_silent("lost_update_fixed.c");
 }
 
 #[test]
-fn an_assertion_fails() {
+fn audit_fails_its_assertion() {
     let failed = "assertion failed: `total == 100` in audit at audit.c:";
     predicts("audit.c", &BUILDS, "serializability", failed);
     is_silent("audit_fixed.c");
 }
 
 #[test]
-fn threads_wait_for_each_other() {
+fn dining_philosophers_deadlock() {
     predicts("dining.c", &BUILDS, "deadlock", "deadlock: threads 1 and 2");
     is_silent("dining_fixed.c");
 }
 
 #[test]
-fn the_output_depends_on_the_schedule() {
+fn greeting_depends_on_the_schedule() {
     predicts("greeting.c", &BUILDS, "race", "output differs");
     is_silent("greeting_fixed.c");
 }
 
 #[test]
-fn a_race_may_be_benign() {
+fn statistics_race_is_benign() {
     predicts("statistics.c", &BUILDS, "race", "ran to the end: benign here");
     is_silent("statistics_fixed.c");
 }
 
 #[test]
-fn blocks_that_are_correct_alone() {
+fn after_you_has_blocks_that_are_correct_alone() {
     predicts("after_you.c", &BUILDS, "transactions", "exit status 1 instead of 0");
     is_silent("after_you_fixed.c");
 }
 
 #[test]
-fn a_marked_scope_of_cpp_is_not_atomic() {
+fn marked_scope_in_cpp_is_not_atomic() {
     predicts("stack.cpp", &BUILDS, "atomicity", "assertion failed: `size > 0` in");
     is_silent("stack_fixed.cpp");
 }
 
 #[test]
-fn memory_is_freed_too_early() {
+fn use_after_free_is_found() {
     let used = "use after free in worker at use_after_free.c:20 (allocated at use_after_free.c:27";
     predicts("use_after_free.c", &BUILDS, "race", used);
     is_silent("use_after_free_fixed.c");
 }
 
 #[test]
-fn a_correct_queue() {
+fn correct_queue_has_no_finding() {
     is_silent("queue.cpp");
 }

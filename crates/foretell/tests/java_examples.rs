@@ -1,5 +1,5 @@
-//! Every program in `examples/java` compiled, recorded, predicted and replayed by the real command; and the correct twins, on
-//! which nothing may be said.
+//! Every program in `examples/java` compiled, recorded, predicted and replayed by the real command;
+//! and the correct twins, which must have no finding.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -31,7 +31,7 @@ fn check(name: &str, options: &[&str]) -> Checked {
     Checked { output, findings: serde_json::from_str(&findings).unwrap_or_default() }
 }
 
-/// Expects a finding of this kind at these places whose replay goes this way.
+/// Asserts a finding of this kind at these locations with this verdict.
 fn predicts(name: &str, kind: &str, places: &[&str], verdict: &str) {
     let checked = check(name, &[]);
     let context =
@@ -55,13 +55,13 @@ fn is_silent(name: &str) {
 }
 
 #[test]
-fn the_race_of_the_witness_paper() {
+fn race_of_the_witness_paper_is_found() {
     predicts("Value.java", "race", &["Value.java:9", "Value.java:13"], "output differs");
     is_silent("ValueFixed.java");
 }
 
 #[test]
-fn the_money_is_gone_after_the_check() {
+fn account_has_a_check_that_is_not_atomic() {
     let thrown =
         "java.lang.IllegalStateException: overdrawn: -80 in Account.take at Account.java:19";
     predicts("Account.java", "atomicity", &["Account.java:13", "Account.java:24"], thrown);
@@ -69,26 +69,26 @@ fn the_money_is_gone_after_the_check() {
 }
 
 #[test]
-fn philosophers_wait_for_each_other() {
+fn philosophers_deadlock() {
     predicts("Philosophers.java", "deadlock", &[], "deadlock: threads 1, 2 and 3");
     is_silent("PhilosophersFixed.java");
 }
 
 #[test]
-fn locks_in_different_orders() {
+fn lock_order_deadlocks() {
     predicts("LockOrder.java", "deadlock", &["LockOrder.java:7"], "deadlock: threads 1 and 2");
     is_silent("LockOrderFixed.java");
 }
 
 #[test]
-fn a_signal_is_missed() {
+fn missed_signal_deadlocks() {
     predicts("MissedSignal.java", "race", &["MissedSignal.java:8", "MissedSignal.java:20"], "");
     predicts("MissedSignal.java", "nondeterminism", &["MissedSignal.java:8"], "deadlock: thread 1");
     is_silent("MissedSignalFixed.java");
 }
 
 #[test]
-fn double_checked_locking() {
+fn double_checked_locking_races() {
     predicts("DoubleChecked.java", "race", &["DoubleChecked.java:11"], "benign");
     is_silent("DoubleCheckedFixed.java");
 }
@@ -102,12 +102,12 @@ fn synchronized_calls_are_not_atomic_together() {
 }
 
 #[test]
-fn a_correct_buffer() {
+fn correct_buffer_has_no_finding() {
     is_silent("BoundedBuffer.java");
 }
 
 #[test]
-fn tasks_of_a_pool() {
+fn tasks_of_a_pool_race() {
     predicts("Pool.java", "race", &["Pool.java:12"], "exit status 1 instead of 0");
     is_silent("PoolFixed.java");
 }

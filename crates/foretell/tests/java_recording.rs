@@ -1,4 +1,4 @@
-//! Recording and replaying Java programs, as a user has it on the command line.
+//! Recording and replaying Java programs from the command line.
 
 use std::fs;
 use std::io::Write as _;
@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 
 const FORETELL: &str = env!("CARGO_BIN_EXE_foretell");
 
-/// A directory with compiled programs in it.
+/// A temporary directory with compiled programs.
 struct Workshop(tempfile::TempDir);
 
 impl Workshop {
@@ -25,13 +25,13 @@ impl Workshop {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("it runs");
         let mut stdin = child.stdin.take().expect("it has an input");
-        // A program that does not read its input may be gone already.
+        // A program that does not read its input may have ended already.
         let _ = stdin.write_all(input.as_bytes());
         drop(stdin);
         child.wait_with_output().expect("it ends")
     }
 
-    /// Runs the command and expects this exit status.
+    /// Runs the command, which must end with this exit status.
     fn expect(&self, status: i32, arguments: &[&str]) -> Output {
         let output = self.run(FORETELL, arguments, "");
         let said = format!("{arguments:?}\n{}\n{}", stdout(&output), stderr(&output));
@@ -51,7 +51,7 @@ impl Workshop {
         self.compile(name, &fs::read_to_string(path).expect("it is there"));
     }
 
-    /// The trace of a run, as text.
+    /// Returns the trace of a run as text.
     fn trace(&self, options: &[&str], command: &[&str]) -> String {
         let arguments = [&["record", "-o", "run.std"], options, &["--"], command].concat();
         self.expect(0, &arguments);
@@ -67,14 +67,14 @@ fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// What the program itself said on standard error.
+/// Returns the program's own lines on standard error.
 fn own_stderr(output: &Output) -> String {
     let said = stderr(output);
     said.lines().filter(|l| !l.starts_with("foretell: ")).map(|l| format!("{l}\n")).collect()
 }
 
 #[test]
-fn a_program_with_everything_is_unharmed() {
+fn program_with_all_features_is_unharmed() {
     let w = Workshop::new();
     w.compile_file("Robust.java");
     let java = ["-Xverify:all", "-XX:-PrintWarnings", "-Xmx200m", "Robust"];
@@ -93,7 +93,7 @@ fn a_program_with_everything_is_unharmed() {
 }
 
 #[test]
-fn correct_uses_of_java_util_concurrent_are_silent() {
+fn correct_uses_of_java_util_concurrent_have_no_finding() {
     let w = Workshop::new();
     w.compile_file("Correct.java");
     w.compile_file("Handles.java");
@@ -109,7 +109,7 @@ fn correct_uses_of_java_util_concurrent_are_silent() {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_trace() {
+fn same_seed_gives_the_same_trace() {
     let w = Workshop::new();
     let example =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/java/BoundedBuffer.java");
@@ -122,7 +122,7 @@ fn the_same_seed_gives_the_same_trace() {
 }
 
 #[test]
-fn a_killed_program_leaves_its_trace() {
+fn killed_program_leaves_a_trace() {
     let w = Workshop::new();
     w.compile(
         "Killed.java",
@@ -186,7 +186,7 @@ fn handles_and_references_are_the_field_and_the_method() {
     assert!(!trace.contains("opaque"), "{trace}");
 }
 
-/// How many violations there are if these attempts fail (see the program), and the trace.
+/// Returns the number of violations if these operations fail (see the program), and the trace.
 fn after_attempts(w: &Workshop, cell: &str, what_follows: &str, analysis: &str) -> (usize, String) {
     let options = ["--quantum", "100000", "--blocks", "markers"];
     let trace = w.trace(&options, &["java", "Attempts", cell, what_follows]);
@@ -198,7 +198,7 @@ fn after_attempts(w: &Workshop, cell: &str, what_follows: &str, analysis: &str) 
 }
 
 #[test]
-fn nobody_goes_on_from_what_a_failed_attempt_might_have_changed() {
+fn violation_through_a_failed_update_is_not_predicted() {
     let w = Workshop::new();
     w.compile_file("Attempts.java");
     let exchanges = ["Int", "Ref", "Array", "Updater", "Handle", "Element"];
@@ -212,7 +212,7 @@ fn nobody_goes_on_from_what_a_failed_attempt_might_have_changed() {
 }
 
 #[test]
-fn who_does_not_look_at_what_was_attempted_goes_on() {
+fn thread_that_does_not_read_a_failed_update_goes_on() {
     let w = Workshop::new();
     w.compile_file("Attempts.java");
     for cell in ["Int", "Ref", "Array", "Updater", "Handle", "Element", "PutIfAbsent"] {
@@ -222,7 +222,7 @@ fn who_does_not_look_at_what_was_attempted_goes_on() {
 }
 
 #[test]
-fn an_attempt_between_two_changes_of_a_block_is_predicted() {
+fn failed_update_between_two_writes_of_a_block_is_predicted() {
     let w = Workshop::new();
     w.compile_file("Attempts.java");
     for cell in ["Int", "PutIfAbsent"] {
@@ -232,10 +232,11 @@ fn an_attempt_between_two_changes_of_a_block_is_predicted() {
 }
 
 #[test]
-fn a_put_that_nobody_looks_at_does_not_make_the_whole_map() {
+fn blind_put_comes_after_earlier_puts() {
     let w = Workshop::new();
     w.compile_file("Puts.java");
-    // What hangs on a put before is not predicted without it; that another comes between a look and a put is.
+    // A finding that depends on an earlier put is not predicted without it; a put between a look
+    // and a put is.
     for (what, analysis, expected) in [("look", "race", 0), ("act", "atomicity", 1)] {
         let options = ["--quantum", "100000", "--blocks", "markers"];
         let trace = w.trace(&options, &["java", "Puts", what]);
@@ -267,7 +268,7 @@ fn blocks_and_classes_are_chosen() {
     assert_eq!(trace.matches("begin(Choice.other)").count(), 2, "{trace}");
     let none = ["--atomic-annotations", "Whole", "--blocks", "locks"];
     assert!(!w.trace(&none, &java).contains("begin"));
-    // What the class that is left out does itself is not recorded, what others do to it is.
+    // Accesses of the excluded class are not recorded, accesses of other classes to it are.
     let trace = w.trace(&["--include", "Other*"], &java);
     assert!(!trace.contains("Choice.x"), "{trace}");
     let trace = w.trace(&["--exclude", "Choice"], &java);
@@ -275,7 +276,7 @@ fn blocks_and_classes_are_chosen() {
 }
 
 #[test]
-fn a_class_that_cannot_be_rewritten_is_named() {
+fn class_that_cannot_be_rewritten_is_named() {
     let w = Workshop::new();
     let body = "x++; ".repeat(6000);
     let source = format!(
@@ -293,7 +294,7 @@ fn a_class_that_cannot_be_rewritten_is_named() {
 }
 
 #[test]
-fn a_jar_is_checked_and_a_departure_is_told() {
+fn jar_is_checked_and_a_departure_is_reported() {
     let w = Workshop::new();
     w.compile(
         "Two.java",

@@ -5,7 +5,7 @@ use std::process::Stdio;
 use super::*;
 
 #[test]
-fn version_and_help() {
+fn version_and_help_are_printed() {
     let version = foretell(["--version"]).quietly(0);
     assert_eq!(version, format!("foretell {}\n", env!("CARGO_PKG_VERSION")));
     let help = foretell(["--help"]).quietly(0);
@@ -39,7 +39,7 @@ fn experiments_have_a_heading_of_their_own() {
 }
 
 #[test]
-fn a_wrong_command_line_is_told_in_one_line() {
+fn invalid_command_line_is_reported_in_one_line() {
     for (arguments, message) in [
         (&["frobnicate"][..], "foretell: unrecognized subcommand 'frobnicate'"),
         (&["stats"], "foretell: the following required arguments were not provided: <TRACE>"),
@@ -62,14 +62,14 @@ fn a_wrong_command_line_is_told_in_one_line() {
 }
 
 #[test]
-fn without_a_command_there_is_help() {
+fn help_is_printed_without_a_command() {
     let ran = foretell::<&str>([]);
     assert_eq!(ran.status, 2);
     assert!(ran.stderr.contains("Usage: foretell"), "{}", ran.stderr);
 }
 
 #[test]
-fn a_closed_pipe_is_no_failure() {
+fn closed_pipe_is_no_failure() {
     let (trace, findings) =
         (repository("examples/traces/bank.std"), repository("examples/traces/bank.json"));
     let (trace, findings) = (text(&trace), text(&findings));

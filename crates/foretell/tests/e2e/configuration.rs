@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// `predict` on the bank's trace in a directory with this configuration.
+/// Runs `predict` on the bank's trace in a directory with this configuration.
 fn configured(files: &Files, config: &str, arguments: &[&str]) -> Ran {
     files.add("foretell.toml", config);
     let trace = files.add("bank.std", read(&repository("examples/traces/bank.std")));
@@ -13,7 +13,7 @@ fn configured(files: &Files, config: &str, arguments: &[&str]) -> Ran {
 }
 
 #[test]
-fn options_come_from_the_file_upwards() {
+fn options_come_from_a_file_in_a_directory_above() {
     let files = Files::new();
     files.add("rules.txt", "atomicity:balance\n");
     let config =
@@ -25,7 +25,7 @@ fn options_come_from_the_file_upwards() {
 }
 
 #[test]
-fn what_is_typed_replaces_what_the_file_says() {
+fn command_line_overrides_the_file() {
     let files = Files::new();
     let config = "analyses = [\"race\"]\n[predict]\nformat = \"json\"\nstats = true\n";
     let ran = configured(&files, config, &["predict", "--analyses", "deadlock"]);
@@ -43,7 +43,7 @@ fn what_is_typed_replaces_what_the_file_says() {
 }
 
 #[test]
-fn a_wrong_file_is_told_in_one_line() {
+fn invalid_file_is_reported_in_one_line() {
     let files = Files::new();
     for (config, message) in [
         ("[predikt]\nx = 1\n", "foretell.toml: there is no command `predikt`"),
@@ -80,7 +80,7 @@ fn every_kind_is_explained() {
 }
 
 #[test]
-fn shells_and_man_are_served() {
+fn completions_and_manual_pages_are_printed() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let out = foretell(["completions", shell]).quietly(0);
         assert!(out.contains("suppressions"), "{shell}");

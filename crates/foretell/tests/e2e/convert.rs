@@ -8,7 +8,7 @@ fn convert(from: &Path, to: &Path) {
     foretell([Path::new("convert"), from, to]).quietly(0);
 }
 
-/// One of everything that trace text can say.
+/// Trace text with one of each construct.
 const EVERYTHING: &str = "\
 #! sem s=1
 #! barrier b=1
@@ -69,7 +69,7 @@ fn text_to_binary_to_text_is_identical() {
 }
 
 #[test]
-fn what_is_written_is_what_was_read() {
+fn written_trace_equals_the_one_read() {
     let files = Files::new();
     let source = files.add("everything.std", EVERYTHING);
     let out = files.path("out.std");
@@ -94,7 +94,7 @@ fn compressed_files_are_recognised_by_content_and_written_by_name() {
         convert(&packed, &back);
         assert_eq!(read(&back), read(&expected), "{name}");
     }
-    // Packed by somebody else, and without a telling name.
+    // Compressed by another program, without an extension.
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
     gzip.write_all(read(&plain).as_bytes()).unwrap();
     let gzip = gzip.finish().unwrap();
@@ -103,7 +103,7 @@ fn compressed_files_are_recognised_by_content_and_written_by_name() {
         let (packed, back) = (files.add("packed", &bytes), files.path("back.std"));
         convert(&packed, &back);
         assert_eq!(read(&back), read(&expected));
-        // Cut off in the middle.
+        // Truncated in the middle.
         let cut = files.add("cut", &bytes[..bytes.len() / 2]);
         let line = foretell([Path::new("convert"), &cut, &back]).refused();
         assert!(line.starts_with(&format!("{}: ", text(&cut))), "{line}");
@@ -135,7 +135,7 @@ fn standard_input_and_output_are_a_dash() {
 }
 
 #[test]
-fn lenient_reading_repairs_and_says_so() {
+fn lenient_reading_repairs_with_a_note() {
     let files = Files::new();
     let source = files.add("bad.std", "T1|rel(l)|1\nT1|w(x)|2\nnonsense\nT1|r(x)|3\n");
     let out = files.path("good.std");
@@ -153,7 +153,7 @@ fn lenient_reading_repairs_and_says_so() {
 }
 
 #[test]
-fn a_place_that_cannot_be_written_is_named() {
+fn path_that_cannot_be_written_is_named() {
     let files = Files::new();
     let source = repository("examples/traces/bank.std");
     for out in [files.path("no/such/out.ft"), files.0.path().to_owned()] {
@@ -163,7 +163,7 @@ fn a_place_that_cannot_be_written_is_named() {
 }
 
 #[test]
-fn dialects_are_translated_and_said_to_be() {
+fn dialects_are_translated_with_a_note() {
     let files = Files::new();
     let source = files.add(
         "dialect.std",

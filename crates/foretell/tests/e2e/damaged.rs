@@ -1,4 +1,5 @@
-//! Hundreds of damaged files: the binary reads them or says in one line why not; it never panics.
+//! Hundreds of damaged files: the binary reads them or gives the reason in one line; it never
+//! panics.
 
 use super::*;
 
@@ -13,14 +14,14 @@ impl Rng {
         (self.0 % limit.max(1) as u64) as usize
     }
 
-    /// A range of at most `longest` bytes.
+    /// Returns a range of at most `longest` bytes.
     fn range(&mut self, bytes: &[u8], longest: usize) -> std::ops::Range<usize> {
         let start = self.below(bytes.len());
         start..(start + self.below(longest)).min(bytes.len())
     }
 }
 
-/// Pieces of trace text, in and out of place.
+/// Pieces of trace text, valid and invalid.
 const PIECES: &[&str] = &[
     "|",
     "(",
@@ -75,7 +76,7 @@ fn damage(bytes: &mut Vec<u8>, rng: &mut Rng) {
     }
 }
 
-/// Well-formed files to damage: text of several kinds, binary, compressed.
+/// Returns well-formed files to damage: text of several kinds, binary, compressed.
 fn sources(files: &Files) -> Vec<Vec<u8>> {
     let mut sources: Vec<Vec<u8>> =
         ["examples/traces/bank.std", "examples/traces/bank-symbolic.std"]
@@ -91,7 +92,7 @@ fn sources(files: &Files) -> Vec<Vec<u8>> {
     sources
 }
 
-/// The binary ended as it should; whether it could read the file.
+/// Asserts that the binary ended without a panic. Returns whether it could read the file.
 #[track_caller]
 fn ended_well(ran: Ran, what: &str) -> bool {
     assert!(ran.status == 0 || ran.status == 2, "{what}: status {}: {}", ran.status, ran.stderr);
@@ -103,7 +104,7 @@ fn ended_well(ran: Ran, what: &str) -> bool {
 }
 
 #[test]
-fn damaged_traces_are_read_or_refused() {
+fn damaged_traces_are_read_or_rejected() {
     let files = Files::new();
     let mut rng = Rng(0x5eed_f07e);
     let (mut readable, mut refused) = (0, 0);
@@ -120,7 +121,7 @@ fn damaged_traces_are_read_or_refused() {
                 refused += 1;
                 let lenient = foretell(["convert", "--lenient", text(&path), text(&out)]);
                 if ended_well(lenient, &what) {
-                    // What was repaired is legal.
+                    // A repaired trace is legal.
                     foretell(["stats", text(&out)]).quietly(0);
                 }
             }
@@ -130,7 +131,7 @@ fn damaged_traces_are_read_or_refused() {
 }
 
 #[test]
-fn damaged_findings_are_checked_or_refused() {
+fn damaged_findings_are_checked_or_rejected() {
     let files = Files::new();
     let trace = repository("examples/traces/bank.std");
     let source = fs::read(repository("examples/traces/bank.json")).unwrap();

@@ -2,14 +2,14 @@
 
 use super::*;
 
-/// The names of all families, from `--list`.
+/// Returns the names of all families, from `--list`.
 fn families() -> Vec<String> {
     let list = foretell(["generate", "--list"]).quietly(0);
     list.lines().map(|line| line.split(' ').next().unwrap().to_owned()).collect()
 }
 
 #[test]
-fn every_family_is_legal_and_the_same_every_time() {
+fn every_family_is_legal_and_deterministic() {
     let files = Files::new();
     let families = families();
     assert!(families.len() > 5, "{families:?}");
@@ -34,7 +34,7 @@ fn every_family_is_legal_and_the_same_every_time() {
 }
 
 #[test]
-fn a_size_that_fits_no_machine_and_an_unknown_family_are_refused() {
+fn huge_size_and_unknown_family_are_rejected() {
     for (arguments, message) in [
         (&["generate"][..], "foretell: the following required arguments were not provided:"),
         (&["generate", "uniform"], "foretell: the following required arguments were not provided:"),

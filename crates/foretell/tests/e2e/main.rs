@@ -18,14 +18,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-/// The command, not yet run.
+/// Returns the command, not yet run.
 fn command<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_foretell"));
     command.args(arguments).stdin(Stdio::null()).env_remove("NO_COLOR");
     command
 }
 
-/// What a run of the binary gave.
+/// Result of a run of the binary.
 #[derive(Debug)]
 struct Ran {
     status: i32,
@@ -50,14 +50,14 @@ fn foretell<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> Ran {
 }
 
 impl Ran {
-    /// The output of a run that ended with `status` and said nothing else.
+    /// Returns the output of a run that ended with `status` and without messages.
     #[track_caller]
     fn quietly(self, status: i32) -> String {
         assert_eq!((self.status, self.stderr.as_str()), (status, ""), "{}", self.stdout);
         self.stdout
     }
 
-    /// The one line that a run with wrong input says; it prints nothing else.
+    /// Returns the message of one line of a run with wrong input, which prints nothing else.
     #[track_caller]
     fn refused(self) -> String {
         assert_eq!((self.status, self.stdout.as_str()), (2, ""), "{}", self.stderr);
@@ -67,7 +67,7 @@ impl Ran {
     }
 }
 
-/// A directory for the files of one test.
+/// A temporary directory for the files of one test.
 struct Files(tempfile::TempDir);
 
 impl Files {
@@ -86,12 +86,12 @@ impl Files {
     }
 }
 
-/// A file of the repository.
+/// Returns the path of a file of the repository.
 fn repository(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
 }
 
-/// A path as an argument and in messages.
+/// Returns a path as an argument and in messages.
 fn text(path: &Path) -> &str {
     path.to_str().expect("test paths are UTF-8")
 }

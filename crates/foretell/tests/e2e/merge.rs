@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// A findings file with races on the given events, a part of a divided analysis.
+/// Writes a findings file with races on the given events, a part of a divided analysis.
 fn part(shard: &str, events: u32, races: &[(u32, u32)]) -> String {
     let findings: Vec<String> = races
         .iter()
@@ -25,7 +25,7 @@ fn part(shard: &str, events: u32, races: &[(u32, u32)]) -> String {
 }
 
 #[test]
-fn parts_are_numbered_anew_in_any_order() {
+fn parts_are_renumbered_in_any_order() {
     let files = Files::new();
     let one = files.add("1.json", part("1/2", 9, &[(3, 8), (0, 1)]));
     let two = files.add("2.json", part("2/2", 9, &[(2, 4)]));
@@ -54,7 +54,7 @@ fn nothing_found_is_status_0() {
 }
 
 #[test]
-fn parts_of_different_traces_and_missing_parts_are_refused() {
+fn parts_of_different_traces_and_missing_parts_are_rejected() {
     let files = Files::new();
     let one = files.add("1.json", part("1/2", 9, &[]));
     let other = files.add("2.json", part("2/2", 10, &[]));
@@ -69,7 +69,7 @@ fn parts_of_different_traces_and_missing_parts_are_refused() {
 }
 
 #[test]
-fn files_that_are_no_findings_are_refused_by_name() {
+fn files_without_findings_are_rejected_by_name() {
     let files = Files::new();
     for (name, contents, message) in [
         ("empty.json", "", "not a findings file: EOF while parsing a value at line 1 column 0"),
@@ -91,7 +91,7 @@ fn files_that_are_no_findings_are_refused_by_name() {
 }
 
 #[test]
-fn a_result_that_cannot_be_written_is_a_failure() {
+fn result_that_cannot_be_written_is_a_failure() {
     let files = Files::new();
     let one = files.add("1.json", part("1/1", 9, &[]));
     let out = files.path("no/such/directory.json");

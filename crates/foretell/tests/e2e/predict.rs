@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// The traces of the examples and of the literature.
+/// Returns the traces of the examples and of the literature.
 fn traces() -> Vec<PathBuf> {
     let examples = ["bank", "check-then-use", "lock-inversion"]
         .map(|name| repository(&format!("examples/traces/{name}.std")));
@@ -11,7 +11,7 @@ fn traces() -> Vec<PathBuf> {
 }
 
 #[test]
-fn what_is_predicted_is_accepted_and_can_be_reported() {
+fn predictions_are_accepted_and_reported() {
     let files = Files::new();
     let json = files.path("findings.json");
     for trace in traces() {
@@ -28,7 +28,7 @@ fn what_is_predicted_is_accepted_and_can_be_reported() {
 }
 
 #[test]
-fn the_examples_show_what_their_comments_say() {
+fn examples_have_the_findings_of_their_comments() {
     for (name, start) in [
         (
             "bank",
@@ -67,17 +67,17 @@ fn parts_merge_to_the_whole() {
     }
 }
 
-/// A findings file without what names the engine and shows its schedule.
+/// Returns a findings file without the engine's name and its schedules.
 fn events_found(json: &str) -> Vec<String> {
     let id = |line: &&str| line.trim_start().starts_with("{\"id\":");
     let events = |line: &str| line.split("\"objects\"").next().unwrap_or_default().to_owned();
-    // The last write of another order is one of several.
+    // Other orders may have another last write.
     let comparable = |line: &&str| !line.contains("\"form\":\"final-value\"");
     json.lines().filter(id).filter(comparable).map(events).collect()
 }
 
 #[test]
-fn the_explicit_engine_finds_the_same() {
+fn explicit_engine_finds_the_same() {
     let files = Files::new();
     let json = files.path("findings.json");
     let analyses = "race,atomicity,nondeterminism,deadlock";
@@ -94,7 +94,8 @@ fn the_explicit_engine_finds_the_same() {
     }
 }
 
-/// The other thread's guard holds for 0 as well, so it can get between the two accesses; it then writes 5, not 6.
+/// The other thread's guard holds for 0 as well, so it can get between the two accesses; it then
+/// writes 5, not 6.
 const GUARDED: &str = "#! init x=0
 #! init y=3
 T1|begin|
@@ -183,7 +184,7 @@ fn segments_change_no_finding() {
 }
 
 #[test]
-fn a_bounded_search_is_undecided() {
+fn bounded_search_is_undecided() {
     let trace = repository("examples/traces/bank.std");
     let arguments = ["predict", text(&trace), "--engine", "dpor"];
     let bounded = foretell(arguments.into_iter().chain(["--context-bound", "0", "--strict"]));
@@ -196,7 +197,7 @@ fn a_bounded_search_is_undecided() {
 }
 
 #[test]
-fn stats_are_the_papers_columns() {
+fn stats_have_the_columns_of_the_papers() {
     let trace = repository("examples/traces/bank.std");
     let out = foretell(["predict", text(&trace), "--stats", "--all", "--engine", "dpor"]);
     let line = |start: &str| {

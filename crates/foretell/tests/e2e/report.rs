@@ -93,7 +93,7 @@ nondeterminism             2           2           0
 }
 
 #[test]
-fn without_the_trace_there_are_headlines_and_a_note() {
+fn report_without_the_trace_has_headlines_and_a_note() {
     let files = Files::new();
     let findings = files.add(
         "f.json",
@@ -107,7 +107,7 @@ fn without_the_trace_there_are_headlines_and_a_note() {
 }
 
 #[test]
-fn the_trace_that_the_file_names_is_found() {
+fn trace_named_in_the_findings_is_found() {
     let findings = repository("examples/traces/bank.json");
     let output = command([Path::new("report"), &findings]).current_dir(repository("")).output();
     let out = Ran::from(output.unwrap()).quietly(1);
@@ -115,7 +115,7 @@ fn the_trace_that_the_file_names_is_found() {
 }
 
 #[test]
-fn a_trace_that_is_another_one_is_refused() {
+fn other_trace_is_rejected() {
     let findings = repository("examples/traces/bank.json");
     let other = repository("examples/traces/lock-inversion.std");
     let line = foretell(["report", text(&findings), "--trace", text(&other)]).refused();
@@ -123,7 +123,7 @@ fn a_trace_that_is_another_one_is_refused() {
 }
 
 #[test]
-fn a_witness_that_the_checker_refuses_is_not_shown() {
+fn witness_that_the_checker_rejects_is_not_shown() {
     let files = Files::new();
     let trace = repository("examples/traces/bank.std");
     let findings = read(&repository("examples/traces/bank.json"));
@@ -135,7 +135,7 @@ fn a_witness_that_the_checker_refuses_is_not_shown() {
 }
 
 #[test]
-fn the_trace_may_come_before_the_findings() {
+fn trace_may_come_before_the_findings() {
     let (trace, findings) =
         (repository("examples/traces/bank.std"), repository("examples/traces/bank.json"));
     let (trace, findings) = (text(&trace), text(&findings));

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn a_trace_is_described_as_text() {
+fn trace_is_described_as_text() {
     let out = foretell([Path::new("stats"), &repository("examples/traces/bank.std")]).quietly(0);
     for (name, value) in [
         ("events", "16"),
@@ -20,7 +20,7 @@ fn a_trace_is_described_as_text() {
 }
 
 #[test]
-fn names_do_not_reach_the_terminal_as_commands() {
+fn control_characters_in_names_do_not_reach_the_terminal() {
     let files = Files::new();
     let trace = files.add("t.std", "T\u{1b}[2J|acq(l\u{7})|\n");
     let out = foretell([Path::new("stats"), &trace]);
@@ -30,7 +30,7 @@ fn names_do_not_reach_the_terminal_as_commands() {
 }
 
 #[test]
-fn a_trace_is_described_as_json() {
+fn trace_is_described_as_json() {
     let trace = repository("examples/traces/bank-symbolic.std");
     let out = foretell(["stats", text(&trace), "--format", "json"]).quietly(0);
     let value: serde_json::Value = serde_json::from_str(&out).unwrap();
@@ -42,7 +42,7 @@ fn a_trace_is_described_as_json() {
 }
 
 #[test]
-fn a_file_without_events_is_an_empty_trace() {
+fn file_without_events_is_an_empty_trace() {
     let files = Files::new();
     for (name, contents) in [
         ("empty.std", ""),

@@ -1,4 +1,4 @@
-//! Findings that are not to be shown: suppressions and baselines.
+//! Hidden findings: suppressions and baselines.
 
 use super::*;
 
@@ -6,14 +6,14 @@ fn bank() -> PathBuf {
     repository("examples/traces/bank.std")
 }
 
-/// `predict` on the bank's trace.
+/// Runs `predict` on the bank's trace.
 fn predict(arguments: &[&str]) -> Ran {
     let trace = bank();
     foretell(["predict", text(&trace)].iter().chain(arguments))
 }
 
 #[test]
-fn a_rule_hides_what_it_matches_and_says_so() {
+fn rule_hides_the_findings_that_it_matches() {
     let files = Files::new();
     let rules = files.add("rules.txt", "# known\natomicity variable=balance\nrace:nothing\n");
     let ran = predict(&["--analyses", "atomicity", "--suppressions", text(&rules)]);
@@ -39,7 +39,7 @@ fn a_rule_hides_what_it_matches_and_says_so() {
 }
 
 #[test]
-fn a_suppressed_finding_stays_in_the_file_with_its_rule() {
+fn suppressed_finding_stays_in_the_file_with_its_rule() {
     let files = Files::new();
     let rules = files.add("rules.txt", "*:balance\n");
     let json = files.path("out.json");
@@ -56,7 +56,7 @@ fn a_suppressed_finding_stays_in_the_file_with_its_rule() {
 }
 
 #[test]
-fn rules_that_are_wrong_are_told_with_their_line() {
+fn invalid_rules_are_reported_with_their_line() {
     let files = Files::new();
     let rules = files.add("rules.txt", "race:x\nrice:x\n");
     let line = predict(&["--suppressions", text(&rules)]).refused();
@@ -68,11 +68,11 @@ fn rules_that_are_wrong_are_told_with_their_line() {
 }
 
 #[test]
-fn a_baseline_leaves_what_is_new() {
+fn baseline_leaves_new_findings() {
     let files = Files::new();
     let (old, new) = (files.path("old.json"), files.path("new.json"));
     predict(&["--analyses", "nondeterminism", "--json", text(&old)]);
-    // The same program, some lines longer.
+    // This trace is of the same program with more lines.
     let moved = read(&bank()).replace("bank.c:1", "bank.c:11").replace("bank.c:3", "bank.c:13");
     let moved = files.add("bank.std", moved);
     let arguments = ["predict", text(&moved), "--baseline", text(&old), "--json", text(&new)];

@@ -1,8 +1,8 @@
-//! Traces that cannot be read: every command says why in the same line.
+//! Traces that cannot be read: every command gives the reason in the same line.
 
 use super::*;
 
-/// The line that `stats` says, after the file's name; the other commands say the same.
+/// Returns the message of `stats` after the file's name; other commands give the same message.
 #[track_caller]
 fn refused(path: &Path) -> String {
     let line = foretell([Path::new("stats"), path]).refused();
@@ -15,7 +15,7 @@ fn refused(path: &Path) -> String {
 }
 
 #[test]
-fn files_that_are_not_there_or_no_files() {
+fn missing_files_and_directories_are_named() {
     let files = Files::new();
     let message = refused(&files.path("nothing.std"));
     assert!(message.starts_with(": No such file or directory"), "{message}");
@@ -24,7 +24,7 @@ fn files_that_are_not_there_or_no_files() {
 }
 
 #[test]
-fn a_malformed_line_is_named() {
+fn malformed_line_is_named() {
     let files = Files::new();
     for (contents, place) in [
         ("T1|w(x)|1\nT1|r(x|2\n", ":2: "),
@@ -42,7 +42,7 @@ fn a_malformed_line_is_named() {
 }
 
 #[test]
-fn an_illegal_event_is_named_with_its_line_and_rule() {
+fn illegal_event_is_named_with_its_line_and_rule() {
     let files = Files::new();
     for (contents, place, rule) in [
         ("T1|acq(l)|1\nT2|acq(l)|2\n", ":2: ", "l"),
@@ -63,7 +63,7 @@ fn an_illegal_event_is_named_with_its_line_and_rule() {
 }
 
 #[test]
-fn the_first_problem_in_the_file_is_the_one_told() {
+fn first_problem_in_the_file_is_reported() {
     let files = Files::new();
     let message = refused(&files.add("two.std", "T1|rel(l)|1\nnonsense\n"));
     assert!(message.starts_with(":1: "), "{message}");
@@ -72,7 +72,7 @@ fn the_first_problem_in_the_file_is_the_one_told() {
 }
 
 #[test]
-fn damage_to_a_binary_file_is_noticed() {
+fn damage_to_a_binary_file_is_reported() {
     let files = Files::new();
     let whole = files.path("whole.ft");
     let source = repository("examples/traces/bank.std");
@@ -88,7 +88,7 @@ fn damage_to_a_binary_file_is_noticed() {
 }
 
 #[test]
-fn a_recording_that_was_cut_off_is_read_as_far_as_it_goes() {
+fn truncated_recording_is_read_to_its_end() {
     let files = Files::new();
     let whole = files.path("whole.ft");
     foretell([Path::new("convert"), &repository("examples/traces/bank.std"), &whole]).quietly(0);

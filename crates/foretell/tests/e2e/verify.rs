@@ -6,7 +6,7 @@ fn verify(trace: &Path, findings: &Path) -> Ran {
     foretell([Path::new("verify"), trace, findings])
 }
 
-/// The findings of the bank example with one piece replaced.
+/// Returns the findings of the bank example with one piece replaced.
 fn changed(files: &Files, piece: &str, by: &str) -> PathBuf {
     let findings = read(&repository("examples/traces/bank.json"));
     assert!(findings.contains(piece), "{piece}");
@@ -27,7 +27,7 @@ fn good_witnesses_are_accepted() {
 }
 
 #[test]
-fn the_trace_may_be_in_any_format() {
+fn trace_may_be_in_any_format() {
     let files = Files::new();
     let binary = files.path("bank.ft");
     foretell([Path::new("convert"), &bank(), &binary]).quietly(0);
@@ -36,7 +36,7 @@ fn the_trace_may_be_in_any_format() {
 }
 
 #[test]
-fn a_wrong_witness_is_refused_with_the_rule_and_the_event() {
+fn wrong_witness_is_rejected_with_the_rule_and_the_event() {
     let files = Files::new();
     // The ledger takes the lock that the clerk still holds.
     let findings = changed(&files, "[0,1,2,3,4,5,10,11,12,6,7]", "[0,1,2,3,4,10,11,12,5,6,7]");
@@ -47,17 +47,18 @@ fn a_wrong_witness_is_refused_with_the_rule_and_the_event() {
         lines[1..],
         ["nondeterminism-1: accepted", "nondeterminism-2: accepted", "2 of 3 accepted"]
     );
-    // Feasible, but it does not show what it is said to show.
+    // Feasible, but not a witness of its finding.
     let findings = changed(&files, "[0,1,2,3,4,5,10,11,12,6,7]", "[0,1,2,3,4,5,6,7]");
     let out = verify(&bank(), &findings).quietly(1);
     assert!(out.starts_with("atomicity-1: refused: event 11 "), "{out}");
 }
 
 #[test]
-fn the_model_can_be_chosen() {
+fn model_can_be_chosen() {
     let files = Files::new();
     let trace = files.add("t.std", "T1|w(x=1)|\nT1|w(y=1)|\nT2|w(x=1)|\nT2|r(x=1)|\nT2|w(y=2)|\n");
-    // T1's write of the same value comes between T2's write and read: a view is broken, a value is not.
+    // T1's write of the same value comes between T2's write and read: a view is broken, a value
+    // is not.
     let findings = files.add(
         "f.json",
         r#"{"schema":"foretell-findings/1",
@@ -75,7 +76,7 @@ fn the_model_can_be_chosen() {
 }
 
 #[test]
-fn findings_that_make_no_sense_for_the_trace_are_bad_input() {
+fn findings_of_another_trace_are_bad_input() {
     let files = Files::new();
     for (piece, by, message) in [
         (
@@ -100,7 +101,7 @@ fn findings_that_make_no_sense_for_the_trace_are_bad_input() {
 }
 
 #[test]
-fn a_file_without_findings_is_accepted() {
+fn file_without_findings_is_accepted() {
     let files = Files::new();
     let findings = read(&repository("examples/traces/bank.json"));
     let (start, rest) = findings.split_once("\"findings\":[").unwrap();

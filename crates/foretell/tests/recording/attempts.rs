@@ -1,9 +1,10 @@
-//! An exchange that failed would change what others read, had it succeeded.
+//! Failed exchanges: had they succeeded, they would have changed the reads of other threads.
 
 use crate::workshop::{FORETELL, Workshop, stdout};
 
-/// One thread at a time can run, from the first to the last. The exchange in `main` fails. The only way from the block's `y` to its `z` is through the
-/// exchange and what comes after it; before it the block's thread has set `x` to what the exchange expects.
+/// One thread at a time can run, from the first to the last. The exchange in `main` fails. The only
+/// way from the block's `y` to its `z` is through the exchange and the events after it; before it
+/// the block's thread has set `x` to the value that the exchange expects.
 const CHAIN: &str = r#"
 #include <pthread.h>
 #include <foretell.h>
@@ -71,7 +72,8 @@ int main(void) {
 }
 "#;
 
-/// Exchanges that fail and one that does not, under locks that are taken in both orders, and plain accesses.
+/// Failed exchanges and one that succeeds, under locks that are taken in both orders, and plain
+/// accesses.
 const MIXED: &str = r#"
 #include <pthread.h>
 static int x = 1, p, q;
@@ -104,7 +106,7 @@ int main(void) {
 }
 "#;
 
-/// How many violations an analysis finds in a program, and the trace.
+/// Returns the number of violations that an analysis finds in a program, and the trace.
 fn violations(program: &str, defines: &[&str], analysis: &str) -> (usize, String) {
     let w = Workshop::new();
     w.write("program.c", program);
@@ -121,7 +123,8 @@ fn violations(program: &str, defines: &[&str], analysis: &str) -> (usize, String
     (count, format!("{trace}\n{said}"))
 }
 
-/// How many there are in the chain, if its last threads write under these conditions; they do.
+/// Returns the number of violations in the chain if its last threads write under these conditions,
+/// which hold.
 fn in_chain(third: &str, fourth: &str) -> (usize, String) {
     let defines = [format!("-DTHIRD={third}"), format!("-DFOURTH={fourth}")];
     let (count, said) = violations(CHAIN, &[&defines[0], &defines[1]], "serializability");
@@ -129,37 +132,37 @@ fn in_chain(third: &str, fourth: &str) -> (usize, String) {
     (count, said)
 }
 
-/// Who writes what was exchanged goes on, whatever was there.
+/// A thread that writes the exchanged variable goes on with any value.
 #[test]
-fn what_is_written_anyway_is_predicted() {
+fn violation_through_a_write_is_predicted() {
     let (count, said) = in_chain("(STORE(x,3),1)", "0");
     assert_eq!(count, 1, "{said}");
 }
 
-/// Who adds to what was exchanged gets another sum.
+/// A thread that adds to the exchanged variable gets another sum.
 #[test]
-fn what_hangs_on_a_later_update_is_not() {
+fn violation_through_a_later_update_is_not_predicted() {
     let (count, said) = in_chain("ADD(x)==0", "0");
     assert_eq!(count, 0, "{said}");
 }
 
-/// Who reads that sum does, too, and be it with a plain read.
+/// A thread that reads that sum gets another value, even with a plain read.
 #[test]
-fn what_hangs_on_a_read_of_a_later_update_is_not() {
+fn violation_through_a_read_of_a_later_update_is_not_predicted() {
     let (count, said) = in_chain("(ADD(x),0)", "x==1");
     assert_eq!(count, 0, "{said}");
 }
 
-/// Between the block's accesses the exchange succeeds; what was exchanged is added to.
+/// Between the block's accesses the exchange succeeds, and an update follows.
 #[test]
-fn an_update_right_after_the_exchange_is_predicted() {
+fn update_right_after_the_exchange_is_predicted() {
     let (count, said) = violations(BLOCK, &[], "atomicity");
     assert_eq!(count, 1, "{said}");
 }
 
-/// Races, deadlocks and blocks are those of the program: without the sections they are the same.
+/// Races, deadlocks and blocks are the same without the lock sections of failed exchanges.
 #[test]
-fn sections_are_not_seen_otherwise() {
+fn sections_change_no_other_finding() {
     let w = Workshop::new();
     w.write("program.c", MIXED);
     w.expect(0, &["cc", "program.c", "-pthread", "-o", "program"]);

@@ -1,8 +1,9 @@
-//! What goes from thread to thread through the kernel orders them; what does not, does not.
+//! Messages through the kernel order threads; other uses of the kernel do not.
 
 use crate::workshop::{Workshop, stdout};
 
-/// One thread gives, another takes, in many ways; `x` is passed on with it, or (racy) touched after it.
+/// One thread sends and another receives, in many ways; `x` is transferred with the message, or
+/// (racy) accessed after it.
 const HAND_OVER: &str = r#"
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -213,16 +214,17 @@ fn hands_over(compiler: &str) {
 }
 
 #[test]
-fn what_is_handed_over_is_ordered() {
+fn messages_order_threads() {
     hands_over("gcc");
 }
 
 #[test]
-fn what_is_handed_over_is_ordered_with_clang() {
+fn messages_order_threads_with_clang() {
     hands_over("clang");
 }
 
-/// Two workers take jobs out of one pipe and put the results into another; nobody touches what is not his.
+/// Two workers read jobs from one pipe and write the results to another; no thread uses the data of
+/// another.
 const JOBS: &str = r#"
 #include <pthread.h>
 #include <stdio.h>
@@ -266,7 +268,7 @@ int main(void) {
 "#;
 
 #[test]
-fn jobs_go_through_pipes() {
+fn jobs_through_pipes_do_not_race() {
     let w = Workshop::new();
     w.write("program.c", JOBS);
     for (race, found) in [("-DRACE=", 0), ("-DRACE=done++;", 1)] {
@@ -281,7 +283,7 @@ fn jobs_go_through_pipes() {
             assert_eq!(output.contains(r#""objects":["done"#), found == 1, "{output}");
         }
     }
-    // What is found can be run.
+    // Findings can be replayed.
     w.expect(1, &["predict", "--analyses", "race", "--json", "run.json", "run.ft"]);
     let output =
         w.run(crate::workshop::FORETELL, &["replay", "run.ft", "race-1", "--", "./program"]);

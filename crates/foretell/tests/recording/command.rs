@@ -1,11 +1,11 @@
-//! The compiler driver, recording and replaying, as a user has them on the command line.
+//! The compiler driver, recording and replaying, from the command line.
 
 use std::fs;
 
 use crate::workshop::{FORETELL, Workshop, stderr, stdout};
 
 #[test]
-fn a_makefile_builds_with_the_driver() {
+fn makefile_builds_with_the_driver() {
     let w = Workshop::new();
     w.write(
         "Makefile",
@@ -34,7 +34,7 @@ fn a_makefile_builds_with_the_driver() {
 }
 
 #[test]
-fn the_driver_passes_on_what_is_the_compilers() {
+fn driver_passes_compiler_options_on() {
     let w = Workshop::new();
     assert_eq!(stdout(&w.expect(0, &["cc", "--version"])), stdout(&w.run("gcc", &["--version"])));
     let name = "-print-file-name=libc.so";
@@ -54,7 +54,7 @@ fn the_driver_passes_on_what_is_the_compilers() {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_trace() {
+fn same_seed_gives_the_same_trace() {
     let w = Workshop::new();
     w.build("dining.c");
     let mut traces = Vec::new();
@@ -66,7 +66,7 @@ fn the_same_seed_gives_the_same_trace() {
 }
 
 #[test]
-fn a_program_of_gccs_own_sanitizer_needs_no_new_build() {
+fn program_built_with_gccs_sanitizer_is_recorded() {
     let w = Workshop::new();
     w.write(
         "a.c",
@@ -81,7 +81,7 @@ fn a_program_of_gccs_own_sanitizer_needs_no_new_build() {
 }
 
 #[test]
-fn a_replay_reproduces_the_crash_every_time() {
+fn replay_reproduces_the_crash_every_time() {
     let w = Workshop::new();
     w.build("check_then_use.c");
     w.expect(0, &["record", "-o", "run.ft", "--", "./program"]);
@@ -110,7 +110,7 @@ fn gdb_stops_before_the_last_step() {
 }
 
 #[test]
-fn a_run_that_leaves_the_schedule_is_told() {
+fn departure_from_the_schedule_is_reported() {
     let w = Workshop::new();
     w.build("check_then_use.c");
     w.expect(0, &["record", "-o", "run.ft", "--", "./program"]);
@@ -120,7 +120,7 @@ fn a_run_that_leaves_the_schedule_is_told() {
 }
 
 #[test]
-fn a_program_that_crashes_leaves_a_trace() {
+fn crashed_program_leaves_a_trace() {
     let w = Workshop::new();
     w.write(
         "a.c",
@@ -151,7 +151,7 @@ fn functions_can_be_blocks() {
 }
 
 #[test]
-fn what_is_not_instrumented_is_told() {
+fn uninstrumented_program_is_reported() {
     let w = Workshop::new();
     let told = stderr(&w.expect(2, &["record", "--", "true"]));
     assert!(told.contains("not instrumented") && told.lines().count() == 1, "{told}");
@@ -159,7 +159,8 @@ fn what_is_not_instrumented_is_told() {
     assert!(told.contains("cannot run ./nothing"), "{told}");
 }
 
-/// Memory of one thread alone, memory that becomes shared late, freed and reused: enough of it for many chunks of the log.
+/// Thread-private memory and memory that becomes shared late, freed and reused, enough for many
+/// chunks of the log.
 const PRIVATE_AND_SHARED: &str = "\
 #include <pthread.h>
 #include <signal.h>
@@ -199,7 +200,7 @@ int main(int argc, char **argv) {
 ";
 
 #[test]
-fn what_is_sifted_out_while_the_program_runs_is_in_no_trace() {
+fn filtered_log_gives_the_same_trace() {
     let w = Workshop::new();
     w.write("a.c", PRIVATE_AND_SHARED);
     w.expect(0, &["cc", "a.c", "-pthread", "-o", "a"]);
@@ -215,14 +216,14 @@ fn what_is_sifted_out_while_the_program_runs_is_in_no_trace() {
 }
 
 #[test]
-fn a_program_that_is_killed_leaves_a_trace() {
+fn killed_program_leaves_a_trace() {
     let w = Workshop::new();
     w.write("a.c", PRIVATE_AND_SHARED);
     w.expect(0, &["cc", "a.c", "-pthread", "-o", "a"]);
     let told = stderr(&w.expect(137, &["record", "-o", "a.std", "--", "./a", "kill"]));
     let trace = fs::read_to_string(w.path("a.std")).expect("a trace");
     assert!(trace.contains("ended=signal 9"), "{told}");
-    // One of the threads got to its 31st round.
+    // One of the threads has reached its 31st round.
     let writes = |thread: &str| {
         let start = format!("{thread}|w(total=");
         trace.lines().filter(|line| line.starts_with(&start)).count()

@@ -1,4 +1,5 @@
-//! However the program ends, its status is its own, and the trace up to there is readable and says how.
+//! Ends of programs: the exit status stays the program's own, and the trace up to the end is
+//! readable.
 
 use crate::workshop::{FORETELL, Workshop, stderr, stdout};
 
@@ -11,7 +12,7 @@ const ENDS: &str = "#include <pthread.h>\n#include <signal.h>\n#include <stdlib.
     case 'f': if (fork() == 0) _exit(0); } return 0; }\n";
 
 #[test]
-fn every_end_is_told() {
+fn every_end_is_reported() {
     let w = Workshop::new();
     w.write("a.c", ENDS);
     w.expect(0, &["cc", "a.c", "-o", "a"]);
@@ -35,7 +36,7 @@ fn every_end_is_told() {
 }
 
 #[test]
-fn a_thousand_threads() {
+fn thousand_threads_are_recorded() {
     let w = Workshop::new();
     w.write(
         "a.c",
@@ -51,9 +52,9 @@ fn a_thousand_threads() {
     assert!(stats.lines().any(|l| l.split_whitespace().eq(["threads", "1001"])), "{stats}");
 }
 
-/// The stack of a thread that has ended is used again: its variables are others.
+/// The stack of a thread that has ended is used again, with new variables.
 #[test]
-fn a_stack_that_is_used_again_is_another() {
+fn reused_stack_has_new_variables() {
     let w = Workshop::new();
     w.write(
         "a.c",
@@ -71,13 +72,13 @@ fn a_stack_that_is_used_again_is_another() {
     assert!(trace.contains("T2|w(stack of T1+") && trace.contains("T4|w(stack of T3+"), "{trace}");
 }
 
-/// Two threads count together, often enough that the trace needs more room than there is.
+/// Two threads count together, often enough for a trace that does not fit.
 const COUNTS: &str = "#include <pthread.h>\nstatic int x[64];\n\
     static void *f(void *a) { for (int i = 0; i < 60000; i++) x[i % 61] += i; return a; }\n\
     int main(void) { pthread_t t; pthread_create(&t, 0, f, 0); f(0); pthread_join(t, 0); return 3; }\n";
 
 #[test]
-fn as_much_of_a_trace_is_saved_as_there_is_room_for() {
+fn trace_is_cut_to_the_free_space() {
     let w = Workshop::new();
     w.write("a.c", COUNTS);
     w.expect(0, &["cc", "a.c", "-o", "a"]);
@@ -87,7 +88,7 @@ fn as_much_of_a_trace_is_saved_as_there_is_room_for() {
          {FORETELL} record -o small/a.ft -- ./a; echo \"status $?\"\n\
          ls -A small; cp small/a.ft small/a.ft.steps ."
     );
-    // As root, or in a user name space.
+    // As root, or in a user namespace.
     let mut output = w.run("unshare", &["-m", "bash", "-c", &script]);
     if !output.status.success() {
         output = w.run("unshare", &["-rm", "bash", "-c", &script]);

@@ -1,10 +1,11 @@
-//! Memory that threads hand over when they are created and joined.
+//! Memory that create and join transfer from thread to thread.
 
 use std::collections::BTreeSet;
 
 use crate::workshop::{Workshop, stderr};
 
-/// Each thread works on its half of an array that `main` fills before and sums up after; both use `total`, without a lock.
+/// Each thread works on its half of an array that `main` fills before and sums up after; both use
+/// `total` without a lock.
 const HALVES: &str = r#"
 #include <pthread.h>
 enum { N = 1000 };
@@ -32,7 +33,7 @@ int main(void) {
 }
 "#;
 
-/// Events, whether the line about what is left out came, and the races.
+/// Returns the number of events, whether the message about skipped accesses came, and the races.
 fn record(w: &Workshop, rounds: u32, options: &[&str]) -> (usize, bool, String) {
     w.write("halves.c", HALVES);
     let rounds = format!("-DROUNDS={rounds}");
@@ -49,7 +50,7 @@ fn record(w: &Workshop, rounds: u32, options: &[&str]) -> (usize, bool, String) 
 }
 
 #[test]
-fn few_accesses_are_all_in_the_trace() {
+fn few_transferred_accesses_are_all_in_the_trace() {
     let w = Workshop::new();
     let (all, said, races) = record(&w, 3, &["--keep-all"]);
     assert!(!said && races == "total", "{races}");
@@ -57,7 +58,7 @@ fn few_accesses_are_all_in_the_trace() {
 }
 
 #[test]
-fn of_many_accesses_the_first_are() {
+fn first_of_many_transferred_accesses_are_in_the_trace() {
     let w = Workshop::new();
     let (some, said, races) = record(&w, 150, &[]);
     assert!(said && races == "total" && (250_000..300_000).contains(&some), "{some} {races}");

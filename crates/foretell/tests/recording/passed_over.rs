@@ -1,9 +1,9 @@
-//! Long runs: accesses to what one thread uses alone have no records, and that makes no finding wrong.
+//! Long runs: elided accesses to thread-private memory make no finding wrong.
 
 use crate::workshop::{Workshop, stderr, stdout};
 
-/// A thread counts for long, and another takes the count over when it is told to. `LATER`: the thread counts once more after
-/// that.
+/// A thread counts for long, and another takes the count over at a signal. `LATER`: the first
+/// thread counts once more after that.
 const COUNT: &str = r#"
 #include <pthread.h>
 #include <semaphore.h>
@@ -44,7 +44,7 @@ fn built(options: &[&str]) -> Workshop {
     w
 }
 
-/// Records; the number of events, and what was said.
+/// Records the program. Returns the number of events and the messages.
 fn record(w: &Workshop, status: i32, options: &[&str]) -> (usize, String) {
     let command = [&["record"], options, &["-o", "run.ft", "--", "./count"]].concat();
     let said = stderr(&w.expect(status, &command));
@@ -54,7 +54,7 @@ fn record(w: &Workshop, status: i32, options: &[&str]) -> (usize, String) {
 }
 
 #[test]
-fn who_comes_after_what_has_no_record_is_not_put_before_it() {
+fn access_after_elided_ones_stays_after_them() {
     let w = built(&[]);
     let (some, said) = record(&w, 0, &[]);
     assert!(said.contains("1 word of memory was used by one thread alone"), "{said}");
@@ -73,12 +73,12 @@ fn who_comes_after_what_has_no_record_is_not_put_before_it() {
 }
 
 #[test]
-fn what_a_thread_does_after_it_lets_others_go_on_has_records() {
+fn accesses_after_a_release_are_recorded() {
     let w = built(&["-DLATER"]);
     record(&w, 1, &[]);
     let found =
         stdout(&w.expect(1, &["predict", "--analyses", "race", "--json", "run.json", "run.ft"]));
-    // The stack is known, of whose calls most have no records either.
+    // The call stack is known, though most of its calls are elided too.
     for text in [
         "race-1",
         "in add at count.c:10",

@@ -1,4 +1,5 @@
-//! The drivers in the place of the compilers: projects of cmake and autotools, libraries loaded at run time.
+//! The drivers in place of the compilers: projects of cmake and autotools, libraries loaded at run
+//! time.
 
 use std::fs;
 
@@ -9,7 +10,7 @@ const MAIN: &str = "#include <pthread.h>\n#include <stdio.h>\n#include \"config.
     int main(void) { pthread_t t; pthread_create(&t, 0, work, 0); pthread_join(t, 0);\n\
     printf(\"%d %d %d\\n\", total, HAVE_NANOSLEEP, HAVE_STRANGE); return 0; }\n";
 
-/// Records the program and looks for what its second thread does.
+/// Records the program and looks for the events of its second thread.
 fn records(w: &Workshop, program: &str) {
     let output = w.expect(0, &["record", "-o", "run.std", "--", program]);
     assert_eq!(stdout(&output), "2 1 0\n");
@@ -49,7 +50,7 @@ fn cmake_builds_with_the_drivers() {
     }
 }
 
-/// The same through configure and automake.
+/// A project built through configure and automake.
 #[test]
 fn autotools_build_with_the_drivers() {
     let w = Workshop::new();
@@ -70,7 +71,7 @@ fn autotools_build_with_the_drivers() {
     );
     w.write("main.c", MAIN);
     w.write("part.c", "int part(int x) { return x + 1; }\n");
-    // The flags of a user are kept; without any, configure would take -O2.
+    // The flags of the user are kept; without any, configure would use -O2.
     w.script("autoreconf -i 2>autoreconf.log && ./configure CFLAGS='-O0 -g' && make");
     let config = fs::read_to_string(w.path("config.h")).expect("what configure found");
     assert!(config.contains("#define SIZEOF_LONG 8"), "{config}");
@@ -81,7 +82,7 @@ fn autotools_build_with_the_drivers() {
 
 /// An instrumented library that is loaded at run time is part of the trace.
 #[test]
-fn a_plugin_is_recorded() {
+fn plugin_is_recorded() {
     let w = Workshop::new();
     w.write("plugin.c", "int calls;\nvoid bump(void) {\n  calls++;\n}\n");
     w.write(

@@ -1,4 +1,4 @@
-//! Volatile accesses are atomic ones.
+//! Volatile accesses are atomic accesses.
 
 use crate::workshop::{FORETELL, Workshop, stderr, stdout};
 
@@ -31,7 +31,8 @@ fn flags(compiler: &str) {
     let chosen = format!("--foretell-compiler={compiler}");
     for (later, found) in [("-DLATER=", 0), ("-DLATER=*(int *)&flag = 0;", 1)] {
         w.expect(0, &["cc", &chosen, later, "-w", "program.c", "-pthread", "-o", "program"]);
-        // In the racy one the flag may be lost, and the loop not end: there the order of creation is kept.
+        // In the racy program the flag may be lost, and the loop may not end: it keeps the order of
+        // creation.
         let record = ["record", "--quantum", "100000", "-o", "run.std", "--", "./program"];
         let recorded = w.expect(0, &record);
         assert_eq!(stdout(&recorded), "7\n", "{}", stderr(&recorded));

@@ -1,19 +1,19 @@
-//! A place to build and record programs in.
+//! A temporary directory to build and record programs in.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-/// The command.
+/// Path of the command.
 pub(crate) const FORETELL: &str = env!("CARGO_BIN_EXE_foretell");
 
-/// Where the runtime that belongs to this test is.
+/// Returns the directory of the runtime that was built with this test.
 fn runtime() -> PathBuf {
     let exe = std::env::current_exe().expect("the test has a path");
     exe.parent().expect("a directory").to_path_buf()
 }
 
-/// A directory with programs in it.
+/// A temporary directory with programs.
 pub(crate) struct Workshop(tempfile::TempDir);
 
 impl Workshop {
@@ -29,10 +29,10 @@ impl Workshop {
         fs::write(self.path(name), text).expect("it can be written");
     }
 
-    /// A program to be run here.
+    /// Returns a command to run in this directory.
     pub(crate) fn command(&self, program: &str) -> Command {
         let mut command = Command::new(program);
-        // Beside the command may be an older runtime.
+        // An older runtime may be beside the command.
         command.env("FORETELL_RT_DIR", runtime()).current_dir(self.0.path());
         command
     }
@@ -41,7 +41,7 @@ impl Workshop {
         self.command(program).args(arguments).stdin(Stdio::null()).output().expect("it runs")
     }
 
-    /// Runs a script of bash that must succeed, with CC and CXX set to the drivers.
+    /// Runs a bash script, which must succeed, with CC and CXX set to the drivers.
     pub(crate) fn script(&self, text: &str) -> String {
         let text = format!("export CC='{FORETELL} cc' CXX='{FORETELL} c++'\nset -e\n{text}");
         let output = self.run("bash", &["-c", &text]);
@@ -49,7 +49,7 @@ impl Workshop {
         stdout(&output)
     }
 
-    /// The trace in a file, as text.
+    /// Returns the trace in a file as text.
     pub(crate) fn trace(&self, name: &str) -> String {
         fs::read_to_string(self.path(name)).expect("a trace")
     }
@@ -58,7 +58,7 @@ impl Workshop {
         self.run(FORETELL, arguments)
     }
 
-    /// Runs the command and expects this exit status.
+    /// Runs the command, which must end with this exit status.
     pub(crate) fn expect(&self, status: i32, arguments: &[&str]) -> Output {
         let output = self.foretell(arguments);
         let said = format!("{arguments:?}\n{}\n{}", stdout(&output), stderr(&output));

@@ -2,7 +2,7 @@
 
 use crate::workshop::{Workshop, differences, root};
 
-/// Atomicity violations on these variables in the models view, value and symbolic.
+/// Returns the atomicity violations on these variables in the models view, value and symbolic.
 fn violations(name: &str, arguments: &[&str], variable: &str) -> [usize; 3] {
     let workshop = Workshop::new();
     let source = root().join("examples/symbolic").join(name).display().to_string();
@@ -28,7 +28,7 @@ fn conditions_tell_figures_1_and_2_apart() {
 }
 
 #[test]
-fn signals_order_what_comes_after_them() {
+fn signals_order_later_events() {
     assert_eq!(violations("signal.c", &[], "x"), [0, 0, 0]);
     assert_eq!(violations("signal_missing.c", &[], "x"), [1, 1, 1]);
 }
@@ -39,7 +39,7 @@ fn figure_6_leads_into_an_untaken_branch() {
 }
 
 #[test]
-fn apache_patterns_and_their_fixes() {
+fn apache_patterns_are_found_and_their_fixes_are_clean() {
     assert_eq!(violations("buffer.c", &[], "length"), [1, 1, 1]);
     assert_eq!(violations("buffer_fixed.c", &[], ""), [0, 0, 0]);
     assert_eq!(violations("log.c", &[], "length"), [33, 33, 33]);
@@ -47,7 +47,7 @@ fn apache_patterns_and_their_fixes() {
 }
 
 #[test]
-fn the_bank_has_four_violations_for_each_worker_or_two_or_none() {
+fn bank_has_four_two_or_no_violations_for_each_worker() {
     for (argument, n) in [("2", 2), ("3", 3), ("4", 4)] {
         let arguments = [argument];
         assert_eq!(violations("bank.c", &arguments, "mark"), [4 * n, 4 * n, 4 * n]);
@@ -56,7 +56,7 @@ fn the_bank_has_four_violations_for_each_worker_or_two_or_none() {
     }
 }
 
-/// Whatever is found in the symbolic model happens in the real program.
+/// Every finding of the symbolic model happens in the real program.
 #[test]
 fn every_finding_is_replayed() {
     for name in [

@@ -1,8 +1,9 @@
-//! What of C is understood, and what is taken as it was: in both cases the recorded order is one of the trace's own.
+//! C constructs that the rebuild understands, and those whose values are the recorded ones. In both
+//! cases the checker accepts the recorded order.
 
 use crate::workshop::{Workshop, differences};
 
-/// The text of the trace of a program.
+/// Returns the text of the trace of a program.
 fn trace_of(source: &str) -> (String, String) {
     let w = Workshop::new();
     w.write("a.c", source);
@@ -12,7 +13,7 @@ fn trace_of(source: &str) -> (String, String) {
     (std::fs::read_to_string(w.path("run.std")).expect("text"), said)
 }
 
-/// A program whose second thread runs `body` after the first has written `x = 7`, `y = -2`.
+/// Returns a program whose second thread runs `body` after the first has written `x = 7`, `y = -2`.
 fn program(globals: &str, body: &str) -> String {
     format!(
         "#include <pthread.h>\n#include <stdarg.h>\n#include <stdatomic.h>\n#include <setjmp.h>\n#include <stdio.h>\n\
@@ -24,7 +25,7 @@ fn program(globals: &str, body: &str) -> String {
     )
 }
 
-/// The lines of the worker's writes to `out` and its guards.
+/// Returns the lines of the worker's writes to `out` and its guards.
 fn worker(globals: &str, body: &str) -> (Vec<String>, String) {
     let (text, said) = trace_of(&program(globals, body));
     let lines = text
@@ -45,7 +46,7 @@ fn expect(globals: &str, body: &str, lines: &[&str]) {
 }
 
 #[test]
-fn arithmetic_and_branches() {
+fn arithmetic_and_branches_become_expressions() {
     expect(
         "",
         "int a = x; unsigned b = y; if (a > 3 && b > 5u) out = a * 3 - y;",
@@ -58,7 +59,7 @@ fn arithmetic_and_branches() {
 }
 
 #[test]
-fn calls_private_memory_and_structures() {
+fn expressions_go_through_calls_and_private_memory() {
     expect(
         "struct s { char c; int v[3]; }; static int twice(int n) { return n * 2; }\
          static void put(struct s *s, int i, int v) { s->v[i] = twice(v); }",
@@ -68,7 +69,7 @@ fn calls_private_memory_and_structures() {
 }
 
 #[test]
-fn narrow_types_and_truth() {
+fn narrow_types_and_truth_values_become_expressions() {
     expect(
         "",
         "short n = (short)x; n++; bool b = x == 7; if (!b) abort(); out = n;",
@@ -91,7 +92,7 @@ fn addresses_are_guards() {
 }
 
 #[test]
-fn switches_and_loops() {
+fn switches_and_loops_become_guards() {
     expect(
         "",
         "int sum = 0; for (int i = 0; i < 3; i++) sum += x; switch (y) { case 1: case -2: out = sum; break; default: out = 0; }",
@@ -103,7 +104,7 @@ fn switches_and_loops() {
 }
 
 #[test]
-fn what_is_not_defined_for_other_values_is_guarded() {
+fn undefined_operations_are_guarded() {
     expect(
         "",
         "out = 100 / x;",
@@ -116,11 +117,11 @@ fn what_is_not_defined_for_other_values_is_guarded() {
 }
 
 #[test]
-fn atomics() {
+fn atomic_operations_become_expressions() {
     expect(
         "atomic_int n;",
         "int e = atomic_fetch_add(&n, x); if (atomic_compare_exchange_strong(&n, &e, 9)) out = 1; else out = 2;",
-        // Nobody else touches it: it is what it was, as long as what went into it was.
+        // Thread-private: the recorded value, as long as its inputs have their recorded values.
         &["guard((= %1 #x00000007))", "w(out=#x00000002)"],
     );
     let (text, _) = trace_of(&program(
@@ -129,7 +130,7 @@ fn atomics() {
          while (!atomic_compare_exchange_strong(&n, &e, e + 5)) {} pthread_join(u, 0); out = n;",
     ));
     assert!(text.contains("<-(ite (= %"), "{text}");
-    // One that fails reads, and goes on only if it would fail again.
+    // A failed exchange reads, and its thread goes on only if it would fail again.
     let (text, _) = trace_of(&program(
         "int n = 4; void *other(void *p) { (void)p; __atomic_fetch_add(&n, 3, 5); return 0; }",
         "pthread_t u; pthread_create(&u, 0, other, 0); int e = 8; \
@@ -149,9 +150,10 @@ fn atomics() {
     assert_eq!(differences(&said), 0, "{said}");
 }
 
-/// What is not understood is constant, under the condition that what it came from is what it was.
+/// A value that is not understood is constant, under the condition that its inputs have their
+/// recorded values.
 #[test]
-fn floats_variadic_functions_and_libraries() {
+fn floats_variadic_functions_and_libraries_are_pinned() {
     expect(
         "",
         "double d = x * 1.5; out = (int)d;",
@@ -167,7 +169,7 @@ fn floats_variadic_functions_and_libraries() {
         "char s[20]; sprintf(s, \"%d\", x); out = s[0];",
         &["guard((= %1 #x00000007))", "w(out=#x00000037)"],
     );
-    // What is only printed is not held to anything.
+    // A value that is only printed is not pinned.
     expect("", "printf(\"%d\\n\", x); out = 3;", &["w(out=#x00000003)"]);
     expect("", "out = printf(\"%d\\n\", x);", &["guard((= %1 #x00000007))", "w(out=#x00000002)"]);
     expect(
@@ -183,7 +185,7 @@ fn floats_variadic_functions_and_libraries() {
 }
 
 #[test]
-fn jumps_out_of_functions_and_calls_back() {
+fn long_jumps_and_callbacks_are_followed() {
     let (lines, said) = worker(
         "static jmp_buf env; static void deep(int n) { if (n == 0) longjmp(env, 1); deep(n - 1); }",
         "if (setjmp(env) == 0) deep(x); out = x;",
@@ -197,9 +199,9 @@ fn jumps_out_of_functions_and_calls_back() {
     assert_eq!(lines, ["guard((= %1 #x00000007))", "w(out=#x00000007)"], "{said}");
 }
 
-/// A try to take a semaphore that failed is a condition on its count.
+/// A failed try to take a semaphore is a condition on its count.
 #[test]
-fn semaphores_tried_in_vain() {
+fn failed_semaphore_try_is_a_guard_on_its_count() {
     let (text, said) = trace_of(&program(
         "sem_t s;",
         "sem_init(&s, 0, 1); sem_wait(&s); out = sem_trywait(&s); sem_post(&s);",
@@ -208,9 +210,9 @@ fn semaphores_tried_in_vain() {
     assert_eq!(differences(&said), 0, "{said}");
 }
 
-/// Much memory at once: the log does not hold its content, the reads that follow tell it.
+/// The log does not have the content of large blocks: the reads that follow have it.
 #[test]
-fn large_copies_and_fills() {
+fn large_copies_and_fills_get_values_from_reads() {
     let (text, said) = trace_of(
         &program(
             "static int big[200], from[200];",
@@ -227,10 +229,10 @@ fn large_copies_and_fills() {
     assert_eq!(differences(&said), 0, "{said}");
 }
 
-/// Code that is not recorded writes a variable: what is read from it is what it was, as long as the last recorded write
-/// is the same.
+/// Code that is not recorded writes a variable: a read from it has the recorded value, as long as
+/// the last recorded write is the same.
 #[test]
-fn writes_that_nobody_saw() {
+fn unrecorded_writes_pin_the_reads_after_them() {
     let (text, said) = trace_of(&program(
         "void *other(void *p) { (void)p; x++; return 0; }",
         "int n = x; strtol(\"12\", (char **)&shared, 10); sscanf(\"5\", \"%d\", &x); out = x + n; \
@@ -241,7 +243,7 @@ fn writes_that_nobody_saw() {
     assert_eq!(differences(&said), 0, "{said}");
 }
 
-/// What goes through a pipe orders threads in this model too.
+/// Messages through a pipe order threads in this model too.
 #[test]
 fn pipes_order_threads() {
     let w = Workshop::new();
@@ -260,20 +262,20 @@ fn pipes_order_threads() {
     assert!(text.contains("ar(pipe#1.1=1)->%"), "{text}");
 }
 
-/// Bytes of a variable are variables of their own, and go together again.
+/// Bytes of a variable are variables of their own, and their expressions are put together again.
 #[test]
-fn overlapping_accesses() {
+fn overlapping_accesses_share_their_expressions() {
     let (lines, said) = worker("", "((unsigned char *)&x)[0] = 9; out = x;");
     assert_eq!(lines.last().map(String::as_str), Some("w(out=#x00000009)"), "{said}");
     assert!(lines.iter().filter(|l| l.starts_with("guard")).count() >= 1, "{said}");
-    // A part of a private variable is overwritten; the rest still depends on the read.
+    // The rest of a partly overwritten thread-private variable still depends on the read.
     let (lines, said) = worker("", "int n = x; ((unsigned char *)&n)[3] = 1; out = n;");
     assert_eq!(lines, ["guard((= %1 #x00000007))", "w(out=#x01000007)"], "{said}");
 }
 
-/// Functions through pointers: the pointer is held to what it was, arguments and results are not.
+/// In a call through a pointer the pointer is pinned, arguments and results are not.
 #[test]
-fn function_pointers_and_recursion() {
+fn calls_through_pointers_and_recursion_are_followed() {
     let (lines, said) = worker(
         "static int inc(int n) { return n + 1; } static int (*f)(int) = inc;\
          static int down(int n, int acc) { return n == 0 ? acc : down(n - 1, acc + x); }",
@@ -282,9 +284,9 @@ fn function_pointers_and_recursion() {
     assert_eq!(lines, ["w(out=#x00000016)<-(bvadd (bvadd %1 #x00000001) (bvadd %2 %3))"], "{said}");
 }
 
-/// Several files, an archive and make: expressions go through all of them.
+/// Expressions go through several files, an archive and make.
 #[test]
-fn projects_of_several_files() {
+fn projects_of_several_files_are_rebuilt() {
     let w = Workshop::new();
     w.write("lib.h", "int scale(int n);\nextern int x, out;\n");
     w.write("lib.c", "#include \"lib.h\"\nint scale(int n) { return n * 4; }\n");
@@ -313,7 +315,7 @@ fn projects_of_several_files() {
     assert!(text.contains("<-(bvmul %2 #x00000004)"), "{text}");
     assert!(text.contains("guard((bvsgt %1 #x00000002))"), "{text}");
     assert_eq!(differences(&said), 0, "{said}");
-    // Assembly goes along as it is.
+    // Assembly is linked without hooks.
     w.write("nop.S", "  .globl nothing\nnothing: ret\n  .section .note.GNU-stack,\"\",@progbits\n");
     w.expect(0, &["cc", "--symbolic", "-c", "nop.S"]);
     w.expect(0, &["cc", "--symbolic", "-c", "lib.c", "nop.S"]);

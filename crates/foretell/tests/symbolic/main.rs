@@ -1,6 +1,6 @@
-//! Symbolic recording with the real command: C programs built with `foretell cc --symbolic`, and what the models make of their
-//! traces. Wherever a trace is made, its own order must be one that the checker accepts: every guard true, every
-//! expression what was written.
+//! Symbolic recording with the real command: C programs built with `foretell cc --symbolic`, and
+//! predictions from their traces. The checker must accept the recorded order of every trace: every
+//! guard is true, and every expression has the written value.
 
 mod examples;
 mod language;

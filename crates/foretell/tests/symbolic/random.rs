@@ -1,4 +1,4 @@
-//! Random small programs: whatever they do, their trace must accept its own order, and what is predicted from it must
+//! Random small programs: the checker accepts the recorded order of their traces, and the findings
 //! happen in the real program.
 
 use std::fmt::Write as _;
@@ -20,7 +20,7 @@ impl Dice {
     }
 }
 
-/// What can be read without changing anything.
+/// Returns an expression without side effects.
 fn expression(dice: &mut Dice, depth: u32) -> String {
     if depth == 0 || dice.below(4) == 0 {
         return match dice.below(11) {
@@ -128,7 +128,7 @@ fn program(seed: u64) -> String {
     text
 }
 
-/// `FORETELL_SEEDS=100..200` tries others than usual.
+/// Returns the seeds to run, from `FORETELL_SEEDS=100..200` if that is set.
 fn seeds() -> std::ops::Range<u64> {
     let text = std::env::var("FORETELL_SEEDS").unwrap_or_default();
     let range = text.split_once("..").and_then(|(a, b)| Some(a.parse().ok()?..b.parse().ok()?));
@@ -136,7 +136,7 @@ fn seeds() -> std::ops::Range<u64> {
 }
 
 #[test]
-fn traces_accept_their_own_order_and_findings_happen() {
+fn recorded_orders_are_accepted_and_findings_happen() {
     let mut findings = 0;
     for seed in seeds() {
         let w = Workshop::new();

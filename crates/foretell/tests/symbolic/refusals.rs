@@ -1,4 +1,4 @@
-//! What symbolic recording does not do is said in one line.
+//! Programs and compilers that symbolic recording rejects, each with a message of one line.
 
 use crate::workshop::{Workshop, text};
 
@@ -13,7 +13,7 @@ fn one_line(workshop: &Workshop, arguments: &[&str], expected: &str) {
 }
 
 #[test]
-fn other_compilers_and_languages() {
+fn other_compilers_and_languages_are_rejected() {
     let w = Workshop::new();
     w.write("a.c", PROGRAM);
     w.write("a.cpp", PROGRAM);
@@ -44,7 +44,7 @@ fn other_compilers_and_languages() {
 }
 
 #[test]
-fn a_program_that_is_not_built_for_it() {
+fn program_without_symbolic_build_is_rejected() {
     let w = Workshop::new();
     w.write("a.c", PROGRAM);
     w.expect(0, &["cc", "a.c", "-o", "program"]);
@@ -53,7 +53,7 @@ fn a_program_that_is_not_built_for_it() {
         &["record", "--symbolic", "--", "./program"],
         "build it with `foretell cc --symbolic`",
     );
-    // One that is can be recorded without.
+    // A symbolic build can be recorded without symbols.
     w.build("clang-19", "a.c");
     w.expect(0, &["record", "-o", "plain.ft", "--", "./program"]);
     let said = w.foretell(&["record", "--symbolic", "--parallel", "--", "./program"]);

@@ -1,4 +1,4 @@
-//! A place to build and record programs in.
+//! A temporary directory to build and record programs in.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -28,13 +28,13 @@ impl Workshop {
     pub(crate) fn command(&self, program: &str) -> Command {
         let exe = std::env::current_exe().expect("the test has a path");
         let mut command = Command::new(program);
-        // Beside the command may be an older runtime.
+        // An older runtime may be beside the command.
         command.env("FORETELL_RT_DIR", exe.parent().expect("a directory"));
         command.current_dir(self.0.path()).stdin(Stdio::null());
         command
     }
 
-    /// Runs the command and expects this exit status.
+    /// Runs the command, which must end with this exit status.
     pub(crate) fn expect(&self, status: i32, arguments: &[&str]) -> String {
         let output = self.foretell(arguments);
         let said = format!("{arguments:?}\n{}\n{}", text(&output.stdout), text(&output.stderr));
@@ -51,7 +51,8 @@ impl Workshop {
         self.expect(0, &[&flags[..], &[source, "-lm", "-o", "program"]].concat());
     }
 
-    /// Records the program. Its trace must be accepted as it is; what was said comes with it.
+    /// Records the program. Returns its trace, whose order the checker must accept, and the
+    /// messages.
     pub(crate) fn record(&self, options: &[&str], arguments: &[&str]) -> (Trace, String) {
         let program = self.path("program").display().to_string();
         let head = ["record", "--symbolic", "-o", "run.ft"];
@@ -59,7 +60,7 @@ impl Workshop {
         (self.accepted("run.ft", &said), said)
     }
 
-    /// The trace in a file, whose own order the checker must accept.
+    /// Returns the trace in a file, whose recorded order the checker must accept.
     pub(crate) fn accepted(&self, name: &str, context: &str) -> Trace {
         let loaded = load(&self.path(name), &ReadOptions::default()).expect("a trace");
         let trace = loaded.trace;
@@ -71,7 +72,7 @@ impl Workshop {
         trace
     }
 
-    /// A findings file.
+    /// Returns the content of a findings file.
     pub(crate) fn findings(&self, name: &str) -> Vec<serde_json::Value> {
         let text = std::fs::read_to_string(self.path(name)).expect("findings");
         let file: serde_json::Value = serde_json::from_str(&text).expect("JSON");
@@ -87,7 +88,7 @@ pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// How often what was computed was not what was recorded.
+/// Returns the number of computed values that differ from the recorded ones.
 pub(crate) fn differences(said: &str) -> u64 {
     let (before, _) = said.split_once(" difference").expect("a note about the rebuild");
     before.rsplit(' ').next().and_then(|n| n.parse().ok()).expect("a number")
