@@ -1,8 +1,8 @@
-//! Memory that a record accesses.
+//! The memory that a record accesses.
 
 use foretell_rt_format::{AccessKind, AtomicKind, Record};
 
-/// Address and length of the memory that a record accesses.
+/// Returns address and length of the memory that a record accesses.
 pub fn touched(record: &Record<'_>) -> Option<(u64, u64)> {
     match *record {
         Record::Access { addr, size, .. }
@@ -13,7 +13,7 @@ pub fn touched(record: &Record<'_>) -> Option<(u64, u64)> {
     }
 }
 
-/// Whether an access writes.
+/// Whether the access of a record writes.
 pub fn writes(record: &Record<'_>) -> bool {
     match record {
         Record::Access { kind, .. } | Record::Wide { kind, .. } | Record::Range { kind, .. } => {

@@ -1,15 +1,15 @@
 //! Call stacks as numbers.
 //!
-//! The stacks that something was recorded under form a tree: a node is a call in a stack. Nodes are made only where they
-//! are needed, so that a thread that enters and leaves functions without doing anything of
-//! interest costs nothing, and recursion does not fill the memory.
+//! The call stacks of the records that matter form a tree: a node is a call in a stack. Nodes are
+//! made only when they are needed, so that a thread that enters and leaves functions without a
+//! record that matters costs nothing, and recursion does not fill the memory.
 
 use rustc_hash::FxHashMap;
 
-/// A call stack: its innermost call. [`OUTSIDE`] is the empty one.
+/// A call stack, by its innermost call. [`OUTSIDE`] is the empty one.
 pub type CallId = u32;
 
-/// In no function that is known.
+/// The empty call stack: outside every known function.
 pub const OUTSIDE: CallId = 0;
 
 /// One call in a stack.
@@ -17,15 +17,15 @@ pub const OUTSIDE: CallId = 0;
 pub struct Call {
     /// Code address in the function that was called.
     pub pc: u64,
-    /// Where it returns to.
+    /// Return address.
     pub call: u64,
-    /// The stack around it.
+    /// Call stack of the caller.
     pub outer: CallId,
-    /// How many calls the stack has with this one.
+    /// Number of calls in the stack, this one included.
     pub depth: usize,
 }
 
-/// The stacks that have a number.
+/// The call stacks that have a number.
 #[derive(Debug)]
 pub struct Calls {
     calls: Vec<Call>,
@@ -40,12 +40,12 @@ impl Default for Calls {
 }
 
 impl Calls {
-    /// The innermost call of a stack, if it has one.
+    /// Returns the innermost call of a stack, if it has one.
     pub fn get(&self, id: CallId) -> Option<&Call> {
         self.calls.get(id as usize).filter(|_| id != OUTSIDE)
     }
 
-    /// The calls of a stack from the innermost outwards.
+    /// Returns the calls of a stack, from the innermost outwards.
     pub fn outwards(&self, id: CallId) -> impl Iterator<Item = (CallId, &Call)> {
         let mut at = id;
         std::iter::from_fn(move || {
@@ -71,16 +71,16 @@ impl Calls {
 struct Frame {
     pc: u64,
     call: u64,
-    /// The number of the stack up to here, once it was needed.
+    /// Number of the stack up to here, once it was needed.
     id: Option<CallId>,
 }
 
-/// The stack of one thread as it runs.
+/// Call stack of a running thread.
 #[derive(Clone, Default, Debug)]
 pub struct Stack(Vec<Frame>);
 
 impl Stack {
-    /// The stack with this number.
+    /// Returns the stack with a number.
     pub fn of(id: CallId, calls: &Calls) -> Stack {
         let mut frames: Vec<Frame> = calls
             .outwards(id)
@@ -96,18 +96,18 @@ impl Stack {
         self.0.push(Frame { pc, call, id: None });
     }
 
-    /// It leaves one.
+    /// The thread leaves a function.
     #[inline]
     pub fn exit(&mut self) {
         self.0.pop();
     }
 
-    /// The code address inside the innermost function.
+    /// Returns the code address in the innermost function.
     pub fn innermost(&self) -> Option<u64> {
         self.0.last().map(|f| f.pc)
     }
 
-    /// Its number now.
+    /// Returns the number of the stack.
     #[inline]
     pub fn id(&mut self, calls: &mut Calls) -> CallId {
         match self.0.last() {
@@ -146,7 +146,7 @@ mod tests {
         assert_ne!(b.id(&mut calls), id);
         b.enter(3, 4);
         assert_eq!(b.id(&mut calls), id);
-        // Only stacks that were asked for are in the tree.
+        // The tree has only stacks whose number was asked for.
         assert_eq!(calls.calls.len(), 3);
         let mut again = Stack::of(id, &calls);
         assert_eq!((again.innermost(), again.id(&mut calls)), (Some(3), id));

@@ -1,7 +1,7 @@
-//! What is kept of a log while the program runs: the records of every chunk, in case they have to be read again.
+//! The chunks of a log, stored while the program runs in case they have to be read again.
 //!
-//! In memory; what is beyond a limit is in a file. Pages of memory are taken many at a time: one by one, or as a file, they
-//! would cost more than filling them does.
+//! They are in memory, and beyond a limit in a file. Pages of memory are taken many at a time: one
+//! by one, or as a file, they would cost more than filling them does.
 
 use std::fs::File;
 use std::io;
@@ -10,34 +10,35 @@ use std::path::{Path, PathBuf};
 
 use memmap2::{Advice, Mmap, MmapMut};
 
-/// Addresses are taken for so many bytes at once.
+/// Size of a piece of memory, in bytes.
 const PIECE: usize = 256 << 20;
 
-/// Chunks that are being kept.
+/// Store of chunks that more are added to.
 pub struct ChunkStore {
-    /// Memory, and how much of the last piece is taken.
+    /// Pieces of memory, and the number of bytes used of the last one.
     pieces: Vec<MmapMut>,
     taken: usize,
-    /// Bytes that may be in memory.
+    /// Greatest number of bytes in memory.
     limit: u64,
     disk: Option<File>,
     directory: PathBuf,
-    /// Bytes so far, in memory and on disk.
+    /// Number of bytes in memory and on disk.
     lengths: [u64; 2],
     chunks: Vec<Place>,
 }
 
-/// Where the records of a chunk are.
+/// Position of the records of a chunk.
 #[derive(Clone, Copy)]
 struct Place {
-    /// The piece of memory; none: the file.
+    /// The piece of memory; none if they are in the file.
     piece: Option<usize>,
     start: usize,
     len: usize,
 }
 
 impl ChunkStore {
-    /// What does not fit into `limit` bytes of memory goes to a file in `directory`.
+    /// Returns an empty store. Chunks that do not fit into `limit` bytes of memory go to a file in
+    /// `directory`.
     pub fn new(limit: u64, directory: &Path) -> ChunkStore {
         ChunkStore {
             pieces: Vec::new(),
@@ -50,10 +51,10 @@ impl ChunkStore {
         }
     }
 
-    /// Keeps a copy of these records.
+    /// Adds a copy of the records of a chunk.
     ///
     /// # Errors
-    /// When there is no room.
+    /// When there is no room in memory or on disk.
     pub fn add(&mut self, records: &[u8]) -> io::Result<()> {
         let place = match self.in_memory(records) {
             Some(place) => place,
@@ -74,7 +75,7 @@ impl ChunkStore {
         }
         let (start, number) = (self.taken, self.pieces.len() - 1);
         let piece = self.pieces.last_mut()?;
-        // Where the system does not know this, the pages come as they are filled.
+        // If the system does not know this advice, the pages come as they are filled.
         let _ = piece.advise_range(Advice::PopulateWrite, start, len);
         piece.get_mut(start..start + len)?.copy_from_slice(records);
         self.taken += len;
@@ -93,13 +94,13 @@ impl ChunkStore {
         Ok(Place { piece: None, start: start as usize, len })
     }
 
-    /// No more chunks come.
+    /// Returns the chunks when there are no more.
     ///
     /// # Errors
-    /// When what was kept cannot be mapped.
+    /// When the file cannot be mapped.
     pub fn finish(self) -> io::Result<StoredChunks> {
         let disk = match &self.disk {
-            // SAFETY: the file has no name: nobody else can change it.
+            // SAFETY: the file has no name: no other process can change it.
             Some(file) if self.lengths[1] > 0 => Some(unsafe { Mmap::map(file) }?),
             _ => None,
         };
@@ -107,7 +108,7 @@ impl ChunkStore {
     }
 }
 
-/// Chunks that were kept.
+/// Store of all chunks of a run.
 #[derive(Default)]
 pub struct StoredChunks {
     pieces: Vec<MmapMut>,
@@ -116,7 +117,7 @@ pub struct StoredChunks {
 }
 
 impl StoredChunks {
-    /// The records of a chunk.
+    /// Returns the records of a chunk.
     pub fn get(&self, chunk: usize) -> &[u8] {
         let Some(&Place { piece, start, len }) = self.chunks.get(chunk) else { return &[] };
         let bytes = match piece {
@@ -127,7 +128,7 @@ impl StoredChunks {
     }
 }
 
-/// How much memory may be used for this: a quarter of what there is.
+/// Returns the number of bytes of memory that a store may use: a quarter of the machine's.
 pub fn memory_limit() -> u64 {
     // SAFETY: no arguments that matter.
     let (pages, size) =
@@ -140,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_kept_comes_back_from_memory_and_from_files() {
+    fn chunks_come_back_from_memory_and_from_the_file() {
         let dir = tempfile::tempdir().unwrap();
         for limit in [0, 2500, 1 << 20] {
             let mut hold = ChunkStore::new(limit, dir.path());

@@ -1,18 +1,20 @@
-//! Reading a log while the program runs, and keeping what may matter.
+//! Filtering a log while the program runs: keeping the records that may matter to the trace.
 //!
-//! Nearly all accesses of most programs are to memory that one thread alone ever touches, and the trace
-//! has none of them. Here they are recognised as they come (`owners`): an access to a word that is not shared
-//! *so far* is counted and let go; everything else is noted. Where a word becomes
-//! shared late, the chunks of the log that hold its past are marked, and read once more when the program has ended. So
-//! what comes out is every record about shared words, whenever it was made, and nothing is guessed: the trace is the
-//! one that the whole log gives.
+//! Nearly all accesses of most programs are to memory that one thread alone ever accesses, and the
+//! trace has none of them. The filter recognises them as they come (`word_table`): an access to a
+//! word that is not shared *so far* is counted and skipped; of every other record the filter makes
+//! a note. When a word becomes shared, the filter marks the chunks of the log with earlier accesses
+//! to it, and these are read again when the program has ended. The result has every record about
+//! shared words, whenever it was made: the trace is the one that the whole log gives.
 //!
-//! - A chunk with very many notes is read again as well: the notes would take more room than the records.
-//! - Of memory that threads hand over when they are created and joined (`owners`) only the first accesses come out, see
-//!   [`FilteredLog`]; most programs have no more.
-//! - Memory given out or taken back is passed on only where it overlaps a shared word. Of the rest only the number counts, for
-//!   the names of heap objects.
-//! - Function entries and exits move the stack of their thread; they are noted only if functions are blocks.
+//! - A chunk with very many notes is read again too: the notes would take more memory than the
+//!   records.
+//! - Of transferred memory (`word_table`) only the first accesses are kept, see [`FilteredLog`];
+//!   most programs have no more.
+//! - Records of allocations are kept only if they overlap a shared word. Of the others only the
+//!   number matters, for the names of heap objects.
+//! - Function entries and exits change the call stack of their thread. The filter makes notes of
+//!   them only if functions are blocks.
 
 mod reader;
 
@@ -57,22 +59,22 @@ enum Note {
         stack: CallId,
         ordinal: u64,
     },
-    /// The record at this place of the chunk.
+    /// The record at this offset of the chunk.
     Record {
         at: u32,
         thread: u32,
         stack: CallId,
         ordinal: u64,
     },
-    /// Memory given out, by the place that did and the record.
-    Given {
+    /// An allocation, by its site and the offset of its record.
+    Allocation {
         site: u32,
         at: u32,
         thread: u32,
         addr: u64,
         size: u64,
     },
-    /// The end of a thread, or what it has left behind.
+    /// The end of a thread, or an elision point: records that need the last step of the thread.
     Last {
         ends: bool,
         thread: u32,
@@ -82,14 +84,15 @@ enum Note {
     },
 }
 
-/// A thread at some point of the log.
+/// State of a thread at some point of the log.
 #[derive(Clone, Default, Debug)]
 struct Thread {
-    /// Of its next step.
+    /// Ordinal of its next step.
     ordinal: u64,
     stack: Stack,
-    /// Its last step: an access by its slot's key, or else any other.
+    /// Slot key of its last step if that is a plain access, else 0.
     access: u64,
+    /// Its last step that is not a plain access.
     step: Option<(Kind, Option<u64>)>,
 }
 
@@ -103,7 +106,7 @@ impl Thread {
     }
 }
 
-/// A thread where a chunk first comes to it.
+/// State of a thread where it first runs in a chunk.
 #[derive(Clone, Copy, Debug)]
 struct Start {
     thread: u32,
@@ -113,38 +116,38 @@ struct Start {
     step: Option<(Kind, Option<u64>)>,
 }
 
-/// What is known of a chunk.
+/// The notes of a chunk.
 #[derive(Default, Debug)]
 struct Noted {
-    /// The thread that it begins with.
+    /// The thread that the chunk begins with.
     thread: u32,
     starts: Vec<Start>,
     notes: Box<[Note]>,
-    /// The notes are not all: the records are to be read again.
+    /// Whether the records are to be read again, because notes are missing.
     again: bool,
     /// See [`Chunk::pending`].
     pending: usize,
 }
 
-/// The places that gave memory out: code address and stack.
+/// The allocation sites: code address and call stack.
 #[derive(Default)]
-struct Places {
+struct Sites {
     index: FxHashMap<(u64, CallId), u32>,
-    places: Vec<(u64, CallId)>,
+    sites: Vec<(u64, CallId)>,
 }
 
-impl Places {
+impl Sites {
     fn of(&mut self, pc: u64, stack: CallId) -> u32 {
-        let next = self.places.len() as u32;
+        let next = self.sites.len() as u32;
         let site = *self.index.entry((pc, stack)).or_insert(next);
         if site == next {
-            self.places.push((pc, stack));
+            self.sites.push((pc, stack));
         }
         site
     }
 }
 
-/// Reads chunk after chunk.
+/// The filter, which takes one chunk after the other.
 pub struct Filter {
     table: WordTable,
     clock: ForkJoinClock<BitSet>,
@@ -155,15 +158,15 @@ pub struct Filter {
     started: Vec<u32>,
     thread: u32,
     calls: Calls,
-    places: Places,
-    /// Large: made once, and here while no chunk is being read.
+    sites: Sites,
+    /// Made once, because they are large; none while a chunk is being read.
     slots: Option<Slots>,
     chunks: Vec<Noted>,
     /// The notes of the chunk that is being read.
     notes: Vec<Note>,
     store: ChunkStore,
     accesses: u64,
-    /// Words that became shared after accesses without records.
+    /// Number of words that became shared after elided accesses.
     gaps: u64,
     damaged: bool,
     limits: FilterLimits,
@@ -174,8 +177,9 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// `functions`: function entries and exits matter, because blocks may begin and end with them. `hands_over`: what create and
-    /// join order is not shared.
+    /// Returns a filter. `functions`: whether function entries and exits matter, because functions
+    /// may be blocks. `transfers`: whether create and join transfer words; if not, every word that
+    /// two threads access is shared, unless they only read it.
     pub fn new(
         store: ChunkStore,
         limits: FilterLimits,
@@ -191,7 +195,7 @@ impl Filter {
             started: Vec::new(),
             thread: 0,
             calls: Calls::default(),
-            places: Places::default(),
+            sites: Sites::default(),
             slots: None,
             chunks: Vec::new(),
             notes: Vec::new(),
@@ -205,7 +209,7 @@ impl Filter {
         }
     }
 
-    /// Takes the next chunk of the log. What comes after damage is not taken.
+    /// Takes the next chunk of the log. Chunks after damage are ignored.
     pub fn chunk(&mut self, chunk: Chunk<'_>) {
         if self.damaged {
             return;
@@ -227,7 +231,6 @@ impl Filter {
         let mut slots = self.slots.take().unwrap_or_default();
         let mut reader = ChunkReader::new(chunk, &mut slots);
         loop {
-            // Up to the next switch everything is of one thread.
             let next = self.run(&mut reader, &mut slots);
             match next {
                 Some(thread) => self.thread = thread,
@@ -251,7 +254,7 @@ impl Filter {
         self.notes.clear();
     }
 
-    /// Makes the thread that runs the one whose state is at hand.
+    /// Takes out the state of the running thread.
     fn resume(&mut self) -> Thread {
         let i = self.thread as usize;
         if self.threads.len() <= i {
@@ -270,7 +273,7 @@ impl Filter {
         thread
     }
 
-    /// Reads on until another thread runs, or the chunk is at its end.
+    /// Reads until another thread runs, which is returned, or the chunk ends.
     fn run(&mut self, reader: &mut ChunkReader<'_>, slots: &mut Slots) -> Option<u32> {
         let mut thread = self.resume();
         let mut by = self.clock.accessor(self.thread);
@@ -358,7 +361,7 @@ impl Filter {
         self.note(Note::Compact { compact, thread: self.thread, stack, ordinal });
     }
 
-    /// Takes an access to a range: the same as [`Filter::record`], for the many of them.
+    /// Takes an access to a range. [`Filter::record`] could do it; this is faster.
     fn range(&mut self, range: &Range, at: usize, by: Accessor, thread: &mut Thread) {
         self.accesses += 1;
         let &Range { kind, pc, addr, len } = range;
@@ -382,8 +385,8 @@ impl Filter {
         let by = self.clock.accessor(number);
         if let Record::Alloc { pc, addr, size } = *record {
             self.table.allocate(addr, size);
-            let site = self.places.of(pc, thread.stack.id(&mut self.calls));
-            return self.note(Note::Given { site, at, thread: number, addr, size });
+            let site = self.sites.of(pc, thread.stack.id(&mut self.calls));
+            return self.note(Note::Allocation { site, at, thread: number, addr, size });
         }
         let matters = match *record {
             Record::ThreadBegin { stack_start, stack_end, .. } => {
@@ -424,17 +427,17 @@ impl Filter {
         }
     }
 
-    /// The program has ended.
+    /// Returns what is left of the log when the program has ended, and its call stacks.
     pub fn finish(self) -> (FilteredLog, Calls) {
-        let (held, damaged) = match self.store.finish() {
-            Ok(held) => (held, self.damaged),
+        let (chunks_stored, damaged) = match self.store.finish() {
+            Ok(stored) => (stored, self.damaged),
             Err(_) => (StoredChunks::default(), true),
         };
         let filtered = FilteredLog {
             shared: self.table.finish(),
-            places: self.places.places,
+            sites: self.sites.sites,
             chunks: self.chunks,
-            held,
+            chunks_stored,
             accesses: self.accesses,
             gaps: self.gaps,
             damaged,
@@ -445,8 +448,8 @@ impl Filter {
     }
 }
 
-/// Reads on over what can be let go: how many accesses, and the key of the last one's slot. A function of its own, so
-/// that all it needs is in registers.
+/// Skips accesses on the fast path. Returns their number and the slot key of the last one. It is a
+/// function of its own, so that all its state is in registers.
 #[inline(never)]
 fn skip(
     reader: &mut ChunkReader<'_>,
@@ -459,13 +462,14 @@ fn skip(
     (skipping.count, (skipping.count > 0).then(|| slots.get(skipping.last).key))
 }
 
-/// Goes over accesses that are let go, and function entries and exits.
+/// Visitor that skips accesses, and follows function entries and exits.
 struct Skipping<'a> {
     fast_path: FastPath<'a>,
-    /// The thread's stack; none if function entries and exits matter.
+    /// Call stack of the thread; none if function entries and exits matter.
     stack: Option<&'a mut Stack>,
-    /// Accesses so far, and the last one's slot.
+    /// Number of skipped accesses.
     count: u64,
+    /// Slot of the last skipped access.
     last: u16,
 }
 

@@ -14,7 +14,7 @@ pub struct LoggedRecord<'a> {
     pub entry: Entry<'a>,
     /// Call stack of the thread; that of a function entry or exit includes the function.
     pub stack: CallId,
-    /// Last step of the thread, for `ThreadEnd` and `Behind`.
+    /// Last step of the thread, for `ThreadEnd` and `ElisionPoint`.
     pub last: Option<LastStep>,
     /// If not 0, the record stands for this many allocations that no event refers to.
     pub private: u32,
@@ -57,24 +57,24 @@ impl PlainAccess {
     }
 }
 
-/// Takes the records of a run.
+/// Receiver of the records of a run.
 pub trait Sink<'a> {
-    /// Takes a record; false: no more.
+    /// Takes a record. Returns whether it takes more.
     fn record(&mut self, calls: &Calls, seen: &LoggedRecord<'a>) -> bool;
 
-    /// Takes a plain access; false: no more.
+    /// Takes a plain access. Returns whether it takes more.
     fn plain(&mut self, calls: &Calls, access: &PlainAccess) -> bool {
         self.record(calls, &access.logged())
     }
 }
 
-/// Where the records of a run come from. Every pass over them is the same.
+/// Source of the records of a run. Every pass over them is the same.
 pub trait Source<'a> {
-    /// Shows every record that matters, in order, for as long as the sink takes them. PlainAccess accesses may be shown as such,
-    /// or like other records.
+    /// Shows every record that matters, in order, for as long as the sink takes them. Plain
+    /// accesses may be shown with [`Sink::plain`] or like other records.
     fn for_each(&self, calls: &mut Calls, sink: &mut dyn Sink<'a>);
 
-    /// Accesses of the run, if that is known without counting them.
+    /// Returns the number of accesses of the run, if it is known without counting.
     fn accesses(&self) -> Option<u64>;
 
     /// Whether the records end before the run did; known after a pass.
@@ -94,7 +94,7 @@ impl<'a, 'l> WholeLog<'a, 'l> {
     }
 }
 
-/// What is known of a thread.
+/// State of a thread.
 #[derive(Default)]
 struct Thread {
     stack: Stack,

@@ -1,6 +1,7 @@
-//! A log that is read while the program writes it: a ring of chunks in memory that both share.
+//! A log that is read while the program writes it: a ring of chunks in shared memory.
 //!
-//! The memory has no name but that of our descriptor; whatever ends the program, what it wrote is here.
+//! The memory has no name but that of this process's descriptor. However the program ends, the
+//! records that it wrote are in it.
 
 use std::fs::File;
 use std::os::fd::{AsRawFd, FromRawFd};
@@ -14,11 +15,11 @@ use foretell_rt_format::{
 };
 use memmap2::MmapRaw;
 
-/// Chunks of the ring: what the program writes while the reader sleeps.
+/// Number of chunks of the ring: enough for what a program writes while the reader sleeps.
 const CHUNKS: usize = 16;
-/// How long the reader sleeps when there is nothing to read.
+/// Shortest pause of the reader when there is nothing to read.
 const PAUSE: Duration = Duration::from_micros(200);
-/// The longest pause, when nothing comes: the ring takes what a program writes meanwhile.
+/// Longest pause. The ring has room for what a program writes meanwhile.
 const LONGEST_PAUSE: Duration = Duration::from_millis(2);
 
 /// The ring.
@@ -28,17 +29,17 @@ pub struct Ring {
 }
 
 impl Ring {
-    /// A ring that a program may write to.
+    /// Returns a ring that a program may write to.
     ///
     /// # Errors
-    /// When the system has none of that memory.
+    /// When the system gives no shared memory.
     pub fn new() -> std::io::Result<Ring> {
         // SAFETY: the name ends with a zero.
         let fd = unsafe { libc::memfd_create(c"foretell".as_ptr(), libc::MFD_CLOEXEC) };
         if fd < 0 {
             return Err(std::io::Error::last_os_error());
         }
-        // SAFETY: the descriptor is new and nobody else's.
+        // SAFETY: the descriptor is new and has no other owner.
         let file = unsafe { File::from_raw_fd(fd) };
         file.set_len((HEADER_LEN + CHUNKS * CHUNK_LEN) as u64)?;
         let map = MmapRaw::map_raw(&file)?;
@@ -49,7 +50,7 @@ impl Ring {
         Ok(ring)
     }
 
-    /// Where a program finds it as long as we live.
+    /// Returns the path at which a program finds the ring while this process lives.
     pub fn path(&self) -> PathBuf {
         format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd()).into()
     }
@@ -92,7 +93,7 @@ impl Ring {
         }
     }
 
-    /// A chunk that the program is done with.
+    /// Returns a chunk that the program has completed.
     fn chunk(&self, index: usize) -> Chunk<'_> {
         let start = HEADER_LEN + index * CHUNK_LEN;
         // SAFETY: within the map; the program does not touch it until it is consumed.
@@ -112,10 +113,10 @@ impl Ring {
         unsafe { self.map.as_ptr().cast::<[u8; 8]>().read() != READY }
     }
 
-    /// The rest, after the program has ended: the header, and the chunk that it was writing.
+    /// Returns the header and the last, incomplete chunk after the program has ended.
     ///
     /// # Errors
-    /// When the header makes no sense.
+    /// When the header is not valid.
     pub fn rest(&self, f: impl FnOnce(Chunk<'_>)) -> Result<Header, FormatError> {
         // SAFETY: the program that wrote it has ended.
         let bytes = unsafe { std::slice::from_raw_parts(self.map.as_ptr(), self.map.len()) };

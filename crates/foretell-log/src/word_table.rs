@@ -1,7 +1,7 @@
 //! Ownership of all words that the run accesses, as far as the filter has read.
 //!
-//! [`WordTable`] has the state of every word ([`foretell_ownership::transfer`]). An access to a word
-//! that is not shared is skipped, while the program runs. It may matter after all: when a word
+//! [`WordTable`] has the state of every word ([`foretell_ownership::transfer`]). An access to a
+//! word that is not shared is skipped, while the program runs. It may matter after all: when a word
 //! becomes shared, every earlier access to it belongs to the trace. So each page knows which groups
 //! of chunks of the log have skipped accesses to it, and these groups are read again.
 //!
@@ -320,7 +320,8 @@ impl WordTable {
     }
 }
 
-/// The fast path for accesses of one thread: most accesses are skipped without a change of the table.
+/// The fast path for accesses of one thread: most accesses are skipped without a change of the
+/// table.
 #[derive(Clone, Copy)]
 pub(crate) struct FastPath<'a> {
     listed: &'a [CachedPage; CACHED],

@@ -1,15 +1,15 @@
 //! The clock over create and join.
 //!
-//! A thread is cut into *epochs* where it creates another thread. An epoch is *over* for a thread if
-//! it ends before the thread's next step in every interleaving, because of create and join: the
-//! epochs that were over for its creator when that created the thread, the epoch of the creator that
-//! ended there, and all epochs of a thread that it has joined, with those that were over for that
-//! one.
+//! A thread is cut into *epochs* where it creates another thread. An epoch is *over* for a thread
+//! if it ends before the thread's next step in every interleaving, because of create and join: the
+//! epochs that were over for its creator when that created the thread, the epoch of the creator
+//! that ended there, and all epochs of a thread that it has joined, with those that were over for
+//! that one.
 //!
 //! This is the vector clock of the happens-before detectors (DJIT+, FastTrack) with create and join
-//! as the only edges and creations as the only ticks. It is asked far more often than it changes, so
-//! it is a set of epochs for each thread instead of a vector. The representation of the set and the
-//! number of epochs are up to the user of the clock.
+//! as the only edges and creations as the only ticks. It is asked far more often than it changes,
+//! so it is a set of epochs for each thread instead of a vector. The representation of the set and
+//! the number of epochs are up to the user of the clock.
 //!
 //! **Blocks.** A create or join inside an atomic block would order the first half of the block
 //! before another thread, or its second half after it, and such a block may be a finding. Between

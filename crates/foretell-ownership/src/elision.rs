@@ -134,8 +134,8 @@ impl ElisionWord {
         ElisionWord::read_pattern(epoch) << 1 | 1
     }
 
-    /// Whether an access of a thread with this `read_pattern` needs no record. `known` has the epochs
-    /// that are over for the thread ([`ByteSet::as_bytes`]).
+    /// Whether an access of a thread with this `read_pattern` needs no record. `known` has the
+    /// epochs that are over for the thread ([`ByteSet::as_bytes`]).
     ///
     /// # Safety
     /// `known` is valid.
@@ -301,8 +301,8 @@ impl Elider {
         !last_write.is_none() && self.clock.thread_of(last_write) == self.clock.thread_of(epoch)
     }
 
-    /// Returns the gap before an access that is ordered after all elided ones. There is none if these
-    /// were only reads: the content is not new.
+    /// Returns the gap before an access that is ordered after all elided ones. There is none if
+    /// these were only reads: the content is not new.
     fn ordered_gap(&self, word: ElisionWord, holder: u32) -> Option<Gap> {
         let renews = word.is_elided() && self.owner_wrote(word);
         let holder = Some(holder);

@@ -89,8 +89,8 @@ impl EpochSet for BitSet {
     }
 }
 
-/// A set with a byte for each of [`EPOCHS`] epochs, at an address that does not change: the hooks of
-/// the runtime index it with bits of a packed word.
+/// A set with a byte for each of [`EPOCHS`] epochs, at an address that does not change: the hooks
+/// of the runtime index it with bits of a packed word.
 #[derive(Clone, Debug)]
 pub struct ByteSet(Box<[u8; EPOCHS]>);
 

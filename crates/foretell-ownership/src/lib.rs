@@ -11,10 +11,10 @@
 //! | module | contents |
 //! |---|---|
 //! | `epoch` | [`Epoch`], a part of a thread between two creations, and sets of epochs |
-//! | `clock` | [`ForkJoinClock`]: which epochs are over for which thread, by create and join alone |
+//! | `clock` | [`ForkJoinClock`]: which epochs are over for a thread, by create and join alone |
 //! | `word` | [`WordState`] and its one transition function, [`WordState::access`] |
-//! | [`elision`] | policy of the runtime: when an access needs no record; a word packed in 32 bits |
-//! | [`transfer`] | policy of the filter: which words were transferred; a word packed in 16 + 16 bits |
+//! | [`elision`] | policy of the runtime: accesses that need no record; a word in 32 bits |
+//! | [`transfer`] | policy of the filter: words that were transferred; a word in 16 + 16 bits |
 //!
 //! The state machine is that of Eraser (Savage et al., 1997: virgin, exclusive, shared-read,
 //! shared-modified) with two departures: an access that create and join order after all earlier
@@ -22,8 +22,8 @@
 //! do it for every edge (FastTrack; Flanagan and Freund, 2009), and a shared word has no lock set:
 //! the analyses look at all of its accesses.
 //!
-//! The crate has no dependencies, because the runtime is linked into the recorded program. Its hooks
-//! compare packed words and do not decode them: see [`elision::ElisionWord`].
+//! The crate has no dependencies, because the runtime is linked into the recorded program. Its
+//! hooks compare packed words and do not decode them: see [`elision::ElisionWord`].
 
 mod clock;
 pub mod elision;

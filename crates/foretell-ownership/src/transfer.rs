@@ -65,8 +65,8 @@ impl PackedState {
     pub const SHARED: PackedState = PackedState(0xffff);
 
     /// Whether an access changes neither the state nor the clock, and is private. `own` is the
-    /// pattern of its thread, `reads` is 1 if it reads and 0 if it writes, and `known` are the epochs
-    /// that are over for its thread.
+    /// pattern of its thread, `reads` is 1 if it reads and 0 if it writes, and `known` are the
+    /// epochs that are over for its thread.
     #[inline(always)]
     pub fn is_unchanged(
         self,

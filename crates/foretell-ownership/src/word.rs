@@ -5,17 +5,20 @@ use crate::epoch::{Epoch, EpochSet};
 
 /// State of a word of eight bytes.
 ///
-/// | state | read | write |
-/// |---|---|---|
-/// | fresh | owned by the reader | owned by the writer |
-/// | owned, accessor is the owner | owned | owned |
-/// | owned by a thread that wrote it | owned by the reader, if the write is over for it | owned by the writer, if the owner's epoch is over for it |
-/// | owned by a thread that only read it | read by several, if the last write is over for the reader | the same |
-/// | read by several | read by several, if the last write is over for the reader | owned by the writer, if it is alone |
-/// | shared | shared | shared |
+/// | state before | access | state after | if |
+/// |---|---|---|---|
+/// | fresh | any | owned | |
+/// | owned | by the owner | owned | |
+/// | owned, last write by the owner | other thread reads | owned by the reader | write is over |
+/// | owned, last write not by the owner | other thread reads | read by several | write is over |
+/// | owned | other thread writes | owned by the writer | epoch of the owner is over |
+/// | read by several | read | read by several | last write is over |
+/// | read by several | write | owned by the writer | writer is alone |
+/// | shared | any | shared | |
 ///
-/// Where the condition does not hold, and where the accessor has no epoch, the word is shared from
-/// then on.
+/// *Over* is meant for the accessing thread ([`ForkJoinClock::knows`]), and so is *alone*
+/// ([`ForkJoinClock::is_alone`]). If the condition does not hold, or the thread has no epoch, the word
+/// is shared from then on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WordState {
     /// Not accessed since the memory was given out.
@@ -45,7 +48,8 @@ pub enum WordState {
 pub enum Meeting {
     /// It meets no conflicting access of another thread.
     Private,
-    /// It conflicts with accesses of other threads, and create and join order all of them before it.
+    /// It conflicts with accesses of other threads, and create and join order all of them before
+    /// it.
     Transferred,
     /// It makes the word shared.
     SharedNow,
@@ -109,8 +113,8 @@ impl WordState {
         }
     }
 
-    /// Returns the state after an access of the owner, with all earlier writes in `written`: `wrote`
-    /// is then about this access and later ones only.
+    /// Returns the state after an access of the owner, with all earlier writes in `written`:
+    /// `wrote` is then about this access and later ones only.
     pub(crate) fn restarted(self, by: Accessor, write: bool) -> WordState {
         WordState::Owned { epoch: by.epoch, wrote: write, written: self.last_write() }
     }
@@ -140,8 +144,8 @@ mod tests {
     }
 
     impl Run {
-        /// A thread accesses the word: the plain and both packed states agree, and as long as the word
-        /// is not shared, all conflicting accesses of other threads are over.
+        /// A thread accesses the word: the plain and both packed states agree, and as long as the
+        /// word is not shared, all conflicting accesses of other threads are over.
         fn access(&mut self, thread: u32, write: bool) {
             let by = self.clock.accessor(thread);
             let (state, meeting) = self.state.access(by, write, &self.clock);

@@ -1,4 +1,4 @@
-//! What is left of a log, shown to those who make the trace.
+//! The filtered log, and reading it.
 
 use foretell_rt_format::{
     Brief, Chunk, ChunkReader, Compact, Entry, Item, Kind, Record, Slot, Slots, Visitor, record_at,
@@ -12,27 +12,27 @@ use crate::chunk_store::StoredChunks;
 use crate::logged_record::{LastStep, LoggedRecord, PlainAccess, Sink, Source};
 use crate::word_table::{Share, SharedWords};
 
-/// The C library may give out so much more than it was asked for. What is freed is that much larger.
+/// Number of bytes by which a freed block may be larger than the allocation that was asked for.
 const SLACK: u64 = 4096 + 64;
-/// An access that begins so much before a block, in something that is shared, may go over into the block.
+/// Number of bytes before a block in which an access may begin that reaches into the block.
 const REACH: u64 = 8192;
 
-/// Whether anything that comes out may be about a block.
+/// Whether a record that is shown may be about a block.
 fn concerns(shared: &SharedWords, addr: u64, size: u64) -> bool {
     let start = addr.saturating_sub(REACH);
     let len = (addr - start).saturating_add(size).saturating_add(SLACK);
     shared.most(start, len) != Share::Not
 }
 
-/// How far a part of a chunk went.
+/// End of a part of a chunk that is of one thread.
 enum Run {
-    /// This thread is next.
-    Goes(u32),
-    /// The chunk is at its end; whether it goes on with the next.
-    Ends(bool),
+    /// Another thread runs.
+    Switch(u32),
+    /// The chunk ends, or the sink takes no more: whether the next chunk follows.
+    End(bool),
 }
 
-/// Goes over the compact records of one thread, and shows what matters of them.
+/// Visitor that shows the compact records of one thread that matter.
 struct Showing<'s, 'c, 'a> {
     shared: &'s SharedWords,
     wanted: Share,
@@ -41,9 +41,9 @@ struct Showing<'s, 'c, 'a> {
     sink: &'c mut dyn Sink<'a>,
     number: u32,
     thread: &'c mut Thread,
-    /// Whether function entries and exits matter: then they are left to others.
+    /// Whether function entries and exits matter; the visitor then stops at them.
     functions: bool,
-    /// The last access, by its slot, if there was one.
+    /// Slot of the last access, if there was one.
     last: Option<u16>,
     goes_on: bool,
 }
@@ -85,42 +85,43 @@ impl Visitor for Showing<'_, '_, '_> {
     }
 }
 
-/// What is left of a log.
+/// The records of a log that may matter to the trace.
 ///
-/// Every access to a shared word, and the first ones to words that are handed over. Which of the latter are there makes no finding
-/// wrong, and none is about them: they can only be a link of a chain of accesses from which a violation is inferred.
+/// It has every access to a shared word, and the first accesses to transferred words. Which of the
+/// latter it has makes no finding wrong, and no finding is about them: they can only be a link in a
+/// chain of accesses from which a violation is inferred.
 pub struct FilteredLog {
     pub(super) shared: SharedWords,
-    pub(super) places: Vec<(u64, CallId)>,
+    pub(super) sites: Vec<(u64, CallId)>,
     pub(super) chunks: Vec<Noted>,
-    pub(super) held: StoredChunks,
+    pub(super) chunks_stored: StoredChunks,
     pub(super) accesses: u64,
     pub(super) gaps: u64,
     pub(super) damaged: bool,
     pub(super) functions: bool,
-    /// Accesses to words that are handed over are shown up to this chunk; all, if there is none.
+    /// First chunk whose accesses to transferred words are skipped; none: all are shown.
     pub(super) transferred_until: Option<usize>,
 }
 
 impl FilteredLog {
-    /// What the user should know of accesses that were left out.
+    /// Returns notes for the user about accesses that are missing.
     pub fn left_out(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if self.transferred_until.is_some() {
             notes.push(
-                "very many accesses are to memory that threads hand over when they are created and joined: the later \
-                 ones are left out (--keep-all keeps them)"
+                "the trace lacks later accesses to memory that create and join transfer between \
+                 threads (--keep-all keeps them)"
                     .to_owned(),
             );
         }
         if self.gaps > 0 {
-            let (words, them) = match self.gaps {
-                1 => ("1 word of memory was".to_owned(), "it"),
-                n => (format!("{n} words of memory were"), "them"),
+            let words = match self.gaps {
+                1 => "1 word of memory has an elision gap".to_owned(),
+                n => format!("{n} words of memory have elision gaps"),
             };
             notes.push(format!(
-                "{words} used by one thread alone for long before others used {them}: not all of that is in the trace \
-                 (--keep-all keeps it)"
+                "{words}: the trace lacks accesses from before a second thread used it \
+                 (--keep-all turns elision off)"
             ));
         }
         notes
@@ -131,47 +132,47 @@ impl FilteredLog {
         self.chunks.iter().filter(|chunk| chunk.again).count()
     }
 
-    /// How shared a word has to be to be shown in a chunk.
+    /// Returns the least sharing of words whose accesses are shown in a chunk.
     fn wanted(&self, chunk: usize) -> Share {
         let shown = self.transferred_until.is_none_or(|until| chunk < until);
         if shown { Share::Transferred } else { Share::Shared }
     }
 }
 
-/// Shows what is left.
+/// Reader of a filtered log, which shows it to a sink.
 struct FilteredLogReader<'s, 'a> {
     filtered: &'a FilteredLog,
     calls: &'s mut Calls,
     sink: &'s mut dyn Sink<'a>,
-    /// Memory given out that nobody was told of yet, by place.
+    /// Number of private allocations that the sink was not told of yet, by site.
     untold: Vec<u32>,
-    /// The places that have some.
-    untold_places: Vec<u32>,
-    /// How shared a word has to be to matter in this chunk.
+    /// The sites that have some.
+    untold_sites: Vec<u32>,
+    /// Least sharing of words that matter in this chunk.
     wanted: Share,
-    /// For chunks that are read again; large, so that they are made once.
+    /// Made once, because they are large; for chunks that are read again.
     slots: Option<Slots>,
 }
 
 impl<'a> Source<'a> for &'a FilteredLog {
     fn for_each(&self, calls: &mut Calls, sink: &mut dyn Sink<'a>) {
-        let (untold, untold_places) = (vec![0; self.places.len()], Vec::new());
-        let mut shower = FilteredLogReader {
+        let (untold, untold_sites) = (vec![0; self.sites.len()], Vec::new());
+        let mut reader = FilteredLogReader {
             filtered: self,
             calls,
             sink,
             untold,
-            untold_places,
+            untold_sites,
             wanted: Share::Transferred,
             slots: None,
         };
         for (number, noted) in self.chunks.iter().enumerate() {
-            let records = self.held.get(number);
-            shower.wanted = self.wanted(number);
+            let records = self.chunks_stored.get(number);
+            reader.wanted = self.wanted(number);
             let goes_on = if noted.again {
-                shower.again(records, noted)
+                reader.again(records, noted)
             } else {
-                noted.notes.iter().all(|note| shower.note(records, note))
+                noted.notes.iter().all(|note| reader.note(records, note))
             };
             if !goes_on {
                 return;
@@ -190,7 +191,7 @@ impl<'a> Source<'a> for &'a FilteredLog {
 
 impl<'a> FilteredLogReader<'_, 'a> {
     fn show(&mut self, entry: Entry<'a>, stack: CallId, last: Option<LastStep>) -> bool {
-        // Code addresses mean something else after this.
+        // Modules change: code addresses mean something else from here on.
         if matches!(entry.record, Record::Module { .. } | Record::ModuleGone { .. }) {
             self.tell();
         }
@@ -215,13 +216,13 @@ impl<'a> FilteredLogReader<'_, 'a> {
                 let Some(record) = record_at(records, at as usize) else { return true };
                 self.show(Entry { thread, ordinal, record }, stack, None)
             }
-            Note::Given { site, at, thread, addr, size } => {
+            Note::Allocation { site, at, thread, addr, size } => {
                 if !concerns(&self.filtered.shared, addr, size) {
                     self.keep_untold(site);
                     return true;
                 }
                 let Some(record) = record_at(records, at as usize) else { return true };
-                let stack = self.filtered.places.get(site as usize).map_or(OUTSIDE, |p| p.1);
+                let stack = self.filtered.sites.get(site as usize).map_or(OUTSIDE, |p| p.1);
                 self.tell() && self.show(Entry { thread, ordinal: 0, record }, stack, None)
             }
             Note::Last { ends, thread, stack, ordinal, last } => {
@@ -230,7 +231,7 @@ impl<'a> FilteredLogReader<'_, 'a> {
         }
     }
 
-    /// The end of a thread, or what it has left behind.
+    /// Shows the end of a thread (`ends`) or an elision point.
     fn last(
         &mut self,
         ends: bool,
@@ -259,15 +260,15 @@ impl<'a> FilteredLogReader<'_, 'a> {
         let goes_on = loop {
             let thread = threads.entry(number).or_default();
             match self.run_again(&mut reader, &mut slots, number, thread) {
-                Run::Goes(next) => number = next,
-                Run::Ends(goes_on) => break goes_on,
+                Run::Switch(next) => number = next,
+                Run::End(goes_on) => break goes_on,
             }
         };
         self.slots = Some(slots);
         goes_on
     }
 
-    /// Reads on until another thread runs, or the chunk is at its end.
+    /// Reads until another thread runs, or the chunk ends.
     fn run_again(
         &mut self,
         reader: &mut ChunkReader<'a>,
@@ -292,16 +293,16 @@ impl<'a> FilteredLogReader<'_, 'a> {
             let (last, goes_on) = (showing.last, showing.goes_on);
             thread.access = last.map_or(thread.access, |slot| slots.get(slot).key);
             if !goes_on {
-                return Run::Ends(false);
+                return Run::End(false);
             }
             let goes_on = match reader.next(slots) {
-                Some(Ok(Item::Record(Record::Switch { thread }))) => return Run::Goes(thread),
+                Some(Ok(Item::Record(Record::Switch { thread }))) => return Run::Switch(thread),
                 Some(Ok(Item::Compact(compact))) => self.compact_again(compact, number, thread),
                 Some(Ok(Item::Record(record))) => self.record_again(record, number, thread),
-                _ => return Run::Ends(true),
+                _ => return Run::End(true),
             };
             if !goes_on {
-                return Run::Ends(false);
+                return Run::End(false);
             }
         }
     }
@@ -379,17 +380,17 @@ impl<'a> FilteredLogReader<'_, 'a> {
     fn keep_untold(&mut self, site: u32) {
         let Some(untold) = self.untold.get_mut(site as usize) else { return };
         if *untold == 0 {
-            self.untold_places.push(site);
+            self.untold_sites.push(site);
         }
         *untold += 1;
     }
 
-    /// Tells of memory that was given out for nothing that matters.
+    /// Tells the sink of private allocations.
     fn tell(&mut self) -> bool {
         let mut goes_on = true;
-        for site in std::mem::take(&mut self.untold_places) {
+        for site in std::mem::take(&mut self.untold_sites) {
             let count = std::mem::take(&mut self.untold[site as usize]);
-            let (pc, stack) = self.filtered.places[site as usize];
+            let (pc, stack) = self.filtered.sites[site as usize];
             goes_on &= self.private_alloc(0, pc, stack, count);
         }
         goes_on

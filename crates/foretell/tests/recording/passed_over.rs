@@ -57,7 +57,7 @@ fn record(w: &Workshop, status: i32, options: &[&str]) -> (usize, String) {
 fn access_after_elided_ones_stays_after_them() {
     let w = built(&[]);
     let (some, said) = record(&w, 0, &[]);
-    assert!(said.contains("1 word of memory was used by one thread alone"), "{said}");
+    assert!(said.contains("1 word of memory has an elision gap"), "{said}");
     let accesses = |said: &str| {
         let before = said.split(" accesses were").next().expect("a number of accesses");
         before.rsplit(' ').next().map(str::to_owned)
