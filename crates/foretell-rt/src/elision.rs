@@ -1,9 +1,9 @@
 //! Elision: accesses of the program that leave no record.
 //!
-//! The policy is [`foretell_ownership::elision`]. The runtime has an [`ElisionWord`] for every word of
-//! the program's memory, in one mapping, at the offset that the word's address gives: only pages that
-//! are used take memory. Only the thread with the baton uses it. If the mapping fails, and where the
-//! reader of the log wants every access, nothing is elided.
+//! The policy is [`foretell_ownership::elision`]. The runtime has an [`ElisionWord`] for every word
+//! of the program's memory, in one mapping, at the offset that the word's address gives: only pages
+//! that are used take memory. Only the thread with the baton uses it. If the mapping fails, and
+//! where the reader of the log wants every access, nothing is elided.
 //!
 //! Elided accesses are counted steps. The log has their number ([`Record::Elided`]); where another
 //! thread has to be ordered after them, a point behind them ([`Record::ElisionPoint`]), the order
@@ -106,7 +106,8 @@ pub(crate) fn records_all(t: Baton) -> bool {
     t.elision(|elision| elision.words.is_null())
 }
 
-/// Applies a record that is about to be written. Accesses to ranges are counted where they are made.
+/// Applies a record that is about to be written. Accesses to ranges are counted where they are
+/// made.
 pub(crate) fn apply(t: Baton, record: &Record<'_>) {
     if records_all(t) {
         return;

@@ -1,20 +1,27 @@
-//! Which bytes of memory are one variable, and which are shared.
+//! Memory cells: the variables of the trace.
 //!
-//! Accesses of different sizes may overlap, and overlapping accesses conflict. So the memory that was touched
-//! is cut at every place where some access begins or ends, and at every multiple of eight unless only long
-//! ranges (copied or filled at once) go over it: the pieces are the cells, each the variable of the trace,
-//! and an access is one event for each cell that it covers. A cell that one thread alone ever touched is private, and one that nobody
-//! ever wrote conflicts with nothing: their accesses do not reach the trace. Freeing memory
-//! touches and writes whatever somebody touched in it.
+//! Ownership (`foretell-ownership`) decides by the word which accesses reach the translation: those to
+//! words that several threads share, and the first ones to transferred words. Cells refine its answer
+//! by the byte. Threads that use different bytes of a word share the word and no cell; an access to a
+//! byte that one thread alone accesses, or that no thread writes, does not reach the trace. The
+//! refinement needs no clock: a byte that two threads access is shared, in a transferred word too. A
+//! word that is neither shared nor transferred has no shared cell, so a log that is not filtered gives
+//! the same cells.
+//!
+//! Accesses of different sizes may overlap, and overlapping accesses conflict. So the memory that was
+//! accessed is cut wherever an access begins or ends, and at every multiple of eight unless only long
+//! ranges (copied or filled at once) extend over it. The pieces are the cells, each a variable of the
+//! trace, and an access is one event for each cell that it covers. Freeing memory writes all bytes of
+//! it that were accessed.
 
 mod word;
 
 use rustc_hash::FxHashMap;
 
 use crate::native::regions::{RegionId, Regions};
-use word::{Mixed, Word, mask};
+use word::{ByteOwners, WordBytes, mask};
 
-/// A variable: `len` bytes at `addr`.
+/// A memory cell: `len` bytes at `addr` that are one variable.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Cell {
     pub(crate) region: RegionId,
@@ -22,34 +29,35 @@ pub(crate) struct Cell {
     pub(crate) len: u64,
 }
 
-/// Words in a page, and bytes.
+/// Words of a page.
 const PAGE_WORDS: usize = 64;
+/// Bytes of a page.
 pub(crate) const PAGE: u64 = 8 * PAGE_WORDS as u64;
-/// Pages that are found without the index.
+/// Number of pages in the cache.
 const CACHED: usize = 1 << 12;
-/// Accesses longer than this are not cut at every word.
+/// Longest access that is cut at every word, in bytes.
 const LONG: u64 = 64;
 
 /// The words of one region in an aligned piece of memory.
 struct Page {
     addr: u64,
-    words: [Word; PAGE_WORDS],
+    words: [WordBytes; PAGE_WORDS],
 }
 
-/// The memory that the run touched.
+/// The memory that the run accesses, cut into cells.
 pub(crate) struct Cells {
     pages: Vec<Page>,
     index: FxHashMap<(RegionId, u64), u32>,
-    /// Pages found last, by their address.
-    cache: Box<[Found; CACHED]>,
+    /// Cache of pages, by their address.
+    cache: Box<[CachedPage; CACHED]>,
     /// The pages of each region.
     of_region: FxHashMap<RegionId, Vec<u32>>,
-    mixed: Mixed,
+    byte_owners: ByteOwners,
 }
 
-/// Where a page is.
+/// An entry of the cache of pages.
 #[derive(Clone, Copy)]
-struct Found {
+struct CachedPage {
     addr: u64,
     region: RegionId,
     page: u32,
@@ -58,19 +66,19 @@ struct Found {
 impl Default for Cells {
     fn default() -> Self {
         // No page has this address.
-        let nothing = Found { addr: u64::MAX, region: 0, page: 0 };
+        let nothing = CachedPage { addr: u64::MAX, region: 0, page: 0 };
         Cells {
             pages: Vec::new(),
             index: FxHashMap::default(),
             cache: Box::new([nothing; CACHED]),
             of_region: FxHashMap::default(),
-            mixed: Mixed::default(),
+            byte_owners: ByteOwners::default(),
         }
     }
 }
 
 impl Cells {
-    /// Notes an access of `thread` to `len` bytes.
+    /// A thread accesses `len` bytes.
     pub(crate) fn touch(
         &mut self,
         regions: &mut Regions,
@@ -103,15 +111,15 @@ impl Cells {
                 Some(page) => page,
                 None => self.add(region, at),
             };
-            // A range that goes over into another region is cut there.
-            let goes_over = before.is_some_and(|(other, ..)| other != region);
+            // A range that extends into another region is cut there.
+            let enters_region = before.is_some_and(|(other, ..)| other != region);
             if let Some((_, page, at)) = before.replace((region, page, at))
-                && goes_over
+                && enters_region
             {
                 self.pages[page].words[index_in_page(at)].ends = true;
             }
             let word = &mut self.pages[page].words[index_in_page(at)];
-            if len <= LONG || goes_over || at + u64::from(from) == addr {
+            if len <= LONG || enters_region || at + u64::from(from) == addr {
                 word.cuts |= 1 << from;
             }
             if to < 8 {
@@ -121,22 +129,22 @@ impl Cells {
             if write {
                 word.written |= mask(from, to);
             }
-            word.touch(me, mask(from, to), || self.mixed.of(page, index_in_page(at)));
+            word.touch(me, mask(from, to), || self.byte_owners.of(page, index_in_page(at)));
         }
     }
 
-    /// `thread` frees a region.
+    /// A thread frees a region.
     pub(crate) fn free(&mut self, region: RegionId, thread: u32) {
         let me = owner(thread);
         for &page in self.of_region.get(&region).map_or(&[][..], Vec::as_slice) {
             let words = &mut self.pages[page as usize].words;
             for (i, word) in words.iter_mut().enumerate().filter(|(_, word)| word.is_touched()) {
-                word.free(me, || self.mixed.of(page as usize, i));
+                word.free(me, || self.byte_owners.of(page as usize, i));
             }
         }
     }
 
-    /// The number of the page that an address is in.
+    /// Returns the number of the page that an address is in.
     #[inline]
     pub(crate) fn page(&mut self, region: RegionId, at: u64) -> Option<usize> {
         let addr = at & !(PAGE - 1);
@@ -150,20 +158,20 @@ impl Cells {
     #[inline(never)]
     fn find(&mut self, region: RegionId, addr: u64) -> Option<usize> {
         let &page = self.index.get(&(region, addr))?;
-        self.cache[(addr / PAGE) as usize % CACHED] = Found { addr, region, page };
+        self.cache[(addr / PAGE) as usize % CACHED] = CachedPage { addr, region, page };
         Some(page as usize)
     }
 
     fn add(&mut self, region: RegionId, at: u64) -> usize {
         let addr = at & !(PAGE - 1);
         let page = self.pages.len();
-        self.pages.push(Page { addr, words: [Word::default(); PAGE_WORDS] });
+        self.pages.push(Page { addr, words: [WordBytes::default(); PAGE_WORDS] });
         self.index.insert((region, addr), page as u32);
         self.of_region.entry(region).or_default().push(page as u32);
         page
     }
 
-    /// The shared cells among `len` bytes.
+    /// Collects the shared cells among `len` bytes.
     pub(crate) fn shared(
         &mut self,
         regions: &mut Regions,
@@ -185,7 +193,7 @@ impl Cells {
         cutter.close();
     }
 
-    /// Every shared cell of a region, by address.
+    /// Returns all shared cells of a region, by address.
     pub(crate) fn of_region(&self, region: RegionId) -> Vec<Cell> {
         let mut out = Vec::new();
         let mut pages: Vec<&Page> = match self.of_region.get(&region) {
@@ -204,31 +212,31 @@ impl Cells {
     }
 }
 
-/// Puts words together to cells.
+/// Joins the pieces of words to cells.
 struct Cutter<'a> {
     out: &'a mut Vec<Cell>,
     open: Option<Open>,
 }
 
-/// A cell that may go on.
+/// A cell that the next word may continue.
 #[derive(Clone, Copy)]
 struct Open {
     cell: Cell,
     shared: bool,
     written: bool,
-    /// Whether it ends with the word it has come to.
+    /// Whether it ends with the last word.
     ends: bool,
 }
 
 impl Cutter<'_> {
-    /// The bytes `from..to` of the word at `at`.
-    fn word(&mut self, word: &Word, region: RegionId, at: u64, from: u8, to: u8) {
+    /// Adds the bytes `from..to` of the word at `at`.
+    fn word(&mut self, word: &WordBytes, region: RegionId, at: u64, from: u8, to: u8) {
         let first = at + u64::from(from);
-        let goes_on = self.open.is_some_and(|open| {
+        let continues = self.open.is_some_and(|open| {
             let next = open.cell.addr + open.cell.len;
             !open.ends && open.cell.region == region && next == first
         });
-        if !goes_on || word.cuts & (1 << from) != 0 {
+        if !continues || word.cuts & (1 << from) != 0 {
             self.close();
         }
         let mut start = from;
@@ -265,7 +273,8 @@ impl Cutter<'_> {
     }
 }
 
-/// How a thread is noted. Beyond this many they are not told apart: nothing of theirs is private.
+/// Returns the number of a thread as an owner. Threads beyond the last number share it, and none of
+/// their bytes is private.
 fn owner(thread: u32) -> u16 {
     u16::try_from(thread.saturating_add(1)).unwrap_or(u16::MAX)
 }
@@ -274,7 +283,7 @@ fn index_in_page(at: u64) -> usize {
     (at / 8) as usize % PAGE_WORDS
 }
 
-/// The words that `len` bytes at `addr` touch: address of the word, first byte, end.
+/// Returns the words of `len` bytes at `addr`: address of the word, first byte, end.
 fn words(addr: u64, len: u64) -> impl Iterator<Item = (u64, u8, u8)> {
     let end = addr.saturating_add(len);
     let mut at = addr;
@@ -302,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn overlapping_accesses_are_cut_into_the_same_pieces() {
+    fn overlapping_accesses_are_cut_into_common_cells() {
         let (mut g, mut r) = (Cells::default(), Regions::new());
         g.touch(&mut r, 0, 64, 8, true);
         g.touch(&mut r, 1, 64, 4, false);
@@ -316,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn long_ranges_stay_whole_until_something_cuts_them() {
+    fn long_range_is_one_cell_until_an_access_cuts_it() {
         let (mut g, mut r) = (Cells::default(), Regions::new());
         g.touch(&mut r, 0, 1004, 2000, true);
         g.touch(&mut r, 1, 1004, 2000, false);
@@ -332,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_over_two_regions_is_cut_between_them() {
+    fn range_over_two_regions_is_cut_between_them() {
         let (mut g, mut r) = (Cells::default(), Regions::new());
         let alloc = foretell_rt_format::Record::Alloc { pc: 1, addr: 1064, size: 80 };
         r.apply(0, &alloc);
@@ -349,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn what_one_thread_touches_is_private() {
+    fn bytes_of_one_thread_are_private() {
         let (mut g, mut r) = (Cells::default(), Regions::new());
         g.touch(&mut r, 0, 64, 4, true);
         g.touch(&mut r, 1, 68, 4, true);
@@ -361,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_writes_is_left_out_until_it_is_freed() {
+    fn bytes_that_are_only_read_are_left_out_until_freed() {
         let (mut g, mut r) = (Cells::default(), Regions::new());
         g.touch(&mut r, 0, 640, 4, false);
         g.touch(&mut r, 1, 640, 4, false);
@@ -371,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn freeing_what_another_thread_touched_shares_it() {
+    fn freeing_bytes_of_another_thread_shares_them() {
         let (mut g, mut r) = (Cells::default(), Regions::new());
         g.touch(&mut r, 1, 64, 4, true);
         g.free(ELSEWHERE, 1);

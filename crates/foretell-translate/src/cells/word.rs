@@ -1,18 +1,18 @@
-//! Eight bytes of memory, and who touched them.
+//! The eight bytes of a word, and the threads that accessed them.
 //!
-//! Nearly every word has bytes of one thread alone, or of several that each touched the same ones; who touched each
-//! single byte is kept only of those words that are different.
+//! Nearly every word has bytes of one thread alone, or of several threads that each accessed the same
+//! bytes. Only the other words have an owner for each byte.
 
 use rustc_hash::FxHashMap;
 
-/// Eight bytes of memory.
+/// The bytes of a word.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub(super) struct Word {
-    /// Who touched the word first, plus one; 0 for nobody.
+pub(super) struct WordBytes {
+    /// The first thread that accessed the word, plus one; 0 if there is none.
     owner: u16,
-    /// Bytes that somebody touched: the owner first, unless the word is mixed.
+    /// Bytes that were accessed: by the owner first, unless the word is mixed.
     touched: u8,
-    /// Bytes that more than one thread touched.
+    /// Bytes that more than one thread accessed.
     pub(super) shared: u8,
     /// Bytes that were written.
     pub(super) written: u8,
@@ -20,22 +20,22 @@ pub(super) struct Word {
     pub(super) cuts: u8,
     /// Whether an access ended with the last byte.
     pub(super) ends: bool,
-    /// Its bytes have different owners: these are in [`Mixed`].
+    /// Whether its bytes have different owners, which are in [`ByteOwners`].
     mixed: bool,
 }
 
-/// The owners of the bytes of those words that have several, by page and word.
+/// The owners of the bytes of mixed words, by page and word.
 #[derive(Default)]
-pub(super) struct Mixed(FxHashMap<(usize, usize), [u16; 8]>);
+pub(super) struct ByteOwners(FxHashMap<(usize, usize), [u16; 8]>);
 
-impl Mixed {
+impl ByteOwners {
     pub(super) fn of(&mut self, page: usize, word: usize) -> &mut [u16; 8] {
         self.0.entry((page, word)).or_default()
     }
 }
 
-impl Word {
-    /// Whether an access to the bytes `from..to` changes nothing: so it is of most.
+impl WordBytes {
+    /// Whether an access to the bytes `from..to` changes nothing; this holds for most accesses.
     #[inline]
     pub(super) fn has(&self, me: u16, from: u8, to: u8, write: bool) -> bool {
         let bytes = mask(from, to);
@@ -48,7 +48,8 @@ impl Word {
             && (!write || bytes & !self.written == 0)
     }
 
-    /// A thread touches some bytes. Threads that are not told apart share what they touch twice.
+    /// A thread accesses some bytes. Threads without a number of their own share every byte that they
+    /// access twice.
     #[inline]
     pub(super) fn touch<'m>(
         &mut self,
@@ -89,7 +90,7 @@ impl Word {
         self.touched != 0
     }
 
-    /// A thread frees the memory: that touches and writes what somebody touched.
+    /// A thread frees the word: it writes all bytes that were accessed.
     pub(super) fn free<'m>(&mut self, me: u16, owners: impl FnOnce() -> &'m mut [u16; 8]) {
         self.written |= self.touched;
         if self.mixed {
@@ -101,7 +102,7 @@ impl Word {
     }
 }
 
-/// The bits of bytes `from..to`.
+/// Returns the bits of the bytes `from..to`.
 #[inline]
 pub(super) fn mask(from: u8, to: u8) -> u8 {
     (((1u16 << to) - 1) & !((1u16 << from) - 1)) as u8
@@ -110,8 +111,9 @@ pub(super) fn mask(from: u8, to: u8) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use foretell_generate::Rng;
 
-    /// A word with the owner of every byte.
+    /// Reference implementation: a word with an owner for every byte.
     #[derive(Default)]
     struct Bytes {
         owners: [u16; 8],
@@ -136,18 +138,15 @@ mod tests {
     }
 
     #[test]
-    fn who_touched_each_byte() {
-        let mut seed = 7u64;
-        let mut random = |n: u64| {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            (seed >> 33) % n
-        };
+    fn word_agrees_with_an_owner_for_each_byte() {
+        let mut rng = Rng::new(7);
         for _ in 0..2000 {
-            let (mut word, mut owners, mut expected) = (Word::default(), [0; 8], Bytes::default());
-            for _ in 0..random(12) {
-                let me = [1, 2, 3, u16::MAX][random(4) as usize];
-                let from = random(8) as u8;
-                let to = from + 1 + random(8 - u64::from(from)) as u8;
+            let (mut word, mut owners, mut expected) =
+                (WordBytes::default(), [0; 8], Bytes::default());
+            for _ in 0..rng.below(12) {
+                let me = [1, 2, 3, u16::MAX][rng.below(4)];
+                let from = rng.below(8) as u8;
+                let to = from + 1 + rng.below(8 - usize::from(from)) as u8;
                 let before = word;
                 word.touch(me, mask(from, to), || &mut owners);
                 word.cuts |= 1 << from | (1u16 << to) as u8;
@@ -158,7 +157,7 @@ mod tests {
                 let all = before.shared & mask(from, to) == mask(from, to);
                 assert!(!(all && before == word) || before.has(me, from, to, false));
             }
-            let me = 1 + random(3) as u16;
+            let me = 1 + rng.below(3) as u16;
             word.free(me, || &mut owners);
             let others = (0..8).filter(|&byte| ![0, me].contains(&expected.owners[byte]));
             let shared = others.fold(expected.shared, |all, byte| all | 1 << byte);

@@ -1,4 +1,5 @@
-//! Accesses without records make no finding wrong: on many random runs, recorded with all accesses and as the runtime would.
+//! Elided accesses make no finding wrong: on many random runs, recorded with all accesses and with
+//! elision as in the runtime.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,15 +7,15 @@ use foretell_ownership::elision::{Context, Elider, ElisionWord, Gap};
 
 use super::*;
 
-/// What a thread does.
+/// An operation of a thread.
 #[derive(Clone, Copy, Debug)]
 enum Op {
     Create(u32),
     End,
     Join(u32),
     Sync(SyncKind, u64, u64),
-    Given(u64, u64),
-    Freed(u64, u64),
+    Alloc(u64, u64),
+    Free(u64, u64),
     Access { addr: u64, size: u64, write: bool, atomic: bool, value: u64 },
     Range { addr: u64, len: u64, write: bool, byte: u8 },
 }
@@ -26,10 +27,13 @@ struct Run {
     memory: BTreeMap<u64, u8>,
     living: Vec<u32>,
     created: u32,
-    /// Who owns each of two locks; who waits for the condition, and who is to wake.
+    /// Owners of two locks.
     locks: [Option<u32>; 2],
+    /// Threads that wait for the condition.
     waiting: Vec<u32>,
+    /// Threads that were woken and need the lock.
     woken: Vec<u32>,
+    /// Whether the block of memory is allocated.
     block: bool,
 }
 
@@ -60,7 +64,7 @@ impl Run {
         self.ops.push((thread, Op::Range { addr, len, write, byte }));
     }
 
-    /// One thing that a thread can do.
+    /// Lets a thread do something that it can do.
     fn step(&mut self) {
         let free: Vec<u32> =
             self.living.iter().copied().filter(|t| !self.waiting.contains(t)).collect();
@@ -117,7 +121,7 @@ impl Run {
             10 => {
                 self.block = !self.block;
                 let (addr, size) = BLOCK;
-                let op = if self.block { Op::Given(addr, size) } else { Op::Freed(addr, size) };
+                let op = if self.block { Op::Alloc(addr, size) } else { Op::Free(addr, size) };
                 self.ops.push((thread, op));
                 if self.block {
                     self.range(thread, addr, size, true, 0);
@@ -129,7 +133,8 @@ impl Run {
                 self.range(thread, addr, len, write, byte);
             }
             _ => {
-                // Words that are often one thread's for a while; parts of them; a few are everybody's.
+                // Words that one thread often uses alone for a while, parts of them, and a few that
+                // all threads use.
                 let word = match self.r.below(8) {
                     0 => 0x1000 + 8 * self.r.below(3),
                     1 if self.block => BLOCK.0 + 8 * self.r.below(2),
@@ -149,7 +154,7 @@ impl Run {
 
 fn random_run(seed: u64) -> Vec<(u32, Op)> {
     let mut run = Run {
-        r: Random(seed ^ 0xca11),
+        r: Random::new(seed ^ 0xca11),
         ops: Vec::new(),
         memory: BTreeMap::new(),
         living: vec![0],
@@ -159,7 +164,7 @@ fn random_run(seed: u64) -> Vec<(u32, Op)> {
         woken: Vec::new(),
         block: false,
     };
-    // What is there at first is known, so that nobody knows more of it than others.
+    // The first thread writes everything, so that both recordings know the initial values.
     run.range(0, 0x1000, 48, true, 0);
     for _ in 0..16 + run.r.below(24) {
         run.step();
@@ -167,78 +172,82 @@ fn random_run(seed: u64) -> Vec<(u32, Op)> {
     run.ops
 }
 
-/// Writes the log of a run; as the runtime does if it passes over accesses.
+/// Writer of the log of a run, with elision as in the runtime if there is an `elider`.
 struct Recorder {
     w: Writer,
     elider: Option<Elider>,
     words: BTreeMap<u64, ElisionWord>,
     memory: BTreeMap<u64, u8>,
-    /// Of each thread: its steps, how many of the last have no record, and the last one of these.
+    /// Number of steps of each thread.
     steps: [u64; 8],
-    passed: [(u64, u64); 8],
-    /// How many had no record, and how many of these are left behind; how long it watches.
-    all_passed: [u64; 8],
+    /// Number of elided steps since the last record of each thread, and the slot key of the last.
+    unlogged: [(u64, u64); 8],
+    /// Number of all elided steps of each thread.
+    elided: [u64; 8],
+    /// Number of recorded accesses among the elided ones of each thread.
     between: [u64; 8],
-    left: [u64; 8],
-    watches: [u32; 8],
+    /// Sum of `elided` and `between` at the last elision point of each thread.
+    at_last_point: [u64; 8],
+    post_release_budget: [u32; 8],
     created: u32,
     ended: BTreeSet<u32>,
-    /// Changes of the thread so far; who was last put after whom.
+    /// Number of switches of the running thread.
     turns: u64,
-    last: Option<(u32, u64, u64, Option<u32>, bool)>,
-    /// Words that were used with a gap before them, which create and join do not close.
+    /// Key of the last order after elision points, to avoid duplicates.
+    last_order: Option<(u32, u64, u64, Option<u32>, bool)>,
+    /// Number of unordered elision gaps.
     gaps: usize,
 }
 
 impl Recorder {
     fn flush(&mut self, thread: u32) {
-        let (count, key) = std::mem::take(&mut self.passed[thread as usize]);
+        let (count, key) = std::mem::take(&mut self.unlogged[thread as usize]);
         if count > 0 {
             self.w.put(&Record::Elided { count, key });
         }
     }
 
-    fn leave_behind(&mut self, thread: u32) {
-        let (i, runs) = (thread as usize, self.w.thread);
-        let hidden = self.all_passed[i] + self.between[i];
-        if hidden == self.left[i] {
+    fn elision_point(&mut self, thread: u32) {
+        let (i, running) = (thread as usize, self.w.thread);
+        let hidden = self.elided[i] + self.between[i];
+        if hidden == self.at_last_point[i] {
             return;
         }
         self.w.switch(thread);
         self.flush(thread);
         self.w.put(&Record::ElisionPoint);
-        self.left[i] = hidden;
-        self.w.switch(runs);
+        self.at_last_point[i] = hidden;
+        self.w.switch(running);
     }
 
-    fn come_after(&mut self, me: u32, holder: Option<u32>, ongoing: bool) {
+    fn order_after(&mut self, me: u32, holder: Option<u32>, ongoing: bool) {
         let step = if holder.is_some_and(|h| h != me) { 0 } else { self.steps[me as usize] };
-        let place = Some((me, self.turns, step, holder, ongoing));
-        if self.last == place {
+        let key = Some((me, self.turns, step, holder, ongoing));
+        if self.last_order == key {
             return;
         }
-        self.last = place;
+        self.last_order = key;
         for other in holder.map_or(0..self.created, |h| h..h + 1) {
             let elider = self.elider.as_mut().unwrap();
             if other != me && elider.clock.knows_all_of(me, other) {
                 continue;
             }
             if ongoing && !self.ended.contains(&other) {
-                self.leave_behind(other);
+                self.elision_point(other);
             }
-            if self.left[other as usize] > 0 {
+            if self.at_last_point[other as usize] > 0 {
                 self.w.put(&Record::AfterElisionPoint { thread: other });
             }
         }
     }
 
-    /// Whether an access needs no record.
-    fn touch(&mut self, me: u32, addr: u64, len: u64, write: bool, shares: bool) -> bool {
+    /// Accesses words. Returns whether the access needs no record.
+    fn access(&mut self, me: u32, addr: u64, len: u64, write: bool, shares: bool) -> bool {
         let (mut elided, mut among_elided) = (true, false);
         for word in addr / 8..(addr + len).div_ceil(8) {
-            let watches = &mut self.watches[me as usize];
-            let context = Context { active: true, post_release: *watches > 0 };
-            *watches = watches.saturating_sub(1);
+            let budget = &mut self.post_release_budget[me as usize];
+            let context = Context { active: true, post_release: *budget > 0 };
+            *budget = budget.saturating_sub(1);
             let Some(elider) = &mut self.elider else { return false };
             let elision_word = self.words.entry(word).or_insert(ElisionWord::FRESH);
             let outcome = if shares {
@@ -251,7 +260,7 @@ impl Recorder {
             among_elided |= outcome.elided | outcome.among_elided;
             if let Some(Gap { ordered, holder, wrote, ongoing, renews }) = outcome.gap {
                 if !ordered {
-                    self.come_after(me, holder, ongoing);
+                    self.order_after(me, holder, ongoing);
                     self.gaps += 1;
                 }
                 let (writes, addr, value) =
@@ -271,15 +280,16 @@ impl Recorder {
         }
         self.w.switch(me);
         let pc = 0x40_0000 + 16 * (at as u64 % 40);
-        let counted = !matches!(op, Op::End | Op::Given(..));
+        let counted = !matches!(op, Op::End | Op::Alloc(..));
         if let Op::Access { addr, size, write, atomic: false, .. } = op {
-            let quick = self.watches[me as usize] == 0 && self.passes(me, addr / 8, write);
-            if quick || self.touch_first(me, addr, size, write) {
-                return self.pass(me, slot_key(pc, AccessCode::of_size(size as usize, write)));
+            let quick =
+                self.post_release_budget[me as usize] == 0 && self.elides(me, addr / 8, write);
+            if quick || self.flush_and_access(me, addr, size, write) {
+                return self.elide(me, slot_key(pc, AccessCode::of_size(size as usize, write)));
             }
         } else if let Op::Range { addr, len, write, .. } = op {
-            if self.touch_first(me, addr, len, write) {
-                return self.pass(me, slot_key(pc, AccessCode::range(write)));
+            if self.flush_and_access(me, addr, len, write) {
+                return self.elide(me, slot_key(pc, AccessCode::range(write)));
             }
         } else {
             self.flush(me);
@@ -293,8 +303,8 @@ impl Recorder {
             _ => false,
         };
         if released && self.elider.is_some() {
-            self.leave_behind(me);
-            self.watches[me as usize] = 2;
+            self.elision_point(me);
+            self.post_release_budget[me as usize] = 2;
         }
         match op {
             Op::Create(thread) => {
@@ -311,20 +321,20 @@ impl Recorder {
                 self.w.put(&Record::Join { thread, pc });
             }
             Op::Sync(kind, object, other) => self.w.put(&Record::Sync { kind, pc, object, other }),
-            Op::Given(addr, size) => {
+            Op::Alloc(addr, size) => {
                 (addr / 8..(addr + size) / 8).for_each(|word| _ = self.words.remove(&word));
                 self.w.put(&Record::Alloc { pc, addr, size });
             }
-            Op::Freed(addr, size) => {
+            Op::Free(addr, size) => {
                 for word in addr / 8..(addr + size) / 8 {
                     if self.words.contains_key(&word) {
-                        self.touch(me, word * 8, 8, true, false);
+                        self.access(me, word * 8, 8, true, false);
                     }
                 }
                 self.w.put(&Record::Free { counted: true, pc, addr, size });
             }
             Op::Access { addr, size, write, atomic: true, value } => {
-                self.touch(me, addr, size, true, true);
+                self.access(me, addr, size, true, true);
                 let kind = if write { AtomicKind::Store } else { AtomicKind::Load };
                 let (old, new) = if write { ([0; 2], [value, 0]) } else { ([value, 0], [0; 2]) };
                 let size = size as u8;
@@ -335,15 +345,15 @@ impl Recorder {
             }
             Op::Range { addr, len, write, byte } => {
                 let kind = if write { AccessKind::Write } else { AccessKind::Read };
-                // What is read is not known.
+                // The values of a read range are unknown.
                 let data = vec![byte; if write { len as usize } else { 0 }];
                 self.w.put(&Record::Range { kind, pc, addr, len, data: &data });
             }
         }
     }
 
-    /// Whether the claim of a word says that an access needs no record.
-    fn passes(&mut self, me: u32, word: u64, write: bool) -> bool {
+    /// Whether the fast path elides an access to a word.
+    fn elides(&mut self, me: u32, word: u64, write: bool) -> bool {
         let Some(elider) = &mut self.elider else { return false };
         let word = self.words.get(&word).copied().unwrap_or(ElisionWord::FRESH);
         let pattern = ElisionWord::read_pattern(elider.clock.epoch(me));
@@ -351,13 +361,13 @@ impl Recorder {
         unsafe { word.elides(pattern, write, elider.clock.known(me).as_bytes()) }
     }
 
-    /// Says what was passed over, then touches.
-    fn touch_first(&mut self, me: u32, addr: u64, len: u64, write: bool) -> bool {
+    /// Logs the number of elided accesses, then accesses words.
+    fn flush_and_access(&mut self, me: u32, addr: u64, len: u64, write: bool) -> bool {
         self.flush(me);
-        self.touch(me, addr, len, write, false)
+        self.access(me, addr, len, write, false)
     }
 
-    /// What an operation does to memory.
+    /// Applies an operation to memory.
     fn write(&mut self, op: Op) {
         match op {
             Op::Access { addr, size, write: true, value, .. } => {
@@ -371,33 +381,33 @@ impl Recorder {
         }
     }
 
-    fn pass(&mut self, me: u32, key: u64) {
-        let (count, last) = &mut self.passed[me as usize];
+    fn elide(&mut self, me: u32, key: u64) {
+        let (count, last) = &mut self.unlogged[me as usize];
         (*count, *last) = (*count + 1, key);
         self.steps[me as usize] += 1;
-        self.all_passed[me as usize] += 1;
+        self.elided[me as usize] += 1;
     }
 }
 
-fn recorded(ops: &[(u32, Op)], many: Option<u32>, seed: u64) -> Recorder {
+fn recorded(ops: &[(u32, Op)], threshold: Option<u32>, seed: u64) -> Recorder {
     let mut recorder = Recorder {
         w: Writer::new(),
-        elider: many.map(Elider::with_threshold),
+        elider: threshold.map(Elider::with_threshold),
         words: BTreeMap::new(),
         memory: BTreeMap::new(),
         steps: [0; 8],
-        passed: [(0, 0); 8],
-        all_passed: [0; 8],
+        unlogged: [(0, 0); 8],
+        elided: [0; 8],
         between: [0; 8],
-        left: [0; 8],
-        watches: [0; 8],
+        at_last_point: [0; 8],
+        post_release_budget: [0; 8],
         created: 1,
         ended: BTreeSet::new(),
         turns: 0,
-        last: None,
+        last_order: None,
         gaps: 0,
     };
-    let mut r = Random(seed);
+    let mut r = Random::new(seed);
     for (at, &(thread, op)) in ops.iter().enumerate() {
         if r.below(16) == 0 {
             recorder.w.chunk();
@@ -412,27 +422,27 @@ fn recorded(ops: &[(u32, Op)], many: Option<u32>, seed: u64) -> Recorder {
     recorder
 }
 
-/// What there was in a run.
+/// Counts over several runs.
 #[derive(Default)]
 struct Tally {
-    passed: u64,
+    elided: u64,
     gaps: usize,
     found: usize,
     missed: usize,
 }
 
-/// Everything that is found without the records of some accesses is found with them; and the same whether the log is
-/// filtered or not.
-fn check(ops: &[(u32, Op)], many: u32, seed: u64, tally: &mut Tally) {
-    let (all, some) = (recorded(ops, None, seed), recorded(ops, Some(many), seed));
-    tally.passed += some.all_passed.iter().sum::<u64>();
+/// Checks that every finding with elision is one without elision too, and that both traces are the
+/// same whether the log is filtered or not.
+fn check(ops: &[(u32, Op)], threshold: u32, seed: u64, tally: &mut Tally) {
+    let (all, some) = (recorded(ops, None, seed), recorded(ops, Some(threshold), seed));
+    tally.elided += some.elided.iter().sum::<u64>();
     tally.gaps += some.gaps;
     let log = Log::parse(&all.w.bytes).unwrap();
     let whole = translate(&log, &Blocks::default());
     let log = Log::parse(&some.w.bytes).unwrap();
     let unfiltered = translate(&log, &Blocks::default());
     let (part, _) = filtered(&log, &Blocks::default());
-    same(&part, &unfiltered, seed);
+    assert_same(&part, &unfiltered, seed);
     assert_eq!(part.steps, unfiltered.steps, "seed {seed}");
     assert_eq!((part.accesses, whole.repairs.len()), (whole.accesses, 0), "seed {seed}");
     assert!(part.repairs.is_empty() && !part.damaged, "seed {seed}");
@@ -440,7 +450,7 @@ fn check(ops: &[(u32, Op)], many: u32, seed: u64, tally: &mut Tally) {
         let (whole, part) = (findings(&whole, model), findings(&part, model));
         for (whole, part) in whole.iter().zip(&part) {
             let extra: Vec<_> = part.difference(whole).collect();
-            assert!(extra.is_empty(), "seed {seed} {model:?} after {many}: {extra:?}");
+            assert!(extra.is_empty(), "seed {seed} {model:?} after {threshold}: {extra:?}");
             tally.found += part.len();
             tally.missed += whole.len() - part.len();
         }
@@ -448,15 +458,15 @@ fn check(ops: &[(u32, Op)], many: u32, seed: u64, tally: &mut Tally) {
 }
 
 #[test]
-fn accesses_without_records_make_no_finding_wrong() {
+fn elided_accesses_make_no_finding_wrong() {
     let mut tally = Tally::default();
     for seed in 0..SEEDS {
         check(&random_run(seed), 1 + seed as u32 % 3, seed, &mut tally);
     }
-    let Tally { passed, gaps, found, missed } = tally;
+    let Tally { elided, gaps, found, missed } = tally;
     assert!(
-        passed > 20 * SEEDS && gaps > SEEDS as usize / 2 && found > SEEDS as usize && missed > 0,
-        "{passed} {gaps} {found} {missed}"
+        elided > 20 * SEEDS && gaps > SEEDS as usize / 2 && found > SEEDS as usize && missed > 0,
+        "{elided} {gaps} {found} {missed}"
     );
 }
 
@@ -466,12 +476,12 @@ fn plain(addr: u64, write: bool, value: u64) -> Op {
     Op::Access { addr, size: 8, write, atomic: false, value }
 }
 
-/// Two threads, or more, and what they do with these words, all of which are 0 at first.
+/// Checks a run of two or more threads with words that are 0 at first.
 fn two_threads(ops: &[(u32, Op)]) -> Tally {
     let mut tally = Tally::default();
     let before = [(0, Op::Range { addr: X, len: 32, write: true, byte: 0 }), (0, Op::Create(1))];
     check(&[&before[..], ops].concat(), 1, 1, &mut tally);
-    assert!(tally.passed > 0 && tally.gaps > 0);
+    assert!(tally.elided > 0 && tally.gaps > 0);
     tally
 }
 
@@ -480,9 +490,10 @@ const Y: u64 = 0x1008;
 const U: u64 = 0x1010;
 const V: u64 = 0x1018;
 
-/// The last write before the other thread reads has a record, and others before it have none. The read of `Y` is after it.
+/// The last write before the other thread reads has a record, and the accesses before it are elided.
+/// The write of `Y` is after it.
 #[test]
-fn a_record_among_passed_accesses_stays_before_what_follows() {
+fn record_among_elided_accesses_stays_before_what_follows() {
     two_threads(&[
         (1, plain(Y, true, 1)),
         (1, plain(X, false, 0)),
@@ -493,9 +504,9 @@ fn a_record_among_passed_accesses_stays_before_what_follows() {
     ]);
 }
 
-/// The same with a write of two words, one of which is passed over.
+/// A write of two words has a record because of one of them; the other is elided.
 #[test]
-fn a_record_for_another_words_sake_stays_before_what_follows() {
+fn record_because_of_another_word_stays_before_what_follows() {
     two_threads(&[
         (0, plain(X, true, 1)),
         (1, plain(Y, true, 1)),
@@ -507,9 +518,9 @@ fn a_record_for_another_words_sake_stays_before_what_follows() {
     ]);
 }
 
-/// What was in the word when it became another variable is what is read before all writes to that.
+/// A read before all writes of the word's new variable reads the content at the gap.
 #[test]
-fn a_read_of_what_was_there_before_is_no_other_read() {
+fn read_after_a_gap_reads_the_content_at_the_gap() {
     two_threads(&[
         (1, plain(X, true, 0)),
         (1, plain(X, true, 0)),
@@ -519,9 +530,9 @@ fn a_read_of_what_was_there_before_is_no_other_read() {
     ]);
 }
 
-/// After a thread has let others go on, what it does is recorded: a race with that is found.
+/// Accesses after a release are recorded: a race with one of them is found.
 #[test]
-fn what_comes_after_a_post_is_recorded() {
+fn accesses_after_a_post_are_recorded() {
     let post = Op::Sync(SyncKind::Post, 0x6000, 0);
     let down = Op::Sync(SyncKind::Down, 0x6000, 0);
     let write = (1, plain(X, true, 0));
@@ -530,10 +541,11 @@ fn what_comes_after_a_post_is_recorded() {
     assert!(tally.found > 0);
 }
 
-/// A thread is joined after it has passed over a word, and its joiner uses that. A third one, which knows nothing of the join,
-/// comes after the first all the same: its write of `Y` does.
+/// A thread is joined after it has elided accesses to a word that its joiner uses then. A third
+/// thread, to which the join orders nothing, comes after the first all the same: so does its write of
+/// `Y`.
 #[test]
-fn what_was_passed_over_before_a_join_is_not_forgotten() {
+fn gap_before_a_join_is_kept_for_a_third_thread() {
     let write = (1, plain(X, true, 1));
     two_threads(&[
         (0, Op::Create(2)),
@@ -549,10 +561,11 @@ fn what_was_passed_over_before_a_join_is_not_forgotten() {
     ]);
 }
 
-/// A thread passes over reads of `X` and has records of it again when it watches. The block of the other one, which writes `X`,
-/// cannot be between its writes of `V` and `U`: reads in between would have seen something else.
+/// A thread elides reads of `X`, and has records of it again after a release. The block of the other
+/// thread, which writes `X`, cannot be between its writes of `V` and `U`: the elided reads in between
+/// would have read another value.
 #[test]
-fn what_was_passed_over_before_a_thread_watched_is_not_forgotten() {
+fn gap_before_a_release_is_kept() {
     let read = (1, plain(X, false, 0));
     two_threads(&[
         read,

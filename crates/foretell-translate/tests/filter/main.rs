@@ -1,4 +1,4 @@
-//! What is filtered gives the trace that the whole log gives: on many random logs, in small chunks.
+//! The filtered log gives the trace of the whole log: on many random logs, in small chunks.
 
 mod elision;
 
@@ -10,6 +10,7 @@ use foretell_rt_format::{
     put_slot, slot_key, slot_of,
 };
 
+use foretell_generate::Rng;
 use foretell_predict::analyses::Candidate;
 use foretell_predict::driver::{Options, predict};
 use foretell_trace::{EventId, Model};
@@ -18,20 +19,20 @@ use foretell_log::{ChunkStore, Filter, FilterLimits};
 use foretell_rt_format::{Record, Slot};
 use foretell_translate::{Blocks, Glob, Translated, translate, translate_from};
 
-/// SplitMix64.
-struct Random(u64);
+/// Random choices of a test.
+struct Random(Rng);
 
 impl Random {
+    fn new(seed: u64) -> Random {
+        Random(Rng::new(seed))
+    }
+
     fn below(&mut self, n: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % n
+        self.0.below(n as usize) as u64
     }
 
     fn of<T: Copy>(&mut self, choices: &[T]) -> T {
-        choices[self.below(choices.len() as u64) as usize]
+        choices[self.0.below(choices.len())]
     }
 }
 
@@ -115,9 +116,10 @@ impl Writer {
     }
 }
 
-/// A random run of a few threads, in which memory is private, shared, read only, freed, and given out again.
+/// Returns the log of a random run of a few threads, in which memory is private, shared, only read,
+/// freed, and allocated again.
 fn random_log(seed: u64) -> Vec<u8> {
-    let (mut r, mut w) = (Random(seed), Writer::new());
+    let (mut r, mut w) = (Random::new(seed), Writer::new());
     let (mut threads, mut blocks) = (1, Vec::new());
     let (mut depths, mut ended) = ([0u32; 8], Vec::new());
     let length = 100 + r.below(500);
@@ -131,7 +133,7 @@ fn random_log(seed: u64) -> Vec<u8> {
         }
         w.switch(thread);
         let pc = 0x40_0000 + 16 * r.below(12);
-        // Globals; what is nearly always one thread's own; blocks of the heap, also after their end.
+        // Globals; stacks, nearly always thread-private; blocks of the heap, also after their end.
         let addr = match r.below(4) {
             0 => 0x1000 + r.below(48),
             1 => 0x7fff_0000_0000 + u64::from(thread) * 256 + r.below(128),
@@ -151,7 +153,7 @@ fn random_log(seed: u64) -> Vec<u8> {
             }
             1 | 2 => {
                 let block = (0x10_0000 + 16 * r.below(10), 1 + r.below(40));
-                // Nothing is given out twice: what was there was freed unseen.
+                // No memory is in two allocations: the earlier ones were freed without a record.
                 blocks.retain(|&(addr, size): &(u64, u64)| {
                     addr + size.next_multiple_of(16) <= block.0 || block.0 + block.1 <= addr
                 });
@@ -209,11 +211,11 @@ fn filtered(log: &Log<'_>, blocks: &Blocks) -> (Translated, usize) {
     filtered_with(log, blocks, u64::MAX)
 }
 
-/// With at most so many accesses to memory that is handed over.
-fn filtered_with(log: &Log<'_>, blocks: &Blocks, most_handed: u64) -> (Translated, usize) {
+/// Filters and translates a log with a limit for accesses to transferred memory.
+fn filtered_with(log: &Log<'_>, blocks: &Blocks, transferred: u64) -> (Translated, usize) {
     let dir = tempfile::tempdir().unwrap();
     // The chunks of these tests are small.
-    let limits = FilterLimits { notes: 24, transferred: most_handed, group: 2 };
+    let limits = FilterLimits { notes: 24, transferred, group: 2 };
     let store = ChunkStore::new(1 << 30, dir.path());
     let mut filter = Filter::new(store, limits, !blocks.functions.is_empty(), true);
     log.chunks().into_iter().for_each(|chunk| filter.chunk(chunk));
@@ -228,8 +230,8 @@ fn text(t: &Translated) -> String {
     String::from_utf8(out).unwrap()
 }
 
-/// The first line that differs says more than all of them.
-fn same(filtered: &Translated, whole: &Translated, seed: u64) {
+/// Compares the traces line by line, because the first difference says most.
+fn assert_same(filtered: &Translated, whole: &Translated, seed: u64) {
     let (filtered, whole) = (text(filtered), text(whole));
     for (i, (s, w)) in filtered.lines().zip(whole.lines()).enumerate() {
         assert_eq!(s, w, "seed {seed}, line {i}");
@@ -238,7 +240,7 @@ fn same(filtered: &Translated, whole: &Translated, seed: u64) {
 }
 
 #[test]
-fn the_trace_is_that_of_the_whole_log() {
+fn filtered_log_gives_the_trace_of_the_whole_log() {
     let functions = vec![Glob::new("*")];
     let (mut again, mut chunks, mut private) = (0, 0, 0);
     for seed in 0..400 {
@@ -250,19 +252,19 @@ fn the_trace_is_that_of_the_whole_log() {
         }
         let whole = translate(&log, &blocks);
         let (filtered, n) = filtered(&log, &blocks);
-        same(&filtered, &whole, seed);
+        assert_same(&filtered, &whole, seed);
         assert_eq!(filtered.steps, whole.steps, "seed {seed}");
         let counts = |t: &Translated| (t.accesses, t.private, t.damaged, t.repairs.len());
         assert_eq!(counts(&filtered), counts(&whole), "seed {seed}");
         (again, chunks) = (again + n, chunks + log.chunks().len());
         private += whole.private;
     }
-    // Both ways were gone, and there was something to let go.
+    // Some chunks were read again and some were not, and accesses were skipped.
     assert!(again > 200 && chunks - again > 200 && private > 10_000, "{again} of {chunks}");
 }
 
 #[test]
-fn damage_ends_the_trace_there() {
+fn damaged_log_ends_the_trace_at_the_damage() {
     let mut bytes = random_log(1);
     let log = Log::parse(&bytes).unwrap();
     let chunk = log.chunks()[1];
@@ -275,9 +277,10 @@ fn damage_ends_the_trace_there() {
     assert_eq!(text(&filtered), text(&whole));
 }
 
-/// A random run in which threads are created and joined, in lock scopes and outside, and use a few words in turn, or together.
-fn handing_log(seed: u64) -> Vec<u8> {
-    let (mut r, mut w) = (Random(seed ^ 0x5eed), Writer::new());
+/// Returns the log of a random run in which threads are created and joined, in lock scopes and
+/// outside, and use a few words in turn or together.
+fn transferring_log(seed: u64) -> Vec<u8> {
+    let (mut r, mut w) = (Random::new(seed ^ 0x5eed), Writer::new());
     let (mut living, mut created, mut depths) = (vec![0], 1, [0u32; 8]);
     let words = 2 + r.below(8);
     for _ in 0..20 + r.below(30) {
@@ -309,7 +312,7 @@ fn handing_log(seed: u64) -> Vec<u8> {
                     w.put(&Record::Join { thread: ended, pc });
                 }
             }
-            // Every thread has a lock of its own: scopes that are blocks, and order nothing.
+            // Every thread has its own lock: the scopes are blocks and order nothing.
             4 if *depth == 0 => {
                 *depth = 1;
                 let object = 0x5000 + u64::from(thread);
@@ -329,7 +332,8 @@ fn handing_log(seed: u64) -> Vec<u8> {
     w.bytes
 }
 
-/// The findings of a trace, by the steps of the program: those about single accesses, and those about blocks.
+/// Returns the findings of a trace, with the steps of the program: those about single accesses, and
+/// those about blocks.
 fn findings(t: &Translated, model: Model) -> [BTreeSet<String>; 2] {
     let prediction =
         predict(&t.trace.whole(), model, &Options { all: true, jobs: 1, ..Options::default() });
@@ -344,7 +348,7 @@ fn findings(t: &Translated, model: Model) -> [BTreeSet<String>; 2] {
             Candidate::Atomicity(a, b, c) => vec![a, b, c],
             Candidate::NondeterministicRead(e) | Candidate::FinalValue(e) => vec![e],
             Candidate::Deadlock(events) => events,
-            // The blocks are the same ones.
+            // Both traces have the same blocks.
             Candidate::Serializability(b) | Candidate::Transactions(b) => {
                 found[1].insert(format!("{analysis:?} {b:?}"));
                 continue;
@@ -356,12 +360,13 @@ fn findings(t: &Translated, model: Model) -> [BTreeSet<String>; 2] {
     found
 }
 
-/// Nothing that is found in a part of what is handed over is wrong, and only chains of accesses through it are missed.
+/// No finding from a part of the accesses to transferred memory is wrong, and only chains of accesses
+/// through it are missed.
 #[test]
-fn what_is_left_out_makes_no_finding_wrong() {
+fn skipped_transferred_accesses_make_no_finding_wrong() {
     let (mut dropped, mut found, mut missed) = (0, 0, 0);
     for seed in 0..2000 {
-        let bytes = handing_log(seed);
+        let bytes = transferring_log(seed);
         let log = Log::parse(&bytes).unwrap();
         let whole = translate(&log, &Blocks::default());
         let part = filtered_with(&log, &Blocks::default(), [0, 1, 0, 5][seed as usize % 4]).0;
@@ -377,9 +382,10 @@ fn what_is_left_out_makes_no_finding_wrong() {
     assert!(dropped > 2_000 && found > 4_000 && missed * 50 < found, "{dropped} {found} {missed}");
 }
 
-/// Between two accesses of one block, in every run: create and join order them, and yet this is a finding.
+/// The child's access lies between two accesses of one block. Create and join order all three, and
+/// yet this is a finding.
 #[test]
-fn a_block_that_creates_and_joins_a_thread_keeps_its_accesses() {
+fn block_that_creates_and_joins_a_thread_keeps_its_accesses() {
     let mut w = Writer::new();
     let write = |w: &mut Writer| w.compact(0x40_0000, AccessCode::access(3, true), 0x1000, 1);
     let sync = |w: &mut Writer, kind| {
