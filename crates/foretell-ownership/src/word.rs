@@ -17,8 +17,8 @@ use crate::epoch::{Epoch, EpochSet};
 /// | shared | any | shared | |
 ///
 /// *Over* is meant for the accessing thread ([`ForkJoinClock::knows`]), and so is *alone*
-/// ([`ForkJoinClock::is_alone`]). If the condition does not hold, or the thread has no epoch, the word
-/// is shared from then on.
+/// ([`ForkJoinClock::is_alone`]). If the condition does not hold, or the thread has no epoch, the
+/// word is shared from then on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WordState {
     /// Not accessed since the memory was given out.

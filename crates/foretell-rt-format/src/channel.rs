@@ -1,13 +1,13 @@
-//! Channels: what one thread puts in and another takes out through the kernel.
+//! Channels: kernel objects through which one thread sends and another receives.
 //!
-//! A channel is named by a number that depends on the kernel's object alone, not on the descriptor: both ends of a
-//! pipe and every duplicate of them are one channel. The number is no address of memory (its first byte is not
-//! zero), so it can stand where a synchronisation object does.
+//! The number of a channel depends on the kernel's object alone, not on the descriptor: both ends
+//! of a pipe and every duplicate of them are one channel. The number is no memory address (its
+//! first byte is not zero), so it can stand where the address of a synchronisation object does.
 
 use crate::record::byte_enum;
 
 byte_enum!(
-    /// What a channel is.
+    /// Kind of a channel.
     Channel {
         /// A pipe, named or not: bytes in order.
         Pipe = 0,
@@ -15,13 +15,13 @@ byte_enum!(
         Stream = 1,
         /// One direction of a pair of sockets that keep messages apart.
         Datagram = 2,
-        /// An `eventfd`: reading takes all that is there.
+        /// An `eventfd`: a read takes the whole count.
         Event = 3,
         /// The content of a file.
         File = 4,
         /// A connection, both directions; the other end may be another process.
         Connection = 5,
-        /// What comes in at a listening socket.
+        /// Incoming connections of a listening socket.
         Listener = 6,
         /// A signal, by its number.
         Signal = 7,
@@ -31,7 +31,7 @@ byte_enum!(
 const MARK: u8 = 0xc0;
 
 impl Channel {
-    /// The number of one of these; what tells it from the others of its kind is hashed.
+    /// Returns the number of a channel of this kind, with a hash of the values that identify it.
     pub fn number(self, what: &[u64]) -> u64 {
         // The finaliser of SplitMix64 over a running sum.
         let hash = what.iter().fold(self as u64, |hash, &word| {
@@ -43,18 +43,19 @@ impl Channel {
         u64::from(MARK | self as u8) << 56 | hash >> 8
     }
 
-    /// What the channel with this number is.
+    /// Returns the kind of the channel with this number.
     pub fn of(number: u64) -> Option<Channel> {
         let first = (number >> 56) as u8;
         (first & 0xf0 == MARK).then(|| Channel::from_u8(first & 0x0f)).flatten()
     }
 
-    /// Whether bytes come out in the order they went in, so that counting them tells whose they are.
+    /// Whether bytes are received in the order they were sent, so that counting them tells which
+    /// thread sent them.
     pub fn counts_bytes(self) -> bool {
         matches!(self, Channel::Pipe | Channel::Stream)
     }
 
-    /// What people call it.
+    /// Returns the name of the kind for users.
     pub fn word(self) -> &'static str {
         match self {
             Channel::Pipe => "pipe",
@@ -68,19 +69,19 @@ impl Channel {
     }
 }
 
-/// What a [`Sent`](crate::SyncKind::Sent) record says beside the channel.
+/// Values in a [`Sent`](crate::SyncKind::Sent) record beside the channel.
 pub mod sent {
     /// Added to the number of bytes: they are sent while other threads run.
     pub const WAITED: u64 = 1 << 63;
 }
 
-/// What a [`Received`](crate::SyncKind::Received) record says beside the channel.
+/// Values in a [`Received`](crate::SyncKind::Received) record beside the channel.
 pub mod received {
     /// Added to the number of bytes: more was asked for than came.
     pub const SHORT: u64 = 1 << 63;
 }
 
-/// What a [`Looked`](crate::SyncKind::Looked) record says beside the channel.
+/// Values in a [`Looked`](crate::SyncKind::Looked) record beside the channel.
 pub mod looked {
     /// Nothing was there.
     pub const NOTHING: u64 = 0;
@@ -95,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_say_what_they_name() {
+    fn number_gives_the_kind_of_its_channel() {
         let a = Channel::Pipe.number(&[1, 2]);
         assert_eq!(Channel::of(a), Some(Channel::Pipe));
         assert_eq!(Channel::of(Channel::Signal.number(&[])), Some(Channel::Signal));

@@ -1,31 +1,30 @@
-//! What passes between a recorded program and `foretell`: the raw log, the schedule to replay,
-//! and the environment variables that configure the runtime.
+//! Byte layout of the files between a recorded program and `foretell`: the log and the schedule to
+//! replay; and the environment variables that configure the runtime.
 //!
-//! The runtime (`foretell-rt`) writes the log through a shared file mapping, so that whatever
-//! ends the program leaves every complete record readable; the reader is [`Log`]. A schedule is
-//! a small text file, written by the front end ([`Schedule`]) and parsed by the runtime.
-//! It depends on `foretell-varint` alone: the runtime is linked into other people's programs.
+//! The runtime (`foretell-rt`) writes the log through a shared file mapping, so that every complete
+//! record is readable however the program ends; the reader is [`Log`]. A schedule is a small text
+//! file, written by the front end ([`Schedule`]) and parsed by the runtime. The crate depends on
+//! `foretell-varint` alone: the runtime is linked into the recorded program.
 //!
 //! # Ordinals
-//! A record that stands for one step of a thread is *counted* ([`Record::counted`]). The
-//! *ordinal* of a counted record is the number of steps of the same thread before it: of counted records, and of accesses
-//! that have none ([`Record::steps`]).
-//! It depends on what the thread itself did and on nothing else, so it names the same step in
-//! a replayed run: a schedule is a list of (thread, ordinal) with the kind and the code location
-//! to be found there.
+//! A record that stands for one step of a thread is *counted* ([`Record::counted`]). The *ordinal*
+//! of a counted record is the number of steps of its thread before it: counted records and elided
+//! accesses ([`Record::steps`]). It depends on nothing but the thread's own steps, so it names the
+//! same step in a replayed run: a schedule is a list of (thread, ordinal) with the kind and the
+//! code address of the step.
 //!
 //! # Environment of the runtime
 //! | variable | meaning | default |
 //! |---|---|---|
-//! | [`env::LOG`] | path of the log; must not exist yet (a second process finds it taken and is not recorded) | none: no recording |
+//! | [`env::LOG`] | path of the log to create; later processes are not recorded | none |
 //! | [`env::MODE`] | `record`, `parallel`, `replay` | `record` |
 //! | [`env::SEED`] | seed of the scheduler, decimal | 0 |
-//! | [`env::QUANTUM`] | average number of hooks between two decisions; it grows slowly in long runs | 1000 |
+//! | [`env::QUANTUM`] | average number of hooks between two decisions; grows in long runs | 1000 |
 //! | [`env::KEEP`] | when `1`, no access is elided | |
 //! | [`env::SCHEDULE`] | path of the schedule, for `replay` | |
-//! | [`env::WATCHDOG_SECS`] | say who is stuck when nothing moved for so long; 0: never | 10 |
-//! | [`env::STALL_SECS`] | replay: give up when a scheduled thread made no step for so long | 10 |
-//! | [`env::STOP`] | replay: when `1`, raise SIGTRAP right before the last step runs (for a debugger) | |
+//! | [`env::WATCHDOG_SECS`] | seconds without a step after which stuck threads are reported | 10 |
+//! | [`env::STALL_SECS`] | replay: seconds without a step of the scheduled thread to give up | 10 |
+//! | [`env::STOP`] | replay: when `1`, raise SIGTRAP right before the last step, for a debugger | |
 //!
 //! Linux, x86-64, little endian.
 
@@ -61,7 +60,7 @@ pub mod env {
     pub const KEEP: &str = "FORETELL_KEEP";
     /// Path of the schedule to replay.
     pub const SCHEDULE: &str = "FORETELL_SCHEDULE";
-    /// Seconds without progress after which the watchdog speaks; 0 for never.
+    /// Seconds without progress after which the watchdog reports stuck threads; 0: never.
     pub const WATCHDOG_SECS: &str = "FORETELL_WATCHDOG_SECS";
     /// Replay: seconds without progress of a scheduled thread that count as a departure.
     pub const STALL_SECS: &str = "FORETELL_STALL_SECS";

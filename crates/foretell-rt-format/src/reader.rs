@@ -7,14 +7,14 @@ use crate::wire::{
 };
 use std::fmt;
 
-/// Why bytes are not a raw log.
+/// Reason why bytes are not a log.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum FormatError {
     /// Too short, or other first bytes.
     NotALog,
     /// Written by another version of the runtime.
     Version(u32),
-    /// A record that makes no sense, at this offset of the file.
+    /// A record that is not valid, at this offset of the file.
     Corrupt(usize),
 }
 
@@ -45,11 +45,11 @@ pub struct Header {
     pub quantum: u64,
     /// Process id.
     pub pid: u32,
-    /// Whether and why recording stopped early.
+    /// Reason why recording stopped early, if it did.
     pub stopped: StopReason,
-    /// The error number that goes with it.
+    /// Error number of that.
     pub stop_errno: u32,
-    /// A lower bound of the records lost then.
+    /// Lower bound of the number of records lost then.
     pub lost: u64,
 }
 
@@ -62,12 +62,12 @@ pub struct Log<'a> {
     chunk_len: usize,
 }
 
-/// One record with whose it is and where it stands.
+/// A record with its thread and its ordinal.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Entry<'a> {
     /// Index of the thread, in order of creation.
     pub thread: u32,
-    /// Steps of this thread before this one.
+    /// Number of steps of this thread before this record.
     pub ordinal: u64,
     /// The record.
     pub record: Record<'a>,
@@ -102,10 +102,10 @@ impl<'a> Log<'a> {
         Ok(Log { header, bytes, chunk_len })
     }
 
-    /// The chunks, in the order of the file.
+    /// Returns the chunks, in the order of the file.
     pub fn chunks(&self) -> Vec<Chunk<'a>> {
         let mut chunks: Vec<Chunk<'a>> = Vec::new();
-        // What each stream is written with.
+        // The state of writing of each stream.
         let mut lives: Vec<(u32, Live)> = Vec::new();
         let mut start = HEADER_LEN;
         while let Some(head) = (Get { buf: self.bytes, at: start }).fixed(4).filter(|&h| h != 0) {
@@ -126,11 +126,11 @@ impl<'a> Log<'a> {
         chunks
     }
 
-    /// The chunk of a ring that is still being written.
+    /// Returns the chunk of a ring that is still being written.
     pub fn open_chunk(&self) -> Chunk<'a> {
         let live = self.live(header::LIVE);
         let start = usize::try_from(live.offset).unwrap_or(usize::MAX);
-        // Closed, but the next one was not begun; or recording stopped.
+        // It is closed and the next one was not begun, or recording stopped.
         let used = Get { buf: self.bytes, at: start.saturating_add(CHUNK_USED) }.fixed(4);
         if start < HEADER_LEN || used != Some(0) {
             return Chunk::complete(0, start, &[]);
@@ -161,7 +161,8 @@ impl<'a> Log<'a> {
         Live { cur: next(), chunk: next(), offset: next(), pending: next() }
     }
 
-    /// Every record in the recorded order. `Switch`, `Slot` and `Seq` are resolved, not shown.
+    /// Returns all records in the recorded order. `Switch`, `Slot` and `Seq` are resolved, not
+    /// shown.
     pub fn events(&self) -> Events<'a> {
         let mut streams: Vec<Stream<'a>> = Vec::new();
         for chunk in self.chunks() {
@@ -179,16 +180,16 @@ impl<'a> Log<'a> {
 pub struct Chunk<'a> {
     /// The stream that it belongs to.
     pub stream: u32,
-    /// Where in the log its records are.
+    /// Offset of its records in the log.
     pub at: usize,
     /// Its records.
     pub records: &'a [u8],
-    /// Where in the records a value is missing; `usize::MAX`: nowhere.
+    /// Offset in the records of a value that is missing; `usize::MAX`: none is.
     pub pending: usize,
 }
 
 impl<'a> Chunk<'a> {
-    /// A chunk that has been written to its end.
+    /// Returns a chunk that has been written to its end.
     pub fn complete(stream: u32, at: usize, records: &'a [u8]) -> Chunk<'a> {
         Chunk { stream, at, records, pending: usize::MAX }
     }
@@ -206,7 +207,7 @@ pub enum Item<'a> {
 /// An access to a range of memory, without its data.
 #[derive(Clone, Copy, Debug)]
 pub struct Range {
-    /// What it does.
+    /// Read or write.
     pub kind: AccessKind,
     /// Code address.
     pub pc: u64,
@@ -216,10 +217,11 @@ pub struct Range {
     pub len: u64,
 }
 
-/// Takes compact records, or does not (false): then [`ChunkReader::next`] gives them.
+/// Visitor of compact records. A method returns false if it does not take the record:
+/// [`ChunkReader::next`] gives it then.
 pub trait Visitor {
-    /// A plain access; perhaps one whose address is not known, which is not to be taken. Of the value as many bytes
-    /// count as the access has.
+    /// A plain access. It must not be taken if its address is not known. Only the value's low
+    /// bytes, as many as the access has, are valid.
     fn access(&mut self, access: Brief, value: u64) -> bool;
     /// A function entry: slot and address of the call.
     fn entry(&mut self, slot: Slot, call: u64) -> bool;
@@ -227,23 +229,23 @@ pub trait Visitor {
     fn exit(&mut self) -> bool;
 }
 
-/// Reads the records of a chunk one after the other.
+/// Reader of the records of a chunk.
 #[derive(Clone, Copy, Debug)]
 pub struct ChunkReader<'a> {
     chunk: Chunk<'a>,
     at: usize,
-    /// Where the last record began that is not compact.
+    /// Offset of the last record that is not compact.
     began: usize,
 }
 
 impl<'a> ChunkReader<'a> {
-    /// Begins a chunk; the slots are to be the same for all its records.
+    /// Returns a reader of a chunk. The slots must be the same for all its records.
     pub fn new(chunk: Chunk<'a>, slots: &mut Slots) -> Self {
         slots.clear();
         ChunkReader { chunk, at: 0, began: 0 }
     }
 
-    /// The next record. `Slot` is not shown.
+    /// Returns the next record. `Slot` is not shown.
     #[inline(always)]
     pub fn next(&mut self, slots: &mut Slots) -> Option<Result<Item<'a>, FormatError>> {
         let rest = &self.chunk.records[self.at..];
@@ -253,8 +255,8 @@ impl<'a> ChunkReader<'a> {
         self.other(slots)
     }
 
-    /// Reads compact records for as long as the visitor takes them. The last few records may be left to
-    /// [`ChunkReader::next`].
+    /// Reads compact records for as long as the visitor takes them. The last few records may be
+    /// left to [`ChunkReader::next`].
     #[inline(always)]
     pub fn visit(&mut self, slots: &Slots, visitor: &mut impl Visitor) {
         let records = &self.chunk.records[..self.chunk.pending.min(self.chunk.records.len())];
@@ -283,7 +285,7 @@ impl<'a> ChunkReader<'a> {
         self.at = at;
     }
 
-    /// The next record, if it is an access to a range; what else it says is left to [`record_at`].
+    /// Returns the next record, if it is an access to a range, without its data ([`record_at`]).
     #[inline]
     pub fn range(&mut self) -> Option<Range> {
         let mut g = Get { buf: self.chunk.records, at: self.at };
@@ -297,7 +299,7 @@ impl<'a> ChunkReader<'a> {
         Some(range)
     }
 
-    /// Where in the chunk's records the last one began that is not compact: [`record_at`] reads it again.
+    /// Returns the offset of the last record that is not compact; [`record_at`] reads it again.
     pub fn began(&self) -> usize {
         self.began
     }
@@ -313,7 +315,7 @@ impl<'a> ChunkReader<'a> {
         }
     }
 
-    /// The access that the program did not come back from.
+    /// Returns the access that the program did not return from.
     #[cold]
     fn without_value(&mut self, slot: Slot, addr: u64) -> Record<'a> {
         self.chunk.pending = usize::MAX;
@@ -365,7 +367,7 @@ impl<'a> Iterator for Events<'a> {
         if self.failed {
             return None;
         }
-        // One stream (the usual case), or the one that is behind.
+        // The only stream (the usual case), or the one with the smallest position.
         let mut best: Option<(usize, u64)> = None;
         for (i, s) in self.streams.iter_mut().enumerate() {
             if let Err(e) = s.fill() {
@@ -389,7 +391,7 @@ impl<'a> Iterator for Events<'a> {
     }
 }
 
-/// Reads the record at this place of a chunk's records, if it is not compact.
+/// Returns the record at an offset of a chunk's records, if it is not compact.
 pub fn record_at(records: &[u8], at: usize) -> Option<Record<'_>> {
     let mut g = Get { buf: records, at };
     let tag = g.u8().filter(|tag| tag & 1 == 0)?;
@@ -453,7 +455,7 @@ impl<'a> Stream<'a> {
 }
 
 impl Compact {
-    /// The same as any other record.
+    /// Returns the compact record in the general form.
     pub fn record(self) -> Record<'static> {
         match self {
             Compact::Access(slot, addr, value) => Record::Access {
@@ -470,7 +472,7 @@ impl Compact {
 }
 
 impl Slot {
-    /// What an access does.
+    /// Returns the kind of an access.
     #[inline(always)]
     pub fn kind(self) -> AccessKind {
         if self.writes() { AccessKind::Write } else { AccessKind::Read }

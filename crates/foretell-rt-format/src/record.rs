@@ -10,15 +10,15 @@ macro_rules! byte_enum {
         #[repr(u8)]
         pub enum $name { $($(#[$vm])* $v = $n,)* }
         impl $name {
-            /// The variant with this number.
+            /// Returns the variant with this number.
             pub fn from_u8(n: u8) -> Option<Self> {
                 match n { $($n => Some(Self::$v),)* _ => None }
             }
-            /// Its name.
+            /// Returns the name of the variant.
             pub fn name(self) -> &'static str {
                 match self { $(Self::$v => stringify!($v),)* }
             }
-            /// The variant with this name.
+            /// Returns the variant with this name.
             pub fn from_name(name: &str) -> Option<Self> {
                 $(if name == stringify!($v) { return Some(Self::$v); })*
                 None
@@ -62,17 +62,17 @@ byte_enum!(
     SyncKind {
         /// Mutex, spin lock, or writer side of a reader-writer lock taken.
         Lock = 0,
-        /// The same given back.
+        /// Exclusive lock released.
         Unlock = 1,
         /// A try-lock or timed lock (exclusive) that failed.
         TryFailed = 2,
         /// Reader side taken.
         ReadLock = 3,
-        /// Reader side given back.
+        /// Reader side released.
         ReadUnlock = 4,
         /// A try- or timed read lock that failed.
         TryReadFailed = 5,
-        /// Enters the wait set of condition `object`, gives back mutex `other`.
+        /// Enters the wait set of condition `object`, releases mutex `other`.
         Wait = 6,
         /// Left the wait after a notification, owns mutex `other` again.
         Woken = 7,
@@ -97,20 +97,23 @@ byte_enum!(
         Arrive = 16,
         /// Left a barrier.
         Leave = 17,
-        /// A mutex, rwlock, condition, spin lock starts its life at this address. Not counted.
+        /// A mutex, rwlock, condition or spin lock is initialised at this address. Not counted.
         Init = 18,
-        /// It ends. Not counted.
+        /// It is destroyed. Not counted.
         Destroy = 19,
-        /// A call of the system that may pass something on, see [`crate::channel`]: what it did follows, where
-        /// it happened.
+        /// A system call that may send or receive, see [`crate::channel`]. Records of its effects
+        /// follow where they happened.
         SystemCall = 20,
-        /// The thread has sent `other` bytes (see [`crate::channel::sent`]) through channel `object`. Not counted.
+        /// The thread has sent `other` bytes (see [`crate::channel::sent`]) through channel
+        /// `object`. Not counted.
         Sent = 21,
-        /// It has received `other` bytes from there (see [`crate::channel::received`]). Not counted.
+        /// The thread has received `other` bytes from channel `object` (see
+        /// [`crate::channel::received`]). Not counted.
         Received = 22,
-        /// It has looked there and found something, or nothing (see [`crate::channel::looked`]). Not counted.
+        /// The thread has looked into channel `object` and found something, or nothing (see
+        /// [`crate::channel::looked`]). Not counted.
         Looked = 23,
-        /// Something else than recorded may have been sent through channel `object`. Not counted.
+        /// Unrecorded bytes may have been sent through channel `object`. Not counted.
         Unsure = 24,
     }
 );
@@ -122,7 +125,7 @@ impl SyncKind {
         !matches!(self, SemInit | BarrierInit | Init | Destroy | Sent | Received | Looked | Unsure)
     }
 
-    /// The kind a schedule's step names it by; `None` when it is not counted.
+    /// Returns the kind of the step in a schedule; `None` if it is not counted.
     pub fn step(self) -> Option<Kind> {
         Some(match self {
             SyncKind::Lock | SyncKind::TryFailed => Kind::Lock,
@@ -144,8 +147,8 @@ impl SyncKind {
 }
 
 byte_enum!(
-    /// What a counted step is, as the runtime knows it before the step has run. A schedule is
-    /// compared by this.
+    /// Kind of a counted step, as the runtime knows it before the step has run. Schedules are
+    /// compared by it.
     Kind {
         /// Plain load.
         Read = 0,
@@ -169,9 +172,9 @@ byte_enum!(
         Woken = 9,
         /// Return from a wait after its time limit.
         TimedOut = 10,
-        /// Notification of one.
+        /// Notification of one waiter.
         Signal = 11,
-        /// Notification of all.
+        /// Notification of all waiters.
         Broadcast = 12,
         /// Semaphore increment.
         Post = 13,
@@ -189,15 +192,15 @@ byte_enum!(
         MarkBegin = 19,
         /// End of an atomic block.
         MarkEnd = 20,
-        /// Memory given back.
+        /// Memory freed.
         Free = 21,
-        /// A call of the system that may pass something on.
+        /// A system call that may send or receive.
         SystemCall = 22,
     }
 );
 
 byte_enum!(
-    /// How the program ended, when it said so itself.
+    /// Way in which the program ended by itself.
     EndHow {
         /// `exit` or return from `main`.
         Exit = 0,
@@ -207,7 +210,7 @@ byte_enum!(
 );
 
 byte_enum!(
-    /// Why recording stopped before the program did (field of the header).
+    /// Reason why recording stopped before the program did (field of the header).
     StopReason {
         /// It did not.
         None = 0,
@@ -219,8 +222,8 @@ byte_enum!(
 );
 
 byte_enum!(
-    /// A note about the path of a program that is built for symbolic recording. `site` is a line of its module;
-    /// `a` and `b` are what is said here.
+    /// Kind of a record about the path of a program that is built for symbolic recording. `site` is
+    /// a line of its module; `a` and `b` are given here.
     TrailKind {
         /// A function is entered: the hash of its module, its address.
         Enter = 0,
@@ -228,16 +231,16 @@ byte_enum!(
         Argument = 1,
         /// A block is entered.
         Block = 2,
-        /// A load comes: the address.
+        /// Before a load: the address.
         Load = 3,
-        /// A load took place: address and value. Memory on the stack was given out: address and size. The
-        /// address of a part was computed: the address.
+        /// A load took place: address and value. Or memory on the stack was allocated: address and
+        /// size. Or the address of a part was computed: the address.
         Value = 4,
-        /// A store comes: address and value.
+        /// Before a store: address and value.
         Store = 5,
-        /// A call comes: the address of the function.
+        /// Before a call: the address of the function.
         Call = 6,
-        /// It returned: the result.
+        /// After a call: the result.
         After = 7,
         /// The function returns.
         Leave = 8,
@@ -245,7 +248,7 @@ byte_enum!(
 );
 
 byte_enum!(
-    /// What a blocked thread waits for.
+    /// Object that a blocked thread waits for.
     WaitingFor {
         /// Nothing: it could run.
         Runnable = 0,
@@ -265,19 +268,19 @@ byte_enum!(
         Once = 7,
         /// The word `object` of a futex call.
         Futex = 8,
-        /// A blocking call of the system.
+        /// A blocking system call.
         Call = 9,
         /// Time to pass.
         Sleep = 10,
     }
 );
 
-/// One thread in a report of who is stuck where.
+/// A thread in a report of stuck threads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Blocked {
     /// The thread.
     pub thread: u32,
-    /// What it waits for.
+    /// The kind of object that it waits for.
     pub what: WaitingFor,
     /// The object (see [`WaitingFor`]).
     pub object: u64,
@@ -287,16 +290,17 @@ pub struct Blocked {
     pub pc: u64,
 }
 
-/// One record. Unless it says otherwise it belongs to the thread of its [`crate::Entry`]. Every
-/// `pc` is an address in the running program, mostly a return address: look up `pc - 1`.
+/// A record. It belongs to the thread of its [`crate::Entry`] unless its variant says otherwise.
+/// Every `pc` is an address in the running program, mostly a return address: its source location is
+/// that of `pc - 1`.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Record<'a> {
-    /// The records that follow are those of `thread`.
+    /// Switch of the thread: the records that follow are those of `thread`.
     Switch {
         /// Index of the thread, in order of creation; the initial thread is 0.
         thread: u32,
     },
-    /// What slot `slot` stands for from here on in this chunk (the reader resolves slots).
+    /// Definition of a slot for the rest of this chunk (the reader resolves slots).
     Slot {
         /// The slot.
         slot: u16,
@@ -305,9 +309,9 @@ pub enum Record<'a> {
         /// High half of the address.
         high: u32,
     },
-    /// Parallel logs: place of the next counted record in the (approximate) total order.
+    /// Parallel logs: position of the next counted record in the (approximate) total order.
     Seq {
-        /// Distance from the stream's previous place.
+        /// Distance from the stream's previous position.
         delta: u64,
     },
     /// A module is mapped. Written at the start and again after `dlopen`.
@@ -323,7 +327,7 @@ pub enum Record<'a> {
         /// Build id, perhaps empty.
         build_id: &'a [u8],
     },
-    /// The module that starts at `start` is gone.
+    /// The module that starts at `start` was unmapped.
     ModuleGone {
         /// First mapped address.
         start: u64,
@@ -398,7 +402,7 @@ pub enum Record<'a> {
     /// Atomic or volatile access, or one-time initialisation (as atomic accesses of the control
     /// word). Counted.
     Atomic {
-        /// What it did.
+        /// Kind of the access.
         kind: AtomicKind,
         /// Bytes: 1, 2, 4, 8, 16.
         size: u8,
@@ -410,7 +414,7 @@ pub enum Record<'a> {
         addr: u64,
         /// Value read (low half first); zero for a store.
         old: [u64; 2],
-        /// Value written; zero when nothing was.
+        /// Value written; zero if it did not write.
         new: [u64; 2],
     },
     /// A library function read or wrote `len` bytes. Counted.
@@ -437,7 +441,7 @@ pub enum Record<'a> {
         /// Mutex of a wait, count, parties; else 0.
         other: u64,
     },
-    /// Memory was given out.
+    /// Memory was allocated.
     Alloc {
         /// Code address of the call.
         pc: u64,
@@ -446,7 +450,7 @@ pub enum Record<'a> {
         /// Bytes asked for.
         size: u64,
     },
-    /// Memory is given back. Counted when the call comes from outside the C library.
+    /// Memory is freed. Counted if the call comes from outside the C library.
     Free {
         /// Whether it is counted.
         counted: bool,
@@ -473,19 +477,19 @@ pub enum Record<'a> {
     FuncEntry {
         /// Code address inside the function.
         pc: u64,
-        /// Where it will return to.
+        /// Return address.
         call: u64,
     },
     /// The innermost function is left.
     FuncExit,
-    /// The thread hands the baton over for a blocking call.
+    /// The thread gives up the baton for a blocking call.
     Call {
         /// Code address of the call.
         pc: u64,
         /// Name of the function.
         name: &'a [u8],
     },
-    /// The thread is back from it.
+    /// The thread has returned from the blocking call.
     Return,
     /// The process forked; the child is not recorded.
     Forked {
@@ -499,7 +503,7 @@ pub enum Record<'a> {
     },
     /// The program ends by itself.
     EndOfProgram {
-        /// In which way.
+        /// Way of ending.
         how: EndHow,
         /// Exit status.
         status: i32,
@@ -515,14 +519,14 @@ pub enum Record<'a> {
         /// Fault address.
         addr: u64,
     },
-    /// Nobody can ever run again.
+    /// Deadlock: no thread can ever run again.
     Deadlock {
-        /// Every thread that lives.
+        /// All living threads.
         threads: Vec<Blocked>,
     },
-    /// Nothing moved for the watchdog's time.
+    /// No thread made a step for the watchdog's time.
     Stuck {
-        /// Every thread that lives.
+        /// All living threads.
         threads: Vec<Blocked>,
     },
     /// The replayed run departed from its schedule; the program was ended with status
@@ -530,14 +534,14 @@ pub enum Record<'a> {
     Departure {
         /// Index of the step.
         step: u64,
-        /// What was expected and what came, for people.
+        /// Expected and actual step, as text.
         message: &'a [u8],
     },
     /// Every step of the schedule has run; the program goes on freely.
     StepsDone,
-    /// The path of the thread, in a program that is built for symbolic recording.
+    /// Part of the thread's path, in a program that is built for symbolic recording.
     Trail {
-        /// What is noted.
+        /// Kind of the note.
         kind: TrailKind,
         /// Code address of the hook.
         pc: u64,
@@ -608,7 +612,7 @@ impl Record<'_> {
         }
     }
 
-    /// How many steps of its thread it stands for.
+    /// Returns the number of steps of its thread that the record stands for.
     pub fn steps(&self) -> u64 {
         match self {
             Record::Elided { count, .. } => *count,
@@ -616,7 +620,7 @@ impl Record<'_> {
         }
     }
 
-    /// The kind a schedule's step names it by; `None` when it is not counted.
+    /// Returns the kind of the step in a schedule; `None` if it is not counted.
     pub fn kind(&self) -> Option<Kind> {
         Some(match self {
             Record::Create { .. } => Kind::Create,
@@ -638,7 +642,7 @@ impl Record<'_> {
         })
     }
 
-    /// Code address of a counted record, and of some that are not.
+    /// Returns the code address of a counted record, and of some others.
     pub fn pc(&self) -> Option<u64> {
         match *self {
             Record::Create { pc, .. }

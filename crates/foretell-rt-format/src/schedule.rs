@@ -1,6 +1,6 @@
 //! The schedule that drives a replayed run.
 //!
-//! Text, one item a line, so that people can read it too:
+//! It is text with one item a line, so that people can read it:
 //! ```text
 //! foretell-schedule 1
 //! module /path/of/program
@@ -22,7 +22,7 @@
 use crate::record::Kind;
 use std::fmt;
 
-/// Where a recorded thread came from.
+/// Origin of a recorded thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ThreadOrigin {
     /// The thread.
@@ -40,7 +40,7 @@ pub struct Step {
     pub thread: u32,
     /// Number of steps of the thread before this one.
     pub ordinal: u64,
-    /// What it must be.
+    /// Kind of the step.
     pub kind: Kind,
     /// Index of the module and offset in it (`pc` minus load bias), unless not to be compared.
     pub place: Option<(u32, u64)>,
@@ -57,12 +57,12 @@ pub struct Schedule {
     pub steps: Vec<Step>,
 }
 
-/// What is wrong with a schedule, and in which line (from 1).
+/// An error in a schedule, with its line (from 1).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ScheduleError {
     /// The line.
     pub line: usize,
-    /// What is wrong.
+    /// Description of the error.
     pub what: &'static str,
 }
 

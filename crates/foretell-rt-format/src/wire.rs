@@ -1,34 +1,45 @@
-//! Constants and primitives of the byte layout.
+//! Constants and primitives of the byte layout of a log.
 //!
 //! # File
-//! One header page of [`HEADER_LEN`] bytes, then chunks of [`CHUNK_LEN`] bytes. A chunk opens
-//! with [`CHUNK_HEADER_LEN`] bytes: `u32` stream + 1 (0: the chunk is unused, the file ends),
-//! `u32` how many bytes of the chunk are taken, header included (0: it is still being written).
-//! In the file's header for stream 0, in that of its first chunk for another, the runtime keeps what it writes a stream
-//! with ([`Live`]): it says how far the chunk that is still being written has come, whatever ended the
-//! program. Records never cross chunks, and a chunk can be read without those before it.
+//! One header page of [`HEADER_LEN`] bytes ([`header`]), then chunks of [`CHUNK_LEN`] bytes. A
+//! chunk can be read without those before it; no record crosses chunks.
 //!
-//! Such a file grows. The file of a serialized run may also be a ring of chunks, laid out by a process that reads
-//! while the program runs ([`READY`], [`header::RING`]): the runtime takes one chunk after the other in turn
-//! and waits for the reader where it must.
+//! | bytes of a chunk | content |
+//! |---|---|
+//! | 0–3 | stream + 1; 0: the chunk is unused, the file ends |
+//! | 4–7 | number of used bytes, header included; 0: the chunk is being written |
+//! | [`CHUNK_HEADER_LEN`]… | records |
 //!
-//! Stream 0 of a serialized log (record, replay) holds everything in the one true order; a
-//! `Switch` record says whose records follow. In a parallel log stream `k` belongs to thread `k`
-//! and a `Seq` record before each counted record gives its place.
+//! The runtime keeps its state of writing a stream ([`Live`]) in the file: in the file's header for
+//! stream 0, in the header of its first chunk for another stream. It says how far the chunk that is
+//! being written has come, however the program ended.
+//!
+//! The file grows. The file of a serialized run may also be a ring of chunks, laid out by a process
+//! that reads while the program runs ([`READY`], [`header::RING`]): the runtime takes one chunk
+//! after the other in turn, and waits for the reader if the ring is full.
+//!
+//! Stream 0 of a serialized log (record, replay) has all records in the order of the run; a
+//! `Switch` record names the thread of the records that follow. In a parallel log stream `k`
+//! belongs to thread `k`, and a `Seq` record before each counted record gives its position.
 //!
 //! # Records
-//! The first byte of most records is even: it is the tag, then come fields: varints (LEB128), fixed little
-//! endian, strings (varint length, bytes). Three kinds are compact, because nearly all records
-//! are of these kinds; they begin with a `u16` that is odd, the head:
-//! - `slot << 1 | 1`: plain access, or function entry. Then come the low four bytes of the address (that
-//!   of the call, for a function entry) and, for an access, the value in as many bytes as it has. The slot stands
-//!   for code address, kind and size, and the high four bytes of the address; a `Slot` record says for
-//!   which, anew in every chunk. The last three bits of the slot are its [`class`]: the head alone says how long the
-//!   record is, so that a reader can go on to the next before it knows what this one means.
-//! - `7 << 1 | 1`: function exit.
+//! A record begins with its tag, an even byte, and its fields follow: varints (LEB128), fixed
+//! little endian numbers, strings (varint length, bytes). Nearly all records are of three kinds
+//! with a *compact* form, which begins with an odd `u16`, the head:
 //!
-//! An access is written at its hook, before it takes place: its value is filled in at the thread's next
-//! hook ([`Live::pending`] says where).
+//! | bytes | plain access | function entry | function exit |
+//! |---|---|---|---|
+//! | 0–1 | `slot << 1 \| 1` | `slot << 1 \| 1` | `7 << 1 \| 1` |
+//! | 2–5 | low half of the address | low half of the call's address | |
+//! | 6… | value, in the size of the access | | |
+//!
+//! The slot stands for code address, kind, size and the high half of the address. A `Slot` record
+//! defines it, anew in every chunk. The last three bits of the slot are its class ([`class_of`]),
+//! so that the head alone gives the length of the record: a reader can go on to the next record
+//! before it has looked at the slot.
+//!
+//! An access is written at its hook, before it takes place. Its value is filled in at the thread's
+//! next hook ([`Live::pending`] is the address).
 
 use crate::AccessCode;
 
@@ -42,17 +53,17 @@ pub const HEADER_LEN: usize = 4096;
 pub const CHUNK_LEN: usize = 1 << 18;
 /// Length of a chunk's header.
 pub const CHUNK_HEADER_LEN: usize = 128;
-/// Offset in a stream's first chunk of what the runtime writes with, but for stream 0.
+/// Offset of [`Live`] in the first chunk of a stream other than 0.
 pub const LIVE: usize = 8;
-/// No record is longer than this: a chunk with less room left is closed.
+/// Greatest length of a record: a chunk with less room left is closed.
 pub const MAX_RECORD_LEN: usize = 8192;
 /// Longest string stored in a record; longer ones are cut.
 pub const MAX_STRING_LEN: usize = 4000;
-/// At most so many bytes of a memory range are stored.
+/// Greatest number of bytes of a memory range that are stored.
 pub const MAX_RANGE_DATA: usize = 256;
 /// Number of slots.
 pub const SLOTS: usize = 1 << 15;
-/// Most `Slot` records in a chunk.
+/// Greatest number of `Slot` records in a chunk.
 pub const MAX_SLOT_RECORDS: usize = CHUNK_LEN / SLOT_RECORD_LEN;
 
 /// Offsets of the header's fields.
@@ -71,30 +82,30 @@ pub mod header {
     pub const PID: usize = 32;
     /// `u32` length of a chunk.
     pub const CHUNK_LEN: usize = 36;
-    /// `u32` why recording stopped early, see [`crate::StopReason`]; 0: it did not.
+    /// `u32` reason why recording stopped early, see [`crate::StopReason`]; 0: it did not.
     pub const STOPPED: usize = 40;
-    /// `u32` the error number that goes with it.
+    /// `u32` error number of that.
     pub const STOP_ERRNO: usize = 44;
     /// `u64` records lost after recording stopped early (a lower bound).
     pub const LOST: usize = 48;
-    /// `u32` 1 once a process writes this log: a second one leaves it alone.
+    /// `u32` 1 once a process writes this log; other processes are not recorded.
     pub const CLAIMED: usize = 56;
-    /// `u32` how many chunks there are in turn; 0: the log grows.
+    /// `u32` number of chunks of the ring; 0: the log grows.
     pub const RING: usize = 60;
-    /// `u64` chunks of the ring that were read.
+    /// `u64` number of chunks of the ring that were read.
     pub const CONSUMED: usize = 64;
-    /// `u64` chunks of the ring that were written.
+    /// `u64` number of chunks of the ring that were written.
     pub const PRODUCED: usize = 72;
     /// `u32` process id of the reader of the ring.
     pub const READER: usize = 80;
-    /// What the runtime writes stream 0 with.
+    /// [`Live`](crate::Live) of stream 0.
     pub const LIVE: usize = 1024;
 }
 
-/// First bytes of a file that a reader has laid out as a ring, until a process takes it for its log.
+/// First bytes of a file that a reader has laid out as a ring, until a process takes it as its log.
 pub const READY: [u8; 8] = *b"FTLRING\x00";
 
-/// Offset in a chunk of the number of bytes that are taken.
+/// Offset in a chunk of the number of used bytes.
 pub const CHUNK_USED: usize = 4;
 
 /// Tags of the records that are not compact: even numbers.
@@ -140,12 +151,12 @@ pub mod tag {
 
 /// The head of a function exit.
 const EXIT: u16 = 7 << 1 | 1;
-/// The class of function entries; accesses have the logarithm of their size.
+/// Class of function entries. The class of an access is the logarithm of its size.
 pub(crate) const ENTRY_CLASS: usize = 4;
-/// How long compact records are, by class, a byte each.
+/// Lengths of compact records, by class, a byte each.
 const LENGTHS: u64 = 0x0200_0006_0e0a_0807;
 
-/// How long the compact record with this head is.
+/// Returns the length of the compact record with this head.
 #[inline(always)]
 pub(crate) fn compact_len(head: u16) -> usize {
     (LENGTHS >> (8 * class_of(usize::from(head >> 1)))) as usize & 15
@@ -157,7 +168,7 @@ pub(crate) fn is_exit(head: u16) -> bool {
     head == EXIT
 }
 
-/// The class of a slot, by its index.
+/// Returns the class of a slot, by its index.
 #[inline(always)]
 pub(crate) fn class_of(index: usize) -> usize {
     index & 7
@@ -168,7 +179,7 @@ pub const HEAD_LEN: usize = 6;
 /// Length of a `Slot` record.
 const SLOT_RECORD_LEN: usize = 15;
 
-/// What the runtime writes a stream with, as far as the reader needs it. The addresses are those of the
+/// State of writing a stream, as far as the reader needs it. The addresses are those of the
 /// recorded program.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
@@ -179,15 +190,15 @@ pub struct Live {
     pub chunk: u64,
     /// Its offset in the file.
     pub offset: u64,
-    /// Address at which the value of the access goes that is under way, if it is in this chunk.
+    /// Address of the value of the access under way, if it is in this chunk.
     pub pending: u64,
 }
 
-/// One slot.
+/// A slot: the common part of compact records.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct Slot {
-    /// Code address and code, see [`slot_key`]. 0: the slot stands for nothing.
+    /// Code address and code, see [`slot_key`]. 0: the slot is not defined.
     pub key: u64,
     /// High half of the address.
     pub high: u64,
@@ -218,7 +229,7 @@ impl Slot {
         self.code().writes()
     }
 
-    /// The step that an access is, perhaps to a range.
+    /// Returns the kind of step that an access, perhaps to a range, is.
     pub fn step(self) -> crate::Kind {
         match (self.code().is_range(), self.writes()) {
             (false, false) => crate::Kind::Read,
@@ -229,13 +240,13 @@ impl Slot {
     }
 }
 
-/// Code address and code in one.
+/// Returns code address and code in one number.
 #[inline(always)]
 pub const fn slot_key(pc: u64, code: AccessCode) -> u64 {
     pc | (code.byte() as u64) << 56
 }
 
-/// Which slot it is: a direct-mapped cache.
+/// Returns the index of the slot. Slots are a direct-mapped cache.
 #[inline(always)]
 pub const fn slot_of(pc: u64, code: AccessCode, high: u64) -> usize {
     let place = (pc ^ (pc >> 12) ^ high ^ ((code.writes() as u64) << 8)) as usize & (SLOTS / 8 - 1);
@@ -259,7 +270,7 @@ pub unsafe fn put_slot(at: *mut u8, slot: *mut Slot, index: usize, key: u64, hig
     }
 }
 
-/// Writes a compact record but for its value, [`HEAD_LEN`] bytes; the slot stands for it.
+/// Writes a compact record without its value, [`HEAD_LEN`] bytes. The slot is defined.
 ///
 /// # Safety
 /// `at` is writable for [`MAX_RECORD_LEN`] bytes.
@@ -272,7 +283,7 @@ pub unsafe fn put_head(at: *mut u8, index: usize, addr: u64) {
     }
 }
 
-/// The slot of the compact record at `at`, which is not a function exit.
+/// Returns the slot of the compact record at `at`, which is not a function exit.
 ///
 /// # Safety
 /// There is one.
@@ -325,7 +336,7 @@ pub enum Compact {
 #[derive(Clone, Debug)]
 pub struct Slots {
     slots: Box<[Slot; SLOTS]>,
-    /// What most readers need of those of accesses, in one word: see [`Brief`].
+    /// The part of the slots of accesses that most readers need, in one word: see [`Brief`].
     briefs: Box<[u64; SLOTS]>,
     used: Vec<u16>,
 }
@@ -340,49 +351,53 @@ impl Default for Slots {
     }
 }
 
-/// An access as a reader sees it that has no need for code address and value.
+/// An access for a reader that needs neither code address nor value.
 #[derive(Clone, Copy, Debug)]
 pub struct Brief {
     /// Its slot.
     pub slot: u16,
     /// The low half of its address.
     pub low: u32,
-    /// High half of the address, shifted by nine; above 32 bits whether it reads, above 40 the size less one.
+    /// | bits | content |
+    /// |---|---|
+    /// | 9–23 | high half of the address |
+    /// | 32 | 1 for a read |
+    /// | 40–… | size in bytes, less one |
     bits: u64,
 }
 
-/// What stands for no access: it has an address that no program has.
+/// Stands for no access: no program has such an address.
 const NOT_BRIEF: u64 = u32::MAX as u64;
 
 impl Brief {
     fn bits(slot: Slot) -> u64 {
-        // A program has addresses of 47 bits; one that accesses another ends there.
+        // A program has addresses of 47 bits; an access to another address ends it.
         if !slot.code().is_access() || slot.high >= 1 << 15 {
             return NOT_BRIEF;
         }
         slot.high << 9 | u64::from(!slot.writes()) << 32 | (slot.size() as u64 - 1) << 40
     }
 
-    /// The access to this address of which this is the slot's key.
+    /// Returns the access to an address by a slot with this key.
     pub fn new(key: u64, addr: u64) -> Brief {
         let slot = Slot { key, high: addr >> 32 };
         let index = slot_of(slot.pc(), slot.code(), slot.high) as u16;
         Brief { slot: index, low: addr as u32, bits: Brief::bits(slot) }
     }
 
-    /// The address, but for its last 23 bits; `u32::MAX`: it is not known.
+    /// Returns the address without its last 23 bits; `u32::MAX` if it is not known.
     #[inline(always)]
     pub fn high(self) -> u32 {
         self.bits as u32 | self.low >> 23
     }
 
-    /// The address, if it is known.
+    /// Returns the address, if it is known.
     #[inline(always)]
     pub fn addr(self) -> u64 {
         u64::from(self.high()) << 23 | u64::from(self.low & 0x7f_ffff)
     }
 
-    /// 1 for a read, 0 for a write.
+    /// Returns 1 for a read, 0 for a write.
     #[inline(always)]
     pub fn reads(self) -> u8 {
         (self.bits >> 32) as u8
@@ -402,7 +417,7 @@ impl Brief {
 }
 
 impl Slots {
-    /// A new chunk begins: no slot stands for anything.
+    /// Begins a new chunk: no slot is defined.
     pub fn clear(&mut self) {
         for i in self.used.drain(..) {
             self.slots[usize::from(i) % SLOTS] = Slot::default();
@@ -422,14 +437,15 @@ impl Slots {
         Some(())
     }
 
-    /// Slot and address of the record that begins with these eight bytes, which is compact and no function exit.
+    /// Returns slot and address of the compact record that begins with these eight bytes, which is
+    /// no function exit.
     #[inline(always)]
     pub(crate) fn head(&self, ahead: u64) -> (Slot, u64) {
         let slot = self.slots[usize::from(ahead as u16 >> 1)];
         (slot, slot.high << 32 | u64::from((ahead >> 16) as u32))
     }
 
-    /// The access that begins with these eight bytes; its head is one of an access.
+    /// Returns the access that begins with these eight bytes; its head is that of an access.
     #[inline(always)]
     pub(crate) fn brief(&self, ahead: u64) -> Brief {
         let slot = ahead as u16 >> 1;
@@ -442,7 +458,7 @@ impl Slots {
         self.slots.get(usize::from(index)).copied().unwrap_or_default()
     }
 
-    /// Reads a compact record: it and its length. `None` if there is none at the start of `bytes`.
+    /// Returns the compact record at the start of `bytes` and its length; `None` if there is none.
     #[inline(always)]
     pub fn compact(&self, bytes: &[u8]) -> Option<(Compact, usize)> {
         // The longest compact record has 14 bytes.
@@ -482,7 +498,7 @@ impl Slots {
     }
 }
 
-/// A cursor over a buffer that a record is written into; what does not fit is cut off.
+/// A cursor over a buffer that a record is written into. Bytes that do not fit are cut off.
 pub(crate) struct Put<'a> {
     pub(crate) buf: &'a mut [u8],
     pub(crate) len: usize,
@@ -571,7 +587,7 @@ mod tests {
                 let len = p.len;
                 let whole = (70 - (v | 1).leading_zeros() as usize) / 7;
                 assert_eq!(len, whole.min(room), "{v} in {room}");
-                // As much as there is, and nothing behind it.
+                // As many bytes as there are.
                 for buf in [&buf[..], &buf[..len]] {
                     let mut g = Get { buf, at: 0 };
                     let got = g.var();

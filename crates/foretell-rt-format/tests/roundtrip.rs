@@ -187,7 +187,7 @@ fn accesses_of_every_form_come_back() {
 }
 
 #[test]
-fn the_last_chunk_ends_where_the_program_was() {
+fn last_chunk_ends_at_the_last_complete_record() {
     let mut w = Writer::new(0);
     w.chunk(0);
     let access = |addr| Record::Access { kind: AccessKind::Write, size: 4, pc: 9, addr, value: 5 };
@@ -210,7 +210,7 @@ fn the_last_chunk_ends_where_the_program_was() {
 }
 
 #[test]
-fn a_chunk_can_be_read_without_those_before_it() {
+fn chunk_is_readable_without_earlier_chunks() {
     let mut w = Writer::new(0);
     let access = Record::Access { kind: AccessKind::Read, size: 8, pc: 1, addr: 2, value: 3 };
     for _ in 0..2 {
@@ -225,7 +225,7 @@ fn a_chunk_can_be_read_without_those_before_it() {
 }
 
 #[test]
-fn switches_and_ordinals() {
+fn switches_set_the_thread_and_ordinals_count_steps() {
     let mut w = Writer::new(0);
     w.chunk(0);
     let access = Record::Access { kind: AccessKind::Read, size: 4, pc: 1, addr: 2, value: 3 };
@@ -240,7 +240,7 @@ fn switches_and_ordinals() {
 }
 
 #[test]
-fn parallel_streams_are_merged_by_place() {
+fn parallel_streams_are_merged_by_position() {
     let mut w = Writer::new(1);
     for thread in [0, 1] {
         w.chunk(thread);
@@ -254,7 +254,7 @@ fn parallel_streams_are_merged_by_place() {
 }
 
 #[test]
-fn a_log_cut_anywhere_never_panics() {
+fn log_cut_anywhere_never_panics() {
     let mut w = Writer::new(0);
     w.chunk(0);
     one_of_each().iter().for_each(|r| w.put(r));

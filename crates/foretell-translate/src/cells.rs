@@ -1,18 +1,18 @@
 //! Memory cells: the variables of the trace.
 //!
-//! Ownership (`foretell-ownership`) decides by the word which accesses reach the translation: those to
-//! words that several threads share, and the first ones to transferred words. Cells refine its answer
-//! by the byte. Threads that use different bytes of a word share the word and no cell; an access to a
-//! byte that one thread alone accesses, or that no thread writes, does not reach the trace. The
-//! refinement needs no clock: a byte that two threads access is shared, in a transferred word too. A
-//! word that is neither shared nor transferred has no shared cell, so a log that is not filtered gives
-//! the same cells.
+//! Ownership (`foretell-ownership`) decides by the word which accesses reach the translation: those
+//! to words that several threads share, and the first ones to transferred words. Cells refine its
+//! answer by the byte. Threads that use different bytes of a word share the word and no cell; an
+//! access to a byte that one thread alone accesses, or that no thread writes, does not reach the
+//! trace. The refinement needs no clock: a byte that two threads access is shared, in a transferred
+//! word too. A word that is neither shared nor transferred has no shared cell, so a log that is not
+//! filtered gives the same cells.
 //!
-//! Accesses of different sizes may overlap, and overlapping accesses conflict. So the memory that was
-//! accessed is cut wherever an access begins or ends, and at every multiple of eight unless only long
-//! ranges (copied or filled at once) extend over it. The pieces are the cells, each a variable of the
-//! trace, and an access is one event for each cell that it covers. Freeing memory writes all bytes of
-//! it that were accessed.
+//! Accesses of different sizes may overlap, and overlapping accesses conflict. So the memory that
+//! was accessed is cut wherever an access begins or ends, and at every multiple of eight unless
+//! only long ranges (copied or filled at once) extend over it. The pieces are the cells, each a
+//! variable of the trace, and an access is one event for each cell that it covers. Freeing memory
+//! writes all bytes of it that were accessed.
 
 mod word;
 

@@ -1,4 +1,4 @@
-//! How records that are not compact are written and read.
+//! Encoding and decoding of records that are not compact.
 
 use super::*;
 use crate::wire::{Get, Put, tag};
@@ -366,7 +366,7 @@ fn decode_memory<'a>(t: u8, g: &mut Get<'a>) -> Option<Record<'a>> {
     })
 }
 
-/// More threads than these are left out of a report.
+/// Greatest number of threads in a report.
 const MAX_BLOCKED: usize = 200;
 
 fn encode_blocked(p: &mut Put<'_>, threads: &[Blocked]) {

@@ -1,7 +1,7 @@
 //! The eight bytes of a word, and the threads that accessed them.
 //!
-//! Nearly every word has bytes of one thread alone, or of several threads that each accessed the same
-//! bytes. Only the other words have an owner for each byte.
+//! Nearly every word has bytes of one thread alone, or of several threads that each accessed the
+//! same bytes. Only the other words have an owner for each byte.
 
 use rustc_hash::FxHashMap;
 
@@ -48,8 +48,8 @@ impl WordBytes {
             && (!write || bytes & !self.written == 0)
     }
 
-    /// A thread accesses some bytes. Threads without a number of their own share every byte that they
-    /// access twice.
+    /// A thread accesses some bytes. Threads without a number of their own share every byte that
+    /// they access twice.
     #[inline]
     pub(super) fn touch<'m>(
         &mut self,

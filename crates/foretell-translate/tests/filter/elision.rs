@@ -490,8 +490,8 @@ const Y: u64 = 0x1008;
 const U: u64 = 0x1010;
 const V: u64 = 0x1018;
 
-/// The last write before the other thread reads has a record, and the accesses before it are elided.
-/// The write of `Y` is after it.
+/// The last write before the other thread reads has a record, and the accesses before it are
+/// elided. The write of `Y` is after it.
 #[test]
 fn record_among_elided_accesses_stays_before_what_follows() {
     two_threads(&[
@@ -542,8 +542,8 @@ fn accesses_after_a_post_are_recorded() {
 }
 
 /// A thread is joined after it has elided accesses to a word that its joiner uses then. A third
-/// thread, to which the join orders nothing, comes after the first all the same: so does its write of
-/// `Y`.
+/// thread, to which the join orders nothing, comes after the first all the same: so does its write
+/// of `Y`.
 #[test]
 fn gap_before_a_join_is_kept_for_a_third_thread() {
     let write = (1, plain(X, true, 1));
@@ -561,9 +561,9 @@ fn gap_before_a_join_is_kept_for_a_third_thread() {
     ]);
 }
 
-/// A thread elides reads of `X`, and has records of it again after a release. The block of the other
-/// thread, which writes `X`, cannot be between its writes of `V` and `U`: the elided reads in between
-/// would have read another value.
+/// A thread elides reads of `X`, and has records of it again after a release. The block of the
+/// other thread, which writes `X`, cannot be between its writes of `V` and `U`: the elided reads in
+/// between would have read another value.
 #[test]
 fn gap_before_a_release_is_kept() {
     let read = (1, plain(X, false, 0));

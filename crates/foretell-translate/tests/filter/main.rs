@@ -360,8 +360,8 @@ fn findings(t: &Translated, model: Model) -> [BTreeSet<String>; 2] {
     found
 }
 
-/// No finding from a part of the accesses to transferred memory is wrong, and only chains of accesses
-/// through it are missed.
+/// No finding from a part of the accesses to transferred memory is wrong, and only chains of
+/// accesses through it are missed.
 #[test]
 fn skipped_transferred_accesses_make_no_finding_wrong() {
     let (mut dropped, mut found, mut missed) = (0, 0, 0);
