@@ -16,7 +16,7 @@ use crate::sys::{call, readable};
 use crate::thread::{Baton, BatonCell, State, ThreadRef, flush_elided_of};
 use foretell_ownership::elision::{Context, Elider, ElisionWord, Gap};
 use foretell_rt_format::{AccessCode, AtomicKind, Record, SyncKind};
-use std::ptr::null_mut;
+use std::ptr::{null, null_mut};
 use std::sync::atomic::Ordering::Relaxed;
 
 /// End of the program's address space.
@@ -67,15 +67,17 @@ pub(crate) fn start(t: Baton, wanted: bool) {
 /// Sets the fields that the hooks of a thread read, which is the calling one or has not begun.
 fn prepare_thread(t: Baton, of: ThreadRef, words: *mut ElisionWord) {
     of.hot(|hot| hot.record_all = words.is_null());
+    let known = if words.is_null() {
+        null()
+    } else {
+        enter_epoch(t, of);
+        // The clock's set of a thread stays at its address.
+        with_elider(t, |elider| std::ptr::from_ref(elider.clock.known(of.index()).as_bytes()))
+    };
     // SAFETY: the thread is the calling one, or does not run.
     let elision = unsafe { &mut (*of.as_ptr()).elision };
     elision.words = words;
-    if !words.is_null() {
-        enter_epoch(t, of);
-        // The clock's set of a thread stays at its address.
-        elision.known =
-            with_elider(t, |elider| std::ptr::from_ref(elider.clock.known(of.index()).as_bytes()));
-    }
+    elision.known = known;
 }
 
 fn enter_epoch(t: Baton, of: ThreadRef) {
