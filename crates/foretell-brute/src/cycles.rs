@@ -61,7 +61,7 @@ fn add(known: &mut Vec<Words>, new: Words) -> bool {
 }
 
 /// The edges that an event adds to every relation, from `sources` to `target`. Then rows and
-/// columns that nobody will ask for are forgotten.
+/// columns that are not needed any more are forgotten.
 struct Step {
     target: Option<usize>,
     sources: Words,

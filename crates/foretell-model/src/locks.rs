@@ -1,4 +1,4 @@
-//! Critical sections: who holds which lock between which two events.
+//! Critical sections: the locks that each thread holds between two events.
 //!
 //! A section runs from the outermost acquire to the release that frees the lock. A wait ends the
 //! section and the event that leaves the wait starts a new one. Reader-writer locks have shared

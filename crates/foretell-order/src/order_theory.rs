@@ -42,12 +42,12 @@ pub(crate) struct OrderTheory {
 struct Search {
     /// By chain: the first position seen; behind it everything is.
     seen: Vec<u32>,
-    steps: Vec<Step>,
+    steps: Vec<PathStep>,
     queue: VecDeque<u32>,
 }
 
 /// A node a path search came to, by which edge, from which step.
-struct Step {
+struct PathStep {
     node: Node,
     edge: EdgeId,
     from: u32,
@@ -136,7 +136,7 @@ impl Search {
         self.seen.resize(chains.chain_count(), u32::MAX);
         self.steps.clear();
         self.queue.clear();
-        self.push(Step { node: a, edge: 0, from: NO_STEP }, true);
+        self.push(PathStep { node: a, edge: 0, from: NO_STEP }, true);
         let goal = chains.place(b);
         while let Some(at) = self.queue.pop_front() {
             let node = self.steps[at as usize].node;
@@ -176,14 +176,14 @@ impl Search {
                 let target = chains.place(to);
                 if target.position < self.seen[target.chain.index()] && chains.reaches(to, goal) {
                     let free = (edge as usize) < chains.lasting_edges();
-                    self.push(Step { node: to, edge, from: at }, free);
+                    self.push(PathStep { node: to, edge, from: at }, free);
                 }
             }
             next = place.next;
         }
     }
 
-    fn push(&mut self, step: Step, free: bool) {
+    fn push(&mut self, step: PathStep, free: bool) {
         let at = self.steps.len() as u32;
         self.steps.push(step);
         if free {

@@ -6,7 +6,7 @@
 //! random. Each solver has the time limit for all of them together; one that runs into it is not
 //! tried on larger traces of the family. *Incremental* is one process that learns the whole trace
 //! and answers one query after the other; *fresh* is a process for each query that gets the query's
-//! cone only. Whoever answers must answer the same.
+//! cone only. All that answer must give the same answer.
 
 mod support;
 

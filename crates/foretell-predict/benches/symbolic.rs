@@ -3,10 +3,10 @@
 //!
 //! `bench/symbolic [--sizes 60,120,250,500,1000] [--queries N] [--time-limit SECONDS] [--seeds N] [--solver z3]`
 //! prints three tables in Markdown. Traces are runs of programs of the generator's family
-//! `symbolic` (four threads, four variables that everybody uses, computed writes and guards), and
+//! `symbolic` (four threads, four variables that all of them use, computed writes and guards), and
 //! `wide`: the same with a variable for every twenty events. Queries are the candidates of all
 //! analyses but transactions that the filters leave, every analysis with the same share, drawn
-//! evenly; whoever answers must answer the same. Times are processor time, ours and that of the
+//! evenly; all that answer must give the same answer. Times are processor time, ours and that of the
 //! processes we start, with everything that making the engine takes. A solver that runs into the
 //! time limit is not tried on longer traces; where it left queries open, the ratio counts the time
 //! that it had.

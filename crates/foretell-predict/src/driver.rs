@@ -135,7 +135,7 @@ pub fn predict(
         let groups = chunks.iter().map(|c| c.len() as u64).sum();
         progress.groups.store(groups, Ordering::Relaxed);
     }
-    let run = Run {
+    let run = PredictionRun {
         trace_model: &trace_model,
         values: Symbolic::of_model(&trace_model, options.engine_options.simplify),
         value_model: value_model.as_ref(),
@@ -187,7 +187,7 @@ fn merge(options: &Options<'_>, parts: Vec<Prediction>) -> Prediction {
     merged
 }
 
-struct Run<'a> {
+struct PredictionRun<'a> {
     trace_model: &'a TraceModel<'a>,
     /// The values of the symbolic model, which all engines share.
     values: Option<Arc<Symbolic>>,
@@ -199,7 +199,7 @@ struct Run<'a> {
     defects: Mutex<Vec<Defect>>,
 }
 
-impl Run<'_> {
+impl PredictionRun<'_> {
     fn chunk(&self, groups: &[Group]) -> Prediction {
         let mut engine: Box<dyn Engine + '_> = match self.options.engine {
             EngineKind::Order if self.options.search_only => {

@@ -12,7 +12,7 @@ pub trait Engine {
     /// The name on the command line and in reports.
     fn name(&self) -> &'static str;
 
-    /// Is there a feasible interleaving that the query asks for?
+    /// Decides whether there is a feasible interleaving that the query asks for.
     fn decide(&mut self, query: &Query, limit: &Limit<'_>) -> Verdict;
 
     /// The engine that decided the last query, where this one leaves some to others.

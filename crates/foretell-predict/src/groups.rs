@@ -1,9 +1,9 @@
-//! Grouping: candidates that a reader would call the same bug, because they are at the same places
+//! Grouping: candidates that a reader would call the same bug, because they are at the same locations
 //! in the source.
 //!
 //! Without `--all` one witness for each group is enough. Races and atomicity violations of a large
 //! trace have more candidates than fit in memory, so they are never listed: accesses of a variable
-//! that agree in thread, place, kind and locks held are one *class*, and a group is a list of pairs
+//! that agree in thread, location, kind and locks held are one *class*, and a group is a list of pairs
 //! of classes. Its candidates are tried nearest first, those that were close to happening in the
 //! observed run.
 
@@ -36,20 +36,20 @@ type Class = std::sync::Arc<Vec<Member>>;
 /// An access, or two of one block.
 type Member = (EventId, Option<EventId>);
 
-/// A place in the source; where it is unknown, thread, operation and variable stand for it.
+/// A source location; where it is unknown, thread, operation and variable stand for it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-enum Place {
+enum GroupLocation {
     Known(u32),
     Unknown(ThreadId, Op, u32),
 }
 
-fn place(trace_model: &TraceModel<'_>, e: EventId) -> Place {
+fn location(trace_model: &TraceModel<'_>, e: EventId) -> GroupLocation {
     let trace = trace_model.trace;
     match trace.site(e) {
-        Some(site) => Place::Known(trace.location_index(site)),
+        Some(site) => GroupLocation::Known(trace.location_index(site)),
         None => {
             let object = trace.variable(e).map_or(u32::MAX, |x| x.0);
-            Place::Unknown(trace.thread(e), trace.op(e), object)
+            GroupLocation::Unknown(trace.thread(e), trace.op(e), object)
         }
     }
 }
@@ -68,17 +68,17 @@ pub(crate) fn groups(trace_model: &TraceModel<'_>, kind: FindingKind, all: bool)
         FindingKind::Race => class_groups(trace_model, kind, races),
         FindingKind::Atomicity => class_groups(trace_model, kind, triples),
         _ => {
-            let mut groups: BTreeMap<Vec<Place>, Vec<Candidate>> = BTreeMap::new();
+            let mut groups: BTreeMap<Vec<GroupLocation>, Vec<Candidate>> = BTreeMap::new();
             for candidate in candidates(trace_model, kind) {
-                groups.entry(places(trace_model, &candidate)).or_default().push(candidate);
+                groups.entry(locations(trace_model, &candidate)).or_default().push(candidate);
             }
             groups.into_values().map(single).collect()
         }
     }
 }
 
-fn places(trace_model: &TraceModel<'_>, candidate: &Candidate) -> Vec<Place> {
-    let of = |e: EventId| place(trace_model, e);
+fn locations(trace_model: &TraceModel<'_>, candidate: &Candidate) -> Vec<GroupLocation> {
+    let of = |e: EventId| location(trace_model, e);
     match candidate {
         Candidate::Race(a, b) => vec![of(*a).min(of(*b)), of(*a).max(of(*b))],
         Candidate::Atomicity(c, r, c2) => vec![of(*c), of(*r), of(*c2)],
@@ -89,21 +89,21 @@ fn places(trace_model: &TraceModel<'_>, candidate: &Candidate) -> Vec<Place> {
         // Apart from the reads: a final value has two entries.
         Candidate::FinalValue(e) => vec![of(*e), of(*e)],
         Candidate::Deadlock(acquires) => {
-            let mut places: Vec<_> = acquires.iter().map(|&e| of(e)).collect();
-            places.sort_unstable();
-            places
+            let mut locations: Vec<_> = acquires.iter().map(|&e| of(e)).collect();
+            locations.sort_unstable();
+            locations
         }
     }
 }
 
-type ByPlaces = BTreeMap<Vec<Place>, Vec<(Class, Class)>>;
+type ByLocations = BTreeMap<Vec<GroupLocation>, Vec<(Class, Class)>>;
 
 fn class_groups(
     trace_model: &TraceModel<'_>,
     kind: FindingKind,
-    pairs: fn(&TraceModel<'_>, VarId, &mut ByPlaces),
+    pairs: fn(&TraceModel<'_>, VarId, &mut ByLocations),
 ) -> Vec<Group> {
-    let mut groups = ByPlaces::new();
+    let mut groups = ByLocations::new();
     for x in (0..trace_model.trace.variable_count()).map(VarId::from_index) {
         if !trace_model.trace.is_opaque(x) && trace_model.reads_from.accesses_by_thread(x).len() > 1
         {
@@ -119,7 +119,7 @@ fn class_groups(
 }
 
 /// The common properties of the accesses of a class. The locks are those held, sorted.
-type Key = (ThreadId, Place, Op, Vec<(u32, bool)>);
+type Key = (ThreadId, GroupLocation, Op, Vec<(u32, bool)>);
 
 /// The classes of accesses of a variable, in the order they first occur.
 fn classes(trace_model: &TraceModel<'_>, x: VarId) -> Vec<(Key, Class)> {
@@ -128,7 +128,7 @@ fn classes(trace_model: &TraceModel<'_>, x: VarId) -> Vec<(Key, Class)> {
     // freed.
     let mut locksets: FxHashMap<Vec<(u32, bool)>, u32> = FxHashMap::default();
     let mut last_of_thread: FxHashMap<ThreadId, (u32, u32)> = FxHashMap::default();
-    let mut index: FxHashMap<(ThreadId, Place, Op, u32), usize> = FxHashMap::default();
+    let mut index: FxHashMap<(ThreadId, GroupLocation, Op, u32), usize> = FxHashMap::default();
     let mut classes: Vec<(Key, Vec<Member>)> = Vec::new();
     for &e in trace_model.reads_from.accesses(x) {
         let thread = trace.thread(e);
@@ -143,10 +143,10 @@ fn classes(trace_model: &TraceModel<'_>, x: VarId) -> Vec<(Key, Class)> {
                 lockset
             }
         };
-        let (place, op) = (place(trace_model, e), trace.op(e));
-        let i = *index.entry((thread, place, op, lockset)).or_insert_with(|| {
+        let (location, op) = (location(trace_model, e), trace.op(e));
+        let i = *index.entry((thread, location, op, lockset)).or_insert_with(|| {
             let locks = locks_of(trace_model, trace_model.locks.held_before(e));
-            classes.push(((thread, place, op, locks), Vec::new()));
+            classes.push(((thread, location, op, locks), Vec::new()));
             classes.len() - 1
         });
         classes[i].1.push((e, None));
@@ -162,24 +162,24 @@ fn locks_of(trace_model: &TraceModel<'_>, sections: &[SectionId]) -> Vec<(u32, b
 }
 
 /// Pairs of classes that may race.
-fn races(trace_model: &TraceModel<'_>, x: VarId, groups: &mut ByPlaces) {
+fn races(trace_model: &TraceModel<'_>, x: VarId, groups: &mut ByLocations) {
     let classes = classes(trace_model, x);
     for (i, (key_a, a)) in classes.iter().enumerate() {
         for (key_b, b) in &classes[i + 1..] {
             let both_atomic = key_a.2.is_atomic() && key_b.2.is_atomic();
             if !both_atomic && conflict(trace_model.trace, a[0].0, b[0].0) {
-                let places = vec![key_a.1.min(key_b.1), key_a.1.max(key_b.1)];
-                groups.entry(places).or_default().push((a.clone(), b.clone()));
+                let locations = vec![key_a.1.min(key_b.1), key_a.1.max(key_b.1)];
+                groups.entry(locations).or_default().push((a.clone(), b.clone()));
             }
         }
     }
 }
 
 /// Classes of (c, c') with classes of r.
-fn triples(trace_model: &TraceModel<'_>, x: VarId, groups: &mut ByPlaces) {
+fn triples(trace_model: &TraceModel<'_>, x: VarId, groups: &mut ByLocations) {
     let trace = trace_model.trace;
     let others = classes(trace_model, x);
-    let mut index: BTreeMap<(Key, Place, Op), Vec<Member>> = BTreeMap::new();
+    let mut index: BTreeMap<(Key, GroupLocation, Op), Vec<Member>> = BTreeMap::new();
     for (thread, list) in trace_model.reads_from.accesses_by_thread(x) {
         for (i, &c) in list.iter().enumerate() {
             let Some(block) = trace_model.blocks.outermost(c) else { continue };
@@ -191,19 +191,19 @@ fn triples(trace_model: &TraceModel<'_>, x: VarId, groups: &mut ByPlaces) {
                 let both: Vec<_> = trace_model.locks.held_before(c).to_vec();
                 let both: Vec<_> = both.into_iter().filter(|s| at_c2.contains(s)).collect();
                 let spans = locks_of(trace_model, &both);
-                let key = (*thread, place(trace_model, c), trace.op(c), spans);
-                let key = (key, place(trace_model, c2), trace.op(c2));
+                let key = (*thread, location(trace_model, c), trace.op(c), spans);
+                let key = (key, location(trace_model, c2), trace.op(c2));
                 index.entry(key).or_default().push((c, Some(c2)));
             }
         }
     }
-    for ((key, place2, _), members) in index {
+    for ((key, location2, _), members) in index {
         let inside = Class::new(members);
         let (c, c2) = (inside[0].0, inside[0].1.unwrap_or(inside[0].0));
         for (other, r) in &others {
             if conflict(trace, c, r[0].0) && conflict(trace, r[0].0, c2) {
-                let places = vec![key.1, other.1, place2];
-                groups.entry(places).or_default().push((inside.clone(), r.clone()));
+                let locations = vec![key.1, other.1, location2];
+                groups.entry(locations).or_default().push((inside.clone(), r.clone()));
             }
         }
     }

@@ -65,9 +65,9 @@ pub enum Verdict {
 /// When to give up.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Limit<'a> {
-    /// At this time.
+    /// Time at which the search ends.
     pub deadline: Option<Instant>,
-    /// When somebody sets this.
+    /// Flag that ends the search when it is set.
     pub stop: Option<&'a AtomicBool>,
 }
 

@@ -21,7 +21,7 @@ pub(crate) struct Reach {
     /// One past the last position.
     to: Vec<u32>,
     /// Sections that the block is inside of from its first access to its last: while they are open,
-    /// nobody else gets into a section of the same lock, so such accesses are on no path.
+    /// no other thread gets into a section of the same lock, so such accesses are on no path.
     spans: Vec<SectionId>,
     /// The segment of the block: no path goes out of it. Cycles of transactions do.
     segment: Option<Segment>,
@@ -264,12 +264,12 @@ impl PathSearch {
 }
 
 /// The two accesses of a conflict; `None` is program order.
-type Step = Option<(EventId, EventId)>;
+type ConflictStep = Option<(EventId, EventId)>;
 
 /// Graph of the transactions of an interleaving.
 pub(crate) struct TransactionGraph {
     /// By transaction: the edges out of it.
-    edges: FxHashMap<EventId, Vec<(EventId, Step)>>,
+    edges: FxHashMap<EventId, Vec<(EventId, ConflictStep)>>,
     /// By transaction: its first access.
     first: FxHashMap<EventId, EventId>,
 }
@@ -310,7 +310,7 @@ impl TransactionGraph {
 
     /// All transactions that can be reached from `start`, each with the edge it was first
     /// reached by.
-    fn search(&self, start: EventId) -> FxHashMap<EventId, (EventId, Step)> {
+    fn search(&self, start: EventId) -> FxHashMap<EventId, (EventId, ConflictStep)> {
         let mut parents = FxHashMap::default();
         let mut queue = VecDeque::from([start]);
         while let Some(t) = queue.pop_front() {

@@ -41,7 +41,7 @@ use rustc_hash::FxHashMap;
 use self::build::{Builder, expression_parts};
 use self::kinds::Kinds;
 pub(crate) use self::recorded::{initial, known};
-use self::term::{Kind, Term, TermId, Terms};
+use self::term::{Term, TermId, TermKind, Terms};
 use self::trace_terms::TraceTerms;
 use self::visible::Writes;
 
@@ -111,7 +111,7 @@ impl Symbolic {
             Builder::new(trace_model, &writes, Some(&kinds)).build()
         } else {
             // A term that is not sure may have a value all the same: engines then decide it.
-            let unsure = |k: &Kind| Kind { sorts: k.sorts.clone(), sure: false };
+            let unsure = |k: &TermKind| TermKind { sorts: k.sorts.clone(), sure: false };
             raw.terms.set_kinds(kinds.terms.iter().map(unsure).collect());
             raw
         };

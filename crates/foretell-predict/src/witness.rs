@@ -10,7 +10,7 @@
 //! *Tidying* reorders events that do not depend on each other, so that a thread goes on as long as
 //! it can. Two events of one object that could tell their order apart keep it.
 //!
-//! A program that talks to somebody outside may not be able to follow what was made for reading.
+//! A program that talks to another process may not be able to follow what was made for reading.
 //! For it there is the way back: the recorded order where events do not depend on each other
 //! ([`as_recorded`]), and what was dropped ([`filled`]).
 
@@ -39,7 +39,7 @@ pub fn shorten(
 /// The events that each event of a schedule relies on. Tables are indexed, with one more than the
 /// index of what they hold and 0 for nothing: such a table costs only what is written to it.
 struct Facts {
-    /// The write that each read sees, until somebody has asked.
+    /// The write that each read sees, until the first question.
     seen: Vec<u32>,
     /// Further needs of an event: a wake-up its notification, a down its post, a leave its
     /// arrivals, a failed try-lock the section it ran into.
@@ -105,7 +105,7 @@ impl Facts {
     }
 
     /// Assigns notifications to waiters of one condition. Where waits time out, the woken waiter
-    /// depends on everybody who waits: then all of the condition's events so far are needed.
+    /// depends on all waiters: then all of the condition's events so far are needed.
     fn notifications(&mut self, trace_model: &TraceModel<'_>, events: &[EventId]) {
         let trace = trace_model.trace;
         if events.iter().any(|&e| trace.op(e) == Op::TimedOut) {
@@ -349,7 +349,7 @@ fn tidy(trace_model: &TraceModel<'_>, schedule: &[EventId]) -> Vec<EventId> {
 /// Returns the schedule with independent events in the recorded order as far as possible; the
 /// `last` events stay at the end.
 ///
-/// For a program that talks to somebody outside: the trace does not say what those wait for before
+/// For a program that talks to other processes: the trace does not say what those wait for before
 /// they go on, and the recorded order is one that they can keep to.
 pub fn as_recorded(trace: &Trace, schedule: &[EventId], last: usize) -> Vec<EventId> {
     let (schedule, end) = schedule.split_at(schedule.len().saturating_sub(last));

@@ -15,7 +15,7 @@ use foretell_predict::driver::{Options, Prediction, predict};
 use foretell_predict::engine::Engine;
 use foretell_predict::engine::GraphCounts;
 use foretell_predict::engines::EngineKind;
-use foretell_predict::engines::graph::{Class, GraphEngine, WitnessOrder};
+use foretell_predict::engines::graph::{GraphEngine, WitnessClass, WitnessOrder};
 use foretell_predict::engines::order::OrderEngine;
 use foretell_predict::filters::Filters;
 use foretell_predict::query::{Goal, Limit, Query, Verdict};
@@ -193,7 +193,7 @@ fn induced_edges_close_a_cycle() {
     });
     // Only T3's write after T1's is left: everything else has T1's write before the read.
     assert_eq!(left, Some(true));
-    assert_eq!(classes, [(Some(0), WitnessOrder::AfterWriter, Class::WithoutChoice)]);
+    assert_eq!(classes, [(Some(0), WitnessOrder::AfterWriter, WitnessClass::WithoutChoice)]);
     assert_eq!(engine.counts().cyclic, 5);
     assert_eq!(reads(&trace).0, [6, 7], "r2 may come first");
 }
@@ -237,7 +237,7 @@ fn all_choices_are_cyclic() {
         classes.push((c.map(|c| c.0), form, class));
     });
     assert_eq!(left, Some(false));
-    assert_eq!(classes, [(Some(0), WitnessOrder::AfterWriter, Class::AllCyclic)]);
+    assert_eq!(classes, [(Some(0), WitnessOrder::AfterWriter, WitnessClass::AllCyclic)]);
     assert_eq!((engine.counts().possible, engine.counts().explored), (2, 2));
     assert!(!reads(&trace).0.contains(&23));
 }
@@ -298,7 +298,7 @@ fn third_writers_are_left_to_the_exact_engine() {
     engine.witnesses_of(EventId(3), &Limit::default(), |(c, form), class| {
         classes.push((c.map(|c| c.0), form, class));
     });
-    assert_eq!(classes, [(Some(0), WitnessOrder::AfterWriter, Class::WithoutChoice)]);
+    assert_eq!(classes, [(Some(0), WitnessOrder::AfterWriter, WitnessClass::WithoutChoice)]);
     let (reads, counts) = reads(&trace);
     assert_eq!(reads, [2]);
     assert_eq!((counts.confirmed, counts.unconfirmed), (1, 2), "a read; a read, the final value");

@@ -80,7 +80,7 @@ impl Scenario {
 
 // Races
 
-/// The order of the two sections hides the race from everybody who goes by happens-before. To show
+/// The order of the two sections hides the race from detectors that go by happens-before. To show
 /// it, T2's section is all that has to run.
 #[test]
 fn lucky_race() {
@@ -125,7 +125,7 @@ fn reentrant_lock() {
     );
 }
 
-/// T2's section can come first, but then its read sees something else, and nobody knows whether the
+/// T2's section can come first, but then its read sees something else, and it is not known whether the
 /// section ever ends: nothing behind it is predicted.
 #[test]
 fn section_with_a_wrong_read_never_ends() {
@@ -268,7 +268,7 @@ fn gate_lock_keeps_the_two_apart() {
          T2|rel(gate)",
         &[],
     );
-    // A gate that is left before the locks are taken keeps nobody apart.
+    // A gate that is left before the locks are taken keeps no threads apart.
     expect(
         "T1|acq(gate)
          T1|rel(gate)
@@ -328,7 +328,7 @@ fn fork_and_join_keep_the_two_apart() {
 }
 
 /// T2 gets to `p` only if it reads what T3 wrote after both its sections. If it reads anything
-/// else, it is cut, and a thread that is cut blocks nobody in a circle.
+/// else, it is cut, and a thread that is cut blocks no thread in a circle.
 #[test]
 fn data_keeps_the_two_apart() {
     expect(
@@ -506,7 +506,7 @@ fn notify_must_wake_who_waits() {
          T2|w(x)|b",
         &["nondeterministic ry", "race a b", "final x"],
     );
-    // A notify-all wakes T1 whoever else waits.
+    // A notify-all wakes T1 whichever other threads wait.
     expect(
         "T3|acq(l)
          T3|wait(c,l)
@@ -685,7 +685,7 @@ fn the_same_value_from_somebody_else_is_no_news() {
     expect_in(Model::Value, text, &["race a rx"]);
 }
 
-/// Without T1's write the update is broken, and whoever reads from it is, too: T3 gets to `p` only
+/// Without T1's write the update is broken, and every read from it is, too: T3 gets to `p` only
 /// after `q`.
 #[test]
 fn broken_update_breaks_its_readers() {

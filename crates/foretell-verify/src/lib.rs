@@ -70,7 +70,7 @@ impl<'t> Checker<'t> {
         let observed = self.observed.as_ref().map_err(Refusal::clone)?;
         let run = Run::of(self.trace, self.model, observed, schedule)?;
         let finding =
-            pattern::Finding { trace: self.trace, model: self.model, observed, schedule, run };
+            pattern::PatternCheck { trace: self.trace, model: self.model, observed, schedule, run };
         finding.check(pattern)
     }
 }

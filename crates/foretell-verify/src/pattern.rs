@@ -100,7 +100,7 @@ impl Pattern {
 type Check = Result<(), Refusal>;
 
 /// A feasible schedule, to look for patterns in.
-pub(crate) struct Finding<'a> {
+pub(crate) struct PatternCheck<'a> {
     pub(crate) trace: &'a Trace,
     pub(crate) model: Model,
     pub(crate) observed: &'a Observed,
@@ -108,7 +108,7 @@ pub(crate) struct Finding<'a> {
     pub(crate) run: Run,
 }
 
-impl Finding<'_> {
+impl PatternCheck<'_> {
     pub(crate) fn check(&self, pattern: &Pattern) -> Check {
         match pattern {
             Pattern::Race { a, b } => self.race(*a, *b),
@@ -506,7 +506,7 @@ impl Finding<'_> {
     }
 
     /// Whether some order of the acquires is one cycle. Only a lock held by several readers leaves
-    /// a choice of whom to go to next; with readers enough that search could take forever, so it
+    /// a choice of the next acquire; with readers enough that search could take forever, so it
     /// gives up after [`MOST_STEPS`]. Acquires that are listed in the order of the cycle are found
     /// without search.
     fn in_one_cycle(&self, acquires: &[EventId]) -> bool {

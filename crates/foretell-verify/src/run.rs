@@ -128,10 +128,10 @@ impl Run {
     }
 }
 
-/// A step that is refused, before it is known to whom it is told.
-type Step = Result<(), (Rule, String)>;
+/// A step that is refused, without its place in the schedule.
+type StepResult = Result<(), (Rule, String)>;
 
-fn refuse(rule: Rule, message: impl Into<String>) -> Step {
+fn refuse(rule: Rule, message: impl Into<String>) -> StepResult {
     Err((rule, message.into()))
 }
 
@@ -206,7 +206,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Runs one event, or says which rule forbids it here.
-    fn step(&mut self, step: usize, e: EventId) -> Step {
+    fn step(&mut self, step: usize, e: EventId) -> StepResult {
         let t = self.turn(step, e)?;
         let broken = !self.view_preserved(t, e);
         if self.model == Model::Symbolic {
@@ -296,7 +296,7 @@ impl<'a> Machine<'a> {
         if self.model == Model::Symbolic {
             return true;
         }
-        // A broken update writes an unknown value: whoever reads from it is broken.
+        // A broken update writes an unknown value: every read from it is broken.
         if last.is_some_and(|w| self.run.cut_by(self.trace.thread(w)) == Some(w)) {
             return false;
         }
@@ -310,7 +310,7 @@ impl<'a> Machine<'a> {
         self.model == Model::Value && found.is_some() && found == self.trace.read_value(e)
     }
 
-    fn access(&mut self, e: EventId, x: VarId) -> Step {
+    fn access(&mut self, e: EventId, x: VarId) -> StepResult {
         if self.trace.is_opaque(x) {
             match self.opaque.insert(x, e) {
                 Some(last) if last > e => {
@@ -373,7 +373,7 @@ impl<'a> Machine<'a> {
             .eval(self.trace.exprs(), expr, |r| registers.get(r.index()).copied().flatten())
     }
 
-    fn guard(&mut self, expr: foretell_trace::ExprId) -> Step {
+    fn guard(&mut self, expr: foretell_trace::ExprId) -> StepResult {
         if self.model != Model::Symbolic {
             return Ok(());
         }
@@ -385,7 +385,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Refuses a lock that some thread holds in any mode.
-    fn must_be_free(&self, l: LockId) -> Step {
+    fn must_be_free(&self, l: LockId) -> StepResult {
         let lock = self.run.locks[l.index()];
         let name = self.trace.lock_name(l);
         if let Some(owner) = lock.owner {
@@ -401,7 +401,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    fn acquire(&mut self, t: ThreadId, l: LockId) -> Step {
+    fn acquire(&mut self, t: ThreadId, l: LockId) -> StepResult {
         if self.run.owner(l) != Some(t) {
             self.must_be_free(l)?;
         }
@@ -411,7 +411,7 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    fn must_own(&self, t: ThreadId, l: LockId) -> Step {
+    fn must_own(&self, t: ThreadId, l: LockId) -> StepResult {
         if self.run.owner(l) == Some(t) {
             return Ok(());
         }
@@ -419,7 +419,7 @@ impl<'a> Machine<'a> {
         refuse(Rule::NotOwner, format!("{t} does not own lock {l}"))
     }
 
-    fn release(&mut self, t: ThreadId, l: LockId) -> Step {
+    fn release(&mut self, t: ThreadId, l: LockId) -> StepResult {
         self.must_own(t, l)?;
         let lock = &mut self.run.locks[l.index()];
         lock.depth -= 1;
@@ -429,7 +429,7 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    fn acquire_shared(&mut self, t: ThreadId, l: LockId) -> Step {
+    fn acquire_shared(&mut self, t: ThreadId, l: LockId) -> StepResult {
         if self.run.owner(l).is_some() {
             return self.must_be_free(l);
         }
@@ -437,7 +437,7 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    fn release_shared(&mut self, t: ThreadId, l: LockId) -> Step {
+    fn release_shared(&mut self, t: ThreadId, l: LockId) -> StepResult {
         match self.run.shared.get_mut(&(l, t)) {
             Some(holds) if *holds > 1 => *holds -= 1,
             Some(_) => {
@@ -451,7 +451,7 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    fn wait(&mut self, t: ThreadId, e: EventId, c: CondId, l: LockId) -> Step {
+    fn wait(&mut self, t: ThreadId, e: EventId, c: CondId, l: LockId) -> StepResult {
         self.must_own(t, l)?;
         let next = self.observed.next(e);
         let future = match next.and_then(|next| self.run.position(next)) {
@@ -478,7 +478,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    fn woken(&mut self, t: ThreadId, c: CondId, l: LockId) -> Step {
+    fn woken(&mut self, t: ThreadId, c: CondId, l: LockId) -> StepResult {
         let (depth, future) = self.waiting(t, c, l)?;
         if self.waits[c.index()].holds(t, future) {
             let (t, c) = (self.trace.thread_name(t), self.trace.condition_name(c));
@@ -487,7 +487,7 @@ impl<'a> Machine<'a> {
         self.own_again(t, l, depth)
     }
 
-    fn timed_out(&mut self, t: ThreadId, c: CondId, l: LockId) -> Step {
+    fn timed_out(&mut self, t: ThreadId, c: CondId, l: LockId) -> StepResult {
         let (depth, future) = self.waiting(t, c, l)?;
         if !self.waits[c.index()].leave(t, future) {
             let (t, c) = (self.trace.thread_name(t), self.trace.condition_name(c));
@@ -496,14 +496,14 @@ impl<'a> Machine<'a> {
         self.own_again(t, l, depth)
     }
 
-    fn own_again(&mut self, t: ThreadId, l: LockId, depth: u32) -> Step {
+    fn own_again(&mut self, t: ThreadId, l: LockId, depth: u32) -> StepResult {
         self.must_be_free(l)?;
         self.run.locks[l.index()] = LockState { owner: Some(t), depth };
         self.run.threads[t.index()].wait = None;
         Ok(())
     }
 
-    fn down(&mut self, s: SemId) -> Step {
+    fn down(&mut self, s: SemId) -> StepResult {
         match self.counts[s.index()].checked_sub(1) {
             Some(count) => self.counts[s.index()] = count,
             None => {
@@ -520,7 +520,7 @@ impl<'a> Machine<'a> {
         self.arrivals[b.index()] += 1;
     }
 
-    fn leave(&mut self, t: ThreadId, b: BarrierId) -> Step {
+    fn leave(&mut self, t: ThreadId, b: BarrierId) -> StepResult {
         let name = self.trace.barrier_name(b);
         let Some(&generation) = self.arrived.get(&(t, b)) else {
             let t = self.trace.thread_name(t);
@@ -544,7 +544,7 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    fn fork(&mut self, u: ThreadId) -> Step {
+    fn fork(&mut self, u: ThreadId) -> StepResult {
         let thread = &mut self.run.threads[u.index()];
         if thread.started {
             let u = self.trace.thread_name(u);
@@ -554,7 +554,7 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    fn join(&self, u: ThreadId) -> Step {
+    fn join(&self, u: ThreadId) -> StepResult {
         let missing = self.observed.length(u) - self.run.threads[u.index()].ran;
         if missing == 0 {
             return Ok(());

@@ -319,7 +319,7 @@ fn deadlocks_with_readers() {
     check(&t, View, &deadlock(&[1, 3]), &[0, 2], Some(Rule::NoCycle));
     let t = trace("1:racq(a) 1:racq(b) 2:acq(b) 2:acq(a)");
     check(&t, View, &deadlock(&[1, 3]), &[0, 2], None);
-    // Four threads share s; thread 4 waits for thread 1, which waits for nobody.
+    // Four threads share s; thread 4 waits for thread 1, which waits for no thread.
     let stuck =
         trace("1:racq(s) 2:racq(s) 3:racq(s) 4:racq(s) 1:acq(p) 2:acq(s) 3:acq(s) 4:acq(p)");
     check(&stuck, View, &deadlock(&[5, 6, 7]), &[0, 1, 2, 3, 4], Some(Rule::NoCycle));

@@ -189,7 +189,7 @@ fn shrinking() {
     assert!(shrunk.size() < segment.size());
 }
 
-/// A block without accesses, and one that nobody else touches.
+/// A block without accesses, and one that no other thread touches.
 #[test]
 fn nothing_to_violate() {
     let trace = trace("T1|begin\nT1|end\nT1|begin\nT1|w(x)\nT1|w(x)\nT1|end\nT2|w(y)");

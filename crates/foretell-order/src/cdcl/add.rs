@@ -11,7 +11,7 @@
 //! each time the search takes it back with the levels around it, it is put on the trail again,
 //! until level 0 is reached.
 
-use super::clauses::Kind;
+use super::clauses::ClauseKind;
 use super::{Assigned, Core, Reason, Theory};
 use crate::lit::Lit;
 
@@ -93,7 +93,7 @@ impl<T: Theory> Core<T> {
             }
         }
         let (first, second) = (lits[0], lits[1]);
-        let clause = self.clauses.push(lits, Kind::Given, 0);
+        let clause = self.clauses.push(lits, ClauseKind::Given, 0);
         self.given.push(clause);
         self.watch(clause);
         if !self.is_false(second) || self.is_true(first) {

@@ -11,7 +11,7 @@
 //! going back to level 0. The first is met by going back to the level of the conflict before
 //! analysis; the second needs nothing.
 
-use super::clauses::{Cref, Kind};
+use super::clauses::{ClauseKind, Cref};
 use super::{Core, Reason, Stamp, Theory};
 use crate::lit::{Lit, Var};
 
@@ -186,7 +186,7 @@ impl<T: Theory> Core<T> {
             }
             learnt.swap(1, second);
             self.backtrack(self.level_of(learnt[1]) as usize);
-            let clause = self.clauses.push(&learnt, Kind::Learnt, lbd);
+            let clause = self.clauses.push(&learnt, ClauseKind::Learnt, lbd);
             self.clauses.set_used(clause, 1);
             self.learnts.push(clause);
             self.watch(clause);
@@ -236,7 +236,7 @@ impl<T: Theory> Core<T> {
         if let Some(proof) = &mut self.proof {
             proof.add_lemma(&lits, self.theory.is_valid(&lits));
         }
-        let clause = self.clauses.push(&lits, Kind::Explanation, 0);
+        let clause = self.clauses.push(&lits, ClauseKind::Explanation, 0);
         self.explanations.push(clause);
         self.scratch.clause = lits;
         self.assigned[var.index()].reason = Reason::Clause(clause);

@@ -11,7 +11,7 @@ pub(crate) struct Cref(pub(crate) u32);
 
 /// Why a clause is kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Kind {
+pub(crate) enum ClauseKind {
     /// Given by the client: forever.
     Given = 0,
     /// Learnt: as long as it seems useful.
@@ -32,7 +32,7 @@ pub(crate) struct Clauses {
 }
 
 impl Clauses {
-    pub(crate) fn push(&mut self, lits: &[Lit], kind: Kind, lbd: u32) -> Cref {
+    pub(crate) fn push(&mut self, lits: &[Lit], kind: ClauseKind, lbd: u32) -> Cref {
         let at = Cref(self.words.len() as u32);
         self.words.push(lits.len() as u32);
         self.words.push(kind as u32 | lbd << LBD_SHIFT);
@@ -62,7 +62,7 @@ impl Clauses {
     }
 
     pub(crate) fn is_learnt(&self, at: Cref) -> bool {
-        self.words[at.0 as usize + 1] & 3 == Kind::Learnt as u32
+        self.words[at.0 as usize + 1] & 3 == ClauseKind::Learnt as u32
     }
 
     /// The number of decision levels in the clause when it was learnt.

@@ -2,7 +2,7 @@
 //! in the exponential form of MiniSat), and the value it had last (phase saving).
 //!
 //! Variables that never took part in a conflict are most of them here, and their order is as
-//! important: whoever makes a variable gives it a rank, and they are decided by rank. They are kept
+//! important: the client gives each variable a rank, and they are decided by rank. They are kept
 //! in a sorted list with a cursor, so that walking over those that are assigned already costs next
 //! to nothing; only the others are in the heap.
 

@@ -7,7 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::kinds::Kinds;
 use super::recorded::{initial, known};
-use super::term::{Kind, Term, TermId, Terms};
+use super::term::{Term, TermId, TermKind, Terms};
 use super::trace_terms::TraceTerms;
 use super::visible::Writes;
 
@@ -96,7 +96,7 @@ impl<'a> Builder<'a> {
     /// term.
     fn load(&mut self, e: EventId) -> TermId {
         let Some(kinds) = self.kinds else {
-            return self.built.terms.intern(Term::Load(e), Kind::default());
+            return self.built.terms.intern(Term::Load(e), TermKind::default());
         };
         match self.writes.sole(self.trace_model, e) {
             Some(None) => {
@@ -121,7 +121,7 @@ impl<'a> Builder<'a> {
         if self.kinds.is_some() && self.writes.sole(self.trace_model, e).is_some() {
             return self.built.terms.truth(true);
         }
-        self.built.terms.intern(Term::Observed(e), Kind::surely(Sort::Bool))
+        self.built.terms.intern(Term::Observed(e), TermKind::surely(Sort::Bool))
     }
 
     /// The term that an update without an expression leaves: its recorded value if it sees what it

@@ -9,16 +9,16 @@ use foretell_trace::expr::Sort;
 use foretell_trace::{EventId, VarId};
 
 use super::recorded::initial;
-use super::term::{Kind, Term, kind_of};
+use super::term::{Term, TermKind, kind_of};
 use super::trace_terms::TraceTerms;
 use super::visible::Writes;
 
 /// See the module.
 pub(super) struct Kinds {
     /// By unsimplified term.
-    pub(super) terms: Vec<Kind>,
+    pub(super) terms: Vec<TermKind>,
     /// By variable: of what is written to it.
-    written: Vec<Kind>,
+    written: Vec<TermKind>,
     /// By variable: of its initial value.
     initial: Vec<Option<Sort>>,
 }
@@ -29,7 +29,7 @@ impl Kinds {
         let variables = (0..trace.variable_count()).map(VarId::from_index);
         let mut kinds = Self {
             terms: Vec::new(),
-            written: vec![Kind { sorts: Vec::new(), sure: true }; trace.variable_count()],
+            written: vec![TermKind { sorts: Vec::new(), sure: true }; trace.variable_count()],
             initial: variables.map(|x| initial(trace_model, x).map(Sort::of)).collect(),
         };
         // Whether each load may see the initial value does not change from pass to pass.
@@ -59,15 +59,15 @@ impl Kinds {
         self.terms.clear();
         for (term, &sees_initial) in raw.terms.iter().zip(sees_initial) {
             let kind = match term {
-                Term::Unknown => Kind::default(),
-                Term::Value(value) => Kind::surely(Sort::of(*value)),
-                Term::Truth(_) | Term::Observed(_) => Kind::surely(Sort::Bool),
+                Term::Unknown => TermKind::default(),
+                Term::Value(value) => TermKind::surely(Sort::of(*value)),
+                Term::Truth(_) | Term::Observed(_) => TermKind::surely(Sort::Bool),
                 Term::Load(e) => match trace.variable(*e) {
                     Some(x) => self.found(x, sees_initial),
-                    None => Kind::default(),
+                    None => TermKind::default(),
                 },
                 Term::Apply(op, args) => {
-                    let args: Vec<&Kind> =
+                    let args: Vec<&TermKind> =
                         args.iter().map(|a| &self.terms[a.number() as usize]).collect();
                     kind_of(*op, &args)
                 }
@@ -97,7 +97,7 @@ impl Kinds {
     }
 
     /// Of what an access finds in a variable.
-    fn found(&self, x: VarId, sees_initial: bool) -> Kind {
+    fn found(&self, x: VarId, sees_initial: bool) -> TermKind {
         let mut kind = self.written[x.index()].clone();
         if sees_initial {
             match self.initial[x.index()] {
@@ -110,8 +110,13 @@ impl Kinds {
     }
 
     /// Of what a load finds.
-    pub(super) fn load(&self, trace_model: &TraceModel<'_>, writes: &Writes, e: EventId) -> Kind {
+    pub(super) fn load(
+        &self,
+        trace_model: &TraceModel<'_>,
+        writes: &Writes,
+        e: EventId,
+    ) -> TermKind {
         let x = trace_model.trace.variable(e);
-        x.map_or_else(Kind::default, |x| self.found(x, !writes.hides_initial(trace_model, e)))
+        x.map_or_else(TermKind::default, |x| self.found(x, !writes.hides_initial(trace_model, e)))
     }
 }

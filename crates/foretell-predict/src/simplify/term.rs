@@ -40,17 +40,17 @@ pub(crate) enum Term {
 
 /// Sorts of the values of a term, and whether there always is one.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Kind {
+pub(crate) struct TermKind {
     /// The sorts that they can have.
     pub(crate) sorts: Vec<Sort>,
     /// Whether there always is one.
     pub(crate) sure: bool,
 }
 
-impl Kind {
+impl TermKind {
     /// Always a value of one sort.
     pub(crate) fn surely(sort: Sort) -> Self {
-        Kind { sorts: vec![sort], sure: true }
+        TermKind { sorts: vec![sort], sure: true }
     }
 
     /// The sort, if there is always a value and it is always of this sort.
@@ -69,7 +69,7 @@ impl Kind {
 #[derive(Clone, Debug)]
 pub(crate) struct Terms {
     nodes: Vec<Term>,
-    kinds: Vec<Kind>,
+    kinds: Vec<TermKind>,
     index: FxHashMap<Term, TermId>,
     /// Whether constants are folded.
     fold: bool,
@@ -80,7 +80,7 @@ impl Terms {
     pub(crate) fn new(fold: bool) -> Self {
         let mut terms =
             Self { nodes: Vec::new(), kinds: Vec::new(), index: FxHashMap::default(), fold };
-        terms.intern(Term::Unknown, Kind::default());
+        terms.intern(Term::Unknown, TermKind::default());
         terms
     }
 
@@ -88,12 +88,12 @@ impl Terms {
         &self.nodes[id.0 as usize]
     }
 
-    pub(crate) fn kind(&self, id: TermId) -> &Kind {
+    pub(crate) fn kind(&self, id: TermId) -> &TermKind {
         &self.kinds[id.0 as usize]
     }
 
     /// The identifier of a term; `kind` says what is known about it if it is new.
-    pub(super) fn intern(&mut self, term: Term, kind: Kind) -> TermId {
+    pub(super) fn intern(&mut self, term: Term, kind: TermKind) -> TermId {
         if let Some(&id) = self.index.get(&term) {
             return id;
         }
@@ -105,7 +105,7 @@ impl Terms {
     }
 
     /// Replaces what is known about all terms.
-    pub(super) fn set_kinds(&mut self, kinds: Vec<Kind>) {
+    pub(super) fn set_kinds(&mut self, kinds: Vec<TermKind>) {
         debug_assert_eq!(kinds.len(), self.nodes.len(), "one for each term");
         self.kinds = kinds;
     }
@@ -120,12 +120,12 @@ impl Terms {
         match value {
             None => TermId::UNKNOWN,
             Some(Value::Bits { width, .. }) if !(1..=64).contains(&width) => TermId::UNKNOWN,
-            Some(value) => self.intern(Term::Value(value), Kind::surely(Sort::of(value))),
+            Some(value) => self.intern(Term::Value(value), TermKind::surely(Sort::of(value))),
         }
     }
 
     pub(super) fn truth(&mut self, truth: bool) -> TermId {
-        self.intern(Term::Truth(truth), Kind::surely(Sort::Bool))
+        self.intern(Term::Truth(truth), TermKind::surely(Sort::Bool))
     }
 
     /// An operator applied to arguments, simplified if the table folds.
@@ -135,7 +135,7 @@ impl Terms {
         {
             return folded;
         }
-        let kinds: Vec<&Kind> = args.iter().map(|&a| self.kind(a)).collect();
+        let kinds: Vec<&TermKind> = args.iter().map(|&a| self.kind(a)).collect();
         let kind = kind_of(op, &kinds);
         self.intern(Term::Apply(op, args.into()), kind)
     }
@@ -166,7 +166,7 @@ impl Terms {
         if op == ExprOp::Ite {
             return self.folded_choice(args);
         }
-        let kinds: Vec<&Kind> = args.iter().map(|&a| self.kind(a)).collect();
+        let kinds: Vec<&TermKind> = args.iter().map(|&a| self.kind(a)).collect();
         if args.contains(&TermId::UNKNOWN) || kind_of(op, &kinds).sorts.is_empty() {
             return Some(TermId::UNKNOWN);
         }
@@ -270,7 +270,7 @@ impl Terms {
         if constant != 0 {
             rest.push(self.value(Some(Value::Int(constant))));
         }
-        let kinds: Vec<&Kind> = rest.iter().map(|&a| self.kind(a)).collect();
+        let kinds: Vec<&TermKind> = rest.iter().map(|&a| self.kind(a)).collect();
         let kind = kind_of(ExprOp::Add, &kinds);
         Some(self.intern(Term::Apply(ExprOp::Add, rest.into()), kind))
     }
@@ -320,17 +320,17 @@ impl Terms {
 }
 
 /// Sorts of the values of an application.
-pub(super) fn kind_of(op: ExprOp, args: &[&Kind]) -> Kind {
+pub(super) fn kind_of(op: ExprOp, args: &[&TermKind]) -> TermKind {
     if op == ExprOp::Ite {
-        let [condition, yes, no] = args else { return Kind::default() };
+        let [condition, yes, no] = args else { return TermKind::default() };
         let mut sorts = yes.sorts.clone();
         sorts.extend(no.sorts.iter().filter(|s| !yes.sorts.contains(s)));
         let decided = condition.sure_sort() == Some(Sort::Bool);
-        return Kind { sorts, sure: decided && yes.sure && no.sure };
+        return TermKind { sorts, sure: decided && yes.sure && no.sure };
     }
     let count = args.iter().map(|a| a.sorts.len()).try_fold(1usize, |n, len| n.checked_mul(len));
     let count = count.unwrap_or(usize::MAX);
-    let mut kind = Kind { sorts: Vec::new(), sure: args.iter().all(|a| a.sure) && count == 1 };
+    let mut kind = TermKind { sorts: Vec::new(), sure: args.iter().all(|a| a.sure) && count == 1 };
     for mut choice in 0..count.min(MOST_COMBINATIONS) {
         let mut picked = Vec::with_capacity(args.len());
         for arg in args {

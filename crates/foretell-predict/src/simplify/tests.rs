@@ -143,7 +143,7 @@ fn folding_keeps_every_value() {
         let mut folded = Terms::new(true);
         let loads: Vec<TermId> = (0..3)
             .map(|i| {
-                let kind = Kind { sorts: vec![Sort::Int], sure: i != 2 || !unknown };
+                let kind = TermKind { sorts: vec![Sort::Int], sure: i != 2 || !unknown };
                 folded.intern(Term::Load(EventId(i)), kind)
             })
             .collect();
@@ -221,7 +221,7 @@ fn eval_term(terms: &Terms, root: TermId, values: &[Option<Value>; 3]) -> Answer
     let mut ids: FxHashMap<TermId, ExprId> = FxHashMap::default();
     for id in terms.parts([root], |_| true) {
         let node = match terms.get(id) {
-            // A register that nobody loads.
+            // A register that no event loads.
             Term::Unknown | Term::Observed(_) => Expr::Reg(RegId(9)),
             Term::Value(value) => Expr::Const(*value),
             Term::Truth(truth) => Expr::Bool(*truth),

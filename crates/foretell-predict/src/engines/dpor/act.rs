@@ -7,7 +7,7 @@ use super::parts::Part;
 /// The effect of a step. Objects are numbered within the program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Act {
-    /// Nothing that anybody else could tell.
+    /// Nothing that another step could observe.
     Local,
     Access(Access),
     Enter {
@@ -74,7 +74,7 @@ pub(super) struct Access {
 
 /// One step.
 #[derive(Clone, Debug)]
-pub(super) struct Step {
+pub(super) struct ProgramStep {
     pub(super) event: EventId,
     pub(super) act: Act,
     /// Events (by thread and position) that must have run before this one: `order` of the query.
@@ -85,8 +85,8 @@ pub(super) struct Step {
 
 /// A thread of the cone.
 #[derive(Clone, Debug)]
-pub(super) struct Thread {
-    pub(super) steps: Vec<Step>,
+pub(super) struct ProgramThread {
+    pub(super) steps: Vec<ProgramStep>,
     /// Thread and position of its fork, if it has one.
     pub(super) fork: Option<(usize, u32)>,
     /// Number of steps that have run in every interleaving that is asked for.

@@ -1,4 +1,4 @@
-//! Which steps depend on each other: those whose order somebody can tell.
+//! Which steps depend on each other: those whose order can be observed.
 //!
 //! A step belongs to *classes* (a read of x, an acquire of l, …) and is in conflict with classes.
 //! Two steps of different threads that are both enabled are independent unless one is in a class
@@ -12,12 +12,12 @@
 
 use rustc_hash::FxHashMap;
 
-use super::act::{Access, Act, Thread};
-use super::state::State;
+use super::act::{Access, Act, ProgramThread};
+use super::state::SearchState;
 
 /// A kind of step on one object.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) enum Class {
+pub(super) enum StepClass {
     Read(usize),
     Write(usize),
     /// An access that may be part of the goal, and one that writes.
@@ -39,29 +39,29 @@ pub(super) enum Class {
 }
 
 /// The classes that a step belongs to.
-fn classes_of(act: &Act) -> Vec<Class> {
+fn classes_of(act: &Act) -> Vec<StepClass> {
     match *act {
         Act::Access(Access { var, reads, writes, opaque, part }) => {
             let kinds = [
-                (reads, Class::Read(var)),
-                (writes, Class::Write(var)),
-                (opaque, Class::Opaque(var)),
-                (part.is_some(), Class::Part(var)),
-                (part.is_some() && writes, Class::PartWrite(var)),
+                (reads, StepClass::Read(var)),
+                (writes, StepClass::Write(var)),
+                (opaque, StepClass::Opaque(var)),
+                (part.is_some(), StepClass::Part(var)),
+                (part.is_some() && writes, StepClass::PartWrite(var)),
             ];
             kinds.into_iter().filter(|k| k.0).map(|k| k.1).collect()
         }
-        Act::Enter { lock, shared: true } => vec![Class::EnterShared(lock)],
-        Act::Enter { lock, shared: false } => vec![Class::Enter(lock)],
-        Act::Exit { lock, shared: false } => vec![Class::Exit(lock)],
-        Act::TryFailed { lock } => vec![Class::Try(lock)],
-        Act::Wait { cond, lock } => vec![Class::Wait(cond), Class::Exit(lock)],
-        Act::Woken { lock, .. } => vec![Class::Enter(lock)],
-        Act::TimedOut { cond, lock } => vec![Class::TimedOut(cond), Class::Enter(lock)],
-        Act::Notify { cond, .. } => vec![Class::Notify(cond)],
-        Act::Post { sem } => vec![Class::Post(sem)],
-        Act::Down { sem } => vec![Class::Down(sem)],
-        Act::Arrive { barrier, .. } => vec![Class::Arrive(barrier)],
+        Act::Enter { lock, shared: true } => vec![StepClass::EnterShared(lock)],
+        Act::Enter { lock, shared: false } => vec![StepClass::Enter(lock)],
+        Act::Exit { lock, shared: false } => vec![StepClass::Exit(lock)],
+        Act::TryFailed { lock } => vec![StepClass::Try(lock)],
+        Act::Wait { cond, lock } => vec![StepClass::Wait(cond), StepClass::Exit(lock)],
+        Act::Woken { lock, .. } => vec![StepClass::Enter(lock)],
+        Act::TimedOut { cond, lock } => vec![StepClass::TimedOut(cond), StepClass::Enter(lock)],
+        Act::Notify { cond, .. } => vec![StepClass::Notify(cond)],
+        Act::Post { sem } => vec![StepClass::Post(sem)],
+        Act::Down { sem } => vec![StepClass::Down(sem)],
+        Act::Arrive { barrier, .. } => vec![StepClass::Arrive(barrier)],
         Act::Exit { shared: true, .. }
         | Act::Leave { .. }
         | Act::Join { .. }
@@ -71,34 +71,35 @@ fn classes_of(act: &Act) -> Vec<Class> {
 }
 
 /// The classes that a step is in conflict with; two writes are dealt with apart.
-fn conflicts_of(act: &Act) -> Vec<Class> {
-    let entering = |lock| vec![Class::Enter(lock), Class::EnterShared(lock), Class::Try(lock)];
+fn conflicts_of(act: &Act) -> Vec<StepClass> {
+    let entering =
+        |lock| vec![StepClass::Enter(lock), StepClass::EnterShared(lock), StepClass::Try(lock)];
     match *act {
         Act::Access(Access { var, reads, writes, opaque, part }) => {
             let kinds = [
-                (reads, Class::Write(var)),
-                (writes, Class::Read(var)),
-                (opaque, Class::Opaque(var)),
-                (part.is_some() && writes, Class::Part(var)),
-                (part.is_some() && !writes, Class::PartWrite(var)),
+                (reads, StepClass::Write(var)),
+                (writes, StepClass::Read(var)),
+                (opaque, StepClass::Opaque(var)),
+                (part.is_some() && writes, StepClass::Part(var)),
+                (part.is_some() && !writes, StepClass::PartWrite(var)),
             ];
             kinds.into_iter().filter(|k| k.0).map(|k| k.1).collect()
         }
-        Act::Enter { lock, shared: true } => vec![Class::Enter(lock)],
+        Act::Enter { lock, shared: true } => vec![StepClass::Enter(lock)],
         Act::Enter { lock, shared: false } | Act::Woken { lock, .. } => entering(lock),
-        Act::Exit { lock, shared: false } => vec![Class::Try(lock)],
-        Act::TryFailed { lock } => vec![Class::Enter(lock), Class::Exit(lock)],
-        Act::Wait { cond, lock } => vec![Class::Notify(cond), Class::Try(lock)],
+        Act::Exit { lock, shared: false } => vec![StepClass::Try(lock)],
+        Act::TryFailed { lock } => vec![StepClass::Enter(lock), StepClass::Exit(lock)],
+        Act::Wait { cond, lock } => vec![StepClass::Notify(cond), StepClass::Try(lock)],
         Act::TimedOut { cond, lock } => {
             let mut classes = entering(lock);
-            classes.push(Class::Notify(cond));
+            classes.push(StepClass::Notify(cond));
             classes
         }
         Act::Notify { cond, .. } => {
-            vec![Class::Notify(cond), Class::Wait(cond), Class::TimedOut(cond)]
+            vec![StepClass::Notify(cond), StepClass::Wait(cond), StepClass::TimedOut(cond)]
         }
-        Act::Down { sem } => vec![Class::Down(sem)],
-        Act::Arrive { barrier, .. } => vec![Class::Arrive(barrier)],
+        Act::Down { sem } => vec![StepClass::Down(sem)],
+        Act::Arrive { barrier, .. } => vec![StepClass::Arrive(barrier)],
         Act::Exit { shared: true, .. }
         | Act::Post { .. }
         | Act::Leave { .. }
@@ -120,10 +121,10 @@ struct Footprint {
     write: Option<(Number, Option<Number>)>,
 }
 
-/// The classes of a program: who is in them, and which steps they concern.
+/// The classes of a program: their members, and the steps that they concern.
 #[derive(Debug, Default)]
 pub(super) struct Classes {
-    numbers: FxHashMap<Class, Number>,
+    numbers: FxHashMap<StepClass, Number>,
     /// By class: each thread that has steps in it, with the position of the last one.
     last: Vec<Vec<(usize, u32)>>,
     /// By thread and position.
@@ -131,7 +132,7 @@ pub(super) struct Classes {
 }
 
 impl Classes {
-    pub(super) fn new(threads: &[Thread]) -> Self {
+    pub(super) fn new(threads: &[ProgramThread]) -> Self {
         let mut this = Self::default();
         for (t, thread) in threads.iter().enumerate() {
             for (position, step) in thread.steps.iter().enumerate() {
@@ -156,10 +157,10 @@ impl Classes {
     }
 
     fn footprint(&self, act: &Act) -> Footprint {
-        let number = |class: &Class| self.numbers.get(class).copied();
+        let number = |class: &StepClass| self.numbers.get(class).copied();
         let write = match *act {
             Act::Access(Access { var, writes: true, .. }) => {
-                number(&Class::Write(var)).map(|w| (w, number(&Class::Read(var))))
+                number(&StepClass::Write(var)).map(|w| (w, number(&StepClass::Read(var))))
             }
             _ => None,
         };
@@ -174,7 +175,7 @@ impl Classes {
     /// The threads that can still run a step of a class.
     fn members<'a>(
         &'a self,
-        state: &'a State,
+        state: &'a SearchState,
         class: Number,
     ) -> impl Iterator<Item = usize> + use<'a> {
         let members = self.last[class as usize].iter();
@@ -184,26 +185,26 @@ impl Classes {
     /// The threads that can still run a step of a class, by its name.
     pub(super) fn threads_with<'a>(
         &'a self,
-        state: &'a State,
-        class: Class,
+        state: &'a SearchState,
+        class: StepClass,
     ) -> impl Iterator<Item = usize> + use<'a> {
         self.numbers.get(&class).into_iter().flat_map(|&n| self.members(state, n))
     }
 
     /// Whether some thread can still run a step of a class.
-    pub(super) fn is_alive(&self, state: &State, class: Class) -> bool {
+    pub(super) fn is_alive(&self, state: &SearchState, class: StepClass) -> bool {
         self.threads_with(state, class).next().is_some()
     }
 
-    fn observed(&self, state: &State, reads: Option<Number>, always: bool) -> bool {
+    fn observed(&self, state: &SearchState, reads: Option<Number>, always: bool) -> bool {
         always || reads.is_some_and(|reads| self.members(state, reads).next().is_some())
     }
 
     /// Calls `found` with every thread that can still run a step in conflict with the next one of
-    /// `thread`. `always`: the order of writes counts even if nobody reads.
+    /// `thread`. `always`: the order of writes counts even if no step reads.
     pub(super) fn in_conflict(
         &self,
-        state: &State,
+        state: &SearchState,
         thread: usize,
         always: bool,
         mut found: impl FnMut(usize),
@@ -220,7 +221,7 @@ impl Classes {
     }
 
     /// Whether the next steps of two threads are in conflict.
-    pub(super) fn conflict(&self, state: &State, a: usize, b: usize, always: bool) -> bool {
+    pub(super) fn conflict(&self, state: &SearchState, a: usize, b: usize, always: bool) -> bool {
         let footprint = |t: usize| &self.footprints[t][state.position(t) as usize];
         let (a, b) = (footprint(a), footprint(b));
         if a.conflicts.iter().any(|c| b.classes.contains(c)) {

@@ -10,10 +10,10 @@
 //! reaches to all that reach it; a transaction that is over has no more steps into it, so its row
 //! can go. What it reaches is in the rows of those that reach it.
 
-use super::dependence::Class;
+use super::dependence::StepClass;
 use super::parts::Part;
 use super::program::{Aim, Program};
-use super::state::State;
+use super::state::SearchState;
 
 /// Number of words that a goal needs.
 pub(super) fn size(program: &Program<'_>) -> usize {
@@ -61,7 +61,7 @@ fn set(words: &mut [u32], i: usize) {
 /// is reached.
 pub(super) fn access(
     program: &Program<'_>,
-    state: &mut State,
+    state: &mut SearchState,
     at: usize,
     t: usize,
     access: (usize, bool),
@@ -83,7 +83,7 @@ pub(super) fn access(
 /// A step of a path; whether it comes back to the block.
 fn path(
     program: &Program<'_>,
-    state: &mut State,
+    state: &mut SearchState,
     at: usize,
     (t, own): (usize, usize),
     (x, writes): (usize, bool),
@@ -240,7 +240,7 @@ impl Rows<'_> {
 }
 
 /// Forgets what no access to come can tell.
-pub(super) fn forget(program: &Program<'_>, state: &mut State, at: usize) {
+pub(super) fn forget(program: &Program<'_>, state: &mut SearchState, at: usize) {
     if state.core.get(at).is_some_and(|&reached| reached != 0) {
         state.core[at + 1..].fill(0);
         return;
@@ -267,7 +267,7 @@ pub(super) fn forget(program: &Program<'_>, state: &mut State, at: usize) {
         }
     }
     for x in 0..program.goal_variables {
-        if program.classes.is_alive(state, Class::Part(x)) {
+        if program.classes.is_alive(state, StepClass::Part(x)) {
             continue;
         }
         for (row, kind) in (0..rows).flat_map(|row| (0..sets).map(move |kind| (row, kind))) {

@@ -1,10 +1,10 @@
 //! The machine that runs the steps of a [`Program`]: the rules of semantics sections 1 and 2, from
-//! one [`State`] to the next.
+//! one [`SearchState`] to the next.
 
-use super::act::{Access, Act, Thread};
+use super::act::{Access, Act, ProgramThread};
 use super::goal;
 use super::program::{Aim, Program, SPOILT, cell_of};
-use super::state::{CUT, State, WAITS};
+use super::state::{CUT, SearchState, WAITS};
 
 /// Whether a thread can go on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -45,7 +45,7 @@ pub(super) struct Machine<'p, 's> {
     counts: usize,
     arrived: usize,
     opaque: usize,
-    start: State,
+    start: SearchState,
 }
 
 impl<'p, 's> Machine<'p, 's> {
@@ -61,7 +61,7 @@ impl<'p, 's> Machine<'p, 's> {
         let core = vec![0; goal + goal::size(program)];
         let mut derived = vec![0; opaque + program.memories.len()];
         derived[counts..arrived].copy_from_slice(&program.semaphores);
-        let start = State { core, derived };
+        let start = SearchState { core, derived };
         let mut machine =
             Self { program, memory, slots, goal, words, readers, counts, arrived, opaque, start };
         let mut start = machine.start.clone();
@@ -71,12 +71,12 @@ impl<'p, 's> Machine<'p, 's> {
     }
 
     /// The state of the empty interleaving.
-    pub(super) fn start(&self) -> State {
+    pub(super) fn start(&self) -> SearchState {
         self.start.clone()
     }
 
     /// Whether a thread can run its next step, and what it is waiting for if not.
-    pub(super) fn status(&self, state: &State, t: usize) -> Status {
+    pub(super) fn status(&self, state: &SearchState, t: usize) -> Status {
         let thread = &self.program.threads[t];
         let position = state.position(t);
         if state.is_cut(t) || position as usize >= thread.steps.len() {
@@ -94,7 +94,7 @@ impl<'p, 's> Machine<'p, 's> {
     }
 
     /// Returns the need of a step that cannot run yet.
-    fn need(&self, state: &State, t: usize, act: &Act) -> Option<Need> {
+    fn need(&self, state: &SearchState, t: usize, act: &Act) -> Option<Need> {
         match *act {
             Act::Access(Access { var, opaque: true, .. }) => {
                 let event = self.program.step(t, state.position(t)).event;
@@ -120,7 +120,7 @@ impl<'p, 's> Machine<'p, 's> {
     }
 
     /// A thread that has to give a lock back first.
-    fn holder(&self, state: &State, lock: usize, shared: bool) -> Option<Need> {
+    fn holder(&self, state: &SearchState, lock: usize, shared: bool) -> Option<Need> {
         if let Some(owner) = state.derived[lock].checked_sub(1) {
             return Some(Need::Thread(owner as usize));
         }
@@ -131,7 +131,7 @@ impl<'p, 's> Machine<'p, 's> {
     }
 
     /// Whether the next step of a thread, run now, would see something else than in the trace.
-    pub(super) fn would_break(&self, state: &State, t: usize) -> bool {
+    pub(super) fn would_break(&self, state: &SearchState, t: usize) -> bool {
         let step = self.program.step(t, state.position(t));
         match step.act {
             Act::Access(Access { var, reads: true, .. }) => {
@@ -151,7 +151,7 @@ impl<'p, 's> Machine<'p, 's> {
 
     /// Runs the next step of a thread, which is ready. Adds the states it can lead to: more than
     /// one where a notify can choose, none where what is asked for cannot come any more.
-    pub(super) fn run(&self, state: &State, t: usize, after: &mut Vec<State>) {
+    pub(super) fn run(&self, state: &SearchState, t: usize, after: &mut Vec<SearchState>) {
         let position = state.position(t);
         let step = self.program.step(t, position);
         if step.after.iter().any(|&(a, at)| state.position(a) <= at) {
@@ -187,7 +187,7 @@ impl<'p, 's> Machine<'p, 's> {
         self.add(next, after);
     }
 
-    fn add(&self, mut next: State, after: &mut Vec<State>) {
+    fn add(&self, mut next: SearchState, after: &mut Vec<SearchState>) {
         if !self.is_hopeless(&next) {
             self.forget(&mut next);
             after.push(next);
@@ -195,7 +195,14 @@ impl<'p, 's> Machine<'p, 's> {
     }
 
     /// The effect of an access; whether what is asked for can still come.
-    fn access(&self, next: &mut State, t: usize, position: u32, a: Access, broken: bool) -> bool {
+    fn access(
+        &self,
+        next: &mut SearchState,
+        t: usize,
+        position: u32,
+        a: Access,
+        broken: bool,
+    ) -> bool {
         let event = self.program.step(t, position).event;
         if a.opaque {
             next.derived[self.opaque + a.var] = event.0 + 1;
@@ -217,7 +224,7 @@ impl<'p, 's> Machine<'p, 's> {
         true
     }
 
-    fn take_effect(&self, next: &mut State, t: usize, act: Act) {
+    fn take_effect(&self, next: &mut SearchState, t: usize, act: Act) {
         let me = t as u32 + 1;
         match act {
             Act::Enter { lock, shared: false } => next.derived[lock] = me,
@@ -247,7 +254,7 @@ impl<'p, 's> Machine<'p, 's> {
         }
     }
 
-    fn notify(&self, next: State, cond: usize, all: bool, after: &mut Vec<State>) {
+    fn notify(&self, next: SearchState, cond: usize, all: bool, after: &mut Vec<SearchState>) {
         let waiters = (0..self.program.threads.len()).filter(|&t| self.waits_for(&next, t, cond));
         let waiters: Vec<usize> = waiters.collect();
         if all || waiters.is_empty() {
@@ -263,14 +270,14 @@ impl<'p, 's> Machine<'p, 's> {
     }
 
     /// Whether a thread is in the wait set of a condition. Its last step is the wait.
-    fn waits_for(&self, state: &State, t: usize, cond: usize) -> bool {
+    fn waits_for(&self, state: &SearchState, t: usize, cond: usize) -> bool {
         let last = || self.program.step(t, state.position(t) - 1).act;
         state.waits(t) && matches!(last(), Act::Wait { cond: c, .. } if c == cond)
     }
 
     /// Whether nothing that is asked for can come any more.
-    fn is_hopeless(&self, state: &State) -> bool {
-        let cut_early = |(t, thread): (usize, &Thread)| {
+    fn is_hopeless(&self, state: &SearchState) -> bool {
+        let cut_early = |(t, thread): (usize, &ProgramThread)| {
             state.is_cut(t) && (state.position(t) < thread.least || thread.stop.is_some())
         };
         if self.program.threads.iter().enumerate().any(cut_early) {
@@ -287,8 +294,8 @@ impl<'p, 's> Machine<'p, 's> {
     }
 
     /// Whether a state is what is asked for.
-    pub(super) fn is_found(&self, state: &State) -> bool {
-        let in_place = |(t, thread): (usize, &Thread)| {
+    pub(super) fn is_found(&self, state: &SearchState) -> bool {
+        let in_place = |(t, thread): (usize, &ProgramThread)| {
             let position = state.position(t);
             let started = thread.fork.is_none_or(|(forker, at)| state.position(forker) > at);
             let stopped = thread.stop.is_none_or(|stop| stop == position && started);
@@ -305,7 +312,7 @@ impl<'p, 's> Machine<'p, 's> {
     }
 
     /// Forgets what no step to come can tell, so that more states are the same.
-    fn forget(&self, state: &mut State) {
+    fn forget(&self, state: &mut SearchState) {
         let watched = match self.program.aim {
             Aim::Overwritten { var, .. } => Some(var),
             _ => None,

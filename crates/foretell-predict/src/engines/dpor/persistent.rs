@@ -9,15 +9,15 @@
 //! DPOR finds such sets by running into conflicts and adding threads to the backtrack sets of
 //! earlier states, because it does not know what a thread will do. The events of a trace are known,
 //! so the set is computed on the spot (the closure of stubborn sets): from one thread that can go
-//! on, add whoever can still run a step in conflict with the next one of a member, and for a member
-//! that is blocked those without whom it stays so. That depends on the state alone, which makes it
+//! on, add every thread that can still run a step in conflict with the next one of a member, and for a member
+//! that is blocked those without which it stays so. That depends on the state alone, which makes it
 //! safe to remember states.
 
 use super::act::Act;
-use super::dependence::Class;
+use super::dependence::StepClass;
 use super::machine::{Machine, Need, Status};
 use super::program::Aim;
-use super::state::State;
+use super::state::SearchState;
 
 /// Finds persistent sets. Keeps its lists between states.
 #[derive(Default)]
@@ -29,14 +29,14 @@ pub(super) struct Persistent {
 
 impl Persistent {
     /// The ready threads of a small persistent set, the one to try first last.
-    pub(super) fn of(&mut self, machine: &Machine<'_, '_>, state: &State) -> Vec<usize> {
+    pub(super) fn of(&mut self, machine: &Machine<'_, '_>, state: &SearchState) -> Vec<usize> {
         let program = machine.program;
         let threads = 0..program.threads.len();
         self.statuses.clear();
         self.statuses.extend(threads.clone().map(|t| machine.status(state, t)));
         let mut ready: Vec<usize> =
             threads.filter(|&t| self.statuses[t] == Status::Ready).collect();
-        // First who has to run, then in the order of the trace.
+        // First the threads that have to run, then in the order of the trace.
         let rank = |t: usize| {
             let position = state.position(t);
             (position >= program.threads[t].least, program.step(t, position).event)
@@ -60,7 +60,7 @@ impl Persistent {
     fn close(
         &mut self,
         machine: &Machine<'_, '_>,
-        state: &State,
+        state: &SearchState,
         start: usize,
         limit: usize,
     ) -> Option<usize> {
@@ -93,7 +93,7 @@ impl Persistent {
     }
 }
 
-/// Whether the order of a step's write counts even if nobody reads it.
+/// Whether the order of a step's write counts even if no step reads it.
 fn is_watched(machine: &Machine<'_, '_>, act: &Act) -> bool {
     match (machine.program.aim, act) {
         (Aim::Overwritten { var, .. }, Act::Access(access)) => access.var == var,
@@ -102,7 +102,12 @@ fn is_watched(machine: &Machine<'_, '_>, act: &Act) -> bool {
 }
 
 /// The threads that can still run a step which depends on the next one of `t`.
-fn each_dependent(machine: &Machine<'_, '_>, state: &State, t: usize, add: &mut impl FnMut(usize)) {
+fn each_dependent(
+    machine: &Machine<'_, '_>,
+    state: &SearchState,
+    t: usize,
+    add: &mut impl FnMut(usize),
+) {
     let program = machine.program;
     let step = program.step(t, state.position(t));
     let watched = is_watched(machine, &step.act);
@@ -115,21 +120,31 @@ fn each_dependent(machine: &Machine<'_, '_>, state: &State, t: usize, add: &mut 
 }
 
 /// The threads one of which has to go on before a need is met.
-fn each_helper(machine: &Machine<'_, '_>, state: &State, need: Need, add: &mut impl FnMut(usize)) {
+fn each_helper(
+    machine: &Machine<'_, '_>,
+    state: &SearchState,
+    need: Need,
+    add: &mut impl FnMut(usize),
+) {
     let classes = &machine.program.classes;
     match need {
         Need::Thread(t) => add(t),
-        Need::Notify(cond) => classes.threads_with(state, Class::Notify(cond)).for_each(add),
-        Need::Post(sem) => classes.threads_with(state, Class::Post(sem)).for_each(add),
+        Need::Notify(cond) => classes.threads_with(state, StepClass::Notify(cond)).for_each(add),
+        Need::Post(sem) => classes.threads_with(state, StepClass::Post(sem)).for_each(add),
         Need::Arrival(barrier) => {
-            classes.threads_with(state, Class::Arrive(barrier)).for_each(add);
+            classes.threads_with(state, StepClass::Arrive(barrier)).for_each(add);
         }
         Need::Nothing => {}
     }
 }
 
 /// Whether the next steps of two ready threads depend on each other.
-pub(super) fn dependent(machine: &Machine<'_, '_>, state: &State, a: usize, b: usize) -> bool {
+pub(super) fn dependent(
+    machine: &Machine<'_, '_>,
+    state: &SearchState,
+    a: usize,
+    b: usize,
+) -> bool {
     let program = machine.program;
     let step = program.step(a, state.position(a));
     let other = (b, state.position(b));

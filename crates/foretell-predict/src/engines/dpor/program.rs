@@ -1,7 +1,7 @@
 //! The cone of a query as a small program: threads of steps over numbered objects, with everything
 //! left out that no remaining event and no goal can tell from nothing.
 //!
-//! Only what the query's cone may run is here. A variable that nobody in the cone observes has no
+//! Only what the query's cone may run is here. A variable that no step of the cone observes has no
 //! memory, a lock has only its outermost sections, and a read at the end of what its thread may run
 //! is no read: whether it is broken makes no difference. What is left decides which steps depend on
 //! each other (`dependence`), so the less there is, the fewer interleavings have to be told apart.
@@ -10,13 +10,13 @@ use foretell_model::TraceModel;
 use foretell_trace::{EventId, EventKind, Model, Op, ThreadId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::act::{Access, Act, Step, Thread};
+use super::act::{Access, Act, ProgramStep, ProgramThread};
 use super::dependence::Classes;
 use super::parts::{Part, parts, steps_of, with_what_a_goal_runs};
 use crate::engines::bounds::Bounds;
 use crate::query::{Goal, Query};
 
-/// A variable that somebody observes.
+/// A variable that some step observes.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Memory {
     /// For each last write (as in a state's cell): which threads have reads that it preserves, with
@@ -55,7 +55,7 @@ pub(super) enum Aim {
 /// The cone of a query.
 pub(super) struct Program<'s> {
     pub(super) trace_model: &'s TraceModel<'s>,
-    pub(super) threads: Vec<Thread>,
+    pub(super) threads: Vec<ProgramThread>,
     pub(super) memories: Vec<Memory>,
     pub(super) locks: usize,
     pub(super) semaphores: Vec<u32>,
@@ -80,7 +80,7 @@ pub(super) fn cell_of(write: Option<EventId>) -> u32 {
 }
 
 /// The cell of a variable whose value no remaining read can be intact with: a broken update wrote
-/// it, or all who could use it are gone.
+/// it, or all reads that could use it are gone.
 pub(super) const SPOILT: u32 = u32::MAX;
 
 impl<'s> Program<'s> {
@@ -99,7 +99,7 @@ impl<'s> Program<'s> {
         Some(Builder::new(trace_model, &query, &bounds, parts).build())
     }
 
-    pub(super) fn step(&self, thread: usize, position: u32) -> &Step {
+    pub(super) fn step(&self, thread: usize, position: u32) -> &ProgramStep {
         &self.threads[thread].steps[position as usize]
     }
 }
@@ -186,7 +186,7 @@ impl<'s, 'q> Builder<'s, 'q> {
     fn build(mut self) -> Program<'s> {
         let goal_variables = self.variables.0.len();
         let ids = self.ids.clone();
-        let mut threads: Vec<Thread> = ids.iter().map(|&t| self.thread(t)).collect();
+        let mut threads: Vec<ProgramThread> = ids.iter().map(|&t| self.thread(t)).collect();
         self.orders(&mut threads);
         let aim = self.aim();
         let memories = self.memories(&threads);
@@ -219,19 +219,19 @@ impl<'s, 'q> Builder<'s, 'q> {
         }
     }
 
-    fn thread(&mut self, t: ThreadId) -> Thread {
+    fn thread(&mut self, t: ThreadId) -> ProgramThread {
         let TraceModel { trace, chains, .. } = self.trace_model;
         let most = self.most[t.index()];
         let events = &chains.events(t)[..most as usize];
         let steps = events.iter().map(|&event| {
             let act = self.act(event, chains.position(event) + 1 == most);
-            Step { event, act, after: Vec::new(), before: Vec::new() }
+            ProgramStep { event, act, after: Vec::new(), before: Vec::new() }
         });
-        let steps: Vec<Step> = steps.collect();
+        let steps: Vec<ProgramStep> = steps.collect();
         let least = self.least[t.index()];
         let relied = least > 0 && self.relied_on.contains(&chains.events(t)[least as usize - 1]);
         let stop = self.query.next.iter().find(|&&e| trace.thread(e) == t);
-        Thread {
+        ProgramThread {
             steps,
             fork: chains.fork(t).and_then(|f| self.place(f)),
             least,
@@ -330,7 +330,7 @@ impl<'s, 'q> Builder<'s, 'q> {
         Act::Access(Access { var: self.variables.of(x.0), reads, writes, opaque, part })
     }
 
-    fn orders(&self, threads: &mut [Thread]) {
+    fn orders(&self, threads: &mut [ProgramThread]) {
         for &(a, b) in &self.query.order {
             let (Some(first), Some(second)) = (self.place(a), self.place(b)) else { continue };
             if let Some(step) = threads[second.0].steps.get_mut(second.1 as usize) {
@@ -368,7 +368,7 @@ impl<'s, 'q> Builder<'s, 'q> {
     }
 
     /// Fills in the readers of each variable.
-    fn memories(&self, threads: &[Thread]) -> Vec<Memory> {
+    fn memories(&self, threads: &[ProgramThread]) -> Vec<Memory> {
         let TraceModel { trace, reads_from, model, .. } = self.trace_model;
         let by_value = *model != Model::View;
         let mut memories = vec![Memory::default(); self.variables.0.len()];
@@ -442,7 +442,7 @@ fn ordered(mut numbered: Vec<(usize, u32)>) -> Vec<u32> {
 }
 
 /// By variable of the goal, where the block first accesses and first writes it.
-fn inside(threads: &[Thread], variables: usize) -> Vec<(u32, u32)> {
+fn inside(threads: &[ProgramThread], variables: usize) -> Vec<(u32, u32)> {
     let mut first = vec![(u32::MAX, u32::MAX); variables];
     for (position, step) in threads.iter().flat_map(|t| t.steps.iter().enumerate()) {
         let Act::Access(access) = step.act else { continue };

@@ -4,7 +4,7 @@
 //! to from there, until one of them runs a step that its own depends on: until then its step could
 //! as well come first, and that has been tried.
 //!
-//! *States.* A state that was visited is not visited again, whoever slept then. A state that the
+//! *States.* A state that was visited is not visited again, whichever threads slept then. A state that the
 //! search has left has no continuation that shows what is asked for. For take one, τ. Its first
 //! step that belongs to the state's persistent set can be moved to the front (or one of the set can
 //! be put there, if τ has none). If that thread did not sleep, the state after it was visited and
@@ -24,7 +24,7 @@ use rustc_hash::FxHashSet;
 
 use super::machine::{Machine, Status};
 use super::persistent::{Persistent, dependent};
-use super::state::State;
+use super::state::SearchState;
 use crate::query::{Limit, Verdict};
 
 /// A set of threads.
@@ -51,14 +51,14 @@ impl Threads {
 
 /// A state on the way to the current one.
 struct Frame {
-    state: State,
+    state: SearchState,
     sleep: Threads,
     /// Threads to try, the next one last.
     todo: Vec<usize>,
     /// The thread that is being tried.
     current: Option<usize>,
     /// States that its step can lead to and that have not been visited.
-    choices: Vec<State>,
+    choices: Vec<SearchState>,
     /// Whether anything has come of it.
     went_on: bool,
     /// The thread that ran last, and the switches so far that were not significant.
@@ -169,7 +169,13 @@ impl<'m, 'p, 's> Search<'m, 'p, 's> {
     }
 
     /// Enters a state, unless that is no use; whether it did.
-    fn visit(&mut self, state: State, sleep: Threads, last: Option<usize>, switches: u32) -> bool {
+    fn visit(
+        &mut self,
+        state: SearchState,
+        sleep: Threads,
+        last: Option<usize>,
+        switches: u32,
+    ) -> bool {
         self.explored.nodes += 1;
         let mut key = state.core.clone();
         if self.bound.is_some() {

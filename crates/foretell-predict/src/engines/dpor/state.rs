@@ -6,7 +6,7 @@
 
 /// The state that an interleaving has reached.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct State {
+pub(super) struct SearchState {
     /// By thread: position, whether it is in a wait set, whether it is cut. Then the last write of
     /// each variable, the generation of each open arrival at a barrier, and what the goal keeps.
     pub(super) core: Vec<u32>,
@@ -20,7 +20,7 @@ pub(super) const CUT: u32 = 1;
 /// Flag of a thread that is in a wait set.
 pub(super) const WAITS: u32 = 2;
 
-impl State {
+impl SearchState {
     /// Returns the number of steps of a thread that have run.
     #[inline]
     pub(super) fn position(&self, t: usize) -> u32 {

@@ -6,7 +6,7 @@ use foretell_trace::{FindingKind, Model, Trace, text};
 
 use super::machine::Status;
 use super::persistent::{Persistent, dependent};
-use super::state::State;
+use super::state::SearchState;
 use super::*;
 use crate::analyses::candidates;
 
@@ -14,7 +14,7 @@ use crate::analyses::candidates;
 /// states that it can be in.
 fn for_machines(
     seeds: u64,
-    mut check: impl FnMut(&Machine<'_, '_>, &[State], &dyn Fn() -> String),
+    mut check: impl FnMut(&Machine<'_, '_>, &[SearchState], &dyn Fn() -> String),
 ) {
     for &family in Family::ALL.iter().filter(|&&f| f != Family::Scalable) {
         for seed in 0..seeds {
@@ -45,7 +45,7 @@ fn show(trace: &Trace) -> String {
 }
 
 /// States that interleavings reach, up to some number, without any reduction.
-fn states(machine: &Machine<'_, '_>, most: usize) -> Vec<State> {
+fn states(machine: &Machine<'_, '_>, most: usize) -> Vec<SearchState> {
     let mut known = vec![machine.start()];
     let mut next = 0;
     while next < known.len() && known.len() < most {
@@ -60,13 +60,18 @@ fn states(machine: &Machine<'_, '_>, most: usize) -> Vec<State> {
     known
 }
 
-fn ready(machine: &Machine<'_, '_>, state: &State) -> Vec<usize> {
+fn ready(machine: &Machine<'_, '_>, state: &SearchState) -> Vec<usize> {
     let threads = 0..machine.program.threads.len();
     threads.filter(|&t| machine.status(state, t) == Status::Ready).collect()
 }
 
 /// Returns the states after two steps; both have to be ready when it is their turn.
-fn both(machine: &Machine<'_, '_>, state: &State, first: usize, second: usize) -> Vec<State> {
+fn both(
+    machine: &Machine<'_, '_>,
+    state: &SearchState,
+    first: usize,
+    second: usize,
+) -> Vec<SearchState> {
     let (mut between, mut after) = (Vec::new(), Vec::new());
     machine.run(state, first, &mut between);
     for state in &between {

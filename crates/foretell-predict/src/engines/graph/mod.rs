@@ -19,9 +19,9 @@
 //! Departures, each of them where the published algorithm would be wrong (`docs/engines.md`):
 //! - Interleavings end anywhere. A read couple orders what comes *after* the read, and sections
 //!   that are still open at the end are treated as such.
-//! - Which notification wakes whom is not fixed, so waits and notifications are no edges.
+//! - Which notification wakes which waiter is not fixed, so waits and notifications are no edges.
 //! - A broken read ends its thread: in c → r → w it keeps its locks.
-//! - An update that is broken breaks whoever reads it, so a read's own writer may be the
+//! - An update that is broken breaks every read of it, so a read's own writer may be the
 //!   challenger.
 //! - Challengers in the model `value` are the writes of another value.
 //!
@@ -67,7 +67,7 @@ pub enum WitnessOrder {
 
 /// Verdict of the graphs on a witness.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Class {
+pub enum WitnessClass {
     /// The witness order graph is cyclic: impossible.
     Cyclic,
     /// It is acyclic and no choice matters.
@@ -78,10 +78,10 @@ pub enum Class {
     AllCyclic,
 }
 
-impl Class {
+impl WitnessClass {
     /// Whether no interleaving shows the witness.
     pub fn refuted(self) -> bool {
-        matches!(self, Class::Cyclic | Class::AllCyclic)
+        matches!(self, WitnessClass::Cyclic | WitnessClass::AllCyclic)
     }
 }
 
@@ -136,7 +136,7 @@ impl<'s> GraphEngine<'s> {
         &mut self,
         read: EventId,
         limit: &Limit<'_>,
-        see: impl FnMut(Witness, Class),
+        see: impl FnMut(Witness, WitnessClass),
     ) -> Option<bool> {
         let mut witnesses =
             Witnesses { counts: &mut self.counts, see, quick: self.quick, left: false };
@@ -185,7 +185,7 @@ struct Witnesses<'c, F> {
     left: bool,
 }
 
-impl<F: FnMut(Witness, Class)> Witnesses<'_, F> {
+impl<F: FnMut(Witness, WitnessClass)> Witnesses<'_, F> {
     /// Witnesses that nothing has to be built for.
     fn cyclic(&mut self, n: u64) {
         self.counts.witnesses += n;
@@ -200,14 +200,14 @@ impl<F: FnMut(Witness, Class)> Witnesses<'_, F> {
         self.counts.witnesses += 1;
         let Ok(graph) = graph else {
             self.counts.cyclic += 1;
-            (self.see)(witness, Class::Cyclic);
+            (self.see)(witness, WitnessClass::Cyclic);
             return;
         };
         let explored = choices::explore(&graph);
         let class = match (explored.choices, explored.impossible) {
             (0, _) => {
                 self.counts.without_choice += 1;
-                Class::WithoutChoice
+                WitnessClass::WithoutChoice
             }
             (choices, impossible) => {
                 self.counts.with_choice += 1;
@@ -218,7 +218,7 @@ impl<F: FnMut(Witness, Class)> Witnesses<'_, F> {
                 self.counts.explored += explored.graphs;
                 self.counts.all_cyclic += u64::from(impossible);
                 self.counts.left_open += u64::from(explored.given_up);
-                if impossible { Class::AllCyclic } else { Class::WithChoice }
+                if impossible { WitnessClass::AllCyclic } else { WitnessClass::WithChoice }
             }
         };
         self.left |= !class.refuted();

@@ -11,7 +11,7 @@
 //! those. All clauses are true of every feasible interleaving whatever the query asks, so they stay
 //! for the next query; what belongs to one query are assumptions, or clauses behind a switch.
 //!
-//! - *Kept* reads: `kept(r)` holds when somebody relies on the view of `r`: its thread goes on, or
+//! - *Kept* reads: `kept(r)` holds when the view of `r` is relied on: its thread goes on, or
 //!   an update's value is seen. It implies that `r` sees one of the writes that preserve it.
 //! - `sees(r, w)` implies `w < r` and, for every other write `v`, `v < w` or `r < v`. The latter
 //!   only for writes that were caught in between. With one possible writer, `kept(r)` is
@@ -19,8 +19,8 @@
 //! - Two sections of a lock: one of them has not been entered, or one is left before the other is
 //!   entered.
 //! - `wakes(n, w)`: notify `n` picks the waiter of wait `w`. A waiter that was woken was picked, or
-//!   saw a notify-all. Nobody is picked twice, nobody picks twice. Where waits time out, every
-//!   notify must pick somebody who waits, if there is anybody.
+//!   saw a notify-all. No waiter is picked twice, no notify picks twice. Where waits time out, every
+//!   notify must pick a waiter, if there is one.
 //! - Semaphores and barriers: counting arguments, see [`Encoding::learn`].
 
 mod conditions;
@@ -78,7 +78,7 @@ pub(crate) struct Encoding<'s> {
 struct Owners {
     /// Those that no clause speaks of, the nearest first.
     rest: Vec<SectionId>,
-    /// If this holds, it is one of them. (At first: somebody relies on the try-lock.)
+    /// If this holds, it is one of them. (At first: the try-lock is relied on.)
     otherwise: Lit,
     /// Number of them that have clauses.
     known: usize,
@@ -208,7 +208,7 @@ impl<'s> Encoding<'s> {
         self.less(e, END)
     }
 
-    /// The literal "somebody relies on the view of `e`".
+    /// The literal "the view of `e` is relied on".
     pub(crate) fn kept(&mut self, e: EventId) -> Lit {
         if let Some(&lit) = self.kept.get(&e) {
             return lit;
@@ -400,7 +400,7 @@ impl<'s> Encoding<'s> {
         let before = self.less(w, read);
         self.solver.add_clause(&[!lit, before]);
         if self.trace_model.reads_from.preserves(self.trace_model.trace, read, writer) {
-            // An update that breaks whoever sees it: it is the last of its thread, and broken.
+            // An update that breaks all reads that see it: it is the last of its thread, and broken.
             if let Some(next) = self.trace_model.chains.next(self.trace_model.trace, w) {
                 let next = self.ran(next);
                 self.solver.add_clause(&[!lit, !next]);
@@ -432,7 +432,7 @@ impl<'s> Encoding<'s> {
         reads
     }
 
-    /// `read` saw `seen`; whoever claims that it saw something else learns better.
+    /// Learns that `read` saw `seen`, against a claim that it saw another write.
     pub(crate) fn challenged(&mut self, read: EventId, seen: Option<EventId>) {
         let Some(seen) = seen else { return };
         for (writer, lit) in self.challenges.get(&read).cloned().unwrap_or_default() {

@@ -14,7 +14,7 @@
 //! keep the values that made guards true. So there a query is put to an engine for the value model
 //! first, if there is one, and what that finds is looked at with its values.
 
-/// Whether a rule is switched off, by the test which shows that somebody would notice.
+/// Whether a rule is switched off, by the test which shows that the rule matters.
 #[cfg(test)]
 macro_rules! mutated {
     ($name:ident) => {

@@ -1,6 +1,6 @@
-//! Would anybody notice? Each mutation switches one rule of the engine off, or gets one clause
+//! Mutation tests. Each mutation switches one rule of the engine off, or gets one clause
 //! wrong; on random traces either the answers must differ from brute force, or the checker must
-//! refuse a witness. A mutation that nobody notices is a hole in the random traces that the
+//! refuse a witness. A mutation that no test notices is a hole in the random traces that the
 //! agreement tests rely on.
 //!
 //! The switches exist in tests only: everywhere else `mutated!` is `false`.

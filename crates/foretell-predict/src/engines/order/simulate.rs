@@ -31,8 +31,8 @@ pub(crate) enum Violation {
     Condition { cond: CondId, woken: Vec<WaitId> },
     /// The semaphore is at 0: these earlier downs (this one included) have used these posts up.
     Semaphore { down: EventId, downs: Vec<EventId>, posts: Vec<EventId> },
-    /// Not everybody has arrived: `earlier` put the arrival in its generation, `arrived` is
-    /// everybody who has arrived now.
+    /// Not all parties have arrived: `earlier` put the arrival in its generation, `arrived` is
+    /// the arrivals so far.
     Barrier { leave: EventId, earlier: Vec<EventId>, arrived: Vec<EventId> },
     /// Two accesses of an opaque variable, in the order of the trace, ran the other way round.
     Opaque { first: EventId, second: EventId },
@@ -48,7 +48,7 @@ pub(crate) trait Demands {
         None
     }
 
-    /// Whether it is decided, by the order, who owns the lock when this try-lock fails.
+    /// Whether it is decided, by the order, which thread owns the lock when this try-lock fails.
     fn has_owner(&self, _tried: EventId) -> bool {
         false
     }
@@ -93,7 +93,7 @@ impl Simulator {
     ) -> Outcome {
         self.run += 1;
         let counts = &proposal.counts;
-        let mut run = Run {
+        let mut run = SimulationRun {
             simulator: self,
             trace_model,
             prefix: proposal.prefix,
@@ -128,7 +128,7 @@ impl Simulator {
     }
 }
 
-struct Run<'a, D> {
+struct SimulationRun<'a, D> {
     simulator: &'a mut Simulator,
     trace_model: &'a TraceModel<'a>,
     /// The first events of the trace, this many, have run before the first step.
@@ -147,7 +147,7 @@ struct Run<'a, D> {
     outcome: Outcome,
 }
 
-impl<D: Demands> Run<'_, D> {
+impl<D: Demands> SimulationRun<'_, D> {
     fn step(&mut self, e: EventId) {
         let op = self.trace_model.trace.op(e);
         if op.is_access() {
@@ -335,7 +335,7 @@ fn excludes(a: &Section, b: &Section) -> bool {
 
 /// Whether some choice of waiters explains a sequence of events of one condition.
 ///
-/// Each notify must wake a waiter if there is one. Who it wakes may be chosen by the deadline:
+/// Each notify must wake a waiter if there is one. The waiter may be chosen by the deadline:
 /// first a waiter that is woken later in the sequence, the one whose `woken` comes first; else one
 /// that never leaves; a waiter that times out must not be chosen. Swapping two choices of any valid
 /// explanation into this order keeps it valid, so if this one fails, all do.

@@ -11,7 +11,7 @@
 //!   successors are skipped but whatever needs them, because nothing runs without what it needs;
 //! - waits: the papers couple a wait with its observed notify. Here any notification may
 //!   wake any waiter, and a wait that times out was picked by none, although every notify
-//!   must pick somebody who waits;
+//!   must pick a waiter;
 //! - semaphores: every down takes a token of its own, from the beginning or from an earlier post.
 //!   Such a matching exists iff the count never falls below zero;
 //! - barriers: arrivals are numbered in their order, and `leave` comes after the whole generation;
@@ -103,7 +103,7 @@ impl Formula<'_> {
         self.implies(&[Lit::Ran(e)], &[&[Lit::Ran(other), Lit::Less(other, e)]]);
     }
 
-    /// A read that somebody relies on sees a write that preserves its view.
+    /// A read that is relied on sees a write that preserves its view.
     fn read(&mut self, read: EventId) {
         let Some(relied_on) = self.reliance(read) else { return };
         let writers = writers(self.trace_model, read, true);
@@ -179,7 +179,7 @@ impl Formula<'_> {
         }
     }
 
-    /// A failed try-lock that somebody relies on is inside another thread's exclusive section.
+    /// A failed try-lock that is relied on is inside another thread's exclusive section.
     fn try_failed(&mut self, e: EventId, lock: LockId) {
         let Some(relied_on) = self.reliance(e) else { return };
         let trace_model = self.trace_model;
@@ -336,8 +336,8 @@ impl Formula<'_> {
         }
     }
 
-    /// Every notify picks a waiter if anybody waits. It matters only where waits time out: to be
-    /// picked hurts nobody else.
+    /// Every notify picks a waiter if there is one. It matters only where waits time out: to be
+    /// picked harms no other waiter.
     fn somebody_is_picked(
         &mut self,
         waits: &[(WaitId, Wait)],

@@ -3,7 +3,7 @@
 //! - `o7` is the place of event 7: an integer, or a bit-vector with just enough bits.
 //! - `i7` says that event 7 is in the interleaving. It is the negation of the SMT-versus-DPOR
 //!   paper's `Skip(7)`.
-//! - `k7` says that somebody relies on the view of event 7, so it is not `Broken(7)`.
+//! - `k7` says that the view of event 7 is relied on, so it is not `Broken(7)`.
 //! - `v7` is an auxiliary variable, `r7` the rank of an auxiliary variable.
 //! - What the symbolic model adds is in `values`.
 //!
@@ -106,7 +106,7 @@ impl<'s> Formula<'s> {
         self.new_ranks.push(v);
     }
 
-    /// The condition under which somebody relies on the view of `e`; `None` if nobody ever does.
+    /// The condition under which the view of `e` is relied on; `None` if it never is.
     pub(super) fn reliance(&self, e: EventId) -> Option<Lit> {
         let TraceModel { trace, chains, .. } = self.trace_model;
         let next = chains.next(trace, e);

@@ -91,7 +91,7 @@ pub(super) struct Start {
 /// Why there is no answer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Failure {
-    /// The time limit, or somebody asked to stop.
+    /// The time limit, or a request to stop.
     Stopped(&'static str),
     /// The memory limit.
     Memory,

@@ -1,8 +1,8 @@
 //! Clauses of condition variables: which notification wakes which waiter.
 //!
 //! `wakes(n, w)` says that notify `n` picks the waiter of wait `w`. Without time-outs it is enough
-//! that whoever was woken was picked: a notify that picks nobody could as well pick somebody early.
-//! A waiter that times out must not be picked, so there every notify has to name whom it picks.
+//! that each woken waiter was picked: a notify that picks none could as well pick one early.
+//! A waiter that times out must not be picked, so there every notify has to name the waiter that it picks.
 
 use foretell_model::{TraceModel, WaitId};
 use foretell_order::Lit;
@@ -15,7 +15,7 @@ use crate::engines::order::too_large::TooLarge;
 const MOST_TIMED_CLAUSES: usize = 4_000_000;
 
 impl Encoding<'_> {
-    /// Writes down who wakes whom on a condition.
+    /// Encodes which notify wakes which waiter of a condition.
     pub(super) fn condition(&mut self, cond: CondId, woken: &[WaitId]) -> Result<(), TooLarge> {
         for &w in woken {
             self.woken(w);
@@ -98,8 +98,8 @@ impl Encoding<'_> {
         lit
     }
 
-    /// A condition with timed waits: a waiter that times out is picked by nobody, and every notify
-    /// picks somebody who waits, if there is anybody.
+    /// A condition with timed waits: a waiter that times out is picked by no notify, and every notify
+    /// picks a waiter, if there is one.
     fn timed(&mut self, cond: CondId) -> Result<(), TooLarge> {
         if !self.timed_written.insert(cond) {
             return Ok(());

@@ -1,14 +1,14 @@
 //! Runs a set of events greedily: of all threads that can go on, the one whose next event comes
 //! first in the trace does.
 //!
-//! A read that somebody relies on waits for the write it saw, or is to see. A write waits until all
-//! who rely on the last write have read it, so that no choice takes a view away. A section that is
+//! A read that is relied on waits for the write it saw, or is to see. A write waits until all reads
+//! that rely on the last write have read it, so that no choice takes a view away. A section that is
 //! never left waits until all others of its lock are over. A release waits for the try-locks that
 //! failed because of its section. Events of conditions, semaphores, barriers and opaque variables
 //! keep their observed order. A thread that cannot go on waits at the variable, lock or thread in
 //! question.
 //!
-//! If nobody can go on, threads wait for each other in circles, or for somebody who will not move
+//! If no thread can go on, threads wait for each other in circles, or for one that will not move
 //! any more. The rules of feasibility on these ways ([`Greedy::stuck`]) are what a search has to
 //! take into account: as long as it decides nothing about them, the same thing happens again.
 
@@ -40,7 +40,7 @@ impl<D: Demands> Plan<'_, D> {
         chains.position(e) < self.counts[trace.thread(e).index()]
     }
 
-    /// Whether somebody relies on the view of `e`.
+    /// Whether the view of `e` is relied on.
     pub(super) fn must_be_preserved(&self, e: EventId) -> bool {
         let TraceModel { trace, chains, .. } = self.trace_model;
         chains.position(e) + 1 < self.counts[trace.thread(e).index()]
@@ -328,7 +328,7 @@ impl Greedy {
         (last != NONE).then_some(EventId(last))
     }
 
-    /// The sections of a lock that somebody is in.
+    /// The sections of a lock that a thread is in.
     pub(super) fn held(
         &mut self,
         plan: &Plan<'_, impl Demands>,
@@ -572,7 +572,7 @@ impl Greedy {
         }
     }
 
-    /// Lets those try again who wait for a thread.
+    /// Lets the threads that wait for a thread try again.
     fn wake_followers(&mut self, plan: &Plan<'_, impl Demands>, thread: ThreadId) {
         let waiting = std::mem::replace(&mut self.waiting_for[thread.index()], NONE);
         self.wake(plan, waiting);

@@ -28,11 +28,11 @@ pub(super) struct Stuck {
 struct Wait {
     /// The thread and, where it is known, the position of the event that has to run first.
     event: Option<(ThreadId, u32)>,
-    rule: Rule,
+    rule: WaitRule,
 }
 
 #[derive(Clone)]
-enum Rule {
+enum WaitRule {
     /// None, or none that a search can take into account.
     Given,
     /// A thread is inside `held`.
@@ -45,12 +45,12 @@ enum Rule {
     Readers { reads: Vec<EventId>, last: Option<EventId> },
     /// A read that nothing preserves yet.
     View { read: EventId, seen: Option<EventId> },
-    /// A try-lock has to fail first, or nobody lets it fail.
+    /// A try-lock has to fail first, or no section lets it fail.
     Try(EventId),
 }
 
 /// One step of a way: the event that waits, and what for.
-type Step = (EventId, Wait);
+type WaitStep = (EventId, Wait);
 
 impl Greedy {
     /// Finds the reasons why no thread can go on.
@@ -59,7 +59,7 @@ impl Greedy {
         // By thread: the walk that came here first, from 1.
         let mut walks = vec![0; plan.counts.len()];
         for start in 0..plan.counts.len() {
-            let mut way: Vec<Step> = Vec::new();
+            let mut way: Vec<WaitStep> = Vec::new();
             let mut next = Some(start);
             while let Some(t) = next.filter(|&t| walks[t] == 0) {
                 let Some(e) = self.next_of(plan, t) else { break };
@@ -68,7 +68,7 @@ impl Greedy {
                 next = wait.event.map(|(thread, _)| thread.index());
                 way.push((e, wait));
             }
-            let thread = |step: &Step| plan.trace_model.trace.thread(step.0).index();
+            let thread = |step: &WaitStep| plan.trace_model.trace.thread(step.0).index();
             match next {
                 Some(t) if walks[t] == start + 1 => {
                     let from = way.iter().position(|step| thread(step) == t).unwrap_or(0);
@@ -89,7 +89,7 @@ impl Greedy {
     }
 
     /// Blames the rules of a circle of threads that wait for each other.
-    fn blame_circle(&self, plan: &Plan<'_, impl Demands>, circle: &[Step], stuck: &mut Stuck) {
+    fn blame_circle(&self, plan: &Plan<'_, impl Demands>, circle: &[WaitStep], stuck: &mut Stuck) {
         let mut best: Option<(EventId, EventId)> = None;
         for (i, (e, wait)) in circle.iter().enumerate() {
             let before = if i == 0 { circle.len() - 1 } else { i - 1 };
@@ -112,14 +112,14 @@ impl Greedy {
         &self,
         plan: &Plan<'_, impl Demands>,
         e: EventId,
-        rule: &Rule,
+        rule: &WaitRule,
         awaited: u32,
-    ) -> (EventId, Rule) {
+    ) -> (EventId, WaitRule) {
         let TraceModel { trace, chains, locks, reads_from, .. } = plan.trace_model;
         let position = |e: EventId| chains.position(e);
         let own = trace.thread(e);
         match *rule {
-            Rule::Section { entering, held } => {
+            WaitRule::Section { entering, held } => {
                 let by_thread = locks.of_lock_by_thread(locks.get(entering).lock);
                 let list = by_thread.iter().find(|(t, _)| *t == own);
                 let list = list.map_or(&[][..], |(_, list)| list);
@@ -127,9 +127,9 @@ impl Greedy {
                 let excludes = |s: SectionId| !(locks.get(s).shared && locks.get(held).shared);
                 let last = list[..until].iter().rev().copied().find(|&s| excludes(s));
                 let entering = last.unwrap_or(entering);
-                (locks.get(entering).enter, Rule::Section { entering, held })
+                (locks.get(entering).enter, WaitRule::Section { entering, held })
             }
-            Rule::Readers { ref reads, last } => {
+            WaitRule::Readers { ref reads, last } => {
                 let by_thread = trace.variable(e).map(|x| reads_from.accesses_by_thread(x));
                 let list = by_thread.and_then(|lists| lists.iter().find(|(t, _)| *t == own));
                 let list = list.map_or(&[][..], |(_, list)| list);
@@ -138,7 +138,7 @@ impl Greedy {
                 let other = |a: &EventId| trace.op(*a).writes() && !reads.contains(a);
                 let writes = list[..until].iter().rev().copied().find(other);
                 let write = writes.filter(|&w| position(w) > position(e)).unwrap_or(e);
-                (write, Rule::Readers { reads: reads.clone(), last })
+                (write, WaitRule::Readers { reads: reads.clone(), last })
             }
             _ => (e, rule.clone()),
         }
@@ -147,71 +147,71 @@ impl Greedy {
     /// Returns the first wait of the next event of a thread.
     fn waits_for(&mut self, plan: &Plan<'_, impl Demands>, e: EventId) -> Wait {
         let TraceModel { trace, chains, locks, .. } = plan.trace_model;
-        let event = |x: EventId, rule: Rule| Wait {
+        let event = |x: EventId, rule: WaitRule| Wait {
             event: Some((trace.thread(x), chains.position(x))),
             rule,
         };
-        let nothing = |rule: Rule| Wait { event: None, rule };
+        let nothing = |rule: WaitRule| Wait { event: None, rule };
         if chains.position(e) == 0
             && let Some(fork) = chains.fork(trace.thread(e))
             && !self.has_run(plan, fork)
         {
-            return event(fork, Rule::Given);
+            return event(fork, WaitRule::Given);
         }
         if let Some(x) = plan.before(e).find(|&x| !self.has_run(plan, x)) {
-            return event(x, Rule::Given);
+            return event(x, WaitRule::Given);
         }
         if let Some(turn) = self.whose_turn(plan, e) {
-            return event(turn, Rule::Given);
+            return event(turn, WaitRule::Given);
         }
         if trace.op(e).is_access() {
             return self.access_waits_for(plan, e);
         }
         match trace.event(e).kind {
             EventKind::Join { thread } => match chains.events(thread).last() {
-                Some(&last) => event(last, Rule::Given),
-                None => nothing(Rule::Given),
+                Some(&last) => event(last, WaitRule::Given),
+                None => nothing(WaitRule::Given),
             },
-            EventKind::TryFailed { .. } => nothing(Rule::Try(e)),
+            EventKind::TryFailed { .. } => nothing(WaitRule::Try(e)),
             EventKind::Release { lock } | EventKind::Wait { lock, .. } => {
                 let mut tries = self.tries(plan, lock);
                 match tries.find(|(s, _)| locks.get(*s).exit == Some(e)) {
-                    Some((_, tried)) => event(tried, Rule::Try(tried)),
-                    None => nothing(Rule::Given),
+                    Some((_, tried)) => event(tried, WaitRule::Try(tried)),
+                    None => nothing(WaitRule::Given),
                 }
             }
             _ => match locks.entered_at(e) {
                 Some(entering) => self.section_waits_for(plan, entering),
-                None => nothing(Rule::Given),
+                None => nothing(WaitRule::Given),
             },
         }
     }
 
     fn access_waits_for(&mut self, plan: &Plan<'_, impl Demands>, e: EventId) -> Wait {
         let TraceModel { trace, chains, reads_from, .. } = plan.trace_model;
-        let event = |x: EventId, rule: Rule| Wait {
+        let event = |x: EventId, rule: WaitRule| Wait {
             event: Some((trace.thread(x), chains.position(x))),
             rule,
         };
-        let Some(x) = trace.variable(e) else { return Wait { event: None, rule: Rule::Given } };
+        let Some(x) = trace.variable(e) else { return Wait { event: None, rule: WaitRule::Given } };
         let last = self.last_write(plan, x);
         if trace.op(e).reads() && plan.must_be_preserved(e) {
             if !plan.has_source(e) {
                 if !reads_from.preserves(trace, e, last) {
-                    return Wait { event: None, rule: Rule::View { read: e, seen: last } };
+                    return Wait { event: None, rule: WaitRule::View { read: e, seen: last } };
                 }
             } else if plan.source(e) != last {
                 return match plan.source(e) {
-                    Some(w) if !self.has_run(plan, w) => event(w, Rule::Writer { read: e }),
+                    Some(w) if !self.has_run(plan, w) => event(w, WaitRule::Writer { read: e }),
                     // It was there, and something else has been written since.
-                    _ => Wait { event: None, rule: Rule::View { read: e, seen: last } },
+                    _ => Wait { event: None, rule: WaitRule::View { read: e, seen: last } },
                 };
             }
         }
         if !trace.op(e).writes() {
-            return Wait { event: None, rule: Rule::Given };
+            return Wait { event: None, rule: WaitRule::Given };
         }
-        // A write, then: some of those who rely on the last one have not seen it yet.
+        // A write, then: some of the reads that rely on the last one have not seen it yet.
         let waits = |&r: &EventId| {
             r != e
                 && trace.op(r).reads()
@@ -222,8 +222,8 @@ impl Greedy {
         };
         let reads: Vec<EventId> = reads_from.accesses(x).iter().copied().filter(waits).collect();
         match reads.first() {
-            Some(&read) => event(read, Rule::Readers { reads, last }),
-            None => Wait { event: None, rule: Rule::Given },
+            Some(&read) => event(read, WaitRule::Readers { reads, last }),
+            None => Wait { event: None, rule: WaitRule::Given },
         }
     }
 
@@ -234,7 +234,7 @@ impl Greedy {
         let exit = |s: SectionId| locks.get(s).exit.map_or(u32::MAX, |exit| chains.position(exit));
         if let Some(held) = self.held(plan, own.lock).find(|&s| excludes(s)) {
             let event = Some((locks.get(held).thread, exit(held)));
-            return Wait { event, rule: Rule::Section { entering, held } };
+            return Wait { event, rule: WaitRule::Section { entering, held } };
         }
         // It is never left: some others have to be over first, of each thread the last one.
         let mut others = Vec::new();
@@ -248,37 +248,41 @@ impl Greedy {
                 others.push(other);
             }
         }
-        Wait { event, rule: Rule::Last { entering, others } }
+        Wait { event, rule: WaitRule::Last { entering, others } }
     }
 }
 
 /// The broken rules as the search knows them; `e` is the event that waits.
-fn blamed(e: EventId, rule: &Rule) -> Vec<Violation> {
+fn blamed(e: EventId, rule: &WaitRule) -> Vec<Violation> {
     match rule {
-        Rule::Given => Vec::new(),
-        &Rule::Section { entering, held } => vec![Violation::Lock { entering, held }],
-        Rule::Last { entering, others } => {
+        WaitRule::Given => Vec::new(),
+        &WaitRule::Section { entering, held } => vec![Violation::Lock { entering, held }],
+        WaitRule::Last { entering, others } => {
             let pair = |&other| Violation::Lock { entering: other, held: *entering };
             others.iter().map(pair).collect()
         }
-        &Rule::Writer { read } => vec![Violation::Read { read, seen: None }],
-        Rule::Readers { reads, .. } => {
+        &WaitRule::Writer { read } => vec![Violation::Read { read, seen: None }],
+        WaitRule::Readers { reads, .. } => {
             reads.iter().map(|&read| Violation::Read { read, seen: Some(e) }).collect()
         }
-        &Rule::View { read, seen } => vec![Violation::Read { read, seen }],
-        &Rule::Try(tried) => vec![Violation::TryFailed(tried)],
+        &WaitRule::View { read, seen } => vec![Violation::Read { read, seen }],
+        &WaitRule::Try(tried) => vec![Violation::TryFailed(tried)],
     }
 }
 
 /// Two events in the order that would meet the rule in the other way; `e` is the event that waits.
-fn reversal(plan: &Plan<'_, impl Demands>, e: EventId, rule: &Rule) -> Option<(EventId, EventId)> {
+fn reversal(
+    plan: &Plan<'_, impl Demands>,
+    e: EventId,
+    rule: &WaitRule,
+) -> Option<(EventId, EventId)> {
     let TraceModel { trace, locks, .. } = plan.trace_model;
     match *rule {
-        Rule::Section { entering, held } => {
+        WaitRule::Section { entering, held } => {
             let exit = locks.get(entering).exit.filter(|&exit| plan.has(exit))?;
             Some((exit, locks.get(held).enter))
         }
-        Rule::Readers { last, .. } => {
+        WaitRule::Readers { last, .. } => {
             let last = last.filter(|&last| trace.thread(last) != trace.thread(e))?;
             Some((e, last))
         }

@@ -1,4 +1,4 @@
-//! The values along a proposal: which guards are false, who saw what.
+//! The values along a proposal: the guards that are false, and the value that each access saw.
 
 use foretell_model::TraceModel;
 use foretell_trace::expr::{Answer, Evaluator};
@@ -36,7 +36,7 @@ pub(crate) fn evaluate(
 ) -> Values {
     let trace = trace_model.trace;
     let mut values = Values::default();
-    let mut run = Run {
+    let mut run = Evaluation {
         trace_model,
         registers: vec![None; trace.register_count()],
         evaluator: Evaluator::default(),
@@ -65,13 +65,13 @@ pub(crate) fn evaluate(
     values
 }
 
-struct Run<'a> {
+struct Evaluation<'a> {
     trace_model: &'a TraceModel<'a>,
     registers: Vec<Option<Value>>,
     evaluator: Evaluator,
 }
 
-impl Run<'_> {
+impl Evaluation<'_> {
     fn eval(&mut self, expr: ExprId) -> Answer {
         let registers = &self.registers;
         let value = |r: foretell_trace::RegId| registers.get(r.index()).copied().flatten();

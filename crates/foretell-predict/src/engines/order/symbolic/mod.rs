@@ -17,7 +17,7 @@
 //! Of the writes that an access may see, a few are written down at first: the one that it saw in
 //! the trace, and those nearby. That it sees one of the rest is a literal that is assumed to be
 //! false until the search fails for that reason. So a query has to do with the values around what
-//! it asks for, not with all that could be written to a variable that everybody uses.
+//! it asks for, not with all that could be written to a variable that all threads use.
 //!
 //! A value may be unknown, and a variable may hold values of different sorts in turn; [`Symbol`]
 //! has room for both.
