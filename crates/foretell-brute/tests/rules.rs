@@ -72,7 +72,7 @@ fn a_failed_try_lock_wants_a_writer() {
 }
 
 #[test]
-fn a_failed_try_lock_is_legal_where_nobody_owns_the_lock() {
+fn failed_try_lock_is_legal_on_a_free_lock() {
     let trace = trace("T1|tryfail(l)\n T1|w(x)\n T2|acq(l)\n T2|tryfail(l)");
     // Its view is not preserved there, not even in the trace itself.
     assert!(!feasible(&trace, Model::View, &[0, 1]));

@@ -466,7 +466,7 @@ mod tests {
 
     /// Nothing orders the read itself: it may run and be broken. What comes after it is ordered.
     #[test]
-    fn what_follows_a_read_follows_its_writer() {
+    fn events_after_a_read_follow_its_writer() {
         let trace = trace("T1|w(x)\nT2|r(x)\nT2|w(y)");
         assert_eq!(ordered(&trace, Model::View), [(0, 2)]);
     }

@@ -53,7 +53,7 @@ fn free_pairs(trace: &Trace, model: Model) -> Vec<Vec<bool>> {
 }
 
 #[test]
-fn what_is_ordered_is_never_the_other_way_round() {
+fn ordered_events_are_never_reversed() {
     let mut claims = 0;
     for (trace, shown) in small_traces(150, 9) {
         for model in [Model::View, Model::Value] {
@@ -80,7 +80,7 @@ fn what_is_ordered_is_never_the_other_way_round() {
 }
 
 #[test]
-fn what_is_found_can_be_reached() {
+fn found_events_have_a_frontier() {
     let (mut races, mut deadlocks) = (0, 0);
     for (trace, shown) in small_traces(100, 14) {
         for model in [Model::View, Model::Value] {

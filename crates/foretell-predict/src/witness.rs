@@ -548,7 +548,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_independent_is_put_back_into_the_recorded_order() {
+    fn independent_events_return_to_the_recorded_order() {
         let trace = trace("A|w(a)\nB|w(b)\nA|w(x)\nC|w(c)\nB|r(x)\nC|w(x)\n");
         // C's write comes before B's read here, and that is the end; all else does not matter.
         let tidied = events(&[3, 1, 0, 2, 5, 4]);

@@ -193,7 +193,7 @@ fn limited(options: &Options<'_>, reason: &str) {
 }
 
 #[test]
-fn what_is_stopped_before_it_starts_finds_nothing_and_says_so() {
+fn prediction_stopped_at_the_start_reports_no_findings() {
     let stop = AtomicBool::new(true);
     let options = Options { stop: Some(&stop), ..Options::default() };
     limited(&options, "interrupted");

@@ -34,7 +34,7 @@ fn race_after(trace: &Trace, model: Model, a: u32, b: u32) -> (bool, u64) {
 }
 
 #[test]
-fn what_is_not_needed_is_left_out() {
+fn unneeded_events_are_left_out() {
     let trace = common::trace(
         "T1|acq(l)
          T1|rel(l)
@@ -100,7 +100,7 @@ fn owners_of_failed_try_locks_run_too() {
 
 /// T3's write between the two would take T2's view away, and T2 has gone on.
 #[test]
-fn a_write_waits_for_those_who_rely_on_the_last_one() {
+fn write_waits_for_reads_that_rely_on_the_last_one() {
     let trace = common::trace(
         "T1|w(y)
          T2|r(y)
@@ -113,7 +113,7 @@ fn a_write_waits_for_those_who_rely_on_the_last_one() {
 
 /// T2 has read what T1 wrote in its section, so T1 is not inside it any more.
 #[test]
-fn what_cannot_be_is_not_found() {
+fn impossible_races_are_not_found() {
     let trace = common::trace(
         "T1|acq(l)
          T1|w(y)

@@ -194,7 +194,7 @@ fn the_initial_value_is_declared_or_first_seen() {
 }
 
 #[test]
-fn a_broken_update_poisons_who_reads_it() {
+fn broken_update_breaks_its_readers() {
     let text = "1:w(x=1) 2:au(x=1>2) 3:r(x=2) 3:w(y)";
     for model in [View, Value] {
         accepted(text, model, &[0, 1, 2, 3]);
@@ -271,7 +271,7 @@ fn a_refusal_is_one_clear_line() {
 }
 
 #[test]
-fn what_is_known_after_a_run() {
+fn state_after_a_run() {
     let trace = trace("1:acq(m) 1:w(x) 2:racq(n) 2:r(x) 2:w(y) 3:w(x)");
     let run = feasible(&trace, View, &ids(&[0, 2, 3, 5])).unwrap();
     let thread = |name| trace.find_thread(name).unwrap();

@@ -120,7 +120,7 @@ fn the_rule_agrees_when_threads_wait_again() {
 
 /// The case that choosing the first waiter, or the last, gets wrong.
 #[test]
-fn the_notify_wakes_who_is_needed_first() {
+fn notify_wakes_the_waiter_that_is_needed_first() {
     let text = "1:acq(l) 1:wait(c,l) 2:acq(m) 2:wait(c,m) 3:notify(c) 2:woken(c,m) 3:notify(c) 1:woken(c,l)";
     let trace = trace(text);
     let checker = Checker::new(&trace, Model::View);

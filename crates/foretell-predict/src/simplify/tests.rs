@@ -25,7 +25,7 @@ fn left(text: &str) -> (usize, [u64; 4]) {
 }
 
 #[test]
-fn what_only_one_write_explains_is_constant() {
+fn load_of_the_only_visible_write_is_constant() {
     // T1 alone writes y, before it starts T2: both guards are settled.
     let text = "T1|w(y=3)
         T1|fork(T2)

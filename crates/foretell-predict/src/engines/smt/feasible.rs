@@ -311,7 +311,7 @@ impl Formula<'_> {
             self.implies(&[Lit::Ran(exit)], &alternatives);
         }
         if waits.iter().any(|(_, wait)| wait.timed_out) {
-            self.somebody_is_picked(&waits, notifies, alls, &wakes, limit)?;
+            self.some_waiter_is_picked(&waits, notifies, alls, &wakes, limit)?;
         }
         Ok(())
     }
@@ -338,7 +338,7 @@ impl Formula<'_> {
 
     /// Every notify picks a waiter if there is one. It matters only where waits time out: to be
     /// picked harms no other waiter.
-    fn somebody_is_picked(
+    fn some_waiter_is_picked(
         &mut self,
         waits: &[(WaitId, Wait)],
         notifies: &[EventId],

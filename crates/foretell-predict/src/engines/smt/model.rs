@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_value_is_an_error() {
+    fn answer_without_a_value_is_an_error() {
         for answer in ["((o1 x))", "((o1))", "((i1 5))", "((z1 5))", "((o 5))", "sat"] {
             assert!(Values::default().read(answer).is_err(), "{answer}");
         }
