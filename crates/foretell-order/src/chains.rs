@@ -1,9 +1,9 @@
 //! Chains, the nodes on them, and reachability between nodes.
 //!
 //! A chain is a totally ordered line of positions. Nodes stand on it sparsely: only positions that
-//! the client asked for. For every node and every chain the closure keeps the first position of that
-//! chain the node reaches, by chain order and inserted edges. Since a chain is ordered, everything
-//! behind that position is reached as well, so
+//! the client asked for. For every node and every chain the closure keeps the first position of
+//! that chain the node reaches, by chain order and inserted edges. Since a chain is ordered,
+//! everything behind that position is reached as well, so
 //!
 //! - `a` reaches `b` is one comparison;
 //! - rows hold positions, not indices of nodes, so that a node put into the middle of a chain

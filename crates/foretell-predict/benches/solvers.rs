@@ -1,7 +1,11 @@
 //! The order engine and external SMT solvers on the same queries of the same traces.
 //!
-//! `bench/solvers [--sizes 1000,5000,20000] [--families A,B,C,D,E] [--time-limit SECONDS] [--queries N] [--solvers z3,yices]`
-//! prints a table in Markdown: seconds of processor time, ours and that of the processes we start,
+//! ```text
+//! bench/solvers [--sizes 1000,5000,20000] [--families A,B,C,D,E] [--time-limit SECONDS]
+//!               [--queries N] [--solvers z3,yices]
+//! ```
+//!
+//! Prints a table in Markdown: seconds of processor time, ours and that of the processes we start,
 //! for all queries of a trace. The queries are races that the filters do not settle, drawn at
 //! random. Each solver has the time limit for all of them together; one that runs into it is not
 //! tried on larger traces of the family. *Incremental* is one process that learns the whole trace

@@ -1,15 +1,19 @@
 //! The symbolic model: the order engine against an external solver, growth with the length of a
 //! trace, and what the three models settle.
 //!
-//! `bench/symbolic [--sizes 60,120,250,500,1000] [--queries N] [--time-limit SECONDS] [--seeds N] [--solver z3]`
-//! prints three tables in Markdown. Traces are runs of programs of the generator's family
+//! ```text
+//! bench/symbolic [--sizes 60,120,250,500,1000] [--queries N] [--time-limit SECONDS]
+//!                [--seeds N] [--solver z3]
+//! ```
+//!
+//! Prints three tables in Markdown. Traces are runs of programs of the generator's family
 //! `symbolic` (four threads, four variables that all of them use, computed writes and guards), and
 //! `wide`: the same with a variable for every twenty events. Queries are the candidates of all
 //! analyses but transactions that the filters leave, every analysis with the same share, drawn
-//! evenly; all that answer must give the same answer. Times are processor time, ours and that of the
-//! processes we start, with everything that making the engine takes. A solver that runs into the
-//! time limit is not tried on longer traces; where it left queries open, the ratio counts the time
-//! that it had.
+//! evenly; all that answer must give the same answer. Times are processor time, ours and that of
+//! the processes we start, with everything that making the engine takes. A solver that runs into
+//! the time limit is not tried on longer traces; where it left queries open, the ratio counts the
+//! time that it had.
 
 mod support;
 

@@ -1,11 +1,11 @@
-//! Grouping: candidates that a reader would call the same bug, because they are at the same locations
-//! in the source.
+//! Grouping: candidates that a reader would call the same bug, because they are at the same
+//! locations in the source.
 //!
 //! Without `--all` one witness for each group is enough. Races and atomicity violations of a large
 //! trace have more candidates than fit in memory, so they are never listed: accesses of a variable
-//! that agree in thread, location, kind and locks held are one *class*, and a group is a list of pairs
-//! of classes. Its candidates are tried nearest first, those that were close to happening in the
-//! observed run.
+//! that agree in thread, location, kind and locks held are one *class*, and a group is a list of
+//! pairs of classes. Its candidates are tried nearest first, those that were close to happening in
+//! the observed run.
 
 use std::collections::BTreeMap;
 

@@ -10,7 +10,8 @@
 //! use foretell_predict::driver::{Options, predict};
 //! use foretell_trace::{Model, text};
 //!
-//! let trace = text::parse(b"T1|w(x)|a.c:1\nT1|acq(l)\nT1|rel(l)\nT2|acq(l)\nT2|rel(l)\nT2|w(x)|b.c:2")?.trace;
+//! let lines = b"T1|w(x)|a.c:1\nT1|acq(l)\nT1|rel(l)\nT2|acq(l)\nT2|rel(l)\nT2|w(x)|b.c:2";
+//! let trace = text::parse(lines)?.trace;
 //! let prediction = predict(&trace, Model::auto(&trace), &Options::default()).unwrap();
 //! assert_eq!(prediction.findings[0].schedule.len(), 4); // T2 first, then both writes
 //! # Ok::<(), foretell_trace::text::TextError>(())

@@ -26,7 +26,8 @@
 //! let race = Pattern::Race { a, b: b2 };
 //! assert!(verify(&trace, Model::View, &race, &[b2, a]).is_ok());
 //! let refusal = verify(&trace, Model::View, &race, &[a]).unwrap_err();
-//! assert_eq!(refusal.to_string(), "event 1 (T2 w(x)): is not one of the schedule's last two events");
+//! let message = "event 1 (T2 w(x)): is not one of the schedule's last two events";
+//! assert_eq!(refusal.to_string(), message);
 //! ```
 
 mod observed;

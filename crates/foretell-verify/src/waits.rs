@@ -1,10 +1,10 @@
 //! Wait sets, and which waiter a notify wakes.
 //!
-//! A schedule does not say which waiter a notify woke, and it is feasible if some choice makes every event
-//! enabled (semantics section 6). The whole schedule is known, so each waiter's future is too: it
-//! is *wanted* by the position of its `woken`; or it stays where it is, *free*, to the end of the
-//! schedule; or it *times out* and must not be woken at all. Waking the wanted waiter whose `woken`
-//! comes first, else a free one, else one that times out, is always the best choice:
+//! A schedule does not say which waiter a notify woke, and it is feasible if some choice makes
+//! every event enabled (semantics section 6). The whole schedule is known, so each waiter's future
+//! is too: it is *wanted* by the position of its `woken`; or it stays where it is, *free*, to the
+//! end of the schedule; or it *times out* and must not be woken at all. Waking the wanted waiter
+//! whose `woken` comes first, else a free one, else one that times out, is always the best choice:
 //!
 //! Take choices that make every event enabled, and a notify that wakes w where the rule says v.
 //! Both are in the wait set then, and v ranks no later than w.

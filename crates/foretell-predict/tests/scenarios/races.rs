@@ -47,8 +47,8 @@ fn reentrant_lock() {
     );
 }
 
-/// T2's section can come first, but then its read sees something else, and it is not known whether the
-/// section ever ends: nothing behind it is predicted.
+/// T2's section can come first, but then its read sees something else, and it is not known whether
+/// the section ever ends: nothing behind it is predicted.
 #[test]
 fn section_with_a_wrong_read_never_ends() {
     let scenario = expect(

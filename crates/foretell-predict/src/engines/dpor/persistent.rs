@@ -9,9 +9,9 @@
 //! DPOR finds such sets by running into conflicts and adding threads to the backtrack sets of
 //! earlier states, because it does not know what a thread will do. The events of a trace are known,
 //! so the set is computed on the spot (the closure of stubborn sets): from one thread that can go
-//! on, add every thread that can still run a step in conflict with the next one of a member, and for a member
-//! that is blocked those without which it stays so. That depends on the state alone, which makes it
-//! safe to remember states.
+//! on, add every thread that can still run a step in conflict with the next one of a member, and
+//! for a member that is blocked those without which it stays so. That depends on the state alone,
+//! which makes it safe to remember states.
 
 use super::act::Act;
 use super::dependence::StepClass;

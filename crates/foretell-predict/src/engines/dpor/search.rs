@@ -4,15 +4,15 @@
 //! to from there, until one of them runs a step that its own depends on: until then its step could
 //! as well come first, and that has been tried.
 //!
-//! *States.* A state that was visited is not visited again, whichever threads slept then. A state that the
-//! search has left has no continuation that shows what is asked for. For take one, τ. Its first
-//! step that belongs to the state's persistent set can be moved to the front (or one of the set can
-//! be put there, if τ has none). If that thread did not sleep, the state after it was visited and
-//! left before, and the rest of τ is a continuation of it. If it slept, it was tried in an earlier
-//! state of the way here, and what it led to was left; the steps from there to here are independent
-//! of it, so they, and then the rest of τ, are a continuation of that one. Either way it is a state
-//! that was left earlier. And a known state has always been left: every step adds an event, so no
-//! way comes back to a state that it has been in.
+//! *States.* A state that was visited is not visited again, whichever threads slept then. A state
+//! that the search has left has no continuation that shows what is asked for. For take one, τ. Its
+//! first step that belongs to the state's persistent set can be moved to the front (or one of the
+//! set can be put there, if τ has none). If that thread did not sleep, the state after it was
+//! visited and left before, and the rest of τ is a continuation of it. If it slept, it was tried in
+//! an earlier state of the way here, and what it led to was left; the steps from there to here are
+//! independent of it, so they, and then the rest of τ, are a continuation of that one. Either way
+//! it is a state that was left earlier. And a known state has always been left: every step adds an
+//! event, so no way comes back to a state that it has been in.
 //!
 //! *Context bound.* Switches that are not significant are counted (the SMT-versus-DPOR paper's
 //! section 3.3): a switch is free if the thread before cannot go on, or its next read would see

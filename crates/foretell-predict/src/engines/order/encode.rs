@@ -19,8 +19,8 @@
 //! - Two sections of a lock: one of them has not been entered, or one is left before the other is
 //!   entered.
 //! - `wakes(n, w)`: notify `n` picks the waiter of wait `w`. A waiter that was woken was picked, or
-//!   saw a notify-all. No waiter is picked twice, no notify picks twice. Where waits time out, every
-//!   notify must pick a waiter, if there is one.
+//!   saw a notify-all. No waiter is picked twice, no notify picks twice. Where waits time out,
+//!   every notify must pick a waiter, if there is one.
 //! - Semaphores and barriers: counting arguments, see [`Encoding::learn`].
 
 mod conditions;
@@ -400,7 +400,8 @@ impl<'s> Encoding<'s> {
         let before = self.less(w, read);
         self.solver.add_clause(&[!lit, before]);
         if self.trace_model.reads_from.preserves(self.trace_model.trace, read, writer) {
-            // An update that breaks all reads that see it: it is the last of its thread, and broken.
+            // An update that breaks all reads that see it: it is the last of its thread, and
+            // broken.
             if let Some(next) = self.trace_model.chains.next(self.trace_model.trace, w) {
                 let next = self.ran(next);
                 self.solver.add_clause(&[!lit, !next]);

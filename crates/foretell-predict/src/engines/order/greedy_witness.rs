@@ -2,12 +2,12 @@
 //! would be in the way.
 //!
 //! Every interleaving that the query asks for contains the frontier of must-happen-before. In the
-//! observed order that set breaks a rule only where a thread stops inside a section and another thread
-//! takes the lock later. Such a section is put behind all others of its lock; everything else
-//! keeps the observed order as far as it can. This is the idea of synchronization-preserving races
-//! (Mathur, Pavlogiannis and Viswanathan, POPL 2021) with the optimistic reversals of Shi, Mathur
-//! and Pavlogiannis (ICSE 2024). It departs from both in that the order is not fixed in advance: a
-//! simulation picks the first event of the trace that can go on ([`greedy`]).
+//! observed order that set breaks a rule only where a thread stops inside a section and another
+//! thread takes the lock later. Such a section is put behind all others of its lock; everything
+//! else keeps the observed order as far as it can. This is the idea of synchronization-preserving
+//! races (Mathur, Pavlogiannis and Viswanathan, POPL 2021) with the optimistic reversals of Shi,
+//! Mathur and Pavlogiannis (ICSE 2024). It departs from both in that the order is not fixed in
+//! advance: a simulation picks the first event of the trace that can go on ([`greedy`]).
 //!
 //! There are two attempts. The lean one runs no more than it must. The generous one leaves
 //! contested sections, runs the writers that the reads saw and the owners that failed try-locks

@@ -1,8 +1,9 @@
 //! Clauses of condition variables: which notification wakes which waiter.
 //!
 //! `wakes(n, w)` says that notify `n` picks the waiter of wait `w`. Without time-outs it is enough
-//! that each woken waiter was picked: a notify that picks none could as well pick one early.
-//! A waiter that times out must not be picked, so there every notify has to name the waiter that it picks.
+//! that each woken waiter was picked: a notify that picks none could as well pick one early. A
+//! waiter that times out must not be picked, so there every notify has to name the waiter that it
+//! picks.
 
 use foretell_model::{TraceModel, WaitId};
 use foretell_order::Lit;
@@ -98,8 +99,8 @@ impl Encoding<'_> {
         lit
     }
 
-    /// A condition with timed waits: a waiter that times out is picked by no notify, and every notify
-    /// picks a waiter, if there is one.
+    /// A condition with timed waits: a waiter that times out is picked by no notify, and every
+    /// notify picks a waiter, if there is one.
     fn timed(&mut self, cond: CondId) -> Result<(), TooLarge> {
         if !self.timed_written.insert(cond) {
             return Ok(());
