@@ -1,7 +1,7 @@
 //! What was known before: findings of an earlier run, and which of today's are new.
 //!
 //! Two findings are the same bug if they have the same fingerprint. A file without fingerprints (another program's, or
-//! one made before there were any) is compared by kind, objects and places instead.
+//! one made before there were any) is compared by kind, objects and locations instead.
 
 use std::collections::HashSet;
 

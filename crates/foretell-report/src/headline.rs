@@ -8,7 +8,7 @@ use crate::json::{Finding, Source as Writer};
 use crate::source::Sources;
 use crate::witness::fold;
 
-/// The sentence for a finding. Without its trace it names kind, objects and places; with the source a
+/// The sentence for a finding. Without its trace it names kind, objects and locations; with the source a
 /// check is called a check.
 pub fn headline(finding: &Finding, trace: Option<&Trace>, sources: &Sources) -> String {
     let Some(trace) = trace else { return without_trace(finding) };
@@ -66,20 +66,20 @@ fn events<'a>(trace: &'a Trace, indices: &'a [u32]) -> impl Iterator<Item = Even
 }
 
 fn without_trace(finding: &Finding) -> String {
-    let places: Vec<String> = finding
+    let locations: Vec<String> = finding
         .events
         .iter()
         .enumerate()
         .map(|(i, e)| match finding.locations.get(i) {
-            Some(Some(place)) => place.clone(),
+            Some(Some(location)) => location.clone(),
             _ => format!("event {e}"),
         })
         .collect();
     let objects = finding.objects.join(", ");
-    format!("{} on {objects}: {}", kind_in_words(finding.kind), places.join(", "))
+    format!("{} on {objects}: {}", kind_in_words(finding.kind), locations.join(", "))
 }
 
-/// Longer values, in characters, have no place in a sentence.
+/// Longer values, in characters, have no location in a sentence.
 const LONGEST_VALUE: usize = 18;
 
 struct Say<'a> {
@@ -133,8 +133,8 @@ impl Say<'_> {
 
     /// Whether the source line of a read decides something.
     fn is_check(&self, e: EventId) -> bool {
-        let place = self.trace.site(e).map(|site| self.trace.location(site));
-        let Some((source, line)) = place.and_then(|place| self.sources.at(place)) else {
+        let location = self.trace.site(e).map(|site| self.trace.location(site));
+        let Some((source, line)) = location.and_then(|location| self.sources.at(location)) else {
             return false;
         };
         let text = source.line(line).unwrap_or_default();
@@ -263,7 +263,7 @@ fn join(parts: impl Iterator<Item = String>, separator: &str) -> String {
     parts.collect::<Vec<_>>().join(separator)
 }
 
-/// Whether a value is short enough to be worth a place in a sentence: an address is not.
+/// Whether a value is short enough to be worth a location in a sentence: an address is not.
 fn small(value: Value) -> bool {
     signed(value).unsigned_abs() < 1 << 32
 }

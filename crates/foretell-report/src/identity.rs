@@ -14,7 +14,7 @@ use std::collections::{BTreeSet, HashMap};
 use foretell_trace::{EventId, EventKind, FindingKind, NondeterminismForm, SiteId, Trace};
 
 use crate::json::Finding;
-use crate::place::{Place, base_name, stack_at};
+use crate::location::{Location, base_name, stack_at};
 
 /// Gives every finding that has none its fingerprint. Findings about events that the trace does not have are left alone.
 pub fn assign(findings: &mut [Finding], trace: &Trace) {
@@ -38,7 +38,7 @@ fn known(finding: &Finding, trace: &Trace) -> bool {
 struct Act {
     verb: &'static str,
     object: String,
-    place: String,
+    location: String,
 }
 
 /// The acts that findings are about, with the lines of the trace that do them.
@@ -46,12 +46,12 @@ struct Acts<'a> {
     trace: &'a Trace,
     lines: HashMap<Act, BTreeSet<u32>>,
     /// The function or file of a site, and its line: filled while the trace is gone through.
-    places: HashMap<SiteId, (String, u32)>,
+    locations: HashMap<SiteId, (String, u32)>,
 }
 
 impl<'a> Acts<'a> {
     fn new(findings: &[Finding], trace: &'a Trace) -> Self {
-        let mut acts = Acts { trace, lines: HashMap::new(), places: HashMap::new() };
+        let mut acts = Acts { trace, lines: HashMap::new(), locations: HashMap::new() };
         let mut objects: BTreeSet<String> = BTreeSet::new();
         for finding in findings.iter().filter(|f| known(f, trace)) {
             let block = finding.block.map(|b| b.begin);
@@ -79,26 +79,26 @@ impl<'a> Acts<'a> {
     fn act(&mut self, e: EventId) -> (Act, u32) {
         let event = self.trace.event(e);
         let object = object(self.trace, event.kind).map_or_else(String::new, |(_, n)| plain(n));
-        let (place, line) = match event.site {
+        let (location, line) = match event.site {
             Some(site) => {
                 let trace = self.trace;
-                self.places.entry(site).or_insert_with(|| place_of(trace, site)).clone()
+                self.locations.entry(site).or_insert_with(|| location_of(trace, site)).clone()
             }
             None => (format!("thread {}", self.trace.display_name(event.thread)), 0),
         };
-        (Act { verb: verb(event.kind), object, place }, line)
+        (Act { verb: verb(event.kind), object, location }, line)
     }
 
     /// The same as [`Acts::act`] once every site was met.
     fn numbered(&self, e: u32) -> String {
         let event = self.trace.event(EventId(e));
         let object = object(self.trace, event.kind).map_or_else(String::new, |(_, n)| plain(n));
-        let known = event.site.and_then(|site| self.places.get(&site).cloned());
-        let (place, line) = known
+        let known = event.site.and_then(|site| self.locations.get(&site).cloned());
+        let (location, line) = known
             .unwrap_or_else(|| (format!("thread {}", self.trace.display_name(event.thread)), 0));
-        let act = Act { verb: verb(event.kind), object, place };
+        let act = Act { verb: verb(event.kind), object, location };
         let rank = self.lines.get(&act).map_or(0, |lines| lines.range(..line).count());
-        format!("{} {} {} {rank}", act.verb, act.object, act.place)
+        format!("{} {} {} {rank}", act.verb, act.object, act.location)
     }
 
     fn identity(&self, finding: &Finding) -> Vec<String> {
@@ -120,16 +120,16 @@ impl<'a> Acts<'a> {
 }
 
 /// The innermost function, or the file where none is known, and the line.
-fn place_of(trace: &Trace, site: SiteId) -> (String, u32) {
+fn location_of(trace: &Trace, site: SiteId) -> (String, u32) {
     let frame = stack_at(trace, site).into_iter().next().unwrap_or_default();
-    let text = frame.place.unwrap_or_default();
-    let place = Place::parse(&text);
-    let name = match (frame.function, place) {
+    let text = frame.location.unwrap_or_default();
+    let location = Location::parse(&text);
+    let name = match (frame.function, location) {
         (Some(function), _) => format!("in {function}"),
-        (None, Some(place)) => format!("at {}", base_name(place.file)),
+        (None, Some(location)) => format!("at {}", base_name(location.file)),
         (None, None) => format!("at {text}"),
     };
-    (name, place.map_or(0, |p| p.line))
+    (name, location.map_or(0, |p| p.line))
 }
 
 /// The object of an event that findings are about, by a key and by name.

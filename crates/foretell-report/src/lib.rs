@@ -6,7 +6,7 @@
 //! | layer | modules |
 //! |---|---|
 //! | data | [`json`]: the findings file `foretell-findings/1`, its reader, which trusts nothing, the patterns for the independent checker, merging |
-//! | source | [`place`]: locations and call stacks; `span`: the part of a line; [`source`]: source files |
+//! | source | [`location`]: locations and call stacks; `span`: the part of a line; [`source`]: source files |
 //! | witness | [`witness`]: events as text, values along a schedule, folding, dependencies |
 //! | finding | [`identity`]: fingerprints; [`baseline`] and [`suppress`]: findings that are not shown; [`replay`]: outcomes of replays; [`headline`] and `notes`: a finding in words |
 //! | renderer | [`text`]: the terminal; [`explain`]: texts about each kind; [`html`]; [`sarif`]; [`perfetto`]: Chrome trace; [`graph`]: DOT and SVG |
@@ -18,9 +18,9 @@ pub mod headline;
 pub mod html;
 pub mod identity;
 pub mod json;
+pub mod location;
 mod notes;
 pub mod perfetto;
-pub mod place;
 pub mod replay;
 pub mod sarif;
 pub mod source;

@@ -27,7 +27,7 @@ pub(crate) fn notes(finding: &Finding, schedule: &[EventId], trace: &Trace) -> V
             if of_stuck && wanted.contains(&hold.lock) {
                 let (name, lock) = (trace.display_name(hold.thread), trace.lock_name(hold.lock));
                 let text = format!("{name} takes {lock}");
-                notes.push(Note { event: schedule[hold.place], text, main: false });
+                notes.push(Note { event: schedule[hold.position], text, main: false });
             }
         }
     }

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::headline::headline;
 use crate::json::{Finding, Findings};
-use crate::place::stack;
+use crate::location::stack;
 use crate::source::Sources;
 use crate::witness::event::describe;
 use crate::witness::relations::{Relations, steps};
@@ -70,13 +70,13 @@ impl Log {
         }
         let values = Observed::new(trace, model).values(trace, schedule);
         let relations = Relations::new(trace, schedule);
-        for (place, &e) in schedule.iter().enumerate() {
-            let (read, written) = values[place];
+        for (position, &e) in schedule.iter().enumerate() {
+            let (read, written) = values[position];
             let own = finding.is_some_and(|f| f.events.contains(&e.0));
             let frames: Vec<String> = stack(trace, e)
                 .iter()
                 .map(|f| {
-                    [f.function.as_deref(), f.place.as_deref()]
+                    [f.function.as_deref(), f.location.as_deref()]
                         .into_iter()
                         .flatten()
                         .collect::<Vec<_>>()
@@ -86,16 +86,16 @@ impl Log {
             let thread = tid(trace.thread(e));
             let mut slice = json!({
                 "ph": "X", "name": describe(trace, e, read, written), "pid": pid, "tid": thread,
-                "ts": place * STEP, "dur": STEP, "cat": if own { "finding" } else { "step" },
-                "args": {"step": place + 1, "event": e.0, "stack": frames},
+                "ts": position * STEP, "dur": STEP, "cat": if own { "finding" } else { "step" },
+                "args": {"step": position + 1, "event": e.0, "stack": frames},
             });
             if own {
                 slice["cname"] = json!("terrible");
             }
             self.events.push(slice);
             for (kind, from) in [
-                ("reads from", relations.reads_from[place]),
-                ("lock hand-over", relations.hand_over[place]),
+                ("reads from", relations.reads_from[position]),
+                ("lock hand-over", relations.hand_over[position]),
             ] {
                 let Some(from) = from.filter(|&f| trace.thread(schedule[f]) != trace.thread(e))
                 else {
@@ -107,7 +107,7 @@ impl Log {
                     json!({"ph": ph, "name": kind, "cat": kind, "id": self.flows, "pid": pid, "tid": thread,
                            "ts": at * STEP + STEP / 2, "bp": "e"})
                 };
-                let (s, f) = (flow("s", start, from), flow("f", thread, place));
+                let (s, f) = (flow("s", start, from), flow("f", thread, position));
                 self.events.extend([s, f]);
             }
         }

@@ -1,4 +1,4 @@
-//! The source files that places name.
+//! The source files that locations name.
 //!
 //! Traces name files as the debug information does, often by the last part of the path alone. A file is looked for under
 //! each root as it is named, then anywhere below the roots: there it counts only if exactly one file ends in that
@@ -11,7 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use crate::place::Place;
+use crate::location::Location;
 
 /// Files larger than this are not shown.
 const LARGEST: u64 = 4 << 20;
@@ -60,10 +60,10 @@ impl Sources {
         Sources::new(Vec::new())
     }
 
-    /// The file that a place names, with the line.
-    pub fn at(&self, place: &str) -> Option<(Rc<Source>, u32)> {
-        let place = Place::parse(place)?;
-        Some((self.find(place.file)?, place.line))
+    /// The file that a location names, with the line.
+    pub fn at(&self, location: &str) -> Option<(Rc<Source>, u32)> {
+        let location = Location::parse(location)?;
+        Some((self.find(location.file)?, location.line))
     }
 
     /// The file of this name.
@@ -155,15 +155,15 @@ mod tests {
         add(".git/hidden.c", "h");
         add("target/built.c", "t");
         let sources = Sources::new(vec![dir.path().to_path_buf()]);
-        let line = |place| sources.at(place).and_then(|(s, n)| s.line(n).map(str::to_owned));
+        let line = |location| sources.at(location).and_then(|(s, n)| s.line(n).map(str::to_owned));
         assert_eq!(line("bank.c:2").as_deref(), Some("two"));
         assert_eq!(line("deep/bank.c:1").as_deref(), Some("one"));
         assert_eq!(line("src/deep/bank.c:1").as_deref(), Some("one"));
         assert_eq!(line("b/util.c:1").as_deref(), Some("b"));
         assert_eq!(line("bank.c:3"), None);
         assert!(sources.at("util.c:1").is_none(), "there are two");
-        for place in ["bank.c", "other.c:1", "hidden.c:1", "built.c:1", "../x.c:1"] {
-            assert!(sources.at(place).is_none(), "{place}");
+        for location in ["bank.c", "other.c:1", "hidden.c:1", "built.c:1", "../x.c:1"] {
+            assert!(sources.at(location).is_none(), "{location}");
         }
         assert!(Sources::none().at("bank.c:2").is_none());
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// Modules in an order in which each uses only those before it.
 const ORDER: [&str; 16] = [
-    "json", "place", "span", "source", "witness", "identity", "baseline", "suppress", "replay",
+    "json", "location", "span", "source", "witness", "identity", "baseline", "suppress", "replay",
     "headline", "notes", "text", "explain", "html", "sarif", "perfetto",
 ];
 /// Modules that may stand last: nothing uses them.

@@ -263,14 +263,14 @@ impl Reporting {
         }
         self.write_files(terminal)?;
         for used in self.suppressions.used() {
-            let (rule, place) = (printable(used.rule), printable(used.place));
+            let (rule, location) = (printable(used.rule), printable(used.location));
             match used.matched {
                 0 if self.options.unused_suppressions => {
-                    complain(&format!("{place}: matched nothing: {rule}"));
+                    complain(&format!("{location}: matched nothing: {rule}"));
                 }
                 0 => {}
-                1 => complain(&format!("{place}: suppressed 1 finding: {rule}")),
-                n => complain(&format!("{place}: suppressed {n} findings: {rule}")),
+                1 => complain(&format!("{location}: suppressed 1 finding: {rule}")),
+                n => complain(&format!("{location}: suppressed {n} findings: {rule}")),
             }
         }
         for rule in &self.suppressions.not_ours {

@@ -21,7 +21,7 @@ fn write_graph(out: &mut dyn Write, g: usize, graph: &Graph) -> io::Result<()> {
         writeln!(out, "    subgraph cluster_{g}_{t} {{")?;
         writeln!(out, "      label={}; style=dotted;", quoted(name))?;
         for (i, node) in graph.nodes.iter().enumerate().filter(|(_, n)| n.thread == *thread) {
-            let text = format!("{}  {}\\n{}", node.step, node.text, node.place);
+            let text = format!("{}  {}\\n{}", node.step, node.text, node.location);
             let style = match (node.main, node.blocked) {
                 (_, true) => ", color=\"#b3261e\", style=dashed",
                 (true, false) => ", color=\"#b3261e\", penwidth=2",

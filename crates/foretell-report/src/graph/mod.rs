@@ -26,7 +26,7 @@ struct Node {
     /// Its number in the schedule, from 1.
     step: usize,
     text: String,
-    place: String,
+    location: String,
     /// Whether it is the finding's own.
     main: bool,
     /// Whether the thread never gets past it.
@@ -105,24 +105,24 @@ impl Graph {
             .collect();
         let rows = fold::folded(finding, &pattern, schedule, trace);
         let shown = rows.into_iter().filter_map(|row| match row {
-            Row::Event(place) => Some(place),
+            Row::Event(position) => Some(position),
             Row::Folded(_) => None,
         });
-        let places: Vec<usize> = shown.chain(count..steps.len()).collect();
+        let positions: Vec<usize> = shown.chain(count..steps.len()).collect();
         let values = Observed::new(trace, model).values(trace, &steps);
-        let nodes: Vec<Node> = places
+        let nodes: Vec<Node> = positions
             .iter()
-            .map(|&place| {
-                let e = steps[place];
-                let (read, written) = values[place];
+            .map(|&position| {
+                let e = steps[position];
+                let (read, written) = values[position];
                 let site = trace.site(e);
                 Node {
                     thread: trace.thread(e),
-                    step: place + 1,
+                    step: position + 1,
                     text: printable(&describe(trace, e, read, written)),
-                    place: site.map(|s| printable(trace.location(s))).unwrap_or_default(),
+                    location: site.map(|s| printable(trace.location(s))).unwrap_or_default(),
                     main: pattern.contains(&e),
-                    blocked: place >= count,
+                    blocked: position >= count,
                 }
             })
             .collect();
@@ -130,7 +130,7 @@ impl Graph {
         threads.sort_unstable();
         threads.dedup();
         let threads = threads.into_iter().map(|t| (t, printable(trace.display_name(t)))).collect();
-        let edges = edges(finding, trace, &steps, count, &places, &nodes);
+        let edges = edges(finding, trace, &steps, count, &positions, &nodes);
         let title = printable(&headline(finding, Some(trace), &Sources::none()));
         Graph { title, id: finding.id.clone(), threads, nodes, edges }
     }
@@ -141,11 +141,11 @@ fn edges(
     trace: &Trace,
     steps: &[EventId],
     count: usize,
-    places: &[usize],
+    positions: &[usize],
     nodes: &[Node],
 ) -> Vec<(usize, usize, Edge)> {
     let relations = Relations::new(trace, &steps[..count]);
-    let node_at = |place: usize| places.binary_search(&place).ok();
+    let node_at = |position: usize| positions.binary_search(&position).ok();
     let mut edges = Vec::new();
     for (i, node) in nodes.iter().enumerate() {
         let before = nodes[..i].iter().rposition(|other| other.thread == node.thread);
@@ -153,17 +153,17 @@ fn edges(
         if node.blocked {
             continue;
         }
-        let from = relations.reads_from[places[i]].and_then(node_at);
+        let from = relations.reads_from[positions[i]].and_then(node_at);
         edges.extend(
             from.filter(|&f| nodes[f].thread != node.thread).map(|f| (f, i, Edge::ReadsFrom)),
         );
-        let hand = relations.hand_over[places[i]].and_then(node_at);
+        let hand = relations.hand_over[positions[i]].and_then(node_at);
         edges.extend(hand.map(|hand| (hand, i, Edge::HandOver)));
     }
     let main: Vec<usize> = (0..nodes.len()).filter(|&i| nodes[i].main).collect();
     for (k, &a) in main.iter().enumerate() {
         for &b in &main[k + 1..] {
-            if conflict(trace, steps[places[a]], steps[places[b]]) {
+            if conflict(trace, steps[positions[a]], steps[positions[b]]) {
                 edges.retain(|&(x, y, kind)| (x, y, kind) != (a, b, Edge::ReadsFrom));
                 edges.push((a, b, Edge::Conflict));
             }
@@ -172,9 +172,11 @@ fn edges(
     if finding.kind == FindingKind::Deadlock {
         let holds = fold::held_at_end(&steps[..count], trace);
         for (i, node) in nodes.iter().enumerate().filter(|(_, node)| node.blocked) {
-            let wanted = fold::lock(trace, steps[places[i]]);
+            let wanted = fold::lock(trace, steps[positions[i]]);
             let held = holds.iter().filter(|h| Some(h.lock) == wanted && h.thread != node.thread);
-            edges.extend(held.filter_map(|h| node_at(h.place)).map(|held| (i, held, Edge::Waits)));
+            edges.extend(
+                held.filter_map(|h| node_at(h.position)).map(|held| (i, held, Edge::Waits)),
+            );
         }
     }
     edges

@@ -75,7 +75,7 @@ impl<'a> Layout<'a> {
         let mut left = MARGIN;
         for (thread, name) in &graph.threads {
             let nodes = graph.nodes.iter().filter(|n| n.thread == *thread);
-            let texts = nodes.map(|n| label(n).width().max(n.place.width()));
+            let texts = nodes.map(|n| label(n).width().max(n.location.width()));
             let chars = texts.chain([name.width()]).max().unwrap_or(4).min(44);
             let width = chars * CHAR + 16;
             lanes.push((left, width));
@@ -142,8 +142,8 @@ impl<'a> Layout<'a> {
         )?;
         let text = escaped(&clipped(&label(node)));
         writeln!(out, "<text x=\"{}\" y=\"{}\">{text}</text>", x + 8, y + 15)?;
-        let place = escaped(&clipped(&node.place));
-        writeln!(out, "<text class=\"quiet\" x=\"{}\" y=\"{}\">{place}</text>", x + 8, y + 29)
+        let location = escaped(&clipped(&node.location));
+        writeln!(out, "<text class=\"quiet\" x=\"{}\" y=\"{}\">{location}</text>", x + 8, y + 29)
     }
 
     /// A curve from the side of one box to the side of the other.

@@ -2,7 +2,7 @@
 //!
 //! A trace is an excerpt: its events up to the last one that a witness needs, in columns (`thread`, `op`, `object`, …),
 //! texts by their number in `strings`. A finding has its witness as `runs`, `[thread, count, thread,
-//! count, …]`, the places of the schedule that decide as `decisive`, and in the symbolic model what each of its steps
+//! count, …]`, the positions of the schedule that decide as `decisive`, and in the symbolic model what each of its steps
 //! reads and writes as `values`.
 
 use std::collections::{BTreeSet, HashMap};
@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 
 use crate::headline::headline;
 use crate::json::{Finding, Findings};
+use crate::location::{Location, stack_at};
 use crate::notes;
-use crate::place::{Place, stack_at};
 use crate::source::Sources;
 use crate::witness::event::condition;
 use crate::witness::fold::{self, Row};
@@ -31,7 +31,7 @@ pub(super) fn finding(
         .locations
         .iter()
         .flatten()
-        .filter_map(|place| Place::parse(place).map(|p| p.file))
+        .filter_map(|location| Location::parse(location).map(|p| p.file))
         .collect();
     let command = trace.and_then(|trace| replay::command(finding, trace, &file.trace.path));
     json!({
@@ -86,8 +86,10 @@ impl<'a> Excerpt<'a> {
     fn named_files(&self) -> BTreeSet<String> {
         let sites: BTreeSet<_> = self.events().filter_map(|e| self.trace.site(e)).collect();
         let frames = sites.into_iter().flat_map(|site| stack_at(self.trace, site));
-        let places = frames.filter_map(|frame| frame.place);
-        places.filter_map(|place| Place::parse(&place).map(|p| p.file.to_owned())).collect()
+        let locations = frames.filter_map(|frame| frame.location);
+        locations
+            .filter_map(|location| Location::parse(&location).map(|p| p.file.to_owned()))
+            .collect()
     }
 
     pub(super) fn len(&self) -> usize {
@@ -122,7 +124,7 @@ impl<'a> Excerpt<'a> {
         let decisive: Vec<usize> = fold::folded(finding, &pattern, &schedule, trace)
             .into_iter()
             .filter_map(|row| match row {
-                Row::Event(place) => Some(place),
+                Row::Event(position) => Some(position),
                 Row::Folded(_) => None,
             })
             .collect();
@@ -214,7 +216,7 @@ struct Columns {
     read: Vec<i64>,
     written: Vec<i64>,
     site: Vec<i64>,
-    /// Frames, innermost first: `[function, place]`.
+    /// Frames, innermost first: `[function, location]`.
     sites: Vec<Vec<[i64; 2]>>,
     site_numbers: HashMap<u32, i64>,
     variables: HashMap<foretell_trace::VarId, i64>,
@@ -247,7 +249,7 @@ impl Columns {
         }
         let mut text = |text: &Option<String>| text.as_ref().map_or(-1, |t| self.texts.add(t));
         let frames =
-            stack_at(trace, site).iter().map(|f| [text(&f.function), text(&f.place)]).collect();
+            stack_at(trace, site).iter().map(|f| [text(&f.function), text(&f.location)]).collect();
         let number = self.sites.len() as i64;
         self.sites.push(frames);
         self.site_numbers.insert(site.0, number);

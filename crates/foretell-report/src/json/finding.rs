@@ -56,8 +56,8 @@ pub struct Finding {
 impl Finding {
     /// The values of an event of the witness, where the file has them.
     pub fn values_of(&self, event: u32) -> Option<&StepValues> {
-        let place = self.witness.schedule.iter().position(|&e| e == event)?;
-        self.witness.values.get(place)
+        let position = self.witness.schedule.iter().position(|&e| e == event)?;
+        self.witness.values.get(position)
     }
 }
 
@@ -78,7 +78,7 @@ pub struct Suppressed {
     pub rule: String,
     /// Where the rule is: `file:line`.
     #[serde(rename = "at")]
-    pub place: String,
+    pub location: String,
 }
 
 /// An atomic block: `[begin, end]`.

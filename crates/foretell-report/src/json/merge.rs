@@ -75,7 +75,7 @@ pub fn merge(parts: Vec<(String, Findings)>) -> Result<Findings, MergeError> {
         }
     }
     drop_duplicates(&mut whole);
-    // Sums of the parts' second events or places would count some of them twice.
+    // Sums of the parts' second events or locations would count some of them twice.
     if whole.summary.get(&FindingKind::Race).is_some_and(|c| c.extra.contains_key("second_events"))
     {
         whole.count_races();

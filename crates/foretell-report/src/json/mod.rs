@@ -11,7 +11,7 @@
 //! ```
 //!
 //! Encodings that the example does not show: `locations` has one entry for each of `events`, null where
-//! the place is not known; `block` is `[begin, end]`, `end` null where the block is open;
+//! the location is not known; `block` is `[begin, end]`, `end` null where the block is open;
 //! `writer` and `challenger` are event indices, or `"initial"` for the initial value; `form` is one of
 //! the words of [`NondeterminismForm`]. A nondeterministic final value has the form `"final-value"`, the
 //! challenger (the other last write) as its only event, the variable as its only object, and the
@@ -138,16 +138,16 @@ impl Findings {
     }
 
     /// Counts the races in the three units that tools use, so that results can be compared: pairs of
-    /// events, second events, pairs of places.
+    /// events, second events, pairs of locations.
     pub fn count_races(&mut self) {
         let races = || self.findings.iter().filter(|f| f.kind == FindingKind::Race);
         let second: BTreeSet<Option<&u32>> = races().map(|f| f.events.iter().max()).collect();
-        let places: BTreeSet<BTreeSet<&Option<String>>> =
+        let locations: BTreeSet<BTreeSet<&Option<String>>> =
             races().map(|f| f.locations.iter().collect()).collect();
         let units = [
             ("event_pairs", races().count()),
             ("second_events", second.len()),
-            ("location_pairs", places.len()),
+            ("location_pairs", locations.len()),
         ];
         if let Some(counts) = self.summary.get_mut(&FindingKind::Race) {
             for (name, count) in units {

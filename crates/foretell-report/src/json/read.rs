@@ -34,7 +34,7 @@ pub enum FindingsError {
     /// A finding is not what it should be.
     #[error("finding {finding}: {message}")]
     Finding {
-        /// Its identifier, or its place in the list where it has none.
+        /// Its identifier, or its position in the list where it has none.
         finding: String,
         /// What is wrong.
         message: String,
@@ -125,7 +125,7 @@ impl<'a> File<'a> {
         }
     }
 
-    fn finding(&self, place: usize, raw: &RawValue) -> Result<Finding, FindingsError> {
+    fn finding(&self, position: usize, raw: &RawValue) -> Result<Finding, FindingsError> {
         #[derive(Deserialize)]
         struct Id {
             id: String,
@@ -134,7 +134,7 @@ impl<'a> File<'a> {
         let wrong = |message: String| FindingsError::Finding {
             finding: match serde_json::from_str::<Id>(raw.get()) {
                 Ok(Id { id }) if !id.is_empty() => clipped(&id),
-                _ => format!("number {} in the list", place + 1),
+                _ => format!("number {} in the list", position + 1),
             },
             message,
         };

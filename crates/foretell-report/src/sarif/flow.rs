@@ -27,17 +27,17 @@ pub(super) fn code_flow(
     let decisive: Vec<usize> = fold::folded(finding, &pattern, &schedule, trace)
         .into_iter()
         .filter_map(|row| match row {
-            Row::Event(place) => Some(place),
+            Row::Event(position) => Some(position),
             Row::Folded(_) => None,
         })
         .collect();
     let values = Observed::new(trace, model).values(trace, &schedule);
-    let step = |place: usize, event: EventId, blocked: bool| {
+    let step = |position: usize, event: EventId, blocked: bool| {
         let silent = (Shown::Nothing, Shown::Nothing);
-        let shown = values.get(place).copied().unwrap_or(silent);
+        let shown = values.get(position).copied().unwrap_or(silent);
         let importance = match () {
             () if pattern.contains(&event) => "essential",
-            () if decisive.binary_search(&place).is_ok() => "important",
+            () if decisive.binary_search(&position).is_ok() => "important",
             () => "unimportant",
         };
         let mut location = locations.of_event(trace, event);
@@ -45,7 +45,7 @@ pub(super) fn code_flow(
         let text = format!("{}{waits}.", describe(trace, event, shown.0, shown.1));
         location["message"] = json!({"text": super::escaped(&text)});
         let mut step = json!({
-            "executionOrder": place + 1,
+            "executionOrder": position + 1,
             "importance": importance,
             "location": location,
         });
@@ -59,7 +59,7 @@ pub(super) fn code_flow(
         false => decisive.clone(),
     };
     let mut steps: Vec<(ThreadId, Value)> =
-        shown.into_iter().map(|place| step(place, schedule[place], false)).collect();
+        shown.into_iter().map(|position| step(position, schedule[position], false)).collect();
     if finding.kind == FindingKind::Deadlock {
         let stuck = pattern.iter().filter(|e| !schedule.contains(e));
         let last = schedule.len();

@@ -5,7 +5,7 @@ use std::path::{Component, Path};
 use foretell_trace::{EventId, Trace};
 use serde_json::{Value, json};
 
-use crate::place::{Place, stack};
+use crate::location::{Location, stack};
 use crate::source::Sources;
 use crate::span;
 use crate::witness::fold;
@@ -13,9 +13,9 @@ use crate::witness::fold;
 /// What relative paths are relative to.
 pub(super) const ROOT: &str = "%SRCROOT%";
 
-/// How to find places.
+/// How to find source locations.
 pub(super) struct Locations<'a> {
-    /// What stands for a place that is not known: every result must have one.
+    /// What stands for a source location that is not known: every result must have one.
     pub(super) trace_path: &'a str,
     pub(super) sources: &'a Sources,
 }
@@ -28,8 +28,8 @@ impl Locations<'_> {
             (None, Some(lock)) => Some(trace.lock_name(lock)),
             _ => None,
         };
-        let place = trace.site(event).map(|site| trace.location(site));
-        let mut location = self.of_place(place, object);
+        let source_location = trace.site(event).map(|site| trace.location(site));
+        let mut location = self.of_location(source_location, object);
         if let Some(function) = stack(trace, event).into_iter().next().and_then(|f| f.function) {
             location["logicalLocations"] =
                 json!([{"fullyQualifiedName": function, "kind": "function"}]);
@@ -38,8 +38,10 @@ impl Locations<'_> {
     }
 
     /// Adds the text of the line and the lines around it, where the source is at hand.
-    pub(super) fn with_context(&self, mut location: Value, place: Option<&str>) -> Value {
-        let Some((source, line)) = place.and_then(|place| self.sources.at(place)) else {
+    pub(super) fn with_context(&self, mut location: Value, source_location: Option<&str>) -> Value {
+        let Some((source, line)) =
+            source_location.and_then(|source_location| self.sources.at(source_location))
+        else {
             return location;
         };
         let Some(text) = source.line(line) else { return location };
@@ -58,24 +60,24 @@ impl Locations<'_> {
         location
     }
 
-    /// A place; the columns are those of `object`, where the source is at hand.
-    pub(super) fn of_place(&self, text: Option<&str>, object: Option<&str>) -> Value {
-        let Some(place) = text.and_then(Place::parse) else {
+    /// A source location; the columns are those of `object`, where the source is at hand.
+    pub(super) fn of_location(&self, text: Option<&str>, object: Option<&str>) -> Value {
+        let Some(source_location) = text.and_then(Location::parse) else {
             let mut location = physical(&uri(Path::new(self.trace_path)), 1, 1, 2);
             if let Some(text) = text.filter(|text| !text.is_empty()) {
                 location["logicalLocations"] = json!([{"fullyQualifiedName": text}]);
             }
             return location;
         };
-        match self.sources.find(place.file) {
+        match self.sources.find(source_location.file) {
             Some(source) => {
-                let line = source.line(place.line).unwrap_or_default();
+                let line = source.line(source_location.line).unwrap_or_default();
                 let range = span::of(line, object);
                 // A region is at least one character long.
                 let (start, end) = (range.start + 1, range.end.max(range.start + 1) + 1);
-                physical(&uri(&source.path), place.line, start, end)
+                physical(&uri(&source.path), source_location.line, start, end)
             }
-            None => physical(&uri(Path::new(place.file)), place.line, 1, 2),
+            None => physical(&uri(Path::new(source_location.file)), source_location.line, 1, 2),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Findings for code scanning: SARIF 2.1.0.
 //!
-//! One run holds the findings of all traces. A result has the places of the finding's own accesses, their stacks, and the
+//! One run holds the findings of all traces. A result has the source locations of the finding's own accesses, their stacks, and the
 //! schedule as a code flow with a thread flow for each thread, whose steps carry their number in the whole
 //! schedule. What GitHub's code scanning and the SARIF viewer of VS Code document as wanted is there: rule help,
 //! regions with columns, partial fingerprints, paths relative to the root of the source.
@@ -20,8 +20,8 @@ use serde_json::{Map, Value, json};
 
 use crate::headline::headline;
 use crate::json::{BaselineState, Finding, Findings};
+use crate::location::stack;
 use crate::notes;
-use crate::place::stack;
 use crate::source::Sources;
 use crate::{replay, suppress};
 use location::Locations;
@@ -36,7 +36,7 @@ pub struct Log {
     results: Vec<Value>,
     notifications: Vec<Value>,
     traces: Vec<Value>,
-    /// How often a fingerprint was met at a place: two results with the same one need different numbers.
+    /// How often a fingerprint was met at a source location: two results with the same one need different numbers.
     met: HashMap<String, u32>,
 }
 
@@ -151,7 +151,7 @@ impl Describe<'_> {
             result["suppressions"] = json!([{
                 "kind": "external",
                 "status": "accepted",
-                "justification": format!("{} ({})", by.rule, by.place),
+                "justification": format!("{} ({})", by.rule, by.location),
             }]);
         }
         if let Some(state) = finding.baseline {
@@ -167,13 +167,17 @@ impl Describe<'_> {
         let first = self.finding.events.first().copied();
         match (self.trace, first) {
             (Some(trace), Some(e)) if (e as usize) < trace.len() => {
-                let place = trace.site(EventId(e)).map(|site| trace.location(site));
-                self.locations.with_context(self.locations.of_event(trace, EventId(e)), place)
+                let source_location = trace.site(EventId(e)).map(|site| trace.location(site));
+                self.locations
+                    .with_context(self.locations.of_event(trace, EventId(e)), source_location)
             }
             _ => {
-                let place = self.finding.locations.first().and_then(Option::as_deref);
+                let source_location = self.finding.locations.first().and_then(Option::as_deref);
                 let object = self.finding.objects.first().map(String::as_str);
-                self.locations.with_context(self.locations.of_place(place, object), place)
+                self.locations.with_context(
+                    self.locations.of_location(source_location, object),
+                    source_location,
+                )
             }
         }
     }
@@ -186,9 +190,9 @@ impl Describe<'_> {
             self.finding.witness.schedule.iter().filter(known).map(|&e| EventId(e)).collect();
         let notes = notes::notes(self.finding, &schedule, trace);
         let numbered = notes.into_iter().enumerate().map(|(i, note)| {
-            let place = trace.site(note.event).map(|site| trace.location(site));
+            let source_location = trace.site(note.event).map(|site| trace.location(site));
             let location = self.locations.of_event(trace, note.event);
-            let mut location = self.locations.with_context(location, place);
+            let mut location = self.locations.with_context(location, source_location);
             location["id"] = json!(i + 1);
             location["message"] = json!({"text": format!("{}.", note.text)});
             (note.text, location)
@@ -196,7 +200,7 @@ impl Describe<'_> {
         numbered.collect()
     }
 
-    /// The headline, then links to the places, then what the replay did.
+    /// The headline, then links to the source locations, then what the replay did.
     fn message(&self, related: &[(String, Value)]) -> String {
         let headline = headline(self.finding, self.trace, self.locations.sources);
         let mut text = format!("{}.", escaped(&headline));
@@ -221,7 +225,8 @@ impl Describe<'_> {
                 let frames: Vec<Value> = frames
                     .iter()
                     .map(|frame| {
-                        let mut location = self.locations.of_place(frame.place.as_deref(), None);
+                        let mut location =
+                            self.locations.of_location(frame.location.as_deref(), None);
                         if let Some(function) = &frame.function {
                             location["logicalLocations"] =
                                 json!([{"fullyQualifiedName": function, "kind": "function"}]);
@@ -234,7 +239,7 @@ impl Describe<'_> {
                 (!frames.is_empty()).then(|| json!({"message": message, "frames": frames}))
             })
             .collect();
-        // The schema wants them to differ; a finding may have two events at one place.
+        // The schema wants them to differ; a finding may have two events at one source location.
         let mut seen: Vec<Value> = Vec::new();
         stacks.retain(|stack| {
             let new = !seen.contains(stack);

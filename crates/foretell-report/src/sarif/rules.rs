@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::explain;
 
-/// The place of a kind's rule.
+/// The location of a kind's rule.
 pub(super) fn index(kind: FindingKind) -> usize {
     FindingKind::ALL.iter().position(|&k| k == kind).unwrap_or_default()
 }

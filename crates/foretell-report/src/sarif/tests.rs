@@ -61,17 +61,17 @@ fn places_are_regions_of_files() {
     let (trace, file) = race();
     let log = log(&file, Some(&trace));
     let result = &log["runs"][0]["results"][0];
-    let place = &result["locations"][0];
-    assert_eq!(place["physicalLocation"]["artifactLocation"]["uri"], "src/a%20b.c");
-    assert_eq!(place["physicalLocation"]["region"]["startLine"], 7);
-    assert_eq!(place["logicalLocations"][0]["fullyQualifiedName"], "f7");
+    let location = &result["locations"][0];
+    assert_eq!(location["physicalLocation"]["artifactLocation"]["uri"], "src/a%20b.c");
+    assert_eq!(location["physicalLocation"]["region"]["startLine"], 7);
+    assert_eq!(location["logicalLocations"][0]["fullyQualifiedName"], "f7");
     let text = result["message"]["text"].as_str().unwrap();
     assert_eq!(
         text,
         "Threads T1 and T2 can write `x\\[\\]` at the same time. [T1 writes x\\[\\]](1), \
          [T2 writes x\\[\\]](2)."
     );
-    // A step without a place is at the trace.
+    // A step without a location is at the trace.
     let step = &result["codeFlows"][0]["threadFlows"][0]["locations"][0]["location"];
     assert_eq!(step["physicalLocation"]["artifactLocation"]["uri"], "t.std");
 }
@@ -110,7 +110,7 @@ fn without_the_trace_there_are_places() {
     let (_, file) = race();
     let log = log(&file, None);
     let result = &log["runs"][0]["results"][0];
-    let place = &result["locations"][0]["physicalLocation"];
-    assert_eq!(place["artifactLocation"]["uri"], "src/a%20b.c");
+    let location = &result["locations"][0]["physicalLocation"];
+    assert_eq!(location["artifactLocation"]["uri"], "src/a%20b.c");
     assert!(result.get("codeFlows").is_none());
 }

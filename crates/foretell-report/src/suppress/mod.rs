@@ -19,7 +19,7 @@ mod rule;
 use foretell_trace::{EventId, EventKind, Trace};
 
 use crate::json::{Finding, Suppressed};
-use crate::place::stack;
+use crate::location::stack;
 use rule::{Line, Rule, Subject};
 
 /// What is wrong with a suppressions file.
@@ -38,14 +38,14 @@ pub struct SuppressionError {
 #[derive(Clone, Default, Debug)]
 pub struct Suppressions {
     rules: Vec<Entry>,
-    /// ThreadSanitizer's rules for what Foretell does not report, with their places.
+    /// ThreadSanitizer's rules for what Foretell does not report, with their locations.
     pub not_ours: Vec<String>,
 }
 
 #[derive(Clone, Debug)]
 struct Entry {
     rule: Rule,
-    place: String,
+    location: String,
     matched: u64,
 }
 
@@ -55,7 +55,7 @@ pub struct Used<'a> {
     /// The rule, as it is written.
     pub rule: &'a str,
     /// Where it is: `file:line`.
-    pub place: &'a str,
+    pub location: &'a str,
     /// How many findings.
     pub matched: u64,
 }
@@ -68,11 +68,11 @@ impl Suppressions {
             if line.is_empty() || line.starts_with('#') {
                 continue;
             }
-            let place = format!("{file}:{}", i + 1);
+            let location = format!("{file}:{}", i + 1);
             let error = |message| SuppressionError { file: file.to_owned(), line: i + 1, message };
             match Rule::parse(line).map_err(error)? {
-                Line::Rule(rule) => self.rules.push(Entry { rule, place, matched: 0 }),
-                Line::NotOurs(rule) => self.not_ours.push(format!("{place}: {rule}")),
+                Line::Rule(rule) => self.rules.push(Entry { rule, location, matched: 0 }),
+                Line::NotOurs(rule) => self.not_ours.push(format!("{location}: {rule}")),
             }
         }
         Ok(())
@@ -90,14 +90,18 @@ impl Suppressions {
             let rule = self.rules.iter_mut().find(|e| e.rule.matches(finding, &subject));
             finding.suppressed = rule.map(|entry| {
                 entry.matched += 1;
-                Suppressed { rule: entry.rule.text.clone(), place: entry.place.clone() }
+                Suppressed { rule: entry.rule.text.clone(), location: entry.location.clone() }
             });
         }
     }
 
     /// Every rule with what it has done.
     pub fn used(&self) -> impl Iterator<Item = Used<'_>> {
-        self.rules.iter().map(|e| Used { rule: &e.rule.text, place: &e.place, matched: e.matched })
+        self.rules.iter().map(|e| Used {
+            rule: &e.rule.text,
+            location: &e.location,
+            matched: e.matched,
+        })
     }
 }
 
@@ -118,7 +122,7 @@ fn subject(finding: &Finding, trace: Option<&Trace>) -> Subject {
                 subject.top.extend(frame.function.clone());
             }
             subject.functions.extend(frame.function);
-            subject.files.extend(frame.place.as_deref().and_then(rule::file_of));
+            subject.files.extend(frame.location.as_deref().and_then(rule::file_of));
         }
     }
     if let Some(begin) = begin.filter(known)

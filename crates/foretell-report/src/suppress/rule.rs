@@ -5,7 +5,7 @@ use wildmatch::WildMatch;
 
 use super::glob;
 use crate::json::Finding;
-use crate::place::{Place, base_name};
+use crate::location::{Location, base_name};
 
 /// What a rule is matched against.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
@@ -173,7 +173,7 @@ pub(super) fn suggestion(finding: &Finding, subject: &Subject) -> String {
     rule
 }
 
-/// The file of a place, for matching.
-pub(super) fn file_of(place: &str) -> Option<String> {
-    Place::parse(place).map(|place| place.file.to_owned())
+/// The file of a location, for matching.
+pub(super) fn file_of(location: &str) -> Option<String> {
+    Location::parse(location).map(|location| location.file.to_owned())
 }

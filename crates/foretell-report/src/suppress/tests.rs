@@ -102,7 +102,7 @@ fn every_rule_is_counted() {
     rules.add("r.txt", text).unwrap();
     let mut findings = [finding.clone(), finding];
     rules.apply(&mut findings, Some(&trace));
-    let used: Vec<_> = rules.used().map(|u| (u.rule, u.place, u.matched)).collect();
+    let used: Vec<_> = rules.used().map(|u| (u.rule, u.location, u.matched)).collect();
     assert_eq!(
         used,
         [
@@ -113,7 +113,7 @@ fn every_rule_is_counted() {
     );
     assert_eq!(rules.not_ours, ["r.txt:3: thread:main"]);
     let mark = findings[0].suppressed.as_ref().unwrap();
-    assert_eq!((mark.rule.as_str(), mark.place.as_str()), ("race:get_info", "r.txt:1"));
+    assert_eq!((mark.rule.as_str(), mark.location.as_str()), ("race:get_info", "r.txt:1"));
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn without_the_trace_files_and_objects_are_known() {
     rules.add("r", "race function=get_info\nrace file=info.c variable=shared").unwrap();
     let mut findings = [finding];
     rules.apply(&mut findings, None);
-    assert_eq!(findings[0].suppressed.as_ref().unwrap().place, "r:2");
+    assert_eq!(findings[0].suppressed.as_ref().unwrap().location, "r:2");
 }
 
 #[test]

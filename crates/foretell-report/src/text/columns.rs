@@ -15,7 +15,7 @@ use anstyle::Style;
 use foretell_trace::{EventId, FindingKind, ThreadId, Trace};
 use unicode_width::UnicodeWidthStr;
 
-use super::{MARKED, QUIET, Shower, TITLE, grouped, printable, wrap};
+use super::{MARKED, Printer, QUIET, TITLE, grouped, printable, wrap};
 use crate::json::Finding;
 use crate::witness::event::{Shown, describe};
 use crate::witness::fold::{self, Row};
@@ -24,8 +24,8 @@ use crate::witness::fold::{self, Row};
 const NARROWEST: usize = 10;
 /// The widest: longer names are cut.
 const WIDEST: usize = 32;
-/// The widest column for places.
-const WIDEST_PLACE: usize = 32;
+/// The widest column for locations.
+const WIDEST_LOCATION: usize = 32;
 /// Between columns.
 const GAP: usize = 2;
 /// What stands beside an acquire that a thread is stuck at.
@@ -40,13 +40,13 @@ enum Line {
 /// Writes the witness of a finding; `schedule` and `pattern` are its events.
 pub(super) fn write(
     out: &mut dyn Write,
-    shower: &Shower<'_>,
+    printer: &Printer<'_>,
     finding: &Finding,
     schedule: &[EventId],
     pattern: &[EventId],
 ) -> io::Result<()> {
-    let lines = lines(shower, finding, schedule, pattern);
-    let layout = Layout::new(shower, &lines);
+    let lines = lines(printer, finding, schedule, pattern);
+    let layout = Layout::new(printer, &lines);
     layout.header(out)?;
     for line in &lines {
         layout.line(out, line)?;
@@ -55,14 +55,14 @@ pub(super) fn write(
 }
 
 fn lines(
-    shower: &Shower<'_>,
+    printer: &Printer<'_>,
     finding: &Finding,
     schedule: &[EventId],
     pattern: &[EventId],
 ) -> Vec<Line> {
-    let trace = shower.trace;
-    let values = shower.observed.values(trace, schedule);
-    let rows = if shower.look.fold {
+    let trace = printer.trace;
+    let values = printer.observed.values(trace, schedule);
+    let rows = if printer.look.fold {
         fold::folded(finding, pattern, schedule, trace)
     } else {
         fold::unfolded(schedule)
@@ -78,7 +78,7 @@ fn lines(
     let mut lines: Vec<Line> = rows
         .into_iter()
         .map(|row| match row {
-            Row::Event(place) => event(schedule[place], values[place], false),
+            Row::Event(position) => event(schedule[position], values[position], false),
             Row::Folded(range) => Line::Folded(folded_text(trace, &schedule[range])),
         })
         .collect();
@@ -110,7 +110,7 @@ fn folded_text(trace: &Trace, events: &[EventId]) -> String {
 
 /// Where everything goes on a line.
 struct Layout<'a> {
-    shower: &'a Shower<'a>,
+    printer: &'a Printer<'a>,
     /// The threads side by side, with the widths of their columns; none where each row names its
     /// thread.
     columns: Vec<(ThreadId, usize)>,
@@ -119,18 +119,19 @@ struct Layout<'a> {
     /// The width of all of the columns together.
     total: usize,
     index: usize,
-    place: usize,
+    location: usize,
 }
 
 impl<'a> Layout<'a> {
-    fn new(shower: &'a Shower<'a>, lines: &[Line]) -> Self {
-        let trace = shower.trace;
+    fn new(printer: &'a Printer<'a>, lines: &[Line]) -> Self {
+        let trace = printer.trace;
         let mut columns: Vec<(ThreadId, usize)> = Vec::new();
-        let (mut index, mut place, mut names) = (1, 0, 0);
+        let (mut index, mut location, mut names) = (1, 0, 0);
         for line in lines {
             let Line::Event { id, thread, text, .. } = line else { continue };
             index = index.max(id.0.to_string().len());
-            place = place.max(trace.site(*id).map_or(0, |s| printable(trace.location(s)).width()));
+            location =
+                location.max(trace.site(*id).map_or(0, |s| printable(trace.location(s)).width()));
             let name = printable(trace.display_name(*thread)).width();
             names = names.max(name);
             let wide = text.width().max(name).min(WIDEST);
@@ -140,17 +141,17 @@ impl<'a> Layout<'a> {
             }
         }
         columns.sort_by_key(|&(thread, _)| thread);
-        let place = place.min(WIDEST_PLACE);
+        let location = location.min(WIDEST_LOCATION);
         let stuck = lines.iter().any(|line| matches!(line, Line::Event { blocked: true, .. }));
-        let mut layout = Layout { shower, columns, names: 0, total: 0, index, place };
+        let mut layout = Layout { printer, columns, names: 0, total: 0, index, location };
         layout.fit(names.min(WIDEST), if stuck { GAP + BLOCKED.len() } else { 0 });
         layout
     }
 
     /// Shares out the width, but for what is `reserved`: first the columns, then what is left to the
-    /// places.
+    /// locations.
     fn fit(&mut self, names: usize, reserved: usize) {
-        let width = self.shower.look.width.saturating_sub(self.start() + reserved);
+        let width = self.printer.look.width.saturating_sub(self.start() + reserved);
         let sum = |columns: &[(ThreadId, usize)]| {
             columns.iter().map(|(_, w)| w + GAP).sum::<usize>().saturating_sub(GAP)
         };
@@ -167,7 +168,8 @@ impl<'a> Layout<'a> {
             self.total = (names + GAP + WIDEST).min(width.max(names + GAP + NARROWEST));
         }
         let left = width.saturating_sub(self.total + GAP);
-        self.place = if left < NARROWEST.min(self.place) { 0 } else { self.place.min(left) };
+        self.location =
+            if left < NARROWEST.min(self.location) { 0 } else { self.location.min(left) };
     }
 
     /// Where the first column starts: after the mark and the index.
@@ -179,10 +181,10 @@ impl<'a> Layout<'a> {
         if self.columns.is_empty() {
             return Ok(());
         }
-        let look = &self.shower.look;
+        let look = &self.printer.look;
         let mut header = " ".repeat(self.start());
         for (i, &(thread, width)) in self.columns.iter().enumerate() {
-            let name = printable(self.shower.trace.display_name(thread));
+            let name = printable(self.printer.trace.display_name(thread));
             let name = wrap::clipped(&name, width);
             let fill = if i + 1 < self.columns.len() { width + GAP - name.width() } else { 0 };
             header.push_str(&look.paint(TITLE, &name));
@@ -192,7 +194,7 @@ impl<'a> Layout<'a> {
     }
 
     fn line(&self, out: &mut dyn Write, line: &Line) -> io::Result<()> {
-        let look = &self.shower.look;
+        let look = &self.printer.look;
         let (id, thread, text, marked, blocked) = match line {
             Line::Folded(text) => {
                 let text =
@@ -209,7 +211,7 @@ impl<'a> Layout<'a> {
         let style = if marked { MARKED } else { Style::new() };
         let before = self.cell_start(thread);
         row.push_str(&if self.columns.is_empty() {
-            wrap::fitted(&printable(self.shower.trace.display_name(thread)), self.names + GAP)
+            wrap::fitted(&printable(self.printer.trace.display_name(thread)), self.names + GAP)
         } else {
             " ".repeat(before)
         });
@@ -224,15 +226,15 @@ impl<'a> Layout<'a> {
         writeln!(out, "{}", row.trim_end())
     }
 
-    /// What stands right of the columns: the place, and whether the thread is stuck here.
+    /// What stands right of the columns: the location, and whether the thread is stuck here.
     fn note(&self, id: EventId, blocked: bool) -> String {
-        let trace = self.shower.trace;
-        let place = trace.site(id).map(|s| printable(trace.location(s))).unwrap_or_default();
-        let place = wrap::clipped_at_start(&place, self.place);
-        match (blocked, place.is_empty()) {
-            (false, _) => place,
+        let trace = self.printer.trace;
+        let location = trace.site(id).map(|s| printable(trace.location(s))).unwrap_or_default();
+        let location = wrap::clipped_at_start(&location, self.location);
+        match (blocked, location.is_empty()) {
+            (false, _) => location,
             (true, true) => BLOCKED.to_owned(),
-            (true, false) => format!("{place} {BLOCKED}"),
+            (true, false) => format!("{location} {BLOCKED}"),
         }
     }
 

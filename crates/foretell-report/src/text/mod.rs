@@ -20,7 +20,7 @@ use foretell_trace::{EventId, Model, Trace};
 
 use crate::headline::headline;
 use crate::json::{BaselineState, Finding, Findings};
-use crate::place::{Frame, stack};
+use crate::location::{Frame, stack};
 use crate::source::Sources;
 use crate::witness::values::Observed;
 use crate::{replay, suppress};
@@ -82,14 +82,14 @@ pub fn findings(
     sources: &Sources,
     look: &Look,
 ) -> io::Result<()> {
-    let shower = trace.map(|trace| {
-        Shower::new(trace, file.trace.model, sources, *look).with_trace_path(&file.trace.path)
+    let printer = trace.map(|trace| {
+        Printer::new(trace, file.trace.model, sources, *look).with_trace_path(&file.trace.path)
     });
     let shown: Vec<&Finding> =
         file.findings.iter().filter(|f| look.hidden || f.is_shown()).collect();
     for finding in &shown {
-        match &shower {
-            Some(shower) => shower.finding(out, finding)?,
+        match &printer {
+            Some(printer) => printer.finding(out, finding)?,
             None => {
                 write_headline(out, finding, &headline(finding, None, sources), look)?;
                 write_notes(out, look, &footer(finding, None, None))?;
@@ -114,7 +114,7 @@ pub fn table(out: &mut dyn Write, findings: &[&Finding], look: &Look) -> io::Res
 
 /// Shows findings of one trace.
 #[derive(Debug)]
-pub struct Shower<'a> {
+pub struct Printer<'a> {
     trace: &'a Trace,
     sources: &'a Sources,
     /// Where the trace is, for the command that replays a finding.
@@ -124,15 +124,15 @@ pub struct Shower<'a> {
     look: Look,
 }
 
-impl<'a> Shower<'a> {
+impl<'a> Printer<'a> {
     /// For the findings of `trace` in `model`.
     pub fn new(trace: &'a Trace, model: Model, sources: &'a Sources, look: Look) -> Self {
-        Shower { trace, sources, path: None, observed: Observed::new(trace, model), look }
+        Printer { trace, sources, path: None, observed: Observed::new(trace, model), look }
     }
 
     /// Says how to replay, too: the trace is in this file.
     pub fn with_trace_path(self, path: &str) -> Self {
-        Shower { path: Some(path.to_owned()), ..self }
+        Printer { path: Some(path.to_owned()), ..self }
     }
 
     /// Shows one finding: what it says, where, the calls that led there, the schedule, and what to do about
@@ -188,8 +188,8 @@ impl<'a> Shower<'a> {
 
 /// `get_info at info.c:17`
 fn frame_text(frame: &Frame) -> String {
-    match (&frame.function, &frame.place) {
-        (Some(function), Some(place)) => format!("{function} at {place}"),
+    match (&frame.function, &frame.location) {
+        (Some(function), Some(location)) => format!("{function} at {location}"),
         (Some(text), None) | (None, Some(text)) => text.clone(),
         (None, None) => "?".to_owned(),
     }
@@ -214,7 +214,7 @@ fn footer(
         notes.push(("replay", command));
     }
     match &finding.suppressed {
-        Some(by) => notes.push(("suppressed", format!("{} ({})", by.rule, by.place))),
+        Some(by) => notes.push(("suppressed", format!("{} ({})", by.rule, by.location))),
         None => notes.push(("suppress", suppress::suggestion(finding, trace))),
     }
     if finding.baseline == Some(BaselineState::Unchanged) {

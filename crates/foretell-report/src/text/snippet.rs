@@ -9,7 +9,7 @@
 //!   25 |     shared = NULL;
 //!      |     ^^^^^^ T1 writes shared
 //! ```
-//! Where the source is not at hand, there is a line for each place instead.
+//! Where the source is not at hand, there is a line for each location instead.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -18,48 +18,49 @@ use std::rc::Rc;
 use foretell_trace::EventId;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use super::{MARKED, QUIET, Shower, printable, wrap};
+use super::{MARKED, Printer, QUIET, printable, wrap};
 use crate::json::Finding;
 use crate::notes::{Note, notes};
 use crate::source::Source;
 use crate::span;
 use crate::witness::fold;
 
-/// Writes the places of a finding.
+/// Writes the locations of a finding.
 pub(super) fn write(
     out: &mut dyn Write,
-    shower: &Shower<'_>,
+    printer: &Printer<'_>,
     finding: &Finding,
     schedule: &[EventId],
 ) -> io::Result<()> {
-    let trace = shower.trace;
+    let trace = printer.trace;
     let mut files: Vec<File> = Vec::new();
     let mut bare: Vec<(String, Note)> = Vec::new();
     for note in notes(finding, schedule, trace) {
-        let place = trace.site(note.event).map(|site| trace.location(site));
-        let line = place.and_then(|place| shower.sources.at(place));
+        let location = trace.site(note.event).map(|site| trace.location(site));
+        let line = location.and_then(|location| printer.sources.at(location));
         match line.filter(|(source, line)| source.line(*line).is_some()) {
             Some((source, line)) => add(&mut files, source, line, note),
             None => {
-                let place = place.map_or_else(|| format!("event {}", note.event.0), printable);
-                bare.push((place, note));
+                let location =
+                    location.map_or_else(|| format!("event {}", note.event.0), printable);
+                bare.push((location, note));
             }
         }
     }
     for file in &files {
-        file.write(out, shower)?;
+        file.write(out, printer)?;
     }
-    let widest = bare.iter().map(|(place, _)| place.width()).max().unwrap_or(0);
-    for (place, note) in &bare {
-        let place = wrap::fitted(place, widest.min(shower.look.width / 2));
+    let widest = bare.iter().map(|(location, _)| location.width()).max().unwrap_or(0);
+    for (location, note) in &bare {
+        let location = wrap::fitted(location, widest.min(printer.look.width / 2));
         let style = if note.main { MARKED } else { QUIET };
-        let room = shower.look.width.saturating_sub(8 + place.width());
+        let room = printer.look.width.saturating_sub(8 + location.width());
         let text = wrap::clipped(&printable(&note.text), room);
         writeln!(
             out,
-            "  {} {place}  {}",
-            shower.look.paint(QUIET, "-->"),
-            shower.look.paint(style, &text)
+            "  {} {location}  {}",
+            printer.look.paint(QUIET, "-->"),
+            printer.look.paint(style, &text)
         )?;
     }
     if !(files.is_empty() && bare.is_empty()) {
@@ -85,8 +86,8 @@ struct File {
 }
 
 impl File {
-    fn write(&self, out: &mut dyn Write, shower: &Shower<'_>) -> io::Result<()> {
-        let look = &shower.look;
+    fn write(&self, out: &mut dyn Write, printer: &Printer<'_>) -> io::Result<()> {
+        let look = &printer.look;
         let digits = self.lines.keys().next_back().map_or(1, |n| n.to_string().len());
         // The line that is named with the file is that of the finding's first access.
         let main = |notes: &&Vec<Note>| notes.iter().any(|note| note.main);
@@ -113,7 +114,7 @@ impl File {
             let shown = wrap::clipped(&printable(&line), room);
             writeln!(out, "{}", format!("{} {shown}", bar(&number.to_string())).trim_end())?;
             for note in notes {
-                underline(out, shower, &bar(""), &line, note, room)?;
+                underline(out, printer, &bar(""), &line, note, room)?;
             }
         }
         Ok(())
@@ -123,13 +124,13 @@ impl File {
 /// `^^^^^^ T0 reads shared`
 fn underline(
     out: &mut dyn Write,
-    shower: &Shower<'_>,
+    printer: &Printer<'_>,
     bar: &str,
     line: &str,
     note: &Note,
     room: usize,
 ) -> io::Result<()> {
-    let trace = shower.trace;
+    let trace = printer.trace;
     let object = match (trace.variable(note.event), fold::lock(trace, note.event)) {
         (Some(var), _) => Some(trace.variable_name(var)),
         (None, Some(lock)) => Some(trace.lock_name(lock)),
@@ -146,18 +147,18 @@ fn underline(
     let text = printable(&note.text);
     let marks = mark.repeat(length);
     if start + length + 1 + text.width() <= room {
-        let said = look_paint(shower, style, &format!("{marks} {text}"));
+        let said = look_paint(printer, style, &format!("{marks} {text}"));
         return writeln!(out, "{bar} {}{said}", " ".repeat(start));
     }
     // No room beside the marks: below them.
-    writeln!(out, "{bar} {}{}", " ".repeat(start), look_paint(shower, style, &marks))?;
+    writeln!(out, "{bar} {}{}", " ".repeat(start), look_paint(printer, style, &marks))?;
     let at = start.min(room.saturating_sub(text.width()));
     let text = wrap::clipped(&text, room);
-    writeln!(out, "{bar} {}{}", " ".repeat(at), look_paint(shower, style, &text))
+    writeln!(out, "{bar} {}{}", " ".repeat(at), look_paint(printer, style, &text))
 }
 
-fn look_paint(shower: &Shower<'_>, style: anstyle::Style, text: &str) -> String {
-    shower.look.paint(style, text)
+fn look_paint(printer: &Printer<'_>, style: anstyle::Style, text: &str) -> String {
+    printer.look.paint(style, text)
 }
 
 /// Tabs as four spaces, so that marks stand where they should.

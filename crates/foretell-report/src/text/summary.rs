@@ -17,27 +17,27 @@ pub(super) fn table(out: &mut dyn Write, findings: &[&Finding], look: &Look) -> 
     let rows: Vec<[String; 4]> = findings
         .iter()
         .map(|f| {
-            let places: Vec<&str> = f.locations.iter().flatten().map(String::as_str).collect();
+            let locations: Vec<&str> = f.locations.iter().flatten().map(String::as_str).collect();
             let replayed = replay::verdict(f).unwrap_or("-");
-            [f.id.clone(), replayed.to_owned(), f.objects.join(", "), places.join(", ")]
+            [f.id.clone(), replayed.to_owned(), f.objects.join(", "), locations.join(", ")]
         })
         .map(|row| row.map(|cell| printable(&cell)))
         .collect();
-    let titles = ["finding", "replayed", "objects", "places"];
+    let titles = ["finding", "replayed", "objects", "locations"];
     let width = |i: usize| {
         let cells = rows.iter().map(|row| row[i].width());
         cells.chain([titles[i].width()]).max().unwrap_or(0)
     };
     let (id, verdict) = (width(0), width(1));
     let objects = width(2).min(look.width / 4);
-    let places = look.width.saturating_sub(id + verdict + objects + 6).max(10);
+    let locations = look.width.saturating_sub(id + verdict + objects + 6).max(10);
     let line = |row: &[String; 4]| {
         let text = format!(
             "{}  {}  {}  {}",
             wrap::fitted(&row[0], id),
             wrap::fitted(&row[1], verdict),
             wrap::fitted(&row[2], objects),
-            wrap::clipped(&row[3], places)
+            wrap::clipped(&row[3], locations)
         );
         text.trim_end().to_owned()
     };

@@ -23,22 +23,22 @@ impl Bank {
         Bank { b, balance }
     }
 
-    fn push(&mut self, thread: &str, kind: EventKind, place: &str) -> u32 {
+    fn push(&mut self, thread: &str, kind: EventKind, location: &str) -> u32 {
         let thread = self.b.thread(thread);
-        let site: Option<SiteId> = (!place.is_empty()).then(|| self.b.site(place, None));
+        let site: Option<SiteId> = (!location.is_empty()).then(|| self.b.site(location, None));
         self.b.push(thread, kind, site).0
     }
 
-    fn read(&mut self, thread: &str, value: i64, place: &str) -> u32 {
+    fn read(&mut self, thread: &str, value: i64, location: &str) -> u32 {
         let value = Some(self.b.values().intern(Value::Int(value)));
         let kind = EventKind::Read { var: self.balance, atomic: false, value, register: None };
-        self.push(thread, kind, place)
+        self.push(thread, kind, location)
     }
 
-    fn write(&mut self, thread: &str, value: i64, place: &str) -> u32 {
+    fn write(&mut self, thread: &str, value: i64, location: &str) -> u32 {
         let value = Some(self.b.values().intern(Value::Int(value)));
         let kind = EventKind::Write { var: self.balance, atomic: false, value, expr: None };
-        self.push(thread, kind, place)
+        self.push(thread, kind, location)
     }
 
     fn lost_update() -> (Trace, Finding) {
@@ -80,7 +80,7 @@ fn finding(kind: FindingKind, events: &[u32], schedule: &[u32]) -> Finding {
 
 fn shown(trace: &Trace, finding: &Finding, look: Look) -> String {
     let mut out = Vec::new();
-    Shower::new(trace, Model::Value, &Sources::none(), look).finding(&mut out, finding).unwrap();
+    Printer::new(trace, Model::Value, &Sources::none(), look).finding(&mut out, finding).unwrap();
     String::from_utf8(out).unwrap()
 }
 
@@ -335,7 +335,7 @@ fn source_lines_are_underlined() {
     let trace = bank.b.build();
     let mut out = Vec::new();
     let look = Look { width: 72, ..Look::default() };
-    Shower::new(&trace, Model::Value, &sources, look).finding(&mut out, &f).unwrap();
+    Printer::new(&trace, Model::Value, &sources, look).finding(&mut out, &f).unwrap();
     let text = String::from_utf8(out).unwrap();
     let expected = "
     |
@@ -367,9 +367,9 @@ fn stacks_verdicts_and_commands_are_below() {
     f.replay =
         Some(serde_json::json!({"verdict": "crash", "text": "SIGSEGV", "times": 2, "of": 3}));
     let (trace, sources) = (bank.b.build(), Sources::none());
-    let shower = Shower::new(&trace, Model::Value, &sources, Look::default());
+    let printer = Printer::new(&trace, Model::Value, &sources, Look::default());
     let mut out = Vec::new();
-    shower.with_trace_path("run.ft").finding(&mut out, &f).unwrap();
+    printer.with_trace_path("run.ft").finding(&mut out, &f).unwrap();
     let text = String::from_utf8(out).unwrap();
     assert!(text.contains("\n  T1 in get at bank.c:3, called from main at bank.c:9\n\n"), "{text}");
     assert!(

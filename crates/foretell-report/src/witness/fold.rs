@@ -24,7 +24,7 @@ const LAST_SWITCHES: usize = 6;
 /// One row of a shown witness.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Row {
-    /// The event at this place of the schedule.
+    /// The event at this position of the schedule.
     Event(usize),
     /// This part of the schedule, folded.
     Folded(std::ops::Range<usize>),
@@ -51,7 +51,7 @@ pub(crate) fn folded(
     mark_guards(pattern, schedule, trace, &mut shown);
     mark_switches(schedule, trace, &mut shown);
     for hold in held_at_end(schedule, trace) {
-        shown[hold.place] |= pattern.iter().any(|&e| trace.thread(e) == hold.thread);
+        shown[hold.position] |= pattern.iter().any(|&e| trace.thread(e) == hold.thread);
     }
     rows(&shown)
 }
@@ -61,8 +61,8 @@ fn mark_named(finding: &Finding, pattern: &[EventId], schedule: &[EventId], show
     let sources = [finding.writer, finding.challenger].into_iter().flatten();
     let named: Vec<u32> =
         pattern.iter().map(|e| e.0).chain(block).chain(sources.filter_map(Source::event)).collect();
-    for (place, e) in schedule.iter().enumerate() {
-        shown[place] |= named.contains(&e.0);
+    for (position, e) in schedule.iter().enumerate() {
+        shown[position] |= named.contains(&e.0);
     }
 }
 
@@ -73,9 +73,9 @@ fn mark_objects(pattern: &[EventId], schedule: &[EventId], trace: &Trace, shown:
         trace.variable(e).is_some_and(|v| variables.contains(&v))
             || lock(trace, e).is_some_and(|l| locks.contains(&l))
     };
-    let places = (0..schedule.len()).rev().filter(|&place| on_objects(schedule[place]));
-    for place in places.take(LAST_ON_OBJECTS) {
-        shown[place] = true;
+    let positions = (0..schedule.len()).rev().filter(|&position| on_objects(schedule[position]));
+    for position in positions.take(LAST_ON_OBJECTS) {
+        shown[position] = true;
     }
 }
 
@@ -84,36 +84,37 @@ fn mark_guards(pattern: &[EventId], schedule: &[EventId], trace: &Trace, shown: 
     threads.sort_unstable();
     threads.dedup();
     for thread in threads {
-        let guard = |place: &usize| {
-            let event = trace.event(schedule[*place]);
+        let guard = |position: &usize| {
+            let event = trace.event(schedule[*position]);
             event.thread == thread && matches!(event.kind, EventKind::Guard { .. })
         };
-        for place in (0..schedule.len()).rev().filter(guard).take(LAST_GUARDS) {
-            shown[place] = true;
+        for position in (0..schedule.len()).rev().filter(guard).take(LAST_GUARDS) {
+            shown[position] = true;
         }
     }
 }
 
 fn mark_switches(schedule: &[EventId], trace: &Trace, shown: &mut [bool]) {
-    let switch =
-        |place: &usize| trace.thread(schedule[place - 1]) != trace.thread(schedule[*place]);
-    for place in (1..schedule.len()).rev().filter(switch).take(LAST_SWITCHES) {
-        shown[place - 1] = true;
-        shown[place] = true;
+    let switch = |position: &usize| {
+        trace.thread(schedule[position - 1]) != trace.thread(schedule[*position])
+    };
+    for position in (1..schedule.len()).rev().filter(switch).take(LAST_SWITCHES) {
+        shown[position - 1] = true;
+        shown[position] = true;
     }
 }
 
 /// Rows for what is shown, and for the gaps; a gap of one event is shown as itself.
 fn rows(shown: &[bool]) -> Vec<Row> {
     let mut rows = Vec::new();
-    let mut place = 0;
-    while place < shown.len() {
-        let gap = shown[place..].iter().take_while(|&&s| !s).count();
+    let mut position = 0;
+    while position < shown.len() {
+        let gap = shown[position..].iter().take_while(|&&s| !s).count();
         match gap {
-            0 | 1 => rows.push(Row::Event(place)),
-            _ => rows.push(Row::Folded(place..place + gap)),
+            0 | 1 => rows.push(Row::Event(position)),
+            _ => rows.push(Row::Folded(position..position + gap)),
         }
-        place += gap.max(1);
+        position += gap.max(1);
     }
     rows
 }
@@ -123,21 +124,21 @@ fn rows(shown: &[bool]) -> Vec<Row> {
 pub(crate) struct Hold {
     pub(crate) thread: ThreadId,
     pub(crate) lock: LockId,
-    /// The place in the schedule of the event that took it.
-    pub(crate) place: usize,
+    /// The position in the schedule of the event that took it.
+    pub(crate) position: usize,
 }
 
 /// The locks held at the end of a schedule, in the order they were taken.
 pub(crate) fn held_at_end(schedule: &[EventId], trace: &Trace) -> Vec<Hold> {
-    // Depth and the place where it rose from zero. A wait gives the lock up whatever the depth;
+    // Depth and the position where it rose from zero. A wait gives the lock up whatever the depth;
     // leaving the wait takes it again to the same depth.
     let mut held: HashMap<(ThreadId, LockId), (u64, usize)> = HashMap::new();
     let mut waiting: HashMap<(ThreadId, LockId), u64> = HashMap::new();
-    for (place, &e) in schedule.iter().enumerate() {
+    for (position, &e) in schedule.iter().enumerate() {
         let thread = trace.thread(e);
         match trace.event(e).kind {
             EventKind::Acquire { lock } | EventKind::AcquireShared { lock } => {
-                held.entry((thread, lock)).or_insert((0, place)).0 += 1;
+                held.entry((thread, lock)).or_insert((0, position)).0 += 1;
             }
             EventKind::Release { lock } | EventKind::ReleaseShared { lock } => {
                 if let Some(hold) = held.get_mut(&(thread, lock)) {
@@ -154,14 +155,16 @@ pub(crate) fn held_at_end(schedule: &[EventId], trace: &Trace) -> Vec<Hold> {
             }
             EventKind::Woken { lock, .. } | EventKind::TimedOut { lock, .. } => {
                 let depth = waiting.remove(&(thread, lock)).unwrap_or(1);
-                held.insert((thread, lock), (depth, place));
+                held.insert((thread, lock), (depth, position));
             }
             _ => {}
         }
     }
-    let mut holds: Vec<Hold> =
-        held.into_iter().map(|((thread, lock), (_, place))| Hold { thread, lock, place }).collect();
-    holds.sort_by_key(|hold| hold.place);
+    let mut holds: Vec<Hold> = held
+        .into_iter()
+        .map(|((thread, lock), (_, position))| Hold { thread, lock, position })
+        .collect();
+    holds.sort_by_key(|hold| hold.position);
     holds
 }
 

@@ -7,7 +7,7 @@ use foretell_trace::{EventId, EventKind, FindingKind, LockId, Trace, VarId};
 use super::fold;
 use crate::json::Finding;
 
-/// For each place of a schedule the place that it depends on.
+/// For each position of a schedule the position that it depends on.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Relations {
     /// The write that a read sees; none for the initial value.
@@ -21,14 +21,14 @@ impl Relations {
         let mut writer: HashMap<VarId, usize> = HashMap::new();
         let mut released: HashMap<LockId, usize> = HashMap::new();
         let mut relations = Relations { reads_from: Vec::new(), hand_over: Vec::new() };
-        for (place, &e) in schedule.iter().enumerate() {
+        for (position, &e) in schedule.iter().enumerate() {
             let op = trace.op(e);
             let var = trace.variable(e);
             relations
                 .reads_from
                 .push(var.filter(|_| op.reads()).and_then(|v| writer.get(&v).copied()));
             if let Some(var) = var.filter(|_| op.writes()) {
-                writer.insert(var, place);
+                writer.insert(var, position);
             }
             let mut hand = None;
             if let Some(lock) = fold::lock(trace, e) {
@@ -36,7 +36,7 @@ impl Relations {
                     EventKind::Release { .. }
                     | EventKind::ReleaseShared { .. }
                     | EventKind::Wait { .. } => {
-                        released.insert(lock, place);
+                        released.insert(lock, position);
                     }
                     _ => hand = released.get(&lock).copied(),
                 }

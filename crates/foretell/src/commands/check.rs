@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use foretell_report::json::{Finding, Findings};
-use foretell_report::text::{self, Shower};
+use foretell_report::text::{self, Printer};
 use foretell_session::{
     CheckOptions, CheckedRun, DriverOptions, Launch, Observer, PredictOptions, Program,
     ProgramKind, Recorded, check, save_trace,
@@ -212,10 +212,10 @@ impl Check {
         shown: &[usize],
     ) -> Result<(), Failure> {
         let look = self.report.look(terminal);
-        let shower = Shower::new(trace, file.trace.model, report.sources(), look);
+        let printer = Printer::new(trace, file.trace.model, report.sources(), look);
         let shown: Vec<&Finding> = shown.iter().map(|&i| &file.findings[i]).collect();
         for finding in &shown {
-            shower.finding(terminal, finding)?;
+            printer.finding(terminal, finding)?;
             if finding.replay.is_none() {
                 writeln!(terminal, "  not replayed (see --replays)")?;
             }

@@ -1,23 +1,23 @@
 //! Places in the source, and the calls that led there.
 //!
-//! A place is free text in a trace; `file:line` and `file:line:column` are understood. The recorder writes call
+//! A location is free text in a trace; `file:line` and `file:line:column` are understood. The recorder writes call
 //! stacks as frames `function file:line` (the function that the event is in, and the line that called it), the
-//! last one a function alone; traces by hand may have frames that are places only. Both are read here.
+//! last one a function alone; traces by hand may have frames that are locations only. Both are read here.
 
 use foretell_trace::{EventId, SiteId, Trace};
 
 /// `file:line`, taken apart.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Place<'a> {
+pub struct Location<'a> {
     /// The file, as the trace writes it.
     pub file: &'a str,
     /// The line, from 1.
     pub line: u32,
 }
 
-impl<'a> Place<'a> {
-    /// The place that a text names, if it names one.
-    pub fn parse(text: &'a str) -> Option<Place<'a>> {
+impl<'a> Location<'a> {
+    /// The location that a text names, if it names one.
+    pub fn parse(text: &'a str) -> Option<Location<'a>> {
         let (file, number) = text.rsplit_once(':')?;
         let line: u32 = number.parse().ok()?;
         if file.is_empty() || line == 0 {
@@ -29,9 +29,9 @@ impl<'a> Place<'a> {
             && line > 0
             && !before.is_empty()
         {
-            return Some(Place { file: before, line });
+            return Some(Location { file: before, line });
         }
-        Some(Place { file, line })
+        Some(Location { file, line })
     }
 }
 
@@ -40,11 +40,11 @@ impl<'a> Place<'a> {
 pub struct Frame {
     /// The function, if it is known.
     pub function: Option<String>,
-    /// The place, if it is known.
-    pub place: Option<String>,
+    /// The location, if it is known.
+    pub location: Option<String>,
 }
 
-/// The call stack of an event, innermost first; empty where its place is not known.
+/// The call stack of an event, innermost first; empty where its location is not known.
 ///
 /// # Panics
 /// If the trace has no such event.
@@ -60,23 +60,23 @@ pub(crate) fn stack_at(trace: &Trace, site: SiteId) -> Vec<Frame> {
     while let Some(caller) = next {
         let text = trace.location(caller);
         let function = match text.rsplit_once(' ') {
-            Some((function, call)) if Place::parse(call).is_some() => {
-                frames.push(Frame { function: Some(function.to_owned()), place: at.take() });
+            Some((function, call)) if Location::parse(call).is_some() => {
+                frames.push(Frame { function: Some(function.to_owned()), location: at.take() });
                 at = Some(call.to_owned());
                 next = trace.site_node(caller).caller;
                 continue;
             }
             _ => text,
         };
-        if Place::parse(function).is_some() {
-            frames.push(Frame { function: None, place: at.replace(function.to_owned()) });
+        if Location::parse(function).is_some() {
+            frames.push(Frame { function: None, location: at.replace(function.to_owned()) });
         } else {
-            frames.push(Frame { function: Some(function.to_owned()), place: at.take() });
+            frames.push(Frame { function: Some(function.to_owned()), location: at.take() });
         }
         next = trace.site_node(caller).caller;
     }
     if at.is_some() {
-        frames.push(Frame { function: None, place: at });
+        frames.push(Frame { function: None, location: at });
     }
     frames
 }
@@ -94,26 +94,26 @@ mod tests {
 
     #[test]
     fn files_and_lines_are_told_apart() {
-        let place = |text| Place::parse(text).map(|p| (p.file, p.line));
-        assert_eq!(place("bank.c:41"), Some(("bank.c", 41)));
-        assert_eq!(place("src/a b.c:41:7"), Some(("src/a b.c", 41)));
-        assert_eq!(place("C:\\bank.c:4"), Some(("C:\\bank.c", 4)));
+        let location = |text| Location::parse(text).map(|p| (p.file, p.line));
+        assert_eq!(location("bank.c:41"), Some(("bank.c", 41)));
+        assert_eq!(location("src/a b.c:41:7"), Some(("src/a b.c", 41)));
+        assert_eq!(location("C:\\bank.c:4"), Some(("C:\\bank.c", 4)));
         for text in ["", "41", ":41", "bank.c", "bank.c:", "bank.c:0", "bank.c:x", "std::move"] {
-            assert_eq!(place(text), None, "{text}");
+            assert_eq!(location(text), None, "{text}");
         }
     }
 
-    /// The stack of an event at `place` with these callers, innermost first.
-    fn read(place: &str, callers: &[&str]) -> Vec<(Option<String>, Option<String>)> {
+    /// The stack of an event at `location` with these callers, innermost first.
+    fn read(location: &str, callers: &[&str]) -> Vec<(Option<String>, Option<String>)> {
         let mut b = TraceBuilder::new();
         let mut site = None;
         for caller in callers.iter().rev() {
             site = Some(b.site(caller, site));
         }
-        let (t, site) = (b.thread("T1"), b.site(place, site));
+        let (t, site) = (b.thread("T1"), b.site(location, site));
         let e = b.push(t, EventKind::Begin { label: None }, Some(site));
         let frames = stack(&b.build(), e);
-        frames.into_iter().map(|f| (f.function, f.place)).collect()
+        frames.into_iter().map(|f| (f.function, f.location)).collect()
     }
 
     #[test]
