@@ -1,7 +1,7 @@
-//! What was known before: findings of an earlier run, and which of today's are new.
+//! Baseline: the findings of an earlier run, to tell new findings from known ones.
 //!
-//! Two findings are the same bug if they have the same fingerprint. A file without fingerprints (another program's, or
-//! one made before there were any) is compared by kind, objects and locations instead.
+//! Two findings are one bug if their fingerprints are equal. A file without fingerprints (of another
+//! program, or of an early version) is compared by kind, objects and locations instead.
 
 use std::collections::HashSet;
 

@@ -1,7 +1,7 @@
-//! What each kind of finding is, when it is benign and how it is usually fixed.
+//! Texts about each kind of finding: its meaning, when it is benign, how it is usually fixed.
 //!
-//! One text for each kind, in Markdown under `assets/explain`: `foretell explain` prints it, SARIF carries it as the help
-//! of the rule, and the book includes it.
+//! One text for each kind, in Markdown under `assets/explain`: `foretell explain` prints it, SARIF
+//! carries it as the help of the rule, and the book includes it.
 
 use std::io::{self, Write};
 
@@ -9,8 +9,8 @@ use foretell_trace::FindingKind;
 
 use crate::text::Look;
 
-/// The whole text, in Markdown.
-pub fn markdown(kind: FindingKind) -> &'static str {
+/// Returns the whole text, in Markdown.
+pub(crate) fn markdown(kind: FindingKind) -> &'static str {
     match kind {
         FindingKind::Race => include_str!("../assets/explain/race.md"),
         FindingKind::Atomicity => include_str!("../assets/explain/atomicity.md"),
@@ -21,20 +21,20 @@ pub fn markdown(kind: FindingKind) -> &'static str {
     }
 }
 
-/// Its title.
+/// Returns the title of the text.
 pub fn title(kind: FindingKind) -> &'static str {
     markdown(kind).lines().next().unwrap_or_default().trim_start_matches("# ")
 }
 
-/// Its first paragraph.
-pub fn summary(kind: FindingKind) -> &'static str {
+/// Returns the first paragraph of the text.
+pub(crate) fn summary(kind: FindingKind) -> &'static str {
     markdown(kind).split("\n\n").nth(1).unwrap_or_default()
 }
 
 /// Writes the text for a terminal.
 ///
 /// # Errors
-/// Those of `out`.
+/// Errors of `out`.
 pub fn write(out: &mut dyn Write, kind: FindingKind, look: &Look) -> io::Result<()> {
     for (i, block) in markdown(kind).trim_end().split("\n\n").enumerate() {
         if i > 0 {

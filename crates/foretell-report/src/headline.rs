@@ -1,4 +1,4 @@
-//! What a finding says, in one sentence of plain words.
+//! Headline of a finding: one sentence in plain words.
 
 use foretell_trace::{
     EventId, EventKind, FindingKind, NondeterminismForm, Op, ThreadId, Trace, Value, ValueId,
@@ -8,9 +8,9 @@ use crate::json::{Finding, Source as Writer};
 use crate::source::Sources;
 use crate::witness::fold;
 
-/// The sentence for a finding. Without its trace it names kind, objects and locations; with the source a
-/// check is called a check.
-pub fn headline(finding: &Finding, trace: Option<&Trace>, sources: &Sources) -> String {
+/// Returns the headline of a finding. Without the trace it names kind, objects and locations; with
+/// the source a read that decides a branch is called a check.
+pub(crate) fn headline(finding: &Finding, trace: Option<&Trace>, sources: &Sources) -> String {
     let Some(trace) = trace else { return without_trace(finding) };
     let known: Vec<EventId> = events(trace, &finding.events).collect();
     if known.len() != finding.events.len() {
@@ -37,8 +37,8 @@ pub fn headline(finding: &Finding, trace: Option<&Trace>, sources: &Sources) -> 
     }
 }
 
-/// The word for a kind of finding.
-pub fn kind_in_words(kind: FindingKind) -> &'static str {
+/// Returns the name of a kind of finding.
+pub(crate) fn kind_in_words(kind: FindingKind) -> &'static str {
     match kind {
         FindingKind::Race => "data race",
         FindingKind::Atomicity => "atomicity violation",
@@ -49,7 +49,7 @@ pub fn kind_in_words(kind: FindingKind) -> &'static str {
     }
 }
 
-/// What one event of a finding does, in a few words: `clerk reads balance`.
+/// Returns the action of one event of a finding in a few words: `clerk reads balance`.
 pub(crate) fn role(trace: &Trace, event: EventId) -> String {
     let name = trace.display_name(trace.thread(event));
     if let Some(var) = trace.variable(event) {

@@ -1,13 +1,14 @@
-//! What makes a finding of one run the same bug as a finding of another.
+//! Fingerprints: whether findings of two runs are one bug.
 //!
-//! A fingerprint is a hash of what stays when lines move and threads come in another order: the kind, and for each
-//! access what it does, to which object, in which function (or file, or thread, where no function is known), and the
-//! how-manieth line of that function it is that does so. The last part tells two accesses in one function apart
-//! without naming a line. Line numbers, counters and addresses in the names of objects do not count.
+//! A fingerprint is a hash of the properties that stay when lines move and threads come in a
+//! different order: the kind, and for each access its operation, its object, its function (or file,
+//! or thread, if no function is known), and its ordinal among the function's lines that do the same.
+//! The ordinal tells two accesses in one function apart without naming a line. Line numbers,
+//! counters and addresses in the names of objects do not count.
 //!
-//! Violations of a block are known by their block: the path out of it and back differs from run to run. What it cannot
-//! see: that a function was renamed, and that a new line above does the same to the same object; then the
-//! fingerprint changes, and the finding counts as new.
+//! Violations of a block are identified by their block: the path out of it and back differs from run
+//! to run. The fingerprint changes, and the finding counts as new, if a function is renamed, or if a
+//! new line above does the same to the same object.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -16,7 +17,8 @@ use foretell_trace::{EventId, EventKind, FindingKind, NondeterminismForm, SiteId
 use crate::json::Finding;
 use crate::location::{Location, base_name, stack_at};
 
-/// Gives every finding that has none its fingerprint. Findings about events that the trace does not have are left alone.
+/// Sets the fingerprint of every finding that has none. Findings about events that the trace does
+/// not have are left alone.
 pub fn assign(findings: &mut [Finding], trace: &Trace) {
     let open = |f: &Finding| f.fingerprint.is_none() && known(f, trace);
     if !findings.iter().any(open) {
@@ -33,7 +35,7 @@ fn known(finding: &Finding, trace: &Trace) -> bool {
     finding.events.iter().copied().chain(block).all(|e| (e as usize) < trace.len())
 }
 
-/// What is done to what in which function.
+/// Operation on an object in a function.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 struct Act {
     verb: &'static str,
@@ -89,7 +91,7 @@ impl<'a> Acts<'a> {
         (Act { verb: verb(event.kind), object, location }, line)
     }
 
-    /// The same as [`Acts::act`] once every site was met.
+    /// Returns [`Acts::act`] as text with its ordinal, once every site is known.
     fn numbered(&self, e: u32) -> String {
         let event = self.trace.event(EventId(e));
         let object = object(self.trace, event.kind).map_or_else(String::new, |(_, n)| plain(n));
@@ -157,7 +159,8 @@ fn verb(kind: EventKind) -> &'static str {
     }
 }
 
-/// A name without what changes from run to run: lines and counters (`:12`, `#3`, `~2`) and addresses (`0x…`).
+/// Returns a name without the parts that change from run to run: lines and counters (`:12`, `#3`,
+/// `~2`) and addresses (`0x…`).
 fn plain(name: &str) -> String {
     let mut plain = String::with_capacity(name.len());
     let mut rest = name.chars().peekable();

@@ -5,23 +5,25 @@
 //!
 //! | layer | modules |
 //! |---|---|
-//! | data | [`json`]: the findings file `foretell-findings/1`, its reader, which trusts nothing, the patterns for the independent checker, merging |
-//! | source | [`location`]: locations and call stacks; `span`: the part of a line; [`source`]: source files |
+//! | data | [`json`]: the findings file: types, reader, patterns for the checker, merging |
+//! | source | `location`: locations and call stacks; `span`: the part of a line; [`source`]: source files |
 //! | witness | [`witness`]: events as text, values along a schedule, folding, dependencies |
-//! | finding | [`identity`]: fingerprints; [`baseline`] and [`suppress`]: findings that are not shown; [`replay`]: outcomes of replays; [`headline`] and `notes`: a finding in words |
-//! | renderer | [`text`]: the terminal; [`explain`]: texts about each kind; [`html`]; [`sarif`]; [`perfetto`]: Chrome trace; [`graph`]: DOT and SVG |
+//! | finding | [`identity`]: fingerprints; [`baseline`] and [`suppress`]: hidden findings |
+//! | | `replay`: outcomes of replays; `headline` and `notes`: a finding in words |
+//! | renderer | [`text`]: the terminal; [`explain`]: texts about each kind; [`html`]; [`sarif`] |
+//! | | [`perfetto`]: Chrome trace; [`graph`]: DOT and SVG |
 
 pub mod baseline;
 pub mod explain;
 pub mod graph;
-pub mod headline;
+mod headline;
 pub mod html;
 pub mod identity;
 pub mod json;
-pub mod location;
+mod location;
 mod notes;
 pub mod perfetto;
-pub mod replay;
+mod replay;
 pub mod sarif;
 pub mod source;
 mod span;

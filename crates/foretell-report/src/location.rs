@@ -1,23 +1,24 @@
-//! Places in the source, and the calls that led there.
+//! Source locations and call stacks.
 //!
-//! A location is free text in a trace; `file:line` and `file:line:column` are understood. The recorder writes call
-//! stacks as frames `function file:line` (the function that the event is in, and the line that called it), the
-//! last one a function alone; traces by hand may have frames that are locations only. Both are read here.
+//! A location is free text in a trace; `file:line` and `file:line:column` are understood. The
+//! recorder writes call stacks as frames `function file:line` (the function of the event, and the
+//! line that called it), the last one a function alone; traces by hand may have frames that are
+//! locations only. Both are read here.
 
 use foretell_trace::{EventId, SiteId, Trace};
 
 /// `file:line`, taken apart.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Location<'a> {
+pub(crate) struct Location<'a> {
     /// The file, as the trace writes it.
-    pub file: &'a str,
+    pub(crate) file: &'a str,
     /// The line, from 1.
-    pub line: u32,
+    pub(crate) line: u32,
 }
 
 impl<'a> Location<'a> {
-    /// The location that a text names, if it names one.
-    pub fn parse(text: &'a str) -> Option<Location<'a>> {
+    /// Parses a text that names a location.
+    pub(crate) fn parse(text: &'a str) -> Option<Location<'a>> {
         let (file, number) = text.rsplit_once(':')?;
         let line: u32 = number.parse().ok()?;
         if file.is_empty() || line == 0 {
@@ -37,22 +38,22 @@ impl<'a> Location<'a> {
 
 /// One function on a call stack, and where in it the thread is.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Frame {
+pub(crate) struct Frame {
     /// The function, if it is known.
-    pub function: Option<String>,
+    pub(crate) function: Option<String>,
     /// The location, if it is known.
-    pub location: Option<String>,
+    pub(crate) location: Option<String>,
 }
 
-/// The call stack of an event, innermost first; empty where its location is not known.
+/// Returns the call stack of an event, innermost first; empty if its location is not known.
 ///
 /// # Panics
 /// If the trace has no such event.
-pub fn stack(trace: &Trace, event: EventId) -> Vec<Frame> {
+pub(crate) fn stack(trace: &Trace, event: EventId) -> Vec<Frame> {
     trace.site(event).map(|site| stack_at(trace, site)).unwrap_or_default()
 }
 
-/// The call stack of a site.
+/// Returns the call stack of a site.
 pub(crate) fn stack_at(trace: &Trace, site: SiteId) -> Vec<Frame> {
     let mut frames = Vec::new();
     let mut at = Some(trace.location(site).to_owned());
@@ -81,7 +82,7 @@ pub(crate) fn stack_at(trace: &Trace, site: SiteId) -> Vec<Frame> {
     frames
 }
 
-/// The last part of a path.
+/// Returns the last part of a path.
 pub(crate) fn base_name(path: &str) -> &str {
     path.rsplit(['/', '\\']).next().unwrap_or(path)
 }

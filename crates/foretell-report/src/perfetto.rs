@@ -1,8 +1,9 @@
 //! Schedules as Chrome trace JSON, for Perfetto and chrome://tracing.
 //!
-//! Each finding is a process, each thread a track, each step a slice of ten microseconds in the order of the witness; the observed
-//! order of the events is a process of its own. Arrows (flow events) lead from the write to the read that sees it and
-//! from a release to the acquire that comes after it.
+//! Each finding is a process, each thread a track, each step a slice of ten microseconds in the
+//! order of the witness; the observed order of the events is a process of its own. Arrows (flow
+//! events) lead from the write to the read that sees it and from a release to the acquire that comes
+//! after it.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -21,7 +22,7 @@ use crate::witness::values::Observed;
 /// Microseconds of one step.
 const STEP: usize = 10;
 
-/// A log in the making.
+/// A log under construction.
 #[derive(Debug, Default)]
 pub struct Log {
     events: Vec<Value>,
@@ -116,7 +117,7 @@ impl Log {
     /// Writes the log.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Errors of `out`.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         write!(out, "{{\"displayTimeUnit\":\"ns\",\"traceEvents\":[")?;
         for (i, event) in self.events.iter().enumerate() {

@@ -1,17 +1,18 @@
-//! What a findings file says about the replay of a finding, and how to replay it.
+//! Outcome of the replay of a finding, and the command that replays it.
 
 use foretell_trace::Trace;
 use serde_json::Value;
 
 use crate::json::Finding;
 
-/// The word for what happened: `crash`, `assertion`, `deadlock`, `hang`, `status`, `output`, `benign`, `departed`.
-pub fn verdict(finding: &Finding) -> Option<&str> {
+/// Returns the verdict: `crash`, `assertion`, `deadlock`, `hang`, `status`, `output`, `benign`,
+/// `departed`.
+pub(crate) fn verdict(finding: &Finding) -> Option<&str> {
     field(finding, "verdict")?.as_str()
 }
 
-/// What happened, in words.
-pub fn text(finding: &Finding) -> Option<String> {
+/// Returns the outcome in words.
+pub(crate) fn text(finding: &Finding) -> Option<String> {
     let text = field(finding, "text").and_then(Value::as_str).or_else(|| verdict(finding))?;
     let number = |name| field(finding, name).and_then(Value::as_u64);
     Some(match (number("times"), number("of")) {
@@ -21,14 +22,14 @@ pub fn text(finding: &Finding) -> Option<String> {
 }
 
 /// Whether the program went wrong when it was driven along the witness.
-pub fn went_wrong(finding: &Finding) -> bool {
+pub(crate) fn went_wrong(finding: &Finding) -> bool {
     let bad = ["crash", "assertion", "deadlock", "hang", "status"];
     verdict(finding).is_some_and(|verdict| bad.contains(&verdict))
 }
 
-/// The command that replays a finding of a trace that was recorded.
-pub fn command(finding: &Finding, trace: &Trace, path: &str) -> Option<String> {
-    // What `foretell check` builds is gone when it ends.
+/// Returns the command that replays a finding of a recorded trace.
+pub(crate) fn command(finding: &Finding, trace: &Trace, path: &str) -> Option<String> {
+    // The program that `foretell check` builds is gone when it ends.
     let program = trace.meta().get("command").filter(|c| !c.contains("/foretell-check-"))?;
     trace.meta().get("seed")?;
     Some(format!("foretell replay {path} {} -- {program}", finding.id))

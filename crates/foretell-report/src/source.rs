@@ -1,9 +1,10 @@
-//! The source files that locations name.
+//! Source files, found by the names in locations.
 //!
-//! Traces name files as the debug information does, often by the last part of the path alone. A file is looked for under
-//! each root as it is named, then anywhere below the roots: there it counts only if exactly one file ends in that
-//! path, since a line of the wrong file is worse than none. Hidden directories, `target` and `node_modules` are not
-//! searched, nor is more than a bounded number of entries. Whether the file has changed since the program was built cannot be seen.
+//! Traces name files as the debug information does, often by the last part of the path alone. A file
+//! is searched for under each root as it is named, then anywhere below the roots: there it counts
+//! only if exactly one file ends in that path, since a line of the wrong file is worse than none.
+//! Hidden directories, `target` and `node_modules` are not searched, and the number of entries is
+//! bounded. A file that has changed since the program was built is not detected.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
@@ -15,32 +16,32 @@ use crate::location::Location;
 
 /// Files larger than this are not shown.
 const LARGEST: u64 = 4 << 20;
-/// So many directory entries are looked at before the search ends.
+/// Most directory entries that are searched.
 const ENTRIES: usize = 20_000;
-/// Directories are searched so deep.
+/// Depth of the search.
 const DEEPEST: usize = 12;
 
 /// A source file.
 #[derive(Debug)]
-pub struct Source {
-    /// Where it was found.
-    pub path: PathBuf,
+pub(crate) struct Source {
+    /// Path of the file.
+    pub(crate) path: PathBuf,
     lines: Vec<String>,
 }
 
 impl Source {
-    /// A line, from 1.
-    pub fn line(&self, number: u32) -> Option<&str> {
+    /// Returns a line, from 1.
+    pub(crate) fn line(&self, number: u32) -> Option<&str> {
         self.lines.get((number as usize).checked_sub(1)?).map(String::as_str)
     }
 
-    /// All lines.
-    pub fn lines(&self) -> &[String] {
+    /// Returns all lines.
+    pub(crate) fn lines(&self) -> &[String] {
         &self.lines
     }
 }
 
-/// Where to look for source files, and those that were found.
+/// Directories of source files, and the files found so far.
 #[derive(Debug)]
 pub struct Sources {
     roots: Vec<PathBuf>,
@@ -50,24 +51,24 @@ pub struct Sources {
 }
 
 impl Sources {
-    /// Looks under these directories.
+    /// Returns the source files under these directories.
     pub fn new(roots: Vec<PathBuf>) -> Self {
         Sources { roots, found: RefCell::default(), index: OnceCell::new() }
     }
 
-    /// Finds nothing.
+    /// Returns an empty collection of source files.
     pub fn none() -> Self {
         Sources::new(Vec::new())
     }
 
-    /// The file that a location names, with the line.
-    pub fn at(&self, location: &str) -> Option<(Rc<Source>, u32)> {
+    /// Returns the file that a location names, with the line.
+    pub(crate) fn at(&self, location: &str) -> Option<(Rc<Source>, u32)> {
         let location = Location::parse(location)?;
         Some((self.find(location.file)?, location.line))
     }
 
-    /// The file of this name.
-    pub fn find(&self, name: &str) -> Option<Rc<Source>> {
+    /// Returns the file of this name.
+    pub(crate) fn find(&self, name: &str) -> Option<Rc<Source>> {
         if let Some(known) = self.found.borrow().get(name) {
             return known.clone();
         }

@@ -1,8 +1,8 @@
-//! Where in a source line an access is.
+//! The part of a source line that is an access.
 //!
-//! Debug information of the recorder gives lines, not columns. The name of the variable or lock is looked for in the line as a
-//! word of its own (`table` for `table+16`); where it is not there, the whole text of the line counts. So a line with
-//! two accesses to one variable underlines the first.
+//! Debug information of the recorder gives lines, not columns. The name of the variable or lock is
+//! searched for in the line as a word of its own (`table` for `table+16`); without a match the whole
+//! text of the line counts. A line with two accesses to one variable underlines the first.
 
 use std::ops::Range;
 
@@ -12,7 +12,8 @@ pub(crate) fn of(line: &str, object: Option<&str>) -> Range<usize> {
     object.map(stem).and_then(|name| word(&chars, name)).unwrap_or_else(|| text(&chars))
 }
 
-/// The identifier at the start of an object's name; for a member (`a.b`, `Account.balance`) the last one.
+/// Returns the identifier at the start of an object's name; for a member (`a.b`,
+/// `Account.balance`) the last one.
 fn stem(object: &str) -> &str {
     let end = object.find(|c: char| !is_word(c) && c != '.').unwrap_or(object.len());
     let name = &object[..end];

@@ -1,8 +1,9 @@
 //! The conflict graph of a finding, as DOT and as SVG.
 //!
-//! Nodes are the steps of the witness that decide (`text::fold`). Edges are program order; conflicts between the finding's own
-//! accesses, earlier to later in the witness; the write that a read sees; the release that an acquire comes after; and for
-//! a deadlock the wait of a thread for the step that took the lock.
+//! Nodes are the decisive steps of the witness (`witness::fold`). Edges are program order; conflicts
+//! between the finding's own accesses, earlier to later in the witness; the write that a read sees;
+//! the release that an acquire comes after; and for a deadlock the wait of a thread for the step
+//! that took the lock.
 
 mod dot;
 mod svg;
@@ -23,7 +24,7 @@ use crate::witness::values::Observed;
 /// One step that is shown.
 struct Node {
     thread: ThreadId,
-    /// Its number in the schedule, from 1.
+    /// Number in the schedule, from 1.
     step: usize,
     text: String,
     location: String,
@@ -33,7 +34,7 @@ struct Node {
     blocked: bool,
 }
 
-/// What an edge says.
+/// Meaning of an edge.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Edge {
     /// Program order.
@@ -41,7 +42,7 @@ enum Edge {
     Conflict,
     ReadsFrom,
     HandOver,
-    /// A thread waits for what another one holds.
+    /// A thread waits for a lock that a thread holds.
     Waits,
 }
 
@@ -54,7 +55,7 @@ struct Graph {
     edges: Vec<(usize, usize, Edge)>,
 }
 
-/// Graphs in the making.
+/// Graphs under construction.
 #[derive(Default)]
 pub struct Graphs(Vec<Graph>);
 
@@ -65,7 +66,7 @@ impl std::fmt::Debug for Graphs {
 }
 
 impl Graphs {
-    /// None.
+    /// Returns an empty collection.
     pub fn new() -> Self {
         Graphs::default()
     }
@@ -76,18 +77,18 @@ impl Graphs {
         self.0.extend(graphs);
     }
 
-    /// Writes them in the language of Graphviz.
+    /// Writes the graphs in the language of Graphviz.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Errors of `out`.
     pub fn write_dot(&self, out: &mut dyn Write) -> io::Result<()> {
         dot::write(out, &self.0)
     }
 
-    /// Writes them as a picture.
+    /// Writes the graphs as a picture.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Errors of `out`.
     pub fn write_svg(&self, out: &mut dyn Write) -> io::Result<()> {
         svg::write(out, &self.0)
     }

@@ -58,7 +58,7 @@ pub(super) fn write(out: &mut dyn Write, graphs: &[Graph]) -> io::Result<()> {
     writeln!(out, "</svg>")
 }
 
-/// Where the parts of a graph are.
+/// Coordinates of the parts of a graph.
 struct Layout<'a> {
     graph: &'a Graph,
     title: Vec<String>,

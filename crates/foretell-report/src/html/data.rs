@@ -1,9 +1,9 @@
-//! What is in a page, as the script reads it (`assets/trace.js`).
+//! Data of a page, as the script reads it (`assets/trace.js`).
 //!
-//! A trace is an excerpt: its events up to the last one that a witness needs, in columns (`thread`, `op`, `object`, …),
-//! texts by their number in `strings`. A finding has its witness as `runs`, `[thread, count, thread,
-//! count, …]`, the positions of the schedule that decide as `decisive`, and in the symbolic model what each of its steps
-//! reads and writes as `values`.
+//! A trace is an excerpt: its events up to the last one that a witness needs, in columns (`thread`,
+//! `op`, `object`, …), texts by their number in `strings`. A finding has its witness as `runs`,
+//! `[thread, count, thread, count, …]`, the decisive positions of the schedule as `decisive`, and in
+//! the symbolic model the values that each step reads and writes as `values`.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -20,7 +20,7 @@ use crate::witness::fold::{self, Row};
 use crate::witness::values::{Observed, step_values};
 use crate::{replay, suppress};
 
-/// What of a finding needs no witness.
+/// Fields of a finding that need no witness.
 pub(super) fn finding(
     finding: &Finding,
     file: &Findings,
@@ -60,14 +60,14 @@ pub(super) struct Excerpt<'a> {
     trace: &'a Trace,
     /// Whether the witness of each finding is in it.
     held: Vec<bool>,
-    /// How many events it has.
+    /// Number of events.
     count: usize,
     files: BTreeSet<String>,
 }
 
 impl<'a> Excerpt<'a> {
-    /// Takes witnesses while the trace up to the last event that one needs has no more than `most` events. All
-    /// of the trace up to there is taken: the observed order would be wrong with gaps.
+    /// Takes witnesses while the trace up to the last event that a witness needs has at most `most`
+    /// events. The whole trace up to there is taken: the observed order would be wrong with gaps.
     pub(super) fn new(file: &Findings, trace: &'a Trace, most: usize) -> Self {
         let most = most.min(trace.len());
         let needs = |finding: &Finding| finding.named_events().max().map_or(0, |e| e as usize + 1);
@@ -78,7 +78,7 @@ impl<'a> Excerpt<'a> {
         excerpt
     }
 
-    /// Its events, in the order of the trace.
+    /// The events, in the order of the trace.
     fn events(&self) -> impl Iterator<Item = EventId> + use<> {
         (0..self.count as u32).map(EventId)
     }
@@ -142,7 +142,7 @@ impl<'a> Excerpt<'a> {
         value["blocked"] = json!(blocked);
         value["notes"] = json!(notes);
         if model == Model::Symbolic {
-            // What is written follows from what was read, so the script cannot know it from the trace.
+            // A written value follows from the values read: the script cannot take it from the trace.
             let values = step_values(trace, &schedule);
             let pairs: Vec<[Option<String>; 2]> =
                 values.into_iter().map(|v| [v.read, v.written]).collect();

@@ -1,8 +1,9 @@
-//! Findings as one HTML file that needs nothing else: no network, no other file.
+//! Findings as one HTML file that needs neither the network nor other files.
 //!
-//! The page holds the events that the witnesses need, the witnesses, the sources they name, and a script that draws them; style and
-//! script are the plain files under `assets`. The module `data` says what is in it. A witness keeps to the order of each thread,
-//! so it is written as runs (thread, how many of its next events): a few numbers, however long it is.
+//! The page holds the events that the witnesses need, the witnesses, the sources they name, and a
+//! script that draws them; style and script are the plain files under `assets`. The module `data`
+//! has the format. A witness keeps the order of each thread, so it is written as runs (thread,
+//! number of its next events): a few numbers for a witness of any length.
 
 mod data;
 
@@ -28,23 +29,23 @@ const SCRIPT: [&str; 6] = [
     include_str!("../../assets/main.js"),
 ];
 
-/// So many events are put into a page; witnesses that need more are listed without a timeline.
+/// Most events in a page; witnesses that need more are listed without a timeline.
 const MOST_EVENTS: usize = 1_000_000;
 
-/// A page in the making.
+/// A page under construction.
 #[derive(Debug, Default)]
 pub struct Page {
     traces: Vec<Value>,
     findings: Vec<Value>,
     sources: serde_json::Map<String, Value>,
-    /// How many bytes of source are in it.
+    /// Bytes of source in the page.
     source_bytes: usize,
-    /// How many events are in it.
+    /// Number of events in the page.
     events: usize,
 }
 
 impl Page {
-    /// An empty page.
+    /// Returns an empty page.
     pub fn new() -> Self {
         Page::default()
     }
@@ -97,7 +98,7 @@ impl Page {
     /// Writes the page.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Errors of `out`.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         let kinds: serde_json::Map<String, Value> = FindingKind::ALL
             .into_iter()

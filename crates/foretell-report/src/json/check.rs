@@ -5,14 +5,16 @@ use foretell_verify::{Checker, Pattern, Refusal};
 
 use super::{Finding, Findings, FindingsError, pattern};
 
-/// Whether the checker accepts a schedule as a witness of a finding, instead of the one that it has.
+/// Whether the checker accepts a schedule as a witness of a finding, in place of its own.
 pub fn accepts(finding: &Finding, trace: &Trace, model: Model, schedule: &[EventId]) -> bool {
     let claim = pattern(finding, trace);
     claim.is_ok_and(|claim| Checker::new(trace, model).verify(&claim, schedule).is_ok())
 }
 
-/// What the checker says of each finding's witness, in the order of the file; what is wrong with the
-/// file, if one of its findings is about no pattern of this trace.
+/// Returns the verdict of the checker on the witness of each finding, in the order of the file.
+///
+/// # Errors
+/// If a finding is about no pattern of this trace.
 pub fn check(
     file: &Findings,
     trace: &Trace,

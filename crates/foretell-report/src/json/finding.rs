@@ -1,4 +1,4 @@
-//! One finding, and one query that stayed open.
+//! Findings and undecided queries.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -7,25 +7,25 @@ use foretell_trace::{FindingKind, NondeterminismForm};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::{Map, Value};
 
-/// What was predicted, with the schedule that proves it.
+/// A predicted bug, with the schedule that proves it.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Finding {
-    /// Its name in this file: the kind and a number.
+    /// Name in this file: the kind and a number.
     pub id: String,
-    /// What kind of bug.
+    /// Kind of bug.
     pub kind: FindingKind,
     /// The events of the pattern, in the order that `docs/cli.md` gives for the kind.
     pub events: Vec<u32>,
     /// The variables or locks it is about, by name.
     pub objects: Vec<String>,
-    /// Where each of `events` is in the source; null where that is not known.
+    /// Source location of each of `events`; null where it is not known.
     pub locations: Vec<Option<String>>,
     /// The atomic block it is about, for the kinds that are about one.
     pub block: Option<Block>,
     /// Nondeterminism: the write that the read saw in the trace, or the last write in the trace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub writer: Option<Source>,
-    /// Nondeterminism: what it can see instead, or what can be the last write instead.
+    /// Nondeterminism: the write that it can see instead, or that can be the last one instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub challenger: Option<Source>,
     /// Nondeterminism: how the challenger comes in.
@@ -37,12 +37,12 @@ pub struct Finding {
     pub verified: bool,
     /// The engine that found the witness.
     pub engine: String,
-    /// What happened when the real program was driven along the witness; null if it was not.
+    /// Outcome of the replay on the real program; null without a replay.
     pub replay: Option<Value>,
-    /// What stays the same when the same bug is found again: see `identity`.
+    /// Hash that stays the same when the bug is found again: see `identity`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<String>,
-    /// The rule that says not to show it.
+    /// The rule that hides it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suppressed: Option<Suppressed>,
     /// Whether an earlier run has it too, where one was given to compare with.
@@ -54,8 +54,8 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// The values of an event of the witness, where the file has them.
-    pub fn values_of(&self, event: u32) -> Option<&StepValues> {
+    /// Returns the values of an event of the witness, if the file has them.
+    pub(crate) fn values_of(&self, event: u32) -> Option<&StepValues> {
         let position = self.witness.schedule.iter().position(|&e| e == event)?;
         self.witness.values.get(position)
     }
@@ -76,7 +76,7 @@ pub enum BaselineState {
 pub struct Suppressed {
     /// The rule, as it is written.
     pub rule: String,
-    /// Where the rule is: `file:line`.
+    /// Location of the rule: `file:line`.
     #[serde(rename = "at")]
     pub location: String,
 }
@@ -103,7 +103,7 @@ impl From<Block> for (u32, Option<u32>) {
     }
 }
 
-/// Where a value comes from: a write, or the initial value.
+/// Source of a value: a write, or the initial value.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Source {
     /// The value the variable had at the start; written `"initial"`.
@@ -114,7 +114,7 @@ pub enum Source {
 
 impl Source {
     /// The write, if it is one.
-    pub fn event(self) -> Option<u32> {
+    pub(crate) fn event(self) -> Option<u32> {
         match self {
             Source::Initial => None,
             Source::Event(event) => Some(event),
@@ -176,10 +176,10 @@ pub struct Witness {
 /// The values of one event of a schedule, as trace text writes them; none where they are not known.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct StepValues {
-    /// What is read.
+    /// The value that is read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read: Option<String>,
-    /// What is written.
+    /// The value that is written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub written: Option<String>,
     /// The condition of a guard, which is true here.
@@ -190,14 +190,14 @@ pub struct StepValues {
 /// A query that a limit cut short: neither a witness nor a proof that there is none.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Undecided {
-    /// What was asked for.
+    /// Kind of finding that was looked for.
     pub kind: FindingKind,
-    /// About which events.
+    /// The events of the query.
     pub events: Vec<u32>,
-    /// About which atomic block, for the kinds that are about one.
+    /// The atomic block of the query, for the kinds that are about one.
     #[serde(default)]
     pub block: Option<Block>,
-    /// Which limit, in words.
+    /// The limit, in words.
     pub reason: String,
     /// Fields of later versions.
     #[serde(flatten)]
@@ -224,7 +224,7 @@ impl fmt::Display for Undecided {
     }
 }
 
-/// What makes two findings the same one, and the order in which files list them: blocks where
+/// Key that tells findings apart and gives the order in which files list them: blocks where
 /// the block is what is asked about, variables for final values, events for the rest.
 #[derive(PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Unit<'a> {
@@ -267,7 +267,7 @@ impl Finding {
     }
 
     /// Every event index that the finding names.
-    pub fn named_events(&self) -> impl Iterator<Item = u32> + '_ {
+    pub(crate) fn named_events(&self) -> impl Iterator<Item = u32> + '_ {
         let block = self.block.into_iter().flat_map(|b| [Some(b.begin), b.end]);
         let sources = [self.writer, self.challenger].map(|s| s.and_then(Source::event));
         let rest = block.chain(sources).flatten();

@@ -1,4 +1,4 @@
-//! Putting the parts of one analysis together.
+//! Merging the parts of one analysis.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{Counts, Findings, Mismatch, Shard};
 
-/// Why some findings files are not parts of one whole. Parts are named as the caller named them.
+/// Reason why findings files are not parts of one whole. Parts have the names that the caller gave.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum MergeError {
     /// There is nothing to merge.
@@ -20,7 +20,7 @@ pub enum MergeError {
         first: String,
         /// The one that differs from it.
         second: String,
-        /// In what.
+        /// First difference.
         mismatch: Box<Mismatch>,
     },
     /// Two parts were made in different models.
@@ -39,12 +39,12 @@ pub enum MergeError {
         /// The one that does not fit.
         second: String,
     },
-    /// The same part twice.
+    /// A part is given twice.
     #[error("{second}: part {shard} again")]
     Twice {
         /// The part that came before.
         second: String,
-        /// Which part it is.
+        /// Number of the part.
         shard: Shard,
     },
     /// Some parts are not there: the result would say "nothing found" of what was not asked.

@@ -41,26 +41,27 @@ pub use finding::{
     BaselineState, Block, Finding, Source, StepValues, Suppressed, Undecided, Witness,
 };
 pub use merge::{MergeError, merge};
-pub use pattern::{finding, pattern};
+pub use pattern::finding;
+pub(crate) use pattern::pattern;
 pub use read::FindingsError;
 pub use shard::Shard;
 pub use trace_info::{Mismatch, TraceInfo};
 
 /// The name of the format, the first field of every findings file.
-pub const SCHEMA: &str = "foretell-findings/1";
+pub(crate) const SCHEMA: &str = "foretell-findings/1";
 
 /// A findings file.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Findings {
-    /// Always [`SCHEMA`].
+    /// Always `foretell-findings/1`.
     pub schema: String,
     /// The trace that was analysed.
     pub trace: TraceInfo,
-    /// Which part of the queries this is, `I/N`, where the work was divided.
+    /// Part of the queries, `I/N`, if the work was divided.
     pub shard: Option<Shard>,
-    /// What was predicted.
+    /// The predicted findings.
     pub findings: Vec<Finding>,
-    /// What was asked and answered, for each kind that was asked for.
+    /// Counters of the queries, for each kind that was analysed.
     pub summary: BTreeMap<FindingKind, Counts>,
     /// The queries that a limit cut short.
     pub undecided: Vec<Undecided>,
@@ -73,9 +74,9 @@ pub struct Findings {
 pub struct Counts {
     /// Queries that were asked.
     pub candidates: u64,
-    /// Those answered with a witness.
+    /// Queries answered with a witness.
     pub predicted: u64,
-    /// Those that a limit cut short.
+    /// Queries that a limit cut short.
     pub undecided: u64,
     /// Counters of the phases, and fields of later versions.
     #[serde(flatten)]

@@ -1,7 +1,8 @@
-//! From a finding to the pattern that the checker takes, and back.
+//! Conversion of a finding to the pattern that the checker takes, and back.
 //!
-//! The way there checks what a file may get wrong: every event must be one of the trace, and there
-//! must be as many as the kind has. Whether they are what they are said to be is for the checker to find out.
+//! The conversion checks the errors that a file may have: every event must be one of the trace, and
+//! their number must be that of the kind. The checker decides whether the events are what the
+//! finding says.
 
 use foretell_trace::{EventId, EventKind, FindingKind, NondeterminismForm, Trace};
 use foretell_verify::Pattern;
@@ -9,9 +10,11 @@ use serde_json::Map;
 
 use super::{Block, Finding, Source, Witness};
 
-/// The pattern that a finding claims its witness shows; what is wrong with the finding, if it is about
-/// no pattern of this trace.
-pub fn pattern(finding: &Finding, trace: &Trace) -> Result<Pattern, String> {
+/// Returns the pattern that a finding claims its witness shows.
+///
+/// # Errors
+/// A message, if the finding is about no pattern of this trace.
+pub(crate) fn pattern(finding: &Finding, trace: &Trace) -> Result<Pattern, String> {
     if let Some(event) = finding.named_events().find(|&e| e as usize >= trace.len()) {
         return Err(format!("there is no event {event}: the trace has {} events", trace.len()));
     }
@@ -116,7 +119,7 @@ pub fn finding(pattern: &Pattern, schedule: &[EventId], engine: &str, trace: &Tr
     }
 }
 
-/// What of a finding follows from its pattern alone.
+/// Fields of a finding that follow from its pattern alone.
 #[derive(Default)]
 struct Parts {
     events: Vec<EventId>,
@@ -256,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_file_gets_wrong_is_said() {
+    fn invalid_findings_are_refused() {
         let trace = trace();
         let good = |p: &Pattern| finding(p, &[EventId(0)], "order", &trace);
         let patterns = all_patterns();

@@ -1,4 +1,4 @@
-//! Reading a findings file, which anybody may have written.
+//! Reading a findings file. Nothing in it is trusted.
 //!
 //! The file is taken apart field by field and finding by finding, so that an error can name the
 //! finding it is in; positions in messages are those in the file.
@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 
 use super::{Finding, Findings, SCHEMA};
 
-/// What is wrong with a findings file. The message is one line, without the file's name.
+/// Violation of the format of a findings file. The message is one line, without the file's name.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum FindingsError {
     /// The file is not JSON, or not an object.
@@ -20,23 +20,23 @@ pub enum FindingsError {
     /// A findings file of another version, or some other JSON file.
     #[error("not a {SCHEMA} file: the schema is {0}")]
     Schema(String),
-    /// A field that must be there is not.
+    /// A mandatory field is missing.
     #[error("`{0}` is missing")]
     Missing(&'static str),
-    /// A field does not hold what it should.
+    /// A field has a value of the wrong type.
     #[error("{field}: {message}")]
     Field {
-        /// Its name.
+        /// Name of the field.
         field: &'static str,
-        /// What is wrong.
+        /// Violation.
         message: String,
     },
-    /// A finding is not what it should be.
+    /// A finding is not valid.
     #[error("finding {finding}: {message}")]
     Finding {
-        /// Its identifier, or its position in the list where it has none.
+        /// Identifier of the finding, or its position in the list if it has none.
         finding: String,
-        /// What is wrong.
+        /// Violation.
         message: String,
     },
 }

@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Shard {
-    /// Which part, from 1 to `count`.
+    /// Number of the part, from 1 to `count`.
     pub index: u32,
-    /// How many parts there are.
+    /// Number of parts.
     pub count: u32,
 }
 

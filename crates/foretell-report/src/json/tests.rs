@@ -107,7 +107,7 @@ fn refused(piece: &str, by: &str) -> String {
 }
 
 #[test]
-fn what_is_wrong_is_said_in_one_line_that_names_the_finding() {
+fn errors_are_one_line_that_names_the_finding() {
     for (piece, by, message) in [
         (
             "foretell-findings/1",
@@ -240,7 +240,7 @@ fn one_block_is_one_finding_whatever_the_path() {
 }
 
 #[test]
-fn what_is_no_part_of_the_whole_is_refused() {
+fn parts_of_another_whole_are_refused() {
     let name = |n: &str, f: &Findings| (n.to_owned(), f.clone());
     let error = |parts| merge(parts).unwrap_err().to_string();
     let plain = file(vec![]);

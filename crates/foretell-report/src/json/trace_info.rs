@@ -1,4 +1,4 @@
-//! Which trace a findings file is about.
+//! Description of the analysed trace.
 
 use std::fmt;
 
@@ -11,17 +11,17 @@ use super::fingerprint::fingerprint;
 /// The trace that was analysed: enough to see that a findings file and a trace belong together.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct TraceInfo {
-    /// Where it was read from.
+    /// Path that the trace was read from.
     pub path: String,
-    /// How many events.
+    /// Number of events.
     pub events: u64,
-    /// How many threads.
+    /// Number of threads.
     pub threads: u64,
-    /// How many variables.
+    /// Number of variables.
     pub variables: u64,
-    /// How many locks.
+    /// Number of locks.
     pub locks: u64,
-    /// How many atomic blocks.
+    /// Number of atomic blocks.
     pub blocks: u64,
     /// The predictive model: `view`, `value` or `symbolic`.
     #[serde(with = "model_name")]
@@ -58,7 +58,7 @@ impl TraceInfo {
 
     /// Whether two descriptions are of one trace, wherever it was read from and in whatever
     /// model it was analysed; the first difference, if they are not.
-    pub fn same_trace(&self, other: &TraceInfo) -> Result<(), Mismatch> {
+    pub(crate) fn same_trace(&self, other: &TraceInfo) -> Result<(), Mismatch> {
         let counts = [
             ("events", self.events, other.events),
             ("threads", self.threads, other.threads),

@@ -1,4 +1,4 @@
-//! Places as SARIF locations.
+//! Source locations as SARIF locations.
 
 use std::path::{Component, Path};
 
@@ -10,18 +10,18 @@ use crate::source::Sources;
 use crate::span;
 use crate::witness::fold;
 
-/// What relative paths are relative to.
+/// Base of relative paths.
 pub(super) const ROOT: &str = "%SRCROOT%";
 
-/// How to find source locations.
+/// Conversion of source locations to SARIF.
 pub(super) struct Locations<'a> {
-    /// What stands for a source location that is not known: every result must have one.
+    /// Stand-in for an unknown location: every result must have one.
     pub(super) trace_path: &'a str,
     pub(super) sources: &'a Sources,
 }
 
 impl Locations<'_> {
-    /// Where an event is, with its function.
+    /// Returns the location of an event, with its function.
     pub(super) fn of_event(&self, trace: &Trace, event: EventId) -> Value {
         let object = match (trace.variable(event), fold::lock(trace, event)) {
             (Some(var), _) => Some(trace.variable_name(var)),

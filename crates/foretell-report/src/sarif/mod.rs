@@ -1,12 +1,13 @@
 //! Findings for code scanning: SARIF 2.1.0.
 //!
-//! One run holds the findings of all traces. A result has the source locations of the finding's own accesses, their stacks, and the
-//! schedule as a code flow with a thread flow for each thread, whose steps carry their number in the whole
-//! schedule. What GitHub's code scanning and the SARIF viewer of VS Code document as wanted is there: rule help,
-//! regions with columns, partial fingerprints, paths relative to the root of the source.
+//! One run holds the findings of all traces. A result has the locations of the finding's own
+//! accesses, their stacks, and the schedule as a code flow with a thread flow for each thread, whose
+//! steps carry their number in the whole schedule. The fields that GitHub's code scanning and the
+//! SARIF viewer of VS Code ask for are there: rule help, regions with columns, partial fingerprints,
+//! paths relative to the root of the source.
 //!
-//! A long schedule is given by its decisive part alone (`text::fold`): code scanning refuses results with more than
-//! 10,000 steps.
+//! A long schedule is given by its decisive part alone (`witness::fold`): code scanning refuses
+//! results with more than 10,000 steps.
 
 mod flow;
 mod location;
@@ -30,13 +31,13 @@ use location::Locations;
 const SCHEMA: &str =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 
-/// A log in the making.
+/// A log under construction.
 #[derive(Debug, Default)]
 pub struct Log {
     results: Vec<Value>,
     notifications: Vec<Value>,
     traces: Vec<Value>,
-    /// How often a fingerprint was met at a source location: two results with the same one need different numbers.
+    /// Number of results with a fingerprint at a location: they need different numbers.
     met: HashMap<String, u32>,
 }
 
@@ -84,7 +85,7 @@ impl Log {
     /// Writes the log.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Errors of `out`.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         let version = env!("CARGO_PKG_VERSION");
         let mut invocation = json!({"executionSuccessful": true});
@@ -182,7 +183,7 @@ impl Describe<'_> {
         }
     }
 
-    /// What happens where, for links in the message; numbered from 1.
+    /// Returns the related locations, for links in the message; numbered from 1.
     fn related(&self) -> Vec<(String, Value)> {
         let Some(trace) = self.trace else { return Vec::new() };
         let known = |e: &&u32| (**e as usize) < trace.len();

@@ -1,17 +1,17 @@
-//! Findings not to show: files of rules, in the spirit of ThreadSanitizer's.
+//! Suppressions: rules for findings to hide, in the manner of ThreadSanitizer.
 //!
-//! A line is a rule; blank lines and lines that start with `#` are not. Two forms:
+//! A line is a rule; blank lines and lines that start with `#` are not. There are two forms:
 //!
 //! ```text
-//! race:get_info                       ThreadSanitizer's: a function, file or variable, found anywhere in it
-//! race function=get_info file=src/*   all that is said must hold; patterns are for the whole name
+//! race:get_info                       of ThreadSanitizer: part of a function, file or variable
+//! race function=get_info file=src/*   all conditions must hold; patterns are for the whole name
 //! ```
 //!
-//! The first word is a kind of finding, or `*`. ThreadSanitizer's `race:`, `race_top:` and `deadlock:` mean what they mean
-//! there; its rules for what Foretell does not report are passed over and counted.
+//! The first word is a kind of finding, or `*`. `race:`, `race_top:` and `deadlock:` have the meaning
+//! they have in ThreadSanitizer; its rules for other kinds are skipped and counted.
 //!
-//! A suppressed finding stays in the findings file, with the rule that suppressed it. The first rule of
-//! the first file that matches is the one that counts.
+//! A suppressed finding stays in the findings file, with the rule that suppressed it. The first rule
+//! of the first file that matches is the one that counts.
 
 mod glob;
 mod rule;
@@ -22,7 +22,7 @@ use crate::json::{Finding, Suppressed};
 use crate::location::stack;
 use rule::{Line, Rule, Subject};
 
-/// What is wrong with a suppressions file.
+/// Violation of the format of a suppressions file.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{file}:{line}: {message}")]
 pub struct SuppressionError {
@@ -30,15 +30,15 @@ pub struct SuppressionError {
     pub file: String,
     /// The line, from 1.
     pub line: usize,
-    /// What is wrong.
+    /// Violation.
     pub message: String,
 }
 
-/// Rules, and how many findings each has suppressed.
+/// Rules, with the number of findings that each has suppressed.
 #[derive(Clone, Default, Debug)]
 pub struct Suppressions {
     rules: Vec<Entry>,
-    /// ThreadSanitizer's rules for what Foretell does not report, with their locations.
+    /// ThreadSanitizer's rules for kinds that Foretell does not report, with their locations.
     pub not_ours: Vec<String>,
 }
 
@@ -49,14 +49,14 @@ struct Entry {
     matched: u64,
 }
 
-/// A rule and how many findings it has suppressed.
+/// A rule and its use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Used<'a> {
     /// The rule, as it is written.
     pub rule: &'a str,
-    /// Where it is: `file:line`.
+    /// Location of the rule: `file:line`.
     pub location: &'a str,
-    /// How many findings.
+    /// Number of findings that it suppressed.
     pub matched: u64,
 }
 
@@ -83,7 +83,8 @@ impl Suppressions {
         self.rules.is_empty()
     }
 
-    /// Marks the findings that a rule matches. Without the trace only kinds, objects, files and fingerprints are known.
+    /// Marks the findings that a rule matches. Without the trace only kinds, objects, files and
+    /// fingerprints are known.
     pub fn apply(&mut self, findings: &mut [Finding], trace: Option<&Trace>) {
         for finding in findings {
             let subject = subject(finding, trace);
@@ -95,7 +96,7 @@ impl Suppressions {
         }
     }
 
-    /// Every rule with what it has done.
+    /// Returns every rule with its use.
     pub fn used(&self) -> impl Iterator<Item = Used<'_>> {
         self.rules.iter().map(|e| Used {
             rule: &e.rule.text,
@@ -105,8 +106,8 @@ impl Suppressions {
     }
 }
 
-/// A rule that suppresses this finding.
-pub fn suggestion(finding: &Finding, trace: Option<&Trace>) -> String {
+/// Returns a rule that suppresses this finding.
+pub(crate) fn suggestion(finding: &Finding, trace: Option<&Trace>) -> String {
     rule::suggestion(finding, &subject(finding, trace))
 }
 

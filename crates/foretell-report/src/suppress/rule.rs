@@ -1,4 +1,4 @@
-//! One rule: which findings not to show.
+//! One rule of a suppressions file.
 
 use foretell_trace::FindingKind;
 use wildmatch::WildMatch;
@@ -7,7 +7,7 @@ use super::glob;
 use crate::json::Finding;
 use crate::location::{Location, base_name};
 
-/// What a rule is matched against.
+/// Properties of a finding that a rule is matched against.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub(super) struct Subject {
     /// The innermost functions of the finding's events.
@@ -22,7 +22,7 @@ pub(super) struct Subject {
     pub(super) block: Option<String>,
 }
 
-/// Which findings not to show.
+/// Rule for findings to hide.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Rule {
     /// The rule as it is written.
@@ -31,7 +31,7 @@ pub(super) struct Rule {
     conditions: Vec<(Field, WildMatch)>,
 }
 
-/// What a condition of a rule looks at.
+/// Property that a condition of a rule is about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Field {
     /// A function, a file or an object, as in ThreadSanitizer's rules.

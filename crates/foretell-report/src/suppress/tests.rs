@@ -79,7 +79,7 @@ fn rules_with_fields_ask_for_all_of_them() {
 }
 
 #[test]
-fn what_is_wrong_is_said_with_its_line() {
+fn errors_name_their_line() {
     for (text, message) in [
         ("\n# a comment\nrice:x", "f:3: `rice` is no kind of finding: race, "),
         ("race:", "f:1: `race:` without a pattern"),
@@ -127,7 +127,7 @@ fn without_the_trace_files_and_objects_are_known() {
 }
 
 #[test]
-fn what_is_suggested_works() {
+fn suggested_rule_suppresses_the_finding() {
     let (trace, finding) = race();
     let rule = suggestion(&finding, Some(&trace));
     assert_eq!(rule, "race function=get_info variable=shared");

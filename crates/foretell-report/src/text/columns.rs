@@ -7,7 +7,7 @@
 //! >  12    w(x=5)                    bank.c:41
 //! >  31                 r(x=4)       bank.c:58
 //! ```
-//! Where the threads do not fit side by side, each row names its thread instead.
+//! If the threads do not fit side by side, each row names its thread instead.
 
 use std::io::{self, Write};
 
@@ -28,7 +28,7 @@ const WIDEST: usize = 32;
 const WIDEST_LOCATION: usize = 32;
 /// Between columns.
 const GAP: usize = 2;
-/// What stands beside an acquire that a thread is stuck at.
+/// Remark beside an acquire that a thread is stuck at.
 const BLOCKED: &str = "blocked";
 
 /// A row that is ready to print.
@@ -108,7 +108,7 @@ fn folded_text(trace: &Trace, events: &[EventId]) -> String {
     printable(&format!("… {count} events of {}{more} …", named.join(", ")))
 }
 
-/// Where everything goes on a line.
+/// Columns of a line.
 struct Layout<'a> {
     printer: &'a Printer<'a>,
     /// The threads side by side, with the widths of their columns; none where each row names its
@@ -172,7 +172,7 @@ impl<'a> Layout<'a> {
             if left < NARROWEST.min(self.location) { 0 } else { self.location.min(left) };
     }
 
-    /// Where the first column starts: after the mark and the index.
+    /// Returns the start of the first column: after the mark and the index.
     fn start(&self) -> usize {
         2 + 2 + self.index + GAP
     }
@@ -226,7 +226,7 @@ impl<'a> Layout<'a> {
         writeln!(out, "{}", row.trim_end())
     }
 
-    /// What stands right of the columns: the location, and whether the thread is stuck here.
+    /// Returns the text right of the columns: the location, and whether the thread is stuck there.
     fn note(&self, id: EventId, blocked: bool) -> String {
         let trace = self.printer.trace;
         let location = trace.site(id).map(|s| printable(trace.location(s))).unwrap_or_default();

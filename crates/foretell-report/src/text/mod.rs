@@ -1,12 +1,13 @@
-//! Findings for people at a terminal.
+//! Findings on a terminal.
 //!
-//! A finding is a headline in plain words, the source lines it is about, the calls that led there, and its witness as
-//! columns, one for each thread and one row for each event, the finding's own events marked; below it what the
-//! replay did, how to replay it and how to suppress it. A long witness is folded: what is left is the part
-//! that decides (see the module `fold`). Text is fitted to a given width; colour is up to the caller.
+//! A finding is a headline in plain words, the source lines it is about, the calls that led there,
+//! and its witness as columns, one for each thread and one row for each event, the finding's own
+//! events marked; below it the outcome of the replay, the command that replays it and the rule that
+//! suppresses it. A long witness is folded to its decisive part (see `witness::fold`). Text is
+//! fitted to a given width; colour is up to the caller.
 //!
-//! Values are those of the witness: a read that sees another value than it saw in the trace shows both.
-//! In the symbolic model what is written depends on what was read, and no values are shown.
+//! Values are those of the witness: a read that sees a different value than in the trace shows
+//! both. In the symbolic model written values depend on the values read, and none is shown.
 
 mod columns;
 mod snippet;
@@ -25,7 +26,7 @@ use crate::source::Sources;
 use crate::witness::values::Observed;
 use crate::{replay, suppress};
 
-/// How to show findings.
+/// Layout of a text report.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Look {
     /// Columns to fill.
@@ -34,7 +35,7 @@ pub struct Look {
     pub color: bool,
     /// Whether to fold long witnesses.
     pub fold: bool,
-    /// Whether to show what is suppressed or in the baseline too.
+    /// Whether to show suppressed findings and those of the baseline too.
     pub hidden: bool,
 }
 
@@ -74,7 +75,7 @@ impl Look {
 /// Shows a whole findings file, with the witnesses if the trace is there to show them from.
 ///
 /// # Errors
-/// Only those of `out`.
+/// Errors of `out`.
 pub fn findings(
     out: &mut dyn Write,
     file: &Findings,
@@ -104,43 +105,42 @@ pub fn findings(
     summary::counts(out, file, look)
 }
 
-/// A line for each finding, if there is more than one.
+/// Writes a line for each finding, if there is more than one.
 ///
 /// # Errors
-/// Only those of `out`.
+/// Errors of `out`.
 pub fn table(out: &mut dyn Write, findings: &[&Finding], look: &Look) -> io::Result<()> {
     summary::table(out, findings, look)
 }
 
-/// Shows findings of one trace.
+/// Printer of the findings of one trace.
 #[derive(Debug)]
 pub struct Printer<'a> {
     trace: &'a Trace,
     sources: &'a Sources,
-    /// Where the trace is, for the command that replays a finding.
+    /// Path of the trace, for the command that replays a finding.
     path: Option<String>,
-    /// What every read saw in the trace.
+    /// Values that reads saw in the trace.
     observed: Observed,
     look: Look,
 }
 
 impl<'a> Printer<'a> {
-    /// For the findings of `trace` in `model`.
+    /// Returns a printer for the findings of `trace` in `model`.
     pub fn new(trace: &'a Trace, model: Model, sources: &'a Sources, look: Look) -> Self {
         Printer { trace, sources, path: None, observed: Observed::new(trace, model), look }
     }
 
-    /// Says how to replay, too: the trace is in this file.
-    pub fn with_trace_path(self, path: &str) -> Self {
+    /// Sets the path of the trace; findings then show the command that replays them.
+    pub(crate) fn with_trace_path(self, path: &str) -> Self {
         Printer { path: Some(path.to_owned()), ..self }
     }
 
-    /// Shows one finding: what it says, where, the calls that led there, the schedule, and what to do about
-    /// it. Events that the trace does not have are left out: whoever reads findings from a file checks them
-    /// first.
+    /// Writes one finding: headline, source lines, calls, schedule, and remedies. Events that the trace
+    /// does not have are left out: the caller checks findings that come from a file.
     ///
     /// # Errors
-    /// Only those of `out`.
+    /// Errors of `out`.
     pub fn finding(&self, out: &mut dyn Write, finding: &Finding) -> io::Result<()> {
         let schedule = self.known(&finding.witness.schedule);
         let pattern = self.known(&finding.events);
@@ -158,7 +158,7 @@ impl<'a> Printer<'a> {
         write_notes(out, &self.look, &footer(finding, Some(self.trace), self.path.as_deref()))
     }
 
-    /// The calls that led to the finding's events, where they are known; the same ones once.
+    /// Writes the calls that led to the finding's events, if they are known; equal stacks once.
     fn stacks(&self, out: &mut dyn Write, pattern: &[EventId]) -> io::Result<()> {
         let mut said: Vec<String> = Vec::new();
         for &e in pattern {
@@ -195,7 +195,7 @@ fn frame_text(frame: &Frame) -> String {
     }
 }
 
-/// What stands below a finding: a word and what it says.
+/// Lines below a finding: a word and its text.
 fn footer(
     finding: &Finding,
     trace: Option<&Trace>,

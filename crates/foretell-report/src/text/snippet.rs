@@ -1,4 +1,4 @@
-//! The source lines that a finding is about, with what happens there underlined.
+//! The source lines that a finding is about, with the accesses underlined.
 //!
 //! ```text
 //!   --> src/info.c:17
@@ -9,7 +9,7 @@
 //!   25 |     shared = NULL;
 //!      |     ^^^^^^ T1 writes shared
 //! ```
-//! Where the source is not at hand, there is a line for each location instead.
+//! Without the source there is a line for each location instead.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -25,7 +25,7 @@ use crate::source::Source;
 use crate::span;
 use crate::witness::fold;
 
-/// Writes the locations of a finding.
+/// Writes the source lines of a finding.
 pub(super) fn write(
     out: &mut dyn Write,
     printer: &Printer<'_>,

@@ -1,4 +1,4 @@
-//! The end of a report: all findings in a table, and what was asked and answered.
+//! The end of a report: a table of all findings, and the counters of the queries.
 
 use std::io::{self, Write};
 
@@ -9,7 +9,7 @@ use super::{HEADLINE, Look, QUIET, grouped, printable, wrap};
 use crate::json::{BaselineState, Finding, Findings};
 use crate::replay;
 
-/// A line for each finding that was shown, if there is more than one.
+/// Writes a line for each finding that was shown, if there is more than one.
 pub(super) fn table(out: &mut dyn Write, findings: &[&Finding], look: &Look) -> io::Result<()> {
     if findings.len() < 2 {
         return Ok(());
@@ -48,7 +48,7 @@ pub(super) fn table(out: &mut dyn Write, findings: &[&Finding], look: &Look) -> 
     writeln!(out)
 }
 
-/// For each kind, how many were asked, predicted and left open; and how many of those are not shown.
+/// Writes for each kind the number of queries asked, predicted and undecided, and of hidden findings.
 pub(super) fn counts(out: &mut dyn Write, file: &Findings, look: &Look) -> io::Result<()> {
     if file.summary.is_empty() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! What people see, pinned.
+//! Snapshots of the text report.
 
 use foretell_generate::{Family, Params, generate};
 use foretell_trace::{

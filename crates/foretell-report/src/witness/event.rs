@@ -5,7 +5,7 @@ use foretell_trace::{EventId, EventKind, RegId, Trace, Value};
 /// Conditions of guards are cut off after so many characters.
 const LONGEST_CONDITION: usize = 80;
 
-/// What to write where a value goes.
+/// Value in the text of an event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Shown {
     /// The value of the trace, or nothing.

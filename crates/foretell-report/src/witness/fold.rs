@@ -1,10 +1,10 @@
-//! Which rows of a long witness to show.
+//! Folding: the rows of a long witness that are shown.
 //!
-//! Most of a long witness only leads up to the decisive part. Shown are the finding's own events with the
-//! block, writer and challenger they name; the last accesses to their variables and uses of their locks; the
-//! events that took the locks still held at the end; the last guards that their threads passed; and the events on
-//! both sides of the last context switches.
-//! What lies between is one row that says how much it is.
+//! Most of a long witness only leads up to the decisive part. Shown are the finding's own events
+//! with the block, writer and challenger they name; the last accesses to their variables and uses of
+//! their locks; the events that took the locks still held at the end; the last guards that their
+//! threads passed; and the events on both sides of the last context switches. Each stretch between
+//! them is one row with its length.
 
 use std::collections::HashMap;
 
@@ -14,11 +14,11 @@ use crate::json::{Finding, Source};
 
 /// Witnesses of this many events are shown whole.
 const WHOLE: usize = 24;
-/// How many of the last events on the finding's objects are shown.
+/// Number of the last events on the finding's objects that are shown.
 const LAST_ON_OBJECTS: usize = 8;
-/// How many of the last guards of each thread are shown.
+/// Number of the last guards of each thread that are shown.
 const LAST_GUARDS: usize = 2;
-/// How many of the last context switches are shown.
+/// Number of the last context switches that are shown.
 const LAST_SWITCHES: usize = 6;
 
 /// One row of a shown witness.

@@ -1,4 +1,5 @@
-//! How the steps of a schedule hang together: which write a read sees, who hands a lock to whom.
+//! Dependencies between the steps of a schedule: the write that a read sees, the release before an
+//! acquire.
 
 use std::collections::HashMap;
 

@@ -61,7 +61,7 @@ impl Observed {
             };
             let mut written = Shown::Recorded(value(trace.written_value(e)));
             if trace.op(e).writes() {
-                // What an update writes follows from what it saw.
+                // The value that an update writes follows from the value it saw.
                 if !matches!(read, Shown::Recorded(_)) {
                     written = Shown::Nothing;
                 }
@@ -73,7 +73,7 @@ impl Observed {
         values
     }
 
-    /// The same where what is written is computed from what was read.
+    /// Returns the values to show where written values are computed from the values read.
     fn computed_values(&self, trace: &Trace, schedule: &[EventId]) -> Vec<(Shown, Shown)> {
         let shown = |now: Option<Value>, was: Option<ValueId>| match (
             now,
@@ -154,7 +154,7 @@ impl<'a> Along<'a> {
         }
     }
 
-    /// What each event finds in its variable, and what it writes.
+    /// Returns for each event the value of its variable before it, and the value it writes.
     fn run(mut self, schedule: &[EventId]) -> Vec<(Option<Value>, Option<Value>)> {
         schedule.iter().map(|&e| self.step(e)).collect()
     }
