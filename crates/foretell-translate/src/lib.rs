@@ -17,7 +17,6 @@
 
 mod action;
 mod blocks;
-mod cells;
 mod error;
 mod failed_rmw;
 pub mod java;

@@ -20,7 +20,7 @@ use super::event_writer::EventWriter;
 use super::regions::Regions;
 use super::survey::MemorySurvey;
 use crate::action::Action;
-use crate::cells::{Cell, Cells};
+use crate::native::cells::{Cell, Cells};
 use access_cache::WordAccess;
 use elision_gaps::ElisionGaps;
 use variables::Variables;

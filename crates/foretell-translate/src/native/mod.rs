@@ -22,6 +22,7 @@
 //! The result is always legal: events that are not (a log recorded in parallel mode may be out of
 //! order) are dropped, and the notes of the translation say so.
 
+mod cells;
 mod channels;
 mod context;
 mod event_writer;

@@ -7,7 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::regions::{RegionId, Regions};
 use crate::blocks::{Blocks, ScopeFinder, Scopes};
-use crate::cells::Cells;
+use crate::native::cells::Cells;
 use foretell_log::{Calls, LoggedRecord, PlainAccess, Sink, Source, touched, writes};
 
 /// Properties of a whole run.

@@ -8,7 +8,7 @@
 //! | 28–31 | length of the access; 0 in an empty entry |
 //! | 0–27 | index of the variable; all ones if the access is to thread-private memory |
 
-use crate::cells::PAGE;
+use crate::native::cells::PAGE;
 use crate::native::regions::RegionId;
 
 /// Number of entries for accesses that begin at no multiple of four.
