@@ -40,7 +40,8 @@ macro_rules! hooks {
                 // Is the slow path needed, or elision off?
                 "cmp qword ptr [rax + {busy}], 0",
                 "jne 3f",
-                // Does the elision word match the pattern of the thread, or that of several readers?
+                // Does the elision word match the pattern of the thread, or that of several
+                // readers?
                 "mov rcx, qword ptr [rax + {words}]",
                 "mov rdx, rdi",
                 "shr rdx, 3",
@@ -148,9 +149,10 @@ unsafe extern "C" fn recorded<const CODE: u8>(addr: usize, pc: usize) {
         let high = addr >> 32;
         let index = slot_of(pc as u64, code, high as u64);
         let slot = (*stream).slots.add(index);
-        // Busy, signalled, parallel, or something unusual is under way; the scheduler's turn; no room; functions that the log
-        // does not know; a new code address, or a new high half of the address; four bytes that are read as eight, which may
-        // reach into the next page.
+        // The slow path is for: a thread that is inside the runtime, has a signal kept or a
+        // deferred access, or records in parallel; a budget that is used up; a full chunk;
+        // functions that the log does not know; a new code address or high half of the address;
+        // four bytes that are read as eight, which may reach into the next page.
         if code.size() > 8
             || (*t).hot.unusual()
             || (*t).hot.budget <= 0
@@ -184,9 +186,10 @@ unsafe extern "C" fn recorded<const CODE: u8>(addr: usize, pc: usize) {
     }
 }
 
-/// Fills in the value of the access under way, which ends at `cur`. No read is wider than what the program may just
-/// have written: the processor would have to wait for it. Eight bytes for four: the next record
-/// overwrites what is too much.
+/// Fills in the value of the access under way, which ends at `cur`.
+///
+/// No read is wider than the program's last write may be: the processor would have to wait for it.
+/// Eight bytes are copied for four: the next record overwrites the rest.
 #[inline(always)]
 unsafe fn complete(stream: *mut log::Stream, cur: *mut u8) {
     // SAFETY: the program has accessed the address, or it is the scratch word's.
@@ -223,7 +226,7 @@ unsafe extern "C" fn access_slow(addr: usize, pc: usize, code: AccessCode) {
     leave(t);
 }
 
-/// A load and a store in one (compound instrumentation): two steps.
+/// Hooks of a load and a store in one (compound instrumentation): two steps.
 macro_rules! compound_hooks {
     ($($log2:literal: $both:ident;)*) => {$(
         #[unsafe(link_section = "foretell_hot")]
@@ -327,8 +330,9 @@ unsafe extern "C" fn vptr_update(addr: usize, _new: usize, pc: usize) {
     unsafe { recorded::<{ AccessCode::access(3, true).byte() }>(addr, pc) }
 }
 
-/// `call` is where the function will return to; `sp` tells frames left by `longjmp`. Has no record until something
-/// else needs one: most calls are over before.
+/// Hook of a function entry. `call` is the return address; `sp` tells frames left by `longjmp`.
+///
+/// The entry has no record until another record needs it: most calls are over before.
 #[unsafe(link_section = "foretell_hot")]
 unsafe extern "C" fn func_entry(call: usize, pc: usize, sp: usize) {
     let t = crate::tls::get();

@@ -53,7 +53,7 @@ pub(crate) fn map(len: usize) -> *mut u8 {
     if p < 0 && p > -4096 { null_mut() } else { p as *mut u8 }
 }
 
-/// Gives a mapping back.
+/// Unmaps a mapping.
 ///
 /// # Safety
 /// Nothing refers to it any more.

@@ -67,7 +67,7 @@ impl Word for u128 {
     }
 }
 
-/// Replaces the value at `at` by `f` of it; the value before.
+/// Replaces the value at `at` by `f` of it. Returns the value before and the value after.
 unsafe fn update<T: Word>(at: *mut T, f: impl Fn(T) -> T) -> (T, T) {
     // SAFETY: promised by the caller.
     unsafe {
@@ -82,7 +82,7 @@ unsafe fn update<T: Word>(at: *mut T, f: impl Fn(T) -> T) -> (T, T) {
     }
 }
 
-/// One atomic step: performs `op` and records what it says it did.
+/// Performs `op` as one atomic step, and records the effect that it returns.
 fn atomic<T: Word>(
     at: *mut T,
     order: c_int,
@@ -171,7 +171,7 @@ updates! {
     fetch_nand |old, v| !(old & v);
 }
 
-/// The value found; `expected` when the exchange took place.
+/// Compares and exchanges. Returns the value found: `expected` when the exchange took place.
 unsafe fn exchange_if<T: Word>(at: *mut T, expected: T, new: T, order: c_int, pc: usize) -> T {
     // SAFETY: the program's own operation.
     unsafe {
@@ -226,7 +226,7 @@ unsafe extern "C" fn cas128(
     unsafe { cas(at, expected, new, order, 0, pc) }
 }
 
-/// Here it takes the place of the order: sequentially consistent is recorded.
+/// The code location takes the place of the order: sequentially consistent is recorded.
 unsafe extern "C" fn cas_val128(at: *mut u128, expected: u128, new: u128, pc: usize) -> u128 {
     // SAFETY: the program's own operation.
     unsafe { exchange_if(at, expected, new, 5, pc) }

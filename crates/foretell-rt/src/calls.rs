@@ -1,9 +1,9 @@
-//! Blocking calls of the system.
+//! System calls that may block.
 //!
 //! A call that would not block right now (the descriptor is ready) is made with the baton: most
-//! programs write their output in this way, and the order stays the seed's. What may block goes
-//! outside. What a call reads or writes of the program's memory is recorded after it, and what it passes on
-//! to other threads through the kernel (see `transfer`).
+//! programs write their output in this way, and the order stays the seed's. A call that may block
+//! is made without the baton. The memory that a call reads or writes is recorded after it, and so
+//! is the data that it passes on to other threads through the kernel (see `transfer`).
 
 use crate::channels::{self, Address};
 use crate::entry::{checked, enter, entries, entries7, leave, plain_entries};
@@ -19,14 +19,14 @@ const fn int(x: usize) -> c_int {
     x as c_int
 }
 
-/// Whether a descriptor is ready for this, so that a call that takes what is there will not block.
+/// Whether a descriptor is ready for these events, so that a call will not block.
 fn ready(fd: c_int, events: i16) -> bool {
     let mut p = libc::pollfd { fd, events, revents: 0 };
     // SAFETY: one descriptor, no waiting.
     unsafe { sys::call(libc::SYS_poll, [&raw mut p as usize, 1, 0, 0, 0, 0]) != 0 }
 }
 
-/// Whether some of several descriptors are.
+/// Whether one of several descriptors is ready.
 unsafe fn ready_any(fds: usize, n: usize) -> bool {
     // SAFETY: the program's own list.
     unsafe { sys::call(libc::SYS_poll, [fds, n, 0, 0, 0, 0]) != 0 }
@@ -48,29 +48,29 @@ fn file_type(fd: c_int, path: usize) -> libc::mode_t {
     }
 }
 
-/// Whether reading a descriptor never waits for anybody: files and the like.
+/// Whether reading a descriptor never blocks: files and the like.
 fn settled(fd: c_int) -> bool {
     !matches!(file_type(fd, 0), libc::S_IFIFO | libc::S_IFSOCK | libc::S_IFCHR)
 }
 
-/// Whether so many bytes can be written without waiting. A pipe or a socket that is ready may have
-/// room for a part alone.
+/// Whether `n` bytes can be written without blocking. A pipe or a socket that is ready may have
+/// room for a part only.
 fn room_for(fd: c_int, n: usize) -> bool {
     ready(fd, POLLOUT)
         && (n <= libc::PIPE_BUF || !matches!(file_type(fd, 0), libc::S_IFIFO | libc::S_IFSOCK))
 }
 
-/// Whether opening this does not wait for another who opens it.
+/// Whether `open` cannot block on a peer (FIFO).
 fn opens_at_once(directory: c_int, path: usize, flags: usize) -> bool {
     int(flags) & libc::O_NONBLOCK != 0 || file_type(directory, path) != libc::S_IFIFO
 }
 
-/// Whether a message can be had without waiting for more.
+/// Whether a message can be received without blocking.
 fn arrived(fd: usize, flags: usize) -> bool {
     int(flags) & libc::MSG_WAITALL == 0 && ready(int(fd), POLLIN)
 }
 
-/// What a close passes on: whoever reads from the other end learns that nothing more comes.
+/// Returns the transfer of a close: the reader at the other end learns that no more data comes.
 fn leaves(fd: c_int) -> Transfer {
     // SAFETY: asks for flags.
     let flags =
@@ -103,8 +103,9 @@ unsafe fn file_fd(file: usize) -> c_int {
     unsafe { libc::fileno(file as *mut libc::FILE) }
 }
 
-/// Functions that may block: what tells that they will not, what they pass on, and what they did to memory
-/// when they return more than zero.
+/// `blocking! { implementation = function(arguments) if ready, via transfer, then effect; }`
+///
+/// Functions that may block. The effect on memory is recorded when they return more than zero.
 macro_rules! blocking {
     ($($imp:ident = $name:ident ( $($arg:ident),* ) if $at_once:expr
        $(, via $transfer:expr)? $(, then |$e:ident, $n:ident| $effect:expr)?;)*) => {$(
@@ -277,7 +278,7 @@ blocking! {
         then |e, r| e.writes(*(line as *const usize), r + 1);
 }
 
-// What the compiler calls instead when it checks the sizes of buffers.
+// The functions that the compiler calls instead when it checks the sizes of buffers.
 checked! {
     read_chk = __read_chk(fd, buf, n, room; pc) if n <= room => read_fn(fd, buf, n, pc);
     pread_chk = __pread_chk(fd, buf, n, at, room; pc) if n <= room => pread_fn(fd, buf, n, at, pc);
@@ -296,13 +297,13 @@ checked! {
         => ppoll_fn(fds, n, timeout, mask, pc);
 }
 
-/// What the C library does, seen.
+/// Functions whose work the C library does; the runtime notes the result.
 unsafe extern "C-unwind" fn eventfd_read_fn(fd: usize, value: usize, pc: usize) -> c_int {
     // SAFETY: as the program's own call.
     unsafe { if read_fn(fd, value, 8, pc) == 8 { 0 } else { -1 } }
 }
 
-/// Sockets that are made in pairs know each other.
+/// Notes the peers of sockets that are made in pairs.
 unsafe extern "C-unwind" fn socketpair_fn(
     domain: c_int,
     kind: c_int,
@@ -429,7 +430,7 @@ entries7! {
     splice => splice_fn;
 }
 
-/// Seven arguments: the code location is not asked for.
+/// A function with seven arguments, without a code location.
 unsafe extern "C-unwind" fn recvfrom_chk_plain(
     fd: usize,
     buf: usize,

@@ -1,15 +1,20 @@
-//! Which channel a descriptor belongs to.
+//! The channel that a descriptor belongs to.
 //!
-//! The kernel is asked every time: descriptors are duplicated, closed behind our back and given out again. What
-//! identifies the object behind one is, by kind:
-//! - a pipe, a file: its inode;
-//! - an `eventfd`: the kernel's own number, in `/proc`; where there is none, all of them are one channel;
-//! - a socket: of a pair, its own inode for what it receives and its peer's for what it sends (see [`pair`]).
-//!   Of a connection within the process (or to who knows whom), the two ports, or the path, with both
-//!   directions in one channel. Of a connection of a local socket to another process, its inode, again both
-//!   directions: who answers has read what was sent.
+//! The kernel is asked every time: descriptors are duplicated, closed by library code and given out
+//! again. A channel is identified by the kernel's object behind the descriptor:
 //!
-//! Terminals, devices, timers, directories are no channels.
+//! | object | identified by |
+//! |---|---|
+//! | pipe, file | its inode |
+//! | `eventfd` | the kernel's own number, in `/proc`; where there is none, all are one channel |
+//! | socket of a pair (see [`pair`]), receiving | its own inode |
+//! | socket of a pair, sending | the peer's inode |
+//! | connection within the process, or to an unknown peer | the two ports, or the path |
+//! | connection of a local socket to another process | its inode |
+//!
+//! Both directions of a connection are one channel: a peer that answers has read what was sent.
+//!
+//! Terminals, devices, timers and directories are no channels.
 
 use crate::lock::Guarded;
 use crate::sys;
@@ -18,7 +23,7 @@ use std::collections::BTreeMap;
 use std::ffi::c_int;
 use std::mem::zeroed;
 
-/// Which way something goes through a descriptor.
+/// The direction of a transfer through a descriptor.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Way {
     In,
@@ -41,7 +46,7 @@ fn peer(inode: u64) -> Option<u64> {
     PAIRS.lock().get(&inode).copied()
 }
 
-/// What the kernel says about a descriptor.
+/// Returns the kernel's status of a descriptor.
 pub(crate) fn status(fd: c_int) -> Option<libc::stat> {
     // SAFETY: all zeroes is a valid status; the kernel refuses a bad descriptor.
     unsafe {
@@ -61,8 +66,8 @@ pub(crate) fn channel(fd: c_int, way: Way) -> Option<u64> {
     }
 }
 
-/// The channel of a descriptor, if what comes out of it comes from this process alone, as far as that can be
-/// told quickly: not asked of connections.
+/// The channel of a descriptor, if only this process sends to it, as far as that can be told
+/// quickly: none for connections.
 pub(crate) fn own_channel(fd: c_int) -> Option<u64> {
     inner(fd, &status(fd)?, Way::In)
 }
@@ -72,7 +77,7 @@ fn inner(fd: c_int, status: &libc::stat, way: Way) -> Option<u64> {
         libc::S_IFIFO => Some(Channel::Pipe.number(&[status.st_dev, status.st_ino])),
         libc::S_IFREG => Some(Channel::File.number(&[status.st_dev, status.st_ino])),
         libc::S_IFSOCK => paired(fd, status.st_ino, way),
-        // What has no type is one of the kernel's own.
+        // An object without a type is one of the kernel's own.
         0 => event(fd),
         _ => None,
     }
@@ -135,8 +140,8 @@ fn option(fd: c_int, name: c_int) -> Option<c_int> {
     (unsafe { sys::call(libc::SYS_getsockopt, a) } == 0).then_some(value)
 }
 
-/// The address of a socket; the port or the path is what counts: who is bound to any address is
-/// reached under each.
+/// The address of a socket. The port or the path identifies it: a socket that is bound to the
+/// wildcard address is reached under each address.
 #[derive(Clone, Copy)]
 pub(crate) struct Address {
     bytes: [u8; 128],
@@ -144,7 +149,7 @@ pub(crate) struct Address {
 }
 
 impl Address {
-    /// One that the program gives.
+    /// Returns the address that the program gives.
     pub(crate) unsafe fn given(at: usize, len: usize) -> Address {
         let mut address = Address { bytes: [0; 128], len: 0 };
         if at != 0 {
@@ -161,7 +166,7 @@ impl Address {
         address
     }
 
-    /// That of a socket or of its peer; empty if there is none.
+    /// Returns the address of a socket or of its peer; empty if there is none.
     fn of(fd: c_int, call: i64) -> Address {
         let mut address = Address { bytes: [0; 128], len: 0 };
         let mut len = 128u32;

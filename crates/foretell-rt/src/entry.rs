@@ -1,4 +1,4 @@
-//! How the program gets into the runtime.
+//! Entries of the program into the runtime.
 //!
 //! Every exported function is a naked stub that puts its return address (the code location of
 //! the event) into the register after its arguments and jumps to the implementation.
@@ -31,8 +31,8 @@ macro_rules! plain_entries {
 }
 pub(crate) use plain_entries;
 
-/// `entries7! { name => implementation; }`: exported stubs of functions with six arguments. The code location
-/// is the seventh, on the stack.
+/// `entries7! { name => implementation; }`: exported stubs of functions with six arguments. The code
+/// location is the seventh, on the stack.
 macro_rules! entries7 {
     ($($name:ident => $imp:path;)*) => {$(
         #[unsafe(naked)]
@@ -54,8 +54,8 @@ macro_rules! entries7 {
 }
 pub(crate) use entries7;
 
-/// Functions with a check of a buffer's size: they are the plain ones where it holds, and the
-/// library's own, which end the program, where it does not.
+/// Functions that check the size of a buffer: the plain function where the check holds, and the
+/// library's own, which ends the program, where it does not.
 macro_rules! checked {
     ($($imp:ident = $real:ident ( $($arg:ident),* ; $pc:ident ) if $fits:expr => $plain:expr;)*) => {$(
         #[allow(clippy::too_many_arguments)]

@@ -1,9 +1,9 @@
-//! System calls made by hand. Futexes: the standard library of Rust, `std::atomic::wait` of C++ and others go
-//! straight to the system call.
+//! System calls that the program makes with `syscall`. Futexes above all: the standard library of
+//! Rust and `std::atomic::wait` of C++ use them directly.
 //!
-//! The waiters of a private futex are the runtime's; a request to move waiters to another word wakes them,
-//! as the kernel may do at any time. Other calls that block hand the baton over; what they pass
-//! on to other threads is not recorded.
+//! The scheduler has the waiters of a private futex; a request to move waiters to another word
+//! wakes them, as the kernel may do at any time. Other calls that block hand the baton over; what
+//! they pass on to other threads is not recorded.
 
 use crate::blocking_call;
 use crate::entry::{enter_modelled, leave, plain_entries};
@@ -69,7 +69,7 @@ fn read_word(word: usize) -> u32 {
     unsafe { (word as *const u32).read_volatile() }
 }
 
-/// Those who would have been moved are woken, and see for themselves.
+/// Wakes the waiters that would have been moved: they look at the word again.
 fn requeue(op: c_int, word: usize, most: usize, moved: usize, expected: usize) -> c_long {
     if op == libc::FUTEX_CMP_REQUEUE && read_word(word) != expected as u32 {
         return -c_long::from(libc::EAGAIN);

@@ -1,8 +1,8 @@
 //! Start and end of recording in this process.
 //!
 //! The first hook may come before `environ` exists (gcc calls `__tsan_init` from
-//! `.preinit_array`), so the configuration is read from `/proc/self/environ`, and whoever comes
-//! first starts the runtime.
+//! `.preinit_array`), so the configuration is read from `/proc/self/environ`, and the first hook
+//! starts the runtime.
 
 use crate::entry::{enter, leave, set_inside};
 use crate::log::{self, HeaderFields, Stream};
@@ -26,13 +26,13 @@ pub(crate) static WATCHDOG_SECS: AtomicU64 = AtomicU64::new(10);
 pub(crate) static STALL_SECS: AtomicU64 = AtomicU64::new(10);
 static CLEANED: AtomicU32 = AtomicU32::new(0);
 
-/// Whether nobody has started the runtime yet.
+/// Whether the runtime has not been started yet.
 #[inline(always)]
 pub(crate) fn needed() -> bool {
     STATE.load(Relaxed) == NEW
 }
 
-/// No hook does anything any more, in this process. Whether they did.
+/// Turns all hooks of this process off. Returns whether they were on.
 pub(crate) fn off() -> bool {
     let was_on = STATE.swap(OFF, Relaxed) == ON;
     crate::tls::set(std::ptr::null_mut());
@@ -49,7 +49,7 @@ struct Config {
     keep: bool,
 }
 
-/// The configuration, when there is one.
+/// Returns the configuration, if the environment has one.
 fn config() -> Option<Config> {
     let variables = sys::read_file(b"/proc/self/environ");
     let find = |name: &str| {
@@ -156,8 +156,8 @@ unsafe extern "C" {
     static mut environ: *mut *mut c_char;
 }
 
-/// Takes the runtime's variables out of the environment: the program and its children see
-/// what they would see without it.
+/// Removes the runtime's variables from the environment: the program and its children see the
+/// environment that they would see without the runtime.
 fn clean_environ() {
     // SAFETY: no other thread exists yet; the array ends with null.
     unsafe {

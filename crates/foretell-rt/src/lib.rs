@@ -4,7 +4,7 @@
 //! library provides these functions, interposes the blocking, synchronising and memory functions
 //! of the C library, and with both does three jobs: it serialises the program's threads (the
 //! baton, see `sched`), writes what they do to a log (`foretell-rt-format`), and drives them
-//! along a schedule (`replay`). Every symbol it provides is listed in `table`.
+//! along a schedule (`sched::replay`). Every symbol it provides is listed in `table`.
 //!
 //! Without `FORETELL_LOG` in the environment everything is passed through.
 //!

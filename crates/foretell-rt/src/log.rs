@@ -1,13 +1,12 @@
-//! Writing the raw log: a file mapped window by window.
+//! The log: a file mapped window by window.
 //!
-//! Under the baton there is one stream and one writer at a time, so that a record is a few
-//! stores behind a pointer. What a stream is written with is itself in the file:
-//! whatever ends the program, the reader knows how far it came. Where a reader follows the
-//! run the file is a ring of chunks: fresh memory for every chunk would cost more than
-//! filling it. Space is reserved before it is mapped: a full disk shows as an
-//! error, not as SIGBUS; records then go to a scratch chunk and are lost, and the header says
-//! so. The file is opened only while a window is mapped: the program's descriptors stay as they
-//! would be.
+//! Under the baton there is one stream and one writer at a time, so that a record is a few stores
+//! behind a pointer. The state of a stream is itself in the file: whatever ends the program, the
+//! reader knows how far the stream came. Where a reader follows the run, the file is a ring of
+//! chunks: fresh memory for every chunk would cost more than filling it. Space is reserved before
+//! it is mapped: a full disk shows as an error, not as SIGBUS; records then go to a scratch chunk
+//! and are lost, and the header says so. The file is open only while a window is being mapped: the
+//! program's descriptors stay as they would be.
 
 use crate::arena;
 use crate::lock::Guarded;
@@ -24,36 +23,36 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
 const WINDOW: usize = 32;
 const MADV_POPULATE_WRITE: usize = 23;
 
-/// Where one sequence of records goes. The first four fields are [`foretell_rt_format::Live`].
+/// A sequence of records. The first four fields are [`foretell_rt_format::Live`].
 #[repr(C)]
 pub(crate) struct Stream {
     /// Next byte.
     pub(crate) cur: *mut u8,
-    /// The chunk that it is in, and where that is in the file.
+    /// The chunk that is being written, and its offset in the file.
     chunk: *mut u8,
     offset: u64,
-    /// Where the value of the access under way goes; the scratch word: there is none.
+    /// Address at which the value of the access under way goes; the scratch word: there is none.
     pub(crate) pending_value: *mut u8,
-    /// The address that is accessed; that of the scratch word: none.
+    /// The address of the access under way; that of the scratch word: there is none.
     pub(crate) pending_addr: usize,
-    /// Past this a new chunk is taken.
+    /// End of the chunk less the room of two records: past this a new chunk is taken.
     pub(crate) limit: *mut u8,
-    /// What compact records abbreviate.
+    /// The slots, which compact records refer to.
     pub(crate) slots: *mut Slot,
-    /// The slots that stand for something in this chunk.
+    /// The slots that are defined in this chunk.
     used_slots: *mut u16,
     used_count: usize,
     /// Number of the stream.
     pub(crate) id: u32,
     /// Thread of the last `Switch` record.
     pub(crate) thread: u32,
-    /// Place of the last `Seq` record.
+    /// Sequence number of the last `Seq` record.
     pub(crate) seq: u64,
 }
 
 const _: () = assert!(LIVE + size_of::<Stream>() <= CHUNK_HEADER_LEN);
 
-/// What is read and written where no access is under way.
+/// The word that is read and written where no access is under way.
 static mut SCRATCH_WORD: [u64; 2] = [0; 2];
 
 /// The file behind all streams.
@@ -61,9 +60,9 @@ struct File {
     path: Vec<u8>,
     header: *mut u8,
     window: *mut u8,
-    /// Chunks of the window that are taken; of a ring, all that ever were.
+    /// Number of chunks of the window that are taken; of a ring, of all that ever were.
     taken: usize,
-    /// Chunks of the ring; 0: the file grows.
+    /// Number of chunks of the ring; 0: the file grows.
     ring: usize,
     /// Bytes of the file that are reserved.
     len: usize,
@@ -79,18 +78,19 @@ static FILE: Guarded<File> = Guarded::new(File {
     len: 0,
     stopped: false,
 });
-/// Places in a parallel log.
+/// Next sequence number of a parallel log.
 pub(crate) static SEQ: AtomicU64 = AtomicU64::new(1);
 static STOP: AtomicU32 = AtomicU32::new(0);
 
-/// What goes into the header.
+/// Fields of the header.
 pub(crate) struct HeaderFields {
     pub(crate) mode: u32,
     pub(crate) seed: u64,
     pub(crate) quantum: u64,
 }
 
-/// Opens the log: a new file, or a ring that nobody has claimed yet. Its header, and the chunks of a ring.
+/// Opens the log: a new file, or a ring that no process has claimed yet. Returns its header and the
+/// chunks of a ring.
 unsafe fn open(name: &[u8]) -> Result<(*mut u8, *mut u8), i32> {
     let at = libc::AT_FDCWD as isize as usize;
     let flags = (libc::O_RDWR | libc::O_CLOEXEC) as usize;
@@ -137,7 +137,7 @@ unsafe fn map_ring(fd: usize) -> Result<(*mut u8, *mut u8), i32> {
     }
 }
 
-/// Creates the log. An error number when that is impossible; `EEXIST` when it is taken.
+/// Creates the log. Fails with an error number; with `EEXIST` when another process has claimed it.
 pub(crate) fn create(path: &[u8], fields: &HeaderFields) -> Result<(), i32> {
     let mut name = absolute(path);
     name.push(0);
@@ -204,7 +204,7 @@ unsafe fn map_shared(fd: usize, at: usize, len: usize) -> Result<*mut u8, i32> {
     if p < 0 && p > -4096 { Err(-p as i32) } else { Ok(p as *mut u8) }
 }
 
-/// The next chunk of the ring, once its reader is done with it.
+/// Returns the next chunk of the ring, once its reader is done with it.
 unsafe fn take_in_turn(file: &mut File) -> Result<(*mut u8, usize), i32> {
     // SAFETY: the header is mapped.
     unsafe {
@@ -229,7 +229,7 @@ unsafe fn take_in_turn(file: &mut File) -> Result<(*mut u8, usize), i32> {
     }
 }
 
-/// A free chunk and where it is in the file, or the error number.
+/// Returns a free chunk and its offset in the file, or the error number.
 unsafe fn take_chunk(file: &mut File) -> Result<(*mut u8, usize), i32> {
     // SAFETY: the file's lock is held; the window is mapped.
     unsafe {
@@ -260,7 +260,7 @@ unsafe fn take_chunk(file: &mut File) -> Result<(*mut u8, usize), i32> {
 }
 
 impl Stream {
-    /// A new stream, in its first chunk.
+    /// Returns a new stream, in its first chunk.
     pub(crate) fn new(id: u32) -> *mut Stream {
         let slots: *mut Slot = arena::map(SLOTS * size_of::<Slot>()).cast();
         let used_slots: *mut u16 = arena::map((MAX_SLOT_RECORDS + 1) * 2).cast();
@@ -292,7 +292,7 @@ impl Stream {
         }
     }
 
-    /// The slot for a compact record, by its index; it stands for that when this returns.
+    /// Returns the index of the slot for a compact record, and defines the slot if it is not.
     pub(crate) unsafe fn slot(stream: *mut Stream, pc: u64, code: AccessCode, addr: u64) -> usize {
         let (key, high) = (slot_key(pc, code), addr >> 32);
         let index = slot_of(pc, code, high);
@@ -312,7 +312,7 @@ impl Stream {
         index
     }
 
-    /// No access is under way.
+    /// Notes that no access is under way.
     #[inline(always)]
     pub(crate) unsafe fn settle(stream: *mut Stream) {
         // SAFETY: the caller's stream.
@@ -323,14 +323,14 @@ impl Stream {
     }
 }
 
-/// See [`SCRATCH_WORD`].
+/// Returns the address of [`SCRATCH_WORD`].
 #[inline(always)]
 pub(crate) fn scratch_word() -> *mut u8 {
     (&raw mut SCRATCH_WORD).cast()
 }
 
-/// The next chunk of a stream, where it is in the file, and whether it is not in the file at all, because that
-/// cannot grow: then `old` again, if that is such a one.
+/// Returns the next chunk of a stream, its offset in the file, and whether it is a scratch chunk,
+/// because the file cannot grow: `old` again, if that is one.
 fn next_chunk(old: *mut u8) -> (*mut u8, usize, bool) {
     // SAFETY: the header is mapped.
     FILE.with(|file| unsafe {
@@ -397,7 +397,7 @@ fn file_header() -> *mut u8 {
 /// Marks a stream that writes to scratch memory.
 const SCRATCH: u32 = 1 << 31;
 
-/// Unmaps what a serialized log has behind it: the pages stay with the file.
+/// Unmaps a full chunk of a serialized log: its pages stay with the file.
 unsafe fn release_behind(old: *mut u8) {
     // SAFETY: the chunk is full and this stream was its only user.
     unsafe { arena::unmap(old, CHUNK_LEN) };
@@ -439,7 +439,7 @@ pub(crate) unsafe fn put(stream: *mut Stream, record: &Record<'_>) {
     }
 }
 
-/// Says whose records follow.
+/// Writes which thread's records follow, if the last record was another thread's.
 pub(crate) unsafe fn switch(stream: *mut Stream, thread: u32) {
     // SAFETY: the caller holds the baton.
     unsafe {

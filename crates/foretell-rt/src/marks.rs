@@ -1,5 +1,5 @@
-//! Markers of atomic blocks, and the parts of the ThreadSanitizer interface that say nothing
-//! about what a program does: they are there, and do nothing.
+//! Markers of atomic blocks, and the parts of the ThreadSanitizer interface that have no effect in
+//! this runtime.
 
 use crate::entry::{enter, entries, leave, plain_entries};
 use crate::recorder;

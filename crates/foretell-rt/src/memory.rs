@@ -1,4 +1,4 @@
-//! Memory given out and taken back, copied and filled.
+//! Functions that allocate, free, copy and fill memory.
 
 use crate::access::range;
 use crate::entry::{checked, enter_started, entries, leave};
@@ -25,7 +25,7 @@ unsafe extern "C" {
     fn malloc_usable_size(p: P) -> usize;
 }
 
-/// Memory that the library's own allocator gives, not recorded.
+/// Returns memory of the library's own allocator, without a record.
 pub(crate) unsafe fn fresh(size: usize) -> P {
     // SAFETY: as malloc.
     unsafe { __libc_malloc(size) }
@@ -138,7 +138,7 @@ unsafe extern "C" fn free_fn(p: P, pc: usize) {
     }
 }
 
-/// C++ `new`: the real one only when there is no memory (it throws).
+/// C++ `new`: calls the real one only when there is no memory (it throws).
 unsafe extern "C-unwind" fn new_fn(size: usize, pc: usize) -> P {
     // SAFETY: as the program's own call.
     unsafe {

@@ -131,8 +131,8 @@ pub(crate) fn in_libc(pc: usize) -> bool {
     LIBC.contains(pc)
 }
 
-/// The code address that a call counts for: `pc`, or where the program called the C++ library
-/// when the call comes from inside that (waiting, creating and joining threads do).
+/// Returns the code address that a call counts for: `pc`, or where the program called the C++
+/// library when the call comes from inside the library (waits, creation and join of threads do).
 pub(crate) fn caller(pc: usize) -> usize {
     if !LIBSTDCXX.contains(pc) {
         return pc;

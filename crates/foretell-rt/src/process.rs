@@ -33,7 +33,7 @@ unsafe extern "C" fn in_parent() {
     FORKED.store(true, Relaxed);
 }
 
-/// The child is not recorded: its hooks do nothing. The first one says so.
+/// Turns the hooks of a child off. The first child reports that it is not recorded.
 unsafe extern "C" fn in_child() {
     if !init::off() || FORKED.load(Relaxed) {
         return;
@@ -68,7 +68,8 @@ fn forked(f: &dyn Fn() -> c_int) -> c_int {
     pid
 }
 
-/// `vfork` lends the child the parent's stack, which no function that returns can do: both fork.
+/// `fork` and `vfork`: the real `vfork` lends the child the parent's stack, which no function that
+/// returns can do.
 extern "C-unwind" fn fork_fn() -> c_int {
     forked(&|| real!(fork() -> c_int))
 }
@@ -77,7 +78,7 @@ extern "C-unwind" fn raw_fork_fn() -> c_int {
     forked(&|| real!(_Fork() -> c_int))
 }
 
-/// Says that the program replaces itself; the log ends here unless that fails.
+/// Records that the program replaces itself; the log ends here unless that fails.
 fn replaces(path: *const c_char) {
     if let Some(t) = enter() {
         // SAFETY: the program's own path.
@@ -107,7 +108,8 @@ extern "C-unwind" fn fexecve_fn(fd: c_int, argv: usize, env: usize) -> c_int {
     real!(fexecve(fd: c_int, argv: usize, env: usize) -> c_int)
 }
 
-/// The ones with arguments in a list: theirs stay where they are, the real function is jumped to.
+/// The `exec` functions with a list of arguments: the stub leaves the arguments in place and jumps
+/// to the real function.
 macro_rules! exec_lists {
     ($($name:ident = $lookup:ident;)*) => {$(
         unsafe extern "C" fn $lookup(path: *const c_char) -> *mut c_void {
@@ -158,7 +160,7 @@ extern "C-unwind" fn quick_exit_fn(status: c_int) {
     real!(quick_exit(status: c_int));
 }
 
-/// Logs what came and went after a library was loaded or unloaded.
+/// Logs the modules that were loaded or unloaded.
 fn after_loading() {
     if let Some(t) = enter() {
         modules::scan(t);
@@ -183,7 +185,7 @@ extern "C-unwind" fn dlclose_fn(handle: *mut c_void) -> c_int {
     r
 }
 
-/// Before memory goes away the last access to it is completed.
+/// Completes the last access before memory is unmapped.
 extern "C-unwind" fn munmap_fn(addr: usize, len: usize, pc: usize) -> c_int {
     if let Some(t) = enter() {
         let (pc, addr, size) = (pc as u64, addr as u64, len as u64);
@@ -201,7 +203,7 @@ extern "C-unwind" fn mlockall_fn(flags: c_int, _: usize) -> c_int {
     0
 }
 
-/// New memory by hand; whatever was there is gone.
+/// Records memory that the program maps.
 fn mapped(at: usize, len: usize, pc: usize, f: &dyn Fn() -> usize) -> usize {
     let t = enter();
     let new = f();
@@ -231,7 +233,7 @@ map_fns! {
     mmap64_fn = mmap64;
 }
 
-/// Memory that is moved is new where it comes to.
+/// Records memory that is moved as new at its new address.
 extern "C-unwind" fn mremap_fn(
     old: usize,
     old_len: usize,

@@ -68,7 +68,7 @@ unsafe extern "C" {
     ) -> c_int;
 }
 
-/// Sets the calling thread's mask of signals; the one before.
+/// Sets the calling thread's signal mask. Returns the mask before.
 fn set_mask(mask: u64) -> u64 {
     let mut old = 0u64;
     let (new, old_at) = (&raw const mask as usize, &raw mut old as usize);
@@ -78,7 +78,7 @@ fn set_mask(mask: u64) -> u64 {
     old
 }
 
-/// The mask that a thread with these attributes begins with.
+/// Returns the signal mask that a thread with these attributes begins with.
 fn first_mask(attr: *const libc::pthread_attr_t, parent: u64) -> u64 {
     // SAFETY: all zeroes is a valid set, and the first word of one is the kernel's.
     unsafe {
@@ -223,8 +223,8 @@ fn wait_end(
     r
 }
 
-/// `native` is what the program called. In the model the thread has ended before it is joined;
-/// the library may be a moment behind, which `pthread_join` waits for.
+/// Joins a thread. `native` is the function that the program called. In the model the thread has
+/// ended before it is joined; the library may be a moment behind, which `pthread_join` waits for.
 fn join_any(
     (handle, result): (pthread_t, usize),
     pc: usize,

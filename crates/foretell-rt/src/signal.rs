@@ -1,8 +1,8 @@
 //! Signals: the program's handlers run only while their thread holds the baton.
 //!
 //! A signal that comes while the thread is inside the runtime, or without the baton, is kept and
-//! handled at its next hook, or where it waits. Signals of a crash are never kept: the last
-//! pending access and the crash are logged, then the program's handler runs, or the default
+//! handled at the thread's next hook, or where it waits. Signals of a crash are never kept: the
+//! last pending access and the crash are logged, then the program's handler runs, or the default
 //! action does its work: the exit status is the program's own.
 
 use crate::arena;
@@ -55,7 +55,7 @@ unsafe fn real_sigaction(
     real!(sigaction(n: c_int, new: *const libc::sigaction, old: *mut libc::sigaction) -> c_int)
 }
 
-/// Watches for crashes.
+/// Installs the handlers of crashes.
 pub(crate) fn install() {
     // SAFETY: at the start, one thread.
     unsafe {
@@ -71,7 +71,7 @@ pub(crate) fn install() {
     }
 }
 
-/// A stack for handlers: the thread's own may be what overflowed.
+/// Gives the calling thread a stack for handlers: its own may have overflowed.
 pub(crate) fn alternate_stack() {
     // SAFETY: a fresh mapping becomes the alternate stack, unless there is one.
     unsafe {
@@ -86,7 +86,7 @@ pub(crate) fn alternate_stack() {
     }
 }
 
-/// Gives it back at the end of the thread.
+/// Unmaps the stack for handlers at the end of the thread.
 pub(crate) fn drop_alternate_stack() {
     // SAFETY: only a stack of our size is given back, after it is disabled.
     unsafe {
@@ -108,7 +108,7 @@ unsafe extern "C" fn on_crash(n: c_int, info: *mut libc::siginfo_t, context: *mu
         let action = ACTIONS.get(n as usize);
         let code = (*info).si_code;
         if code <= 0 && n != libc::SIGABRT && action.is_some() {
-            // Sent by somebody, with a handler: like any other signal.
+            // Sent, not a fault, and the program has a handler: like any other signal.
             return on_signal(n, info, context);
         }
         if let Some(t) = t {
@@ -210,15 +210,15 @@ unsafe extern "C" fn on_signal(n: c_int, info: *mut libc::siginfo_t, context: *m
     t.hot(|hot| hot.signalled = 1);
 }
 
-/// Whether the signal came in the fast path of a hook, which does not say that it is inside the runtime.
+/// Whether the signal came in the fast path of a hook, which does not mark the thread as being
+/// inside the runtime.
 unsafe fn in_hot_code(context: *mut c_void) -> bool {
     // SAFETY: the kernel's context.
     let registers = unsafe { &(*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
     let pc = registers[libc::REG_RIP as usize] as usize;
     let (start, end): (usize, usize);
-    // What the linker makes of the section of the fast paths. Hidden, or GNU ld would export both names, and
-    // a program could come between them and us.
-    // SAFETY: takes two addresses.
+    // The linker defines these names for the section of the fast paths. They are hidden: GNU ld
+    // would export them, and a program could interpose them. SAFETY: takes two addresses.
     unsafe {
         asm!(".hidden __start_foretell_hot", ".hidden __stop_foretell_hot",
              "lea {start}, [rip + __start_foretell_hot]", "lea {end}, [rip + __stop_foretell_hot]",
@@ -322,7 +322,7 @@ unsafe extern "C" fn do_sigaction(
     }
 }
 
-/// What the program is told about the action before.
+/// Writes the action before, as the program knows it.
 unsafe fn show(old: *mut libc::sigaction, before: Option<libc::sigaction>, crash: bool) {
     // SAFETY: the program's own buffer.
     unsafe {
@@ -345,7 +345,7 @@ unsafe extern "C" fn do_signal(n: c_int, handler: usize) -> usize {
     unsafe { simple_signal(n, handler, libc::SA_RESTART) }
 }
 
-/// System V semantics: what `signal` is for programs that ask for strict X/Open.
+/// System V semantics, for programs that ask for strict X/Open.
 unsafe extern "C" fn do_sysv_signal(n: c_int, handler: usize) -> usize {
     // SAFETY: as the program's own call.
     unsafe { simple_signal(n, handler, libc::SA_RESETHAND | libc::SA_NODEFER) }
@@ -362,7 +362,7 @@ unsafe fn simple_signal(n: c_int, handler: usize, flags: c_int) -> usize {
     }
 }
 
-/// Functions that send a signal: what was done before comes before the handler.
+/// Functions that send a signal: the steps of the sender before the call come before the handler.
 macro_rules! sending {
     ($($imp:ident = $name:ident ( $($arg:ident),* ; $signal:ident );)*) => {$(
         extern "C-unwind" fn $imp($($arg: usize,)* pc: usize) -> c_int {

@@ -7,7 +7,7 @@ use crate::real::real;
 use foretell_rt_format::AccessKind::{Read, Write};
 use std::ffi::c_int;
 
-/// Length of a string, at most `max`; never a call.
+/// Returns the length of a string, at most `max`, without a call.
 unsafe fn length(s: usize, max: usize) -> usize {
     // SAFETY: promised by the caller.
     unsafe {
@@ -19,7 +19,7 @@ unsafe fn length(s: usize, max: usize) -> usize {
     }
 }
 
-/// Bytes of a string with its zero, if that is within `max`.
+/// Returns the number of bytes of a string with its final zero, if that is within `max`.
 pub(crate) unsafe fn whole(s: usize, max: usize) -> usize {
     // SAFETY: promised by the caller.
     unsafe { (length(s, max) + 1).min(max) }
@@ -27,7 +27,7 @@ pub(crate) unsafe fn whole(s: usize, max: usize) -> usize {
 
 const ALL: usize = usize::MAX / 2;
 
-/// Functions of the library, performed by it, with what they read and write: before and after.
+/// Functions that the library performs, with the ranges that they read before and write after.
 macro_rules! library {
     ($($imp:ident = $name:ident ( $($arg:ident),* ) -> $r:ty {
        $(reads $from:expr, $len:expr;)* $(writes $to:expr, $wlen:expr;)?
@@ -165,7 +165,7 @@ checked! {
         => strncat_fn(to, from, n, pc) as isize;
 }
 
-/// A copy of (the first `n` bytes of) a string in fresh memory.
+/// Returns a copy of (the first `n` bytes of) a string in new memory.
 unsafe fn duplicate(s: usize, n: usize, pc: usize) -> P {
     // SAFETY: as the program's own call.
     unsafe {

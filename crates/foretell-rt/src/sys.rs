@@ -4,10 +4,10 @@
 use std::arch::asm;
 use std::sync::atomic::AtomicU32;
 
-/// A system call; an error is a negative number.
+/// Makes a system call. Returns a negative number for an error.
 ///
 /// # Safety
-/// As the system call.
+/// The arguments are valid for the system call.
 #[inline]
 pub(crate) unsafe fn call(nr: i64, a: [usize; 6]) -> isize {
     let r: isize;
@@ -20,7 +20,7 @@ pub(crate) unsafe fn call(nr: i64, a: [usize; 6]) -> isize {
     r
 }
 
-/// Waits while `*word == expected`, at most for `timeout_ns`. False when the time ran out.
+/// Waits while `*word == expected`, at most for `timeout_ns`.
 pub(crate) fn futex_wait(word: &AtomicU32, expected: u32, timeout_ns: Option<u64>) -> Wait {
     let ts = timeout_ns.map(|ns| [ns / 1_000_000_000, ns % 1_000_000_000]);
     let ts_ptr = ts.as_ref().map_or(0, |t| t.as_ptr() as usize);
@@ -35,7 +35,7 @@ pub(crate) fn futex_wait(word: &AtomicU32, expected: u32, timeout_ns: Option<u64
     }
 }
 
-/// How a futex wait ended.
+/// The end of a futex wait.
 #[derive(PartialEq, Eq, Clone, Copy)]
 pub(crate) enum Wait {
     /// Woken, or the word had changed.
@@ -55,7 +55,7 @@ pub(crate) fn futex_wake(word: &AtomicU32) {
 
 /// Whether eight bytes can be read.
 pub(crate) fn readable(at: *const u8) -> bool {
-    // The system takes the bytes for signals, and only then sees that what to do with them makes no sense.
+    // The kernel reads the signal set before it checks the operation, which is not valid.
     let a = [usize::MAX, at as usize, 0, 8, 0, 0];
     // SAFETY: changes nothing.
     unsafe { call(libc::SYS_rt_sigprocmask, a) == -(libc::EINVAL as isize) }
@@ -77,7 +77,7 @@ pub(crate) fn write_all(fd: i32, mut bytes: &[u8]) {
     }
 }
 
-/// The whole content of a file, empty when it cannot be read.
+/// Returns the content of a file; empty when it cannot be read.
 pub(crate) fn read_file(path: &[u8]) -> Vec<u8> {
     let mut name = path.to_vec();
     name.push(0);
@@ -157,7 +157,7 @@ pub(crate) fn die_by(signal: i32) -> ! {
     exit_group(128 + signal)
 }
 
-/// A line on standard error, in one piece.
+/// Writes a line to standard error, in one piece.
 macro_rules! say {
     ($($arg:tt)*) => {{
         let mut line = String::from("foretell: ");

@@ -1,8 +1,8 @@
-//! Every symbol the runtime provides, by class. The exported symbols of the shared library are
-//! exactly these, and every one is called by a program under `tests/c`: what is missing here is a
-//! silent hole in every recording.
+//! Every symbol that the runtime provides, by class. The exported symbols of the shared library are
+//! exactly these, and every one is called by a program under `tests/c`: a symbol that is missing
+//! here is a silent hole in every recording.
 
-/// What kind of thing a symbol is about.
+/// Class of a symbol.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Class {
     /// Plain and volatile accesses, ranges, the start of the runtime.
@@ -17,7 +17,7 @@ pub enum Class {
     Path,
     /// Parts of the interface that have no effect here.
     Annotation,
-    /// Memory given out and taken back.
+    /// Allocation and release of memory.
     Allocation,
     /// Library functions that read and write memory.
     Memory,
@@ -39,7 +39,7 @@ pub enum Class {
     Thread,
     /// Sleeping and yielding.
     Time,
-    /// Calls of the system that block, or pass something on to other threads.
+    /// System calls that block, or pass data on to other threads.
     Call,
     /// Signals and their handlers.
     Signal,

@@ -9,12 +9,12 @@ use foretell_rt_format::WaitingFor;
 use libc::timespec;
 use std::ffi::{c_int, c_uint};
 
-/// Sleeps; what is left when a signal came.
+/// Sleeps. Returns the nanoseconds that are left when a signal came.
 fn sleep_for(t: Baton, ns: u64, pc: usize) -> Option<u64> {
     crate::cancel::point(t);
     let replayed = sched::replays();
     if replayed {
-        // The schedule says who runs when; time has no say.
+        // The schedule alone decides when the thread runs.
         return None;
     }
     let d = Deadline::after(ns);
@@ -47,8 +47,8 @@ pub(crate) fn nanoseconds(ts: *const timespec) -> Option<u64> {
     valid.then(|| (ts.tv_sec as u64).saturating_mul(1_000_000_000) + ts.tv_nsec as u64)
 }
 
-/// Sleeps as long as asked, from now or until a moment of `clock`. `None`: not modelled, or a time
-/// that makes no sense; else whether a signal came, with what is left put into `left`.
+/// Sleeps as long as asked, from now or until a moment of `clock`. `None`: not modelled, or the
+/// time is not valid; else whether a signal came, with the rest of the time in `left`.
 fn sleep_as_asked(
     clock: Option<c_int>,
     ask: *const timespec,

@@ -1,5 +1,5 @@
-//! The hooks of a program that is built for symbolic recording: the path that a thread takes, and the values
-//! on it. They are no steps, and cost nothing but the time to write them down.
+//! Hooks of a program that is built for symbolic recording: the path that a thread takes, and the
+//! values on it. They are no steps of the thread.
 
 use crate::entry::{enter, entries, leave};
 use crate::recorder;

@@ -1,10 +1,12 @@
-//! Calls that pass something from thread to thread through the kernel: what is recorded of them.
+//! Records of calls that pass data from thread to thread through the kernel.
 //!
-//! Every such call is one step ([`SyncKind::SystemCall`]), whatever the descriptor is: the same program has the same
-//! steps when its output goes to a pipe and when it goes to a file. What it did to which channel stands in the
-//! log where it happened, and that must be right in one direction: what is received was sent before. A sender
-//! holds the baton from the call to the record, so nobody comes back from a receiving call in between; where it
-//! has to give the baton away, it says before the call what it is going to send. (In parallel it always does.)
+//! Every such call is one step ([`SyncKind::SystemCall`]), whatever the descriptor is: a program
+//! has the same steps when its output goes to a pipe and when it goes to a file. The effect of the
+//! call on a channel is in the log where it happened, and that must be right in one direction: data
+//! that is received was sent before. A sender holds the baton from the call to the record, so that
+//! no thread comes back from a receiving call in between; where the sender has to give the baton
+//! away, it records before the call what it is going to send. (In parallel recording it always
+//! does.)
 
 use crate::access::range;
 use crate::blocking_call;
@@ -18,43 +20,43 @@ use foretell_rt_format::channel::{Channel, looked, received, sent};
 use foretell_rt_format::{AccessKind, Kind, MAX_RANGE_DATA, Record, SyncKind};
 use std::ffi::c_int;
 
-/// What a call passes on.
+/// The data that a call passes on.
 pub(crate) enum Transfer {
     /// Nothing.
     Nothing,
-    /// So many bytes go out.
+    /// Bytes go out.
     Out { fd: c_int, bytes: usize },
-    /// They go to an address.
+    /// Bytes go out to an address.
     OutTo { fd: c_int, bytes: usize, address: Address },
-    /// Somebody is connected to.
+    /// A connection is made to an address.
     Connect { address: Address },
-    /// At most so many bytes come in.
+    /// At most `bytes` bytes come in.
     In { fd: c_int, bytes: usize },
-    /// They are looked at and stay where they are.
+    /// Data is looked at and stays in the channel (`MSG_PEEK`).
     Peek { fd: c_int },
     /// A connection comes in.
     Accept { fd: c_int },
-    /// What is there is looked for (`poll`).
+    /// Descriptors are polled (`poll`).
     Poll { fds: usize, n: usize },
-    /// The same (`select`), with the set as it was before the call.
+    /// Descriptors are polled (`select`); `asked` is the set as it was before the call.
     Select { n: usize, asked: Option<libc::fd_set>, set: usize },
-    /// The same (`epoll_wait`).
+    /// Descriptors are polled (`epoll_wait`).
     Epoll { fd: c_int, events: usize, n: usize },
-    /// A signal comes in; `at` is where its number is, if it is not what the call returns.
+    /// A signal comes in; `at` is the address of its number, if the call does not return it.
     SignalIn { at: usize },
-    /// A descriptor goes that nobody else learns of.
+    /// A descriptor is closed that no other thread can notice.
     Leave,
-    /// Out of one channel into another.
+    /// Data goes out of one channel into another.
     Through { from: c_int, to: c_int },
 }
 
 impl Transfer {
-    /// Something comes in, unless it is only looked at.
+    /// Returns the transfer of a receiving call with these flags.
     pub(crate) fn incoming(fd: c_int, bytes: usize, flags: c_int) -> Transfer {
         if flags & libc::MSG_PEEK != 0 { Transfer::Peek { fd } } else { Transfer::In { fd, bytes } }
     }
 
-    /// Something goes out, perhaps to an address.
+    /// Returns the transfer of a sending call, to the address at `to` if that is not 0.
     pub(crate) fn outgoing(fd: c_int, bytes: usize, to: usize, len: usize) -> Transfer {
         if to == 0 {
             return Transfer::Out { fd, bytes };
@@ -79,7 +81,7 @@ impl Transfer {
         Transfer::Select { n, asked: (set != 0).then_some(asked), set }
     }
 
-    /// The channel that something goes out to.
+    /// The channel that data goes out to.
     fn target(&self) -> Option<Option<u64>> {
         Some(match self {
             Transfer::Out { fd, .. } => channels::channel(*fd, Way::Out),
@@ -105,27 +107,27 @@ fn put(t: Baton, kind: SyncKind, pc: usize, object: u64, other: u64) {
     recorder::put(t, &Record::Sync { kind, pc: pc as u64, object, other });
 }
 
-/// The step that every such call is.
+/// Counts and records the step that every such call is.
 pub(crate) fn call_step(t: Baton, pc: usize) {
     step(t, Kind::SystemCall, pc);
     put(t, SyncKind::SystemCall, pc, 0, 0);
 }
 
-/// Something was sent through a channel, or is about to be.
+/// Records that data was sent through a channel, or is about to be.
 pub(crate) fn sends(t: Baton, pc: usize, channel: u64, bytes: usize) {
     put(t, SyncKind::Sent, pc, channel, bytes as u64);
 }
 
-/// A signal has come in.
+/// Records that a signal has come in.
 pub(crate) fn signal_received(t: Baton, n: c_int) {
     put(t, SyncKind::Received, 0, Channel::Signal.number(&[n as u64]), 0);
 }
 
-/// What a call has done to the program's memory.
+/// The effect of a call on the program's memory.
 pub(crate) struct Effect {
     pub(crate) t: Baton,
     pub(crate) pc: usize,
-    /// When its ranges are recorded.
+    /// The moment at which its ranges are recorded.
     when: When,
 }
 
@@ -133,7 +135,7 @@ pub(crate) struct Effect {
 enum When {
     /// Before the call: the content is not read (the kernel may refuse the address).
     Before,
-    /// After it, and nobody may run before the next record.
+    /// After the call, and no other thread may run before the next record.
     Held,
     After,
 }
@@ -147,7 +149,7 @@ impl Effect {
         self.range(AccessKind::Read, addr, n)
     }
 
-    /// The first `total` bytes of the parts.
+    /// Records the first `total` bytes of the parts.
     pub(crate) fn of_parts(&self, kind: AccessKind, parts: &[libc::iovec], mut total: usize) {
         for part in parts {
             let n = part.iov_len.min(total);
@@ -177,16 +179,16 @@ impl Effect {
     }
 }
 
-/// One call: what it is, how it is made.
+/// One call, and how it is made.
 pub(crate) struct Call<'a> {
     pub(crate) t: Baton,
     pub(crate) name: &'static str,
     pub(crate) pc: usize,
     pub(crate) transfer: Transfer,
-    /// Whether it will not block.
+    /// Whether the call will not block.
     pub(crate) at_once: &'a dyn Fn() -> bool,
     pub(crate) real: &'a dyn Fn() -> isize,
-    /// What it does to memory when it returns more than zero.
+    /// The effect on memory when the call returns more than zero.
     pub(crate) effect: &'a dyn Fn(&Effect, usize),
 }
 
@@ -203,8 +205,9 @@ impl Call<'_> {
         }
     }
 
-    /// What a call that passes something on returned. The upper half of an `int` is anything; Linux
-    /// passes on less than 2³¹ bytes at a time, so the lower one is enough for all of them.
+    /// Returns the result of a call that passes data on. The upper half of the register is
+    /// undefined for an `int`; Linux passes on less than 2³¹ bytes at a time, so the lower half is
+    /// enough.
     fn result(r: isize) -> isize {
         r as i32 as isize
     }
@@ -265,7 +268,7 @@ impl Call<'_> {
         r
     }
 
-    /// What came in before it went out.
+    /// Records the data that came in before it went out.
     fn passed_through(&self, r: isize) {
         if let Transfer::Through { from, .. } = self.transfer
             && r >= 0
@@ -350,7 +353,7 @@ impl Call<'_> {
         }
     }
 
-    /// One of several descriptors was looked at.
+    /// Records that one of several descriptors was polled.
     fn looked_at(&self, fd: c_int, asked: bool, ready: bool) {
         let (channel, what) = if ready {
             (channels::channel(fd, Way::In), looked::SOMETHING)

@@ -8,8 +8,8 @@ use foretell_rt_format::channel::{Channel, received, sent};
 use foretell_rt_format::{AccessKind, AtomicKind, EndHow, Record, SyncKind};
 use std::collections::BTreeSet;
 
-/// Records under several seeds; the last run. Every counted record of a run is legal where it
-/// stands: checked for locks, conditions, joins.
+/// Records under several seeds and returns the last run. Checks that the records of locks,
+/// conditions and joins are legal where they stand.
 fn record(name: &str) -> Run {
     // Volatile objects have hooks of their own when gcc is asked for them.
     let program = Program::build_with(name, &["--param", "tsan-distinguish-volatile=1"]);
@@ -25,7 +25,7 @@ fn record(name: &str) -> Run {
     program.record_ok(&[])
 }
 
-/// Nobody takes what another holds.
+/// Checks that no thread takes a lock that another thread holds.
 fn legal(run: &Run) {
     let mut writers = std::collections::HashMap::new();
     for e in run.entries() {
@@ -144,7 +144,7 @@ fn channels() {
     assert!(kinds.contains(&("Pipe", "Looked")) && kinds.contains(&("Stream", "Looked")));
 }
 
-/// Each hook by itself, in the order of the program: kind, size, place.
+/// Each hook by itself, in the order of the program: kind, size, location.
 #[test]
 fn hooks() {
     let run = record("hooks.c");
@@ -311,7 +311,7 @@ fn signals() {
     assert_eq!(run.count(|r| matches!(r, Record::Crash { signal: 11, .. })), 1);
 }
 
-/// What the C++ library does on behalf of the program counts for the program's own lines.
+/// Steps inside the C++ library count for the program's own lines.
 #[test]
 fn the_cpp_library() {
     let run = record("standard.cc");
@@ -367,7 +367,7 @@ fn processes() {
     assert_eq!(run.count(|r| matches!(r, Record::ModuleGone { .. })), 1);
 }
 
-/// A program that becomes another ends its log there, however it does it.
+/// A program that replaces itself by `exec` ends its log there, whatever function it uses.
 #[test]
 fn exec() {
     let program = Program::build("processes.c");
@@ -380,7 +380,7 @@ fn exec() {
     }
 }
 
-/// Instrumented code that comes later is recorded too, and its module is in the log.
+/// Instrumented code that is loaded later is recorded too, and its module is in the log.
 #[test]
 fn a_library_loaded_at_run_time() {
     let program = Program::build("loads.c");
@@ -411,7 +411,7 @@ fn a_library_loaded_at_run_time() {
 }
 
 #[test]
-fn every_end_is_the_programs_own_and_is_in_the_log() {
+fn every_end_of_a_program_is_in_the_log() {
     let program = Program::build("ends.c");
     for (how, end) in [
         ("r", Some((EndHow::Exit, 3))),
@@ -444,7 +444,7 @@ fn every_end_is_the_programs_own_and_is_in_the_log() {
 }
 
 #[test]
-fn a_thread_that_locks_twice_is_a_deadlock() {
+fn locking_a_held_mutex_again_is_a_deadlock() {
     let program = Program::build("selfdeadlock.c");
     let run = program.record(&[], &[]);
     assert_eq!(run.signal(), Some(libc::SIGABRT));
@@ -453,7 +453,7 @@ fn a_thread_that_locks_twice_is_a_deadlock() {
     assert_eq!(run.count(|r| matches!(r, Record::Deadlock { .. })), 1);
 }
 
-/// Without the baton: the same programs, with places instead of one order.
+/// Recording without the baton: sequence numbers instead of one order.
 #[test]
 fn parallel_recording() {
     for name in ["counter.c", "mutexes.c", "rwlocks.c", "conditions.c", "semaphores.c"] {
@@ -470,9 +470,9 @@ fn parallel_recording() {
 
 /// A full disk stops the recording, not the program.
 #[test]
-fn no_room_for_the_log() {
+fn log_over_the_file_size_limit_stops_recording() {
     let program = Program::build("counter.c");
-    // The limit on file sizes is met like a full disk is.
+    // A file that reaches the size limit is treated like a full disk.
     let log = program.path("small");
     let script = format!("ulimit -f 1000; trap '' XFSZ; exec {}", program.exe().display());
     let output = std::process::Command::new("bash")

@@ -1,4 +1,4 @@
-//! What each compiler emits is in the table, and works.
+//! The hooks that each compiler emits are in the table, and work.
 
 #[path = "../src/table.rs"]
 #[allow(unreachable_pub)]
@@ -22,7 +22,8 @@ fn hooks(program: &Program) -> BTreeSet<String> {
     names.filter(|name| name.starts_with("__tsan_")).map(str::to_owned).collect()
 }
 
-/// Builds the program at every level, compares the hooks with the table, and records it. All hooks.
+/// Builds the program at every level, compares the hooks with the table, and records it. Returns
+/// all hooks.
 fn emits(compiler: &str, options: &[&str]) -> BTreeSet<String> {
     let listed: BTreeSet<&str> =
         table::SYMBOLS.iter().flat_map(|(_, names)| *names).copied().collect();
@@ -53,7 +54,7 @@ fn gcc() {
     assert!(found.len() > 60, "{}", found.len());
 }
 
-/// All that clang knows, in its two ways to see the read of `x++`.
+/// Checks all hooks of clang, in its two ways to instrument the read of `x++`.
 fn clang(compiler: &str) {
     let mut found = emits(compiler, &[VOLATILE, READS_BEFORE_WRITES].concat());
     found.extend(emits(compiler, &COMPOUND));

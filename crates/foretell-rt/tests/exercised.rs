@@ -1,5 +1,5 @@
-//! Every symbol of the table is called by a test program, and the call reaches the runtime: the dynamic
-//! linker says so, which binds a function when it is first called.
+//! Every symbol of the table is called by a test program, and the call reaches the runtime: the
+//! dynamic linker, which binds a function when it is first called, reports it.
 
 #[path = "../src/table.rs"]
 #[allow(unreachable_pub)]

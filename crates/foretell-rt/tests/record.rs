@@ -1,4 +1,4 @@
-//! Programs recorded as a whole: what is in the log, and that the program is none the wiser.
+//! Programs recorded as a whole: the log is right, and the program behaves as without recording.
 
 mod common;
 

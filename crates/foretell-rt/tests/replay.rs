@@ -5,7 +5,7 @@ mod common;
 use common::{Program, Run, replay, schedule};
 use foretell_rt_format::{AccessKind, DEPARTURE_STATUS, Entry, Kind, Record, Schedule, SyncKind};
 
-/// Hardly a preemption: what the program does by itself.
+/// A quantum with hardly a preemption.
 const CALM: [(&str, &str); 1] = [("FORETELL_QUANTUM", "100000")];
 
 /// The records of one thread, counted ones only.
@@ -36,7 +36,7 @@ fn a_recorded_run_replays_as_itself() {
 }
 
 #[test]
-fn the_clearing_comes_between_check_and_use() {
+fn schedule_clears_the_pointer_between_check_and_use() {
     let program = Program::build("check_then_use.c");
     let recorded = program.record(&CALM, &[]);
     let main = of_thread(&recorded, 0);
@@ -60,7 +60,7 @@ fn the_clearing_comes_between_check_and_use() {
 }
 
 #[test]
-fn locks_are_taken_crosswise() {
+fn schedule_deadlocks_inverted_locks() {
     let program = Program::build("inverted_locks.c");
     let recorded = program.record(&CALM, &[]);
     assert_eq!(recorded.stdout(), "2\n");
@@ -85,7 +85,7 @@ fn locks_are_taken_crosswise() {
 }
 
 #[test]
-fn the_schedule_chooses_who_is_woken_and_who_times_out() {
+fn the_schedule_chooses_the_woken_waiter_and_the_timeout() {
     let program = Program::build("waiters.c");
     let recorded = program.record_ok(&[]);
     let woken = |run: &Run| -> Vec<u32> {
@@ -102,10 +102,10 @@ fn the_schedule_chooses_who_is_woken_and_who_times_out() {
     assert_eq!(replayed.count(timed_out), 1);
 }
 
-/// The waiting thread's step is due while it waits for the child, and the child waits for what the other thread does between
-/// two of its steps.
+/// The waiting thread's step is due while it waits for the child, and the child waits for what the
+/// other thread does between two of its steps.
 #[test]
-fn others_run_ahead_of_a_thread_that_waits_for_somebody_outside() {
+fn threads_run_ahead_of_one_that_waits_for_another_process() {
     let program = Program::build("elsewhere.c");
     let recorded = program.record(&CALM, &[]);
     assert_eq!(recorded.output.status.code(), Some(0));

@@ -1,4 +1,5 @@
-//! What stands still is named, what waits for another is not stuck, and a full disk stops the recording alone.
+//! Programs that make no progress are reported, blocking calls hand the baton over in a replay, and
+//! a full disk stops only the recording.
 
 mod common;
 
@@ -6,9 +7,9 @@ use common::{Program, replay, schedule};
 use foretell_rt_format::{DEPARTURE_STATUS, Kind, Log, Record, StopReason};
 use std::process::Command;
 
-/// The watchdog says which thread has the baton, what it is in, and who waits for it.
+/// The watchdog names the thread that has the baton, its system call, and the threads that wait.
 #[test]
-fn the_watchdog_names_who_is_stuck_where() {
+fn the_watchdog_reports_a_stuck_thread() {
     let program = Program::build("stuck.c");
     let variables = [("FORETELL_WATCHDOG_SECS", "1"), ("FORETELL_QUANTUM", "100000")];
     let run = program.record(&variables, &[]);
@@ -22,9 +23,9 @@ fn the_watchdog_names_who_is_stuck_where() {
     assert!(place.ends_with(")\n"), "{line}");
 }
 
-/// A replayed thread that waits for what another does lets that one run.
+/// A replayed thread in a blocking call lets the thread run that ends the call.
 #[test]
-fn calls_hand_over_in_a_replay() {
+fn blocking_calls_hand_the_baton_over_in_a_replay() {
     let program = Program::build("pipes.c");
     for seed in ["1", "2", "3"] {
         let recorded = program.record(&[("FORETELL_SEED", seed)], &[]);
@@ -37,7 +38,7 @@ fn calls_hand_over_in_a_replay() {
 
 /// A schedule that wants an answer before the question has been asked.
 #[test]
-fn a_replay_that_stands_still_departs() {
+fn a_replay_without_progress_departs() {
     let program = Program::build("pipes.c");
     let recorded = program.record(&[], &[]);
     let of = |thread: u32| {
@@ -55,7 +56,7 @@ fn a_replay_that_stands_still_departs() {
 
 /// A disk that is really full, in a mount name space of its own.
 #[test]
-fn a_full_disk() {
+fn a_full_disk_stops_recording() {
     let program = Program::build("many.c");
     let native = program.native(&[]);
     let (disk, kept) = (program.path("disk"), program.path("kept"));

@@ -1,5 +1,5 @@
-//! What the shared library is made of: its symbols are those of the table, no more and no less, and its fast paths
-//! call nothing.
+//! The shared library: its symbols are exactly those of the table, and its fast paths make no
+//! calls.
 
 #[path = "../src/table.rs"]
 #[allow(unreachable_pub)]
@@ -29,8 +29,9 @@ fn exported_symbols_are_the_table() {
     );
 }
 
-/// A signal that comes in a fast path is recognised by its place in the code: a helper that the compiler left out of line
-/// would be taken for the program, and the handler's records would land in the middle of another.
+/// A signal that comes in a fast path is recognised by its code address: a helper that the compiler
+/// left out of line would be taken for the program, and the handler's records would land in the
+/// middle of another record.
 #[test]
 fn fast_paths_call_nothing_but_slow_paths() {
     let library = common::library_dir().join("libforetell_rt.so");

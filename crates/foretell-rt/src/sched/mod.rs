@@ -206,7 +206,7 @@ impl Sched {
         if BLOCKED.load(Relaxed) == 0 {
             return;
         }
-        // In order of creation, so that the order of those who go on is the seed's.
+        // In order of creation, so that their order is the seed's.
         let mut over: Vec<ThreadRef> = Vec::new();
         let now = self.now;
         over.extend(self.blocked.iter().filter(|t| t.wait().virtual_deadline.get() <= now));
@@ -322,7 +322,7 @@ pub(crate) fn held_step(t: Baton, kind: Kind, pc: usize) {
     }
 }
 
-/// Lets the scheduler, or the schedule, decide who runs: the budget is used up.
+/// Lets the scheduler, or the schedule, decide which thread runs: the budget is used up.
 #[cold]
 #[inline(never)]
 fn turn(t: Baton, kind: Kind, pc: usize) {

@@ -1,9 +1,9 @@
-//! Condition variables. The wait set is the scheduler's; the mutex is really given back and taken.
+//! Condition variables. The scheduler has the wait set; the mutex is really released and taken.
 
 use super::mutex::retake_mutex;
 use super::*;
 
-/// The wait set is this scheduler's; the mutex is really released and taken.
+/// Waits for a condition that the scheduler serves.
 fn wait(t: Baton, c: usize, m: usize, pc: usize, deadline: Option<Deadline>) -> c_int {
     step(t, Kind::Wait, pc);
     put(t, SyncKind::Wait, c, m, pc);
@@ -37,7 +37,7 @@ fn wait(t: Baton, c: usize, m: usize, pc: usize, deadline: Option<Deadline>) -> 
     if timed_out { ETIMEDOUT } else { 0 }
 }
 
-/// Recorded around the library's own wait.
+/// Waits for a condition that the library serves, and records that.
 fn native_wait(t: Baton, c: usize, m: usize, pc: usize, f: &dyn Fn() -> c_int) -> c_int {
     step(t, Kind::Wait, pc);
     put(t, SyncKind::Wait, c, m, pc);
@@ -58,7 +58,8 @@ fn cond_clock(c: usize) -> c_int {
     if field(c, 36) & 2 != 0 { libc::CLOCK_MONOTONIC } else { libc::CLOCK_REALTIME }
 }
 
-/// All waits on conditions; `clock`: `None` takes the condition's own.
+/// Waits for a condition, until a time on a clock if there is one. `None` for the clock: the
+/// condition's own.
 fn wait_any(
     c: usize,
     m: usize,

@@ -1,9 +1,9 @@
-//! Where objects begin and end their life: addresses are used again.
+//! Initialisation and destruction of objects: an address may be used for several objects.
 
 use super::*;
 
-/// Initialises or destroys an object and says that it begins or ends its life.
-fn life(object: usize, kind: SyncKind, pc: usize, f: &dyn Fn() -> c_int) -> c_int {
+/// Initialises or destroys an object, and records that.
+fn lifecycle(object: usize, kind: SyncKind, pc: usize, f: &dyn Fn() -> c_int) -> c_int {
     let Some(t) = enter() else { return f() };
     put(t, kind, object, 0, pc);
     let r = f();
@@ -11,16 +11,16 @@ fn life(object: usize, kind: SyncKind, pc: usize, f: &dyn Fn() -> c_int) -> c_in
     r
 }
 
-macro_rules! life_fns {
+macro_rules! lifecycle_fns {
     ($($name:ident = $real:ident ( $($extra:ident)? ), $kind:ident;)*) => {$(
         extern "C-unwind" fn $name(object: usize, $($extra: usize,)? pc: usize) -> c_int {
-                life(object, SyncKind::$kind, pc, &|| {
+                lifecycle(object, SyncKind::$kind, pc, &|| {
                     real!($real(object: usize $(, $extra: usize)?) -> c_int)
                 })
         }
     )*};
 }
-life_fns! {
+lifecycle_fns! {
     mutex_init = pthread_mutex_init(attr), Init;
     mutex_destroy = pthread_mutex_destroy(), Destroy;
     rwlock_init = pthread_rwlock_init(attr), Init;
@@ -35,17 +35,17 @@ life_fns! {
     cnd_init_fn = cnd_init(), Init;
 }
 
-macro_rules! void_life_fns {
+macro_rules! void_lifecycle_fns {
     ($($name:ident = $real:ident;)*) => {$(
         extern "C-unwind" fn $name(object: usize, pc: usize) {
-                life(object, SyncKind::Destroy, pc, &|| {
+                lifecycle(object, SyncKind::Destroy, pc, &|| {
                     real!($real(object: usize));
                     0
                 });
         }
     )*};
 }
-void_life_fns! {
+void_lifecycle_fns! {
     mtx_destroy_fn = mtx_destroy;
     cnd_destroy_fn = cnd_destroy;
 }

@@ -43,7 +43,7 @@ pub(crate) fn put(t: Baton, kind: SyncKind, object: usize, other: usize, pc: usi
     recorder::put(t, &Record::Sync { kind, pc, object, other });
 }
 
-/// How long until an absolute time; `None` for a time that makes no sense.
+/// Returns the deadline of an absolute time on a clock; `None` if the time is not valid.
 pub(crate) fn until(clock: c_int, at: *const timespec) -> Option<Deadline> {
     // SAFETY: the program's own time.
     let ts = unsafe { *at };
@@ -54,18 +54,18 @@ pub(crate) fn until(clock: c_int, at: *const timespec) -> Option<Deadline> {
     Some(Deadline::after(at.saturating_sub(now_ns(clock))))
 }
 
-/// How one kind of acquisition is done.
+/// One kind of acquisition.
 pub(super) struct Acquire<'a> {
     pub(super) kind: Kind,
     pub(super) done: SyncKind,
     pub(super) failed: SyncKind,
     pub(super) waiting: WaitingFor,
     pub(super) owner_at: usize,
-    /// The operation that does not block; `EBUSY`: not now.
+    /// The non-blocking operation; `EBUSY`: the object is not available.
     pub(super) attempt: &'a dyn Fn() -> c_int,
 }
 
-/// How long an acquisition may take.
+/// The time that an acquisition may take.
 #[derive(Clone, Copy)]
 pub(super) enum Patience {
     None,
@@ -73,7 +73,7 @@ pub(super) enum Patience {
     Forever,
 }
 
-/// Takes an object, waiting for it as long as allowed.
+/// Acquires an object, waiting for it as long as the patience allows.
 pub(super) fn acquire(
     t: Baton,
     object: usize,
@@ -120,10 +120,10 @@ pub(super) fn acquire(
     }
 }
 
-/// Who may wait for a lock.
+/// The waits that the release of a lock may end.
 pub(super) const LOCKERS: [WaitingFor; 2] = [WaitingFor::Lock, WaitingFor::ReadLock];
 
-/// Records what a real, blocking operation did (parallel recording, shared objects).
+/// Performs an acquisition that the library serves, and records that.
 pub(super) fn native(
     t: Baton,
     object: usize,
@@ -141,7 +141,7 @@ pub(super) fn native(
 pub(super) const MUTEX: (Kind, SyncKind, SyncKind) =
     (Kind::Lock, SyncKind::Lock, SyncKind::TryFailed);
 
-/// Gives a lock back and lets those who wait for it try again.
+/// Releases a lock and lets the threads that wait for it try again.
 pub(super) fn release(
     t: Baton,
     object: usize,
@@ -157,7 +157,7 @@ pub(super) fn release(
     r
 }
 
-/// The result of a C11 function.
+/// Returns the result of a C11 function for an error number.
 pub(super) const fn thrd(r: c_int) -> c_int {
     match r {
         0 => 0,
@@ -168,7 +168,7 @@ pub(super) const fn thrd(r: c_int) -> c_int {
     }
 }
 
-/// C11 functions on the same objects under other names; results are translated.
+/// C11 functions on pthread objects; results are translated.
 macro_rules! c11_fns {
     ($($name:ident ( $($arg:ident : $t:ty),* ) = $imp:ident;)*) => {$(
         extern "C-unwind" fn $name($($arg: $t,)* pc: usize) -> c_int {

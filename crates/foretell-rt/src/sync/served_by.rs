@@ -37,8 +37,9 @@ pub(super) enum ServedBy {
     Library,
 }
 
-/// Decides who serves an object: the library, if the object is process-shared or the program is
-/// recorded in parallel. `object` is the address that the program gives to an operation on such an object.
+/// Decides which part serves an object: the library, if the object is process-shared or the program
+/// is recorded in parallel. `object` is the address that the program gives to an operation on such
+/// an object.
 pub(super) fn served_by(t: Baton, kind: ObjectKind, object: usize) -> ServedBy {
     if t.parallel() || is_process_shared(kind, object) {
         ServedBy::Library

@@ -3,8 +3,9 @@
 //! Threads live as long as the process, so a [`ThreadRef`] is valid for ever. A [`Baton`] is a
 //! reference to the calling thread together with the proof that it is inside the runtime and
 //! nothing else changes what it may change: it holds the baton or, in parallel recording, uses only
-//! what is its own or behind a lock. Functions that write to the log or decide who runs take a
-//! `Baton` and are safe; only [`crate::entry`] and the places that wait for the baton make one.
+//! what is its own or behind a lock. Functions that write to the log or decide which thread runs
+//! take a `Baton` and are safe; only [`crate::entry`] and the places that wait for the baton make
+//! one.
 
 use super::{CallFrames, HotPath, Lifecycle, Signals, Thread, WaitState};
 use crate::log::{self, Stream};

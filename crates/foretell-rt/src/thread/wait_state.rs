@@ -32,7 +32,7 @@ pub(crate) struct WaitState {
     pub(crate) go: AtomicU32,
     pub(crate) state: Cell<State>,
     pub(crate) wake: Cell<Wake>,
-    /// What the thread waits for, when it is blocked or in a system call.
+    /// The kind of object that the thread waits for, when it is blocked or in a system call.
     pub(crate) what: Cell<WaitingFor>,
     pub(crate) object: Cell<usize>,
     /// See [`crate::sched::Waiting`].

@@ -99,7 +99,7 @@ BLOCKS(epoll_pwait2s, struct epoll_event e = {EPOLLIN}; int ep = epoll_create1(0
     epoll_ctl(ep, EPOLL_CTL_ADD, pair[0], &e);
     CHECK(epoll_pwait2(ep, &e, 1, NULL, NULL) == 1 || errno == ENOSYS); close(ep); recvs(NULL))
 
-/* Somebody must open the other end. */
+/* The other end must be opened. */
 static int opened;
 LETS_GO(opens_for_writing, opened = open(fifo, O_WRONLY); CHECK(opened >= 0))
 #define OPENS(name, how) BLOCKS(name, int fd = how; CHECK(fd >= 0); close(fd))

@@ -1,4 +1,4 @@
-/* What goes through the kernel from one thread to another: the log has the sender before the receiver. */
+/* Data goes through the kernel from one thread to another: the log has the sender first. */
 #include "check.h"
 #include <fcntl.h>
 #include <poll.h>

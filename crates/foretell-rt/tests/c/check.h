@@ -1,4 +1,4 @@
-/* What every test program needs: a check that says where it failed. */
+/* A check that says where it failed, for every test program. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@ static inline void fail(const char *what, int line) {
     exit(1);
 }
 
-/* A moment so many milliseconds from now. */
+/* Returns the moment `ms` milliseconds from now. */
 static inline struct timespec in_ms(clockid_t clock, int ms) {
     struct timespec t;
     clock_gettime(clock, &t);

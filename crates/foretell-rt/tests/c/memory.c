@@ -12,7 +12,7 @@ char *__strncat_chk(char *, const char *, size_t, size_t);
 
 static char a[600], b[600];
 
-/* What the compiler calls when it checks the sizes of buffers. */
+/* The functions that the compiler calls when it checks the sizes of buffers. */
 static void checked(void) {
     CHECK(__memset_chk(a, 'y', 20, 600) == a && a[19] == 'y');
     CHECK(__memcpy_chk(b, a, 20, 600) == b && b[19] == 'y');

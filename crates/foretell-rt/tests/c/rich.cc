@@ -1,5 +1,5 @@
-// Code that makes compilers emit as many kinds of hooks as they know: every size, aligned and not, atomic and
-// volatile, virtual calls, copies, exceptions. It checks its own results.
+// Code that makes compilers emit as many kinds of hooks as they know: every size, aligned and not,
+// atomic and volatile, virtual calls, copies, exceptions. It checks its own results.
 #include "check.h"
 #include <atomic>
 #include <initializer_list>

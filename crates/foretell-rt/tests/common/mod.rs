@@ -6,7 +6,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// Where cargo put the library: beside the test itself.
+/// Directory in which cargo put the library: that of the test itself.
 pub(crate) fn library_dir() -> PathBuf {
     let exe = std::env::current_exe().expect("the test has a path");
     exe.parent().expect("a directory").to_path_buf()
@@ -18,7 +18,7 @@ pub(crate) struct Program {
     exe: PathBuf,
 }
 
-/// What a run left behind.
+/// Output and log of a run.
 pub(crate) struct Run {
     pub(crate) output: Output,
     pub(crate) log: Vec<u8>,
@@ -30,13 +30,13 @@ impl Program {
         Program::build_with(name, &[])
     }
 
-    /// With further options.
+    /// Compiles with further options.
     pub(crate) fn build_with(name: &str, options: &[&str]) -> Program {
         let compiler = if name.ends_with(".cc") { "g++" } else { "gcc" };
         Program::build_by(compiler, name, options)
     }
 
-    /// By this compiler.
+    /// Compiles with a given compiler.
     pub(crate) fn build_by(compiler: &str, name: &str, options: &[&str]) -> Program {
         let dir = tempfile::tempdir().expect("a directory");
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c").join(name);
@@ -129,7 +129,7 @@ impl Run {
         log.events().map(|e| e.expect("a record")).collect()
     }
 
-    /// The calls of the system for which the baton was handed over.
+    /// The blocking calls for which the baton was handed over.
     pub(crate) fn calls(&self) -> std::collections::BTreeSet<String> {
         let name = |e: &Entry<'_>| match e.record {
             Record::Call { name, .. } => Some(String::from_utf8_lossy(name).into_owned()),
@@ -138,13 +138,13 @@ impl Run {
         self.entries().iter().filter_map(name).collect()
     }
 
-    /// How many records satisfy `f`.
+    /// Number of records that satisfy `f`.
     pub(crate) fn count(&self, f: impl Fn(&Record<'_>) -> bool) -> usize {
         self.entries().iter().filter(|e| f(&e.record)).count()
     }
 }
 
-/// The schedule that follows these records of a log.
+/// Returns the schedule that follows these records of a log.
 pub(crate) fn schedule(run: &Run, chosen: &[Entry<'_>]) -> Schedule {
     let mut schedule = Schedule::default();
     let mut modules = Vec::new();
