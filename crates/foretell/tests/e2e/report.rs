@@ -80,7 +80,7 @@ nondeterminism-2: Thread main can read 110 from `balance` instead of 500: thread
   witness   16 events; the checker accepts it
   suppress  nondeterminism file=bank.c variable=balance
 
-finding           replayed  objects  places
+finding           replayed  objects  locations
 atomicity-1       -         balance  bank.c:12, bank.c:22, bank.c:15
 nondeterminism-1  -         balance  bank.c:12
 nondeterminism-2  -         balance  bank.c:35
