@@ -119,7 +119,7 @@ fn start(c: &Config) -> bool {
     let t = unsafe { Baton::assume(t) };
     crate::elision::start(t, c.mode == 0 && !c.keep);
     sched::start(t, c.seed, c.quantum);
-    crate::modules::scan(t);
+    crate::modules::scan(&|record| recorder::put(t, record));
     let mut key = 0;
     // SAFETY: the destructor and the exit handler live as long as the process.
     unsafe { libc::pthread_key_create(&mut key, Some(end_of_thread)) };

@@ -1,8 +1,6 @@
 //! The loaded modules: for the log, for messages, and to compare code locations in a replay.
 
 use crate::lock::Guarded;
-use crate::recorder;
-use crate::thread::Baton;
 use foretell_rt_format::Record;
 use std::ffi::{CStr, c_int, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -43,20 +41,20 @@ impl AddressRange {
     }
 }
 
-/// Logs the modules that were loaded and unloaded since the last call.
-pub(crate) fn scan(t: Baton) {
+/// Passes the records of the modules that were loaded and unloaded since the last call to `put`.
+pub(crate) fn scan(put: &dyn Fn(&Record<'_>)) {
     let mut list = MODULES.lock();
     list.iter_mut().for_each(|m| m.seen = false);
     let before = list.len();
     // SAFETY: `visit` gets the list.
     unsafe { libc::dl_iterate_phdr(Some(visit), std::ptr::from_mut(&mut *list).cast()) };
     for m in list.iter().filter(|m| !m.seen) {
-        recorder::put(t, &Record::ModuleGone { start: m.start as u64 });
+        put(&Record::ModuleGone { start: m.start as u64 });
     }
     for m in &list[before..] {
         let (bias, start, end) = (m.bias as u64, m.start as u64, m.end as u64);
         let (path, build_id) = (&m.path[..], &m.build_id[..]);
-        recorder::put(t, &Record::Module { bias, start, end, path, build_id });
+        put(&Record::Module { bias, start, end, path, build_id });
     }
     list.retain(|m| m.seen);
     let range = |name: &[u8]| {

@@ -163,7 +163,7 @@ extern "C-unwind" fn quick_exit_fn(status: c_int) {
 /// Logs the modules that were loaded or unloaded.
 fn after_loading() {
     if let Some(t) = enter() {
-        modules::scan(t);
+        modules::scan(&|record| recorder::put(t, record));
         leave(t);
     }
 }
