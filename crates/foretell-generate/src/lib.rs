@@ -24,7 +24,6 @@ mod grammar;
 mod machine;
 mod program;
 pub mod programs;
-mod record;
 mod rng;
 
 use std::fmt;

@@ -6,11 +6,13 @@
 //! there is none of these either, the run ends there, deadlocked. The same happens to a thread that
 //! waits very long while others go on, so that long runs do not lose their threads one by one.
 
+mod recorder;
+
 use foretell_trace::{EventKind, ThreadId, Trace};
 
 use crate::program::{Do, Instr, LOCALS, Object, Program};
-use crate::record::Recorder;
 use crate::rng::Rng;
+use recorder::Recorder;
 
 /// Instructions without events that a thread may run in a row before others get a chance.
 const PATIENCE: usize = 64;

@@ -19,17 +19,15 @@
 //! word that was elided so far is counted anew.
 
 use crate::clock::{Accessor, AtLimit, ForkJoinClock};
+pub use crate::epoch::EPOCHS;
 use crate::epoch::{ByteSet, Epoch};
 use crate::word::{Meeting, WordState};
 
 /// Number of recorded accesses after which a word is elided.
 pub const THRESHOLD: u32 = 14;
-/// Number of epochs that a packed word has bits for.
-pub const EPOCHS: usize = 1 << EPOCH_BITS;
 /// The last epoch that is given out. The one after it is that of [`ElisionWord::SHARED`].
 const LAST_EPOCH: u16 = EPOCHS as u16 - 2;
 
-const EPOCH_BITS: u32 = 12;
 const WRITTEN: u32 = EPOCHS as u32 - 1;
 const OWN_GAP: u32 = 1 << 12;
 const GAP: u32 = 1 << 13;

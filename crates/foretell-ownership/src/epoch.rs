@@ -1,6 +1,7 @@
 //! Epochs, and sets of them.
 
-use crate::elision::EPOCHS;
+/// Number of epochs that a [`ByteSet`], and a word of [`crate::elision`], tells apart.
+pub const EPOCHS: usize = 1 << 12;
 
 /// An epoch of a thread: its steps between two creations of threads, see [`crate::ForkJoinClock`].
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]

@@ -1,6 +1,5 @@
 //! Blocking calls: the baton is handed over for the call and taken back after it.
 
-use crate::entry::{leave, set_inside};
 use crate::recorder;
 use crate::sched;
 use crate::sys::{errno, set_errno};
@@ -12,7 +11,7 @@ struct TakeBack(ThreadRef);
 
 impl Drop for TakeBack {
     fn drop(&mut self) {
-        leave(sched::leave_blocking_call(self.0));
+        sched::leave_blocking_call(self.0).set_inside(false);
     }
 }
 
@@ -28,7 +27,7 @@ pub(crate) fn call<R>(t: Baton, name: &'static str, pc: usize, f: &dyn Fn() -> R
     let r = f();
     let saved = errno();
     drop(take_back);
-    set_inside(*t, true);
+    t.set_inside(true);
     recorder::put(t, &Record::Return);
     set_errno(saved);
     r

@@ -1,6 +1,6 @@
 //! Cancellation: the C library keeps the requests, the modelled waits look at them.
 
-use crate::entry::{enter, leave, plain_entries, set_inside};
+use crate::entry::{enter, leave, plain_entries};
 use crate::real::real;
 use crate::sched;
 use crate::thread::Baton;
@@ -10,7 +10,7 @@ use std::ffi::c_int;
 pub(crate) fn point(t: Baton) {
     leave(t);
     real!(pthread_testcancel());
-    set_inside(*t, true);
+    t.set_inside(true);
 }
 
 extern "C-unwind" fn cancel(thread: libc::pthread_t) -> c_int {

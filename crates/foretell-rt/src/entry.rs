@@ -67,13 +67,17 @@ macro_rules! checked {
 }
 pub(crate) use checked;
 
+use crate::init;
+use crate::inside;
 use crate::recorder::flush;
-use crate::thread::{Baton, ThreadRef};
+use crate::recording_state;
+use crate::thread::Baton;
 use crate::tls;
-use std::ptr::write_volatile;
+
+pub(crate) use crate::inside::{enter_started, leave};
 
 /// Returns the calling thread, when this call is to be modelled: from here to [`leave`] it is
-/// inside the runtime. `None`: the call is passed through.
+/// inside the runtime. `None`: the call is passed through. The first call starts the runtime.
 #[inline]
 pub(crate) fn enter() -> Option<Baton> {
     let t = enter_unflushed()?;
@@ -86,30 +90,13 @@ pub(crate) fn enter() -> Option<Baton> {
 pub(crate) fn enter_unflushed() -> Option<Baton> {
     let t = match tls::current() {
         Some(t) => t,
-        None if !crate::init::needed() => return None,
+        None if !recording_state::is_new() => return None,
         None => {
-            crate::init::init();
+            init::init();
             tls::current()?
         }
     };
-    if t.hot(|hot| hot.busy != 0) {
-        return None;
-    }
-    // SAFETY: a recorded thread that is not inside the runtime runs the program's code, and so has
-    // the baton.
-    let t = unsafe { Baton::assume(t) };
-    if t.signalled() {
-        crate::signal::deliver(t);
-    }
-    set_inside(*t, true);
-    Some(t)
-}
-
-/// Returns the calling thread as [`enter`] does, but does not start the runtime: for functions that
-/// are called very early.
-#[inline]
-pub(crate) fn enter_started() -> Option<Baton> {
-    tls::current().and_then(|_| enter())
+    inside::enter_thread(t)
 }
 
 /// Returns the calling thread as [`enter`] does, but not in parallel recording: for calls that the
@@ -121,17 +108,4 @@ pub(crate) fn enter_modelled() -> Option<Baton> {
         return None;
     }
     Some(t)
-}
-
-/// Returns to the program.
-#[inline(always)]
-pub(crate) fn leave(t: Baton) {
-    set_inside(*t, false);
-}
-
-/// Sets whether the calling thread is inside the runtime, for hooks and for signal handlers.
-#[inline(always)]
-pub(crate) fn set_inside(t: ThreadRef, inside: bool) {
-    // SAFETY: the thread is the calling one; volatile, because a signal handler reads it.
-    unsafe { write_volatile(&raw mut (*t.as_ptr()).hot.busy, u8::from(inside)) };
 }

@@ -4,9 +4,11 @@
 //! `.preinit_array`), so the configuration is read from `/proc/self/environ`, and the first hook
 //! starts the runtime.
 
-use crate::entry::{enter, leave, set_inside};
+use crate::forks;
+use crate::inside::{enter_started, leave};
 use crate::log::{self, HeaderFields, Stream};
 use crate::recorder;
+use crate::recording_state;
 use crate::sched::{self, SCHED, replay};
 use crate::sys::{self, say};
 use crate::thread::{Baton, ThreadRef};
@@ -14,30 +16,12 @@ use foretell_rt_format::{EndHow, Record, env};
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
 
-const NEW: u32 = 0;
-const STARTING: u32 = 1;
-const ON: u32 = 2;
-const OFF: u32 = 3;
-static STATE: AtomicU32 = AtomicU32::new(NEW);
 static KEY: AtomicU32 = AtomicU32::new(0);
 /// Seconds of the watchdog; 0: never.
 pub(crate) static WATCHDOG_SECS: AtomicU64 = AtomicU64::new(10);
 /// Seconds a scheduled thread may make no step.
 pub(crate) static STALL_SECS: AtomicU64 = AtomicU64::new(10);
 static CLEANED: AtomicU32 = AtomicU32::new(0);
-
-/// Whether the runtime has not been started yet.
-#[inline(always)]
-pub(crate) fn needed() -> bool {
-    STATE.load(Relaxed) == NEW
-}
-
-/// Turns all hooks of this process off. Returns whether they were on.
-pub(crate) fn off() -> bool {
-    let was_on = STATE.swap(OFF, Relaxed) == ON;
-    crate::tls::set(std::ptr::null_mut());
-    was_on
-}
 
 struct Config {
     log: Vec<u8>,
@@ -92,11 +76,9 @@ fn config() -> Option<Config> {
 #[cold]
 #[inline(never)]
 pub(crate) fn init() {
-    if STATE.compare_exchange(NEW, STARTING, Relaxed, Relaxed).is_err() {
-        return;
+    if recording_state::begin() {
+        recording_state::started(config().is_some_and(|c| start(&c)));
     }
-    let started = config().is_some_and(|c| start(&c));
-    STATE.store(if started { ON } else { OFF }, Relaxed);
 }
 
 fn start(c: &Config) -> bool {
@@ -127,7 +109,7 @@ fn start(c: &Config) -> bool {
     begin_thread(t);
     // SAFETY: as above.
     unsafe { on_exit(at_exit, std::ptr::null_mut()) };
-    crate::process::watch_forks();
+    forks::watch();
     crate::signal::install();
     clean_environ();
     leave(t);
@@ -162,7 +144,7 @@ fn clean_environ() {
     // SAFETY: no other thread exists yet; the array ends with null.
     unsafe {
         let mut from = environ;
-        if STATE.load(Relaxed) == NEW || from.is_null() || CLEANED.swap(1, Relaxed) != 0 {
+        if recording_state::is_new() || from.is_null() || CLEANED.swap(1, Relaxed) != 0 {
             return;
         }
         let mut to = from;
@@ -185,7 +167,7 @@ static CONSTRUCTOR: extern "C" fn() = constructor;
 
 extern "C" fn constructor() {
     init();
-    if let Some(t) = enter() {
+    if let Some(t) = enter_started() {
         clean_environ();
         leave(t);
     }
@@ -234,7 +216,7 @@ unsafe extern "C" fn end_of_thread(p: *mut c_void) {
         unsafe { libc::pthread_setspecific(KEY.load(Relaxed), p) };
         return;
     }
-    set_inside(*t, true);
+    t.set_inside(true);
     recorder::flush(t);
     recorder::put(t, &Record::ThreadEnd);
     if !sched::finish(t) {
@@ -249,7 +231,7 @@ unsafe extern "C" fn end_of_thread(p: *mut c_void) {
 
 /// The last exit handler: registered first, it runs after the program's own.
 unsafe extern "C" fn at_exit(status: c_int, _: *mut c_void) {
-    if let Some(t) = enter() {
+    if let Some(t) = enter_started() {
         end_program(t, EndHow::Exit, status);
         leave(t);
     }

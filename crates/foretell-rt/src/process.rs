@@ -1,66 +1,24 @@
 //! The process as a whole: fork, exec, exit, loading of libraries, mappings.
 
 use crate::entry::{enter, entries, entries7, leave, plain_entries};
+use crate::forks;
 use crate::init;
 use crate::memory::put_alloc;
 use crate::modules;
 use crate::real::{find, real};
 use crate::recorder;
-use crate::sys;
 use foretell_rt_format::{EndHow, Record};
 use std::ffi::{CStr, c_char, c_int, c_void};
-use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering::*};
-
-/// Whether the program has forked before: the first child has said that it is not recorded.
-static FORKED: AtomicBool = AtomicBool::new(false);
-
-unsafe extern "C" {
-    fn __register_atfork(
-        before: Option<unsafe extern "C" fn()>,
-        parent: Option<unsafe extern "C" fn()>,
-        child: Option<unsafe extern "C" fn()>,
-        library: *mut c_void,
-    ) -> c_int;
-}
-
-/// Watches for forks, also for those that the C library makes by itself (`daemon`, `forkpty`).
-pub(crate) fn watch_forks() {
-    // SAFETY: the handlers live as long as the process.
-    unsafe { __register_atfork(None, Some(in_parent), Some(in_child), std::ptr::null_mut()) };
-}
-
-unsafe extern "C" fn in_parent() {
-    FORKED.store(true, Relaxed);
-}
-
-/// Turns the hooks of a child off. The first child reports that it is not recorded.
-unsafe extern "C" fn in_child() {
-    if !init::off() || FORKED.load(Relaxed) {
-        return;
-    }
-    // Without an allocation: another thread may have been in the middle of one.
-    // SAFETY: asks for a number.
-    let mut pid = unsafe { sys::call(libc::SYS_getpid, [0; 6]) } as u64;
-    let mut line = *b"foretell: process           , a child of fork, is not recorded\n";
-    let mut at = 28;
-    while pid > 0 && at > 18 {
-        at -= 1;
-        line[at] = b'0' + (pid % 10) as u8;
-        pid /= 10;
-    }
-    line.copy_within(at.., 18);
-    sys::write_all(2, &line[..line.len() - (at - 18)]);
-}
+use std::sync::atomic::AtomicPtr;
 
 fn forked(f: &dyn Fn() -> c_int) -> c_int {
     let Some(t) = enter() else { return f() };
     let pid = f();
     if pid == 0 {
-        // SAFETY: this is the child.
-        unsafe { in_child() };
+        forks::in_child();
         return 0;
     }
-    FORKED.store(true, Relaxed);
+    forks::in_parent();
     if pid > 0 {
         recorder::put(t, &Record::Forked { pid: pid as u32 });
     }

@@ -6,15 +6,13 @@
 //! action does its work: the exit status is the program's own.
 
 use crate::arena;
-use crate::entry::{enter, entries, leave, plain_entries, set_inside};
 use crate::real::real;
 use crate::recorder;
 use crate::sched;
 use crate::sys;
 use crate::thread::{Baton, Frame, MAX_DEPTH, SIGNALS, SignalInfo, State, ThreadRef};
-use crate::transfer;
-use foretell_rt_format::Record;
 use foretell_rt_format::channel::Channel;
+use foretell_rt_format::{Record, SyncKind};
 use std::arch::asm;
 use std::cell::UnsafeCell;
 use std::ffi::{c_int, c_void};
@@ -145,7 +143,7 @@ unsafe fn log_crash(t: ThreadRef, n: c_int, info: *mut libc::siginfo_t, context:
         (registers[libc::REG_RIP as usize] as u64, (*info).si_code, addr)
     };
     let was_inside = t.hot(|hot| hot.busy != 0);
-    set_inside(*t, true);
+    t.set_inside(true);
     let near = recorder::pending_addr(t)
         .is_some_and(|pending| addr.wrapping_sub(pending as u64) < 64 || addr == 0);
     let faulted = code > 0 && near;
@@ -155,7 +153,7 @@ unsafe fn log_crash(t: ThreadRef, n: c_int, info: *mut libc::siginfo_t, context:
         recorder::flush(t);
     }
     recorder::put(t, &Record::Crash { signal: n as u32, code, pc, addr });
-    set_inside(*t, was_inside);
+    t.set_inside(was_inside);
 }
 
 unsafe fn call_handler(
@@ -227,6 +225,12 @@ unsafe fn in_hot_code(context: *mut c_void) -> bool {
     (start..end).contains(&pc)
 }
 
+/// Records that the calling thread has received a signal.
+pub(crate) fn put_received(t: Baton, n: c_int) {
+    let (kind, object) = (SyncKind::Received, Channel::Signal.number(&[n as u64]));
+    recorder::put(t, &Record::Sync { kind, pc: 0, object, other: 0 });
+}
+
 /// Runs the program's handler in the calling thread, and records that.
 unsafe fn handle(
     t: Baton,
@@ -237,12 +241,12 @@ unsafe fn handle(
 ) {
     let depth = t.frames(|frames| frames.depth);
     let was_inside = t.hot(|hot| hot.busy != 0);
-    set_inside(*t, true);
+    t.set_inside(true);
     // The access under way comes after the handler.
     let pending = recorder::retract(t);
     recorder::flush(t);
     recorder::put(t, &Record::Signal { signal: n as u32, starts: true });
-    transfer::signal_received(t, n);
+    put_received(t, n);
     // The handler may run on another stack: its frames are compared with one above all.
     if depth < MAX_DEPTH {
         t.frames(|frames| {
@@ -250,17 +254,17 @@ unsafe fn handle(
             frames.set_logged_depth(depth + 1);
         });
     }
-    set_inside(*t, false);
+    t.set_inside(false);
     // SAFETY: the program's own handler, with what the kernel gives to it.
     unsafe { call_handler(action, n, info, context) };
-    set_inside(*t, true);
+    t.set_inside(true);
     recorder::flush(t);
     recorder::put(t, &Record::Signal { signal: n as u32, starts: false });
     t.frames(|frames| frames.set_logged_depth(depth));
     if let Some(access) = pending {
         recorder::begin(t, access);
     }
-    set_inside(*t, was_inside);
+    t.set_inside(was_inside);
 }
 
 /// Handles the signals that were kept. The thread is not inside the runtime, or is where a wait may
@@ -282,7 +286,11 @@ pub(crate) fn deliver(t: Baton) {
     sys::set_errno(saved);
 }
 
-unsafe extern "C" fn do_sigaction(
+/// Sets the action of a signal for the program, and returns what `sigaction` returns.
+///
+/// # Safety
+/// As the program's own call of `sigaction`.
+pub(crate) unsafe fn set_action(
     n: c_int,
     new: *const libc::sigaction,
     old: *mut libc::sigaction,
@@ -337,68 +345,4 @@ unsafe fn show(old: *mut libc::sigaction, before: Option<libc::sigaction>, crash
             None => {}
         }
     }
-}
-
-/// BSD semantics, like the C library's `signal`.
-unsafe extern "C" fn do_signal(n: c_int, handler: usize) -> usize {
-    // SAFETY: as the program's own call.
-    unsafe { simple_signal(n, handler, libc::SA_RESTART) }
-}
-
-/// System V semantics, for programs that ask for strict X/Open.
-unsafe extern "C" fn do_sysv_signal(n: c_int, handler: usize) -> usize {
-    // SAFETY: as the program's own call.
-    unsafe { simple_signal(n, handler, libc::SA_RESETHAND | libc::SA_NODEFER) }
-}
-
-unsafe fn simple_signal(n: c_int, handler: usize, flags: c_int) -> usize {
-    // SAFETY: as the program's own call.
-    unsafe {
-        let mut new: libc::sigaction = zeroed();
-        new.sa_sigaction = handler;
-        new.sa_flags = flags;
-        let mut old: libc::sigaction = zeroed();
-        if do_sigaction(n, &new, &mut old) != 0 { libc::SIG_ERR } else { old.sa_sigaction }
-    }
-}
-
-/// Functions that send a signal: the steps of the sender before the call come before the handler.
-macro_rules! sending {
-    ($($imp:ident = $name:ident ( $($arg:ident),* ; $signal:ident );)*) => {$(
-        extern "C-unwind" fn $imp($($arg: usize,)* pc: usize) -> c_int {
-            if let Some(t) = enter() {
-                transfer::call_step(t, pc);
-                let channel = Channel::Signal.number(&[u64::from($signal as u32)]);
-                transfer::sends(t, pc, channel, 0);
-                leave(t);
-            }
-            real!($name($($arg: usize),*) -> c_int)
-        }
-    )*};
-}
-sending! {
-    kill_fn = kill(pid, n; n);
-    killpg_fn = killpg(group, n; n);
-    tgkill_fn = tgkill(pid, tid, n; n);
-    sigqueue_fn = sigqueue(pid, n, value; n);
-    pthread_kill_fn = pthread_kill(thread, n; n);
-    pthread_sigqueue_fn = pthread_sigqueue(thread, n, value; n);
-}
-
-entries! {
-    kill => kill_fn, "rdx";
-    killpg => killpg_fn, "rdx";
-    tgkill => tgkill_fn, "rcx";
-    sigqueue => sigqueue_fn, "rcx";
-    pthread_kill => pthread_kill_fn, "rdx";
-    pthread_sigqueue => pthread_sigqueue_fn, "rcx";
-}
-
-plain_entries! {
-    sigaction => do_sigaction;
-    signal => do_signal;
-    ssignal => do_signal;
-    bsd_signal => do_signal;
-    sysv_signal => do_sysv_signal;
-    __sysv_signal => do_sysv_signal;
 }

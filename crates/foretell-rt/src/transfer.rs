@@ -14,6 +14,7 @@ use crate::channels::{self, Address, Way};
 use crate::epoll_sets;
 use crate::recorder;
 use crate::sched::{held_step, step};
+use crate::signal;
 use crate::sys;
 use crate::thread::Baton;
 use foretell_rt_format::channel::{Channel, looked, received, sent};
@@ -116,11 +117,6 @@ pub(crate) fn call_step(t: Baton, pc: usize) {
 /// Records that data was sent through a channel, or is about to be.
 pub(crate) fn sends(t: Baton, pc: usize, channel: u64, bytes: usize) {
     put(t, SyncKind::Sent, pc, channel, bytes as u64);
-}
-
-/// Records that a signal has come in.
-pub(crate) fn signal_received(t: Baton, n: c_int) {
-    put(t, SyncKind::Received, 0, Channel::Signal.number(&[n as u64]), 0);
 }
 
 /// The effect of a call on the program's memory.
@@ -346,7 +342,7 @@ impl Call<'_> {
             Transfer::SignalIn { at } => unsafe {
                 let n = if at == 0 { r as c_int } else { *(at as *const c_int) };
                 if (at != 0 && r == 0) || (at == 0 && r > 0) {
-                    signal_received(self.t, n);
+                    signal::put_received(self.t, n);
                 }
             },
             _ => {}

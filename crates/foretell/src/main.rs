@@ -73,7 +73,7 @@ fn main() -> ExitCode {
     };
     let mut terminal = Terminal::new(arguments.color);
     let result = arguments.command.run(&mut terminal);
-    match terminal.finish().and(result) {
+    match terminal.finish().map_err(failure::Failure::from).and(result) {
         Ok(status) => status.into(),
         Err(failure) => fail(&failure.to_string()),
     }

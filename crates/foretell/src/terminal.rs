@@ -4,8 +4,6 @@ use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 
 use foretell_report::text::Look;
 
-use crate::failure::Failure;
-
 /// The width of output that goes to no terminal.
 const DEFAULT_WIDTH: usize = 100;
 
@@ -50,8 +48,8 @@ impl Terminal {
     }
 
     /// Writes out the rest.
-    pub(crate) fn finish(mut self) -> Result<(), Failure> {
-        Ok(self.flush()?)
+    pub(crate) fn finish(mut self) -> io::Result<()> {
+        self.flush()
     }
 
     fn unless_closed<T>(&mut self, result: io::Result<T>, instead: T) -> io::Result<T> {

@@ -38,6 +38,14 @@ impl ThreadRef {
         self.0.as_ptr()
     }
 
+    /// Sets whether the calling thread, which this is, is inside the runtime, for hooks and for
+    /// signal handlers.
+    #[inline(always)]
+    pub(crate) fn set_inside(self, inside: bool) {
+        // SAFETY: the thread is the calling one; volatile, because a signal handler reads it.
+        unsafe { std::ptr::write_volatile(&raw mut (*self.as_ptr()).hot.busy, u8::from(inside)) };
+    }
+
     pub(crate) fn index(self) -> u32 {
         // SAFETY: threads live as long as the process; the index does not change.
         unsafe { (*self.as_ptr()).index }

@@ -7,9 +7,10 @@ use foretell_trace::{
     VarId,
 };
 
-use crate::machine::Thread;
 use crate::program::{Detail, LOCALS, Local, Program, Rhs, Sort, Test};
 use crate::rng::Rng;
+
+use super::Thread;
 
 /// The trace so far and the identifiers given out.
 pub(crate) struct Recorder<'p> {
