@@ -187,7 +187,7 @@ impl Watch {
     }
 
     fn set(&self, to: Duration) {
-        let mut until = self.until.lock().expect("nobody panics with it");
+        let mut until = self.until.lock().expect("no panic while it is locked");
         *until = to;
         self.stop.store(false, Ordering::Relaxed);
     }
@@ -195,7 +195,7 @@ impl Watch {
     fn look(&self) {
         while !self.done.load(Ordering::Relaxed) {
             std::thread::sleep(Duration::from_millis(2));
-            let until = self.until.lock().expect("nobody panics with it");
+            let until = self.until.lock().expect("no panic while it is locked");
             self.stop.store(read(self.clock) > *until, Ordering::Relaxed);
         }
     }

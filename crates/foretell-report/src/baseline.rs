@@ -1,7 +1,7 @@
 //! Baseline: the findings of an earlier run, to tell new findings from known ones.
 //!
-//! Two findings are one bug if their fingerprints are equal. A file without fingerprints (of another
-//! program, or of an early version) is compared by kind, objects and locations instead.
+//! Two findings are one bug if their fingerprints are equal. A file without fingerprints (of
+//! another program, or of an early version) is compared by kind, objects and locations instead.
 
 use std::collections::HashSet;
 

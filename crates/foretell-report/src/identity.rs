@@ -2,13 +2,13 @@
 //!
 //! A fingerprint is a hash of the properties that stay when lines move and threads come in a
 //! different order: the kind, and for each access its operation, its object, its function (or file,
-//! or thread, if no function is known), and its ordinal among the function's lines that do the same.
-//! The ordinal tells two accesses in one function apart without naming a line. Line numbers,
+//! or thread, if no function is known), and its ordinal among the function's lines that do the
+//! same. The ordinal tells two accesses in one function apart without naming a line. Line numbers,
 //! counters and addresses in the names of objects do not count.
 //!
-//! Violations of a block are identified by their block: the path out of it and back differs from run
-//! to run. The fingerprint changes, and the finding counts as new, if a function is renamed, or if a
-//! new line above does the same to the same object.
+//! Violations of a block are identified by their block: the path out of it and back differs from
+//! run to run. The fingerprint changes, and the finding counts as new, if a function is renamed, or
+//! if a new line above does the same to the same object.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -193,8 +193,8 @@ mod tests {
     use super::*;
     use crate::json;
 
-    /// `get` reads `x` on two lines, `put` writes it, everything `shift` lines further down; the first
-    /// `extra` events are of a thread that has nothing to do with it.
+    /// `get` reads `x` on two lines, `put` writes it, everything `shift` lines further down; the
+    /// first `extra` events are of a thread that has nothing to do with it.
     fn trace(shift: u32, extra: u32) -> Trace {
         let mut b = TraceBuilder::new();
         let (x, other) = (b.variable(&format!("heap@a.c:{}#1", 3 + shift)), b.variable("other"));

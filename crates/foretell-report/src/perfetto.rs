@@ -2,8 +2,8 @@
 //!
 //! Each finding is a process, each thread a track, each step a slice of ten microseconds in the
 //! order of the witness; the observed order of the events is a process of its own. Arrows (flow
-//! events) lead from the write to the read that sees it and from a release to the acquire that comes
-//! after it.
+//! events) lead from the write to the read that sees it and from a release to the acquire that
+//! comes after it.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};

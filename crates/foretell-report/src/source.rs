@@ -1,10 +1,10 @@
 //! Source files, found by the names in locations.
 //!
-//! Traces name files as the debug information does, often by the last part of the path alone. A file
-//! is searched for under each root as it is named, then anywhere below the roots: there it counts
-//! only if exactly one file ends in that path, since a line of the wrong file is worse than none.
-//! Hidden directories, `target` and `node_modules` are not searched, and the number of entries is
-//! bounded. A file that has changed since the program was built is not detected.
+//! Traces name files as the debug information does, often by the last part of the path alone. A
+//! file is searched for under each root as it is named, then anywhere below the roots: there it
+//! counts only if exactly one file ends in that path, since a line of the wrong file is worse than
+//! none. Hidden directories, `target` and `node_modules` are not searched, and the number of
+//! entries is bounded. A file that has changed since the program was built is not detected.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};

@@ -1,4 +1,4 @@
-//! What is written is what is read, and a cut-off log is readable up to the cut.
+//! Records read back as they were written, and a cut-off log is readable up to the cut.
 
 use foretell_rt_format::*;
 

@@ -31,8 +31,8 @@ macro_rules! plain_entries {
 }
 pub(crate) use plain_entries;
 
-/// `entries7! { name => implementation; }`: exported stubs of functions with six arguments. The code
-/// location is the seventh, on the stack.
+/// `entries7! { name => implementation; }`: exported stubs of functions with six arguments. The
+/// code location is the seventh, on the stack.
 macro_rules! entries7 {
     ($($name:ident => $imp:path;)*) => {$(
         #[unsafe(naked)]

@@ -1,7 +1,7 @@
 //! The orders of events in which a finding is replayed.
 //!
-//! The first witness is that of the findings file: it has only the events that the finding needs, in
-//! an order with few context switches. A program that talks to a peer outside may leave that
+//! The first witness is that of the findings file: it has only the events that the finding needs,
+//! in an order with few context switches. A program that talks to a peer outside may leave that
 //! schedule: a client that waits for an answer before it sends the next request is not in the
 //! trace. A second witness of the finding is tried then, the one nearest to the recorded run:
 //! independent events are in the recorded order, and the threads that the finding is not about do

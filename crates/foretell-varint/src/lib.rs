@@ -12,9 +12,9 @@
 //! | 8 | 2⁵⁶ − 1 |
 //! | 10 | 2⁶⁴ − 1 |
 //!
-//! [`read`] and [`push`] are made for columns in which most numbers take one byte. [`read_wide`] and
-//! [`write()`] are made for addresses and code locations: they handle eight bytes at once, in a time
-//! that does not depend on the length of a number below 2⁵⁶. Both pairs have one byte layout.
+//! [`read`] and [`push`] are made for columns in which most numbers take one byte. [`read_wide`]
+//! and [`write()`] are made for addresses and code locations: they handle eight bytes at once, in a
+//! time that does not depend on the length of a number below 2⁵⁶. Both pairs have one byte layout.
 //!
 //! No dependencies: the runtime is linked into the programs that it records.
 

@@ -29,10 +29,10 @@ pub(crate) fn shown_while<T>(progress: &Progress, work: impl FnOnce() -> T) -> T
     }
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
-        let shower = scope.spawn(|| show(progress, &done));
+        let printer = scope.spawn(|| show(progress, &done));
         let result = work();
         done.store(true, Ordering::Relaxed);
-        shower.thread().unpark();
+        printer.thread().unpark();
         result
     })
 }

@@ -72,7 +72,7 @@ fn lost_update_breaks_the_later_thread() {
 #[test]
 fn final_values() {
     expect("T1|w(x)|a\nT1|w(x)|b\nT2|r(x)|r", &["race a r", "race b r", "nondeterministic r"]);
-    // The same value, but another event.
+    // An equal value of another event.
     expect("T1|w(x=1)|a\nT2|w(x=1)|b", &["race a b", "final x"]);
     // The last write is fixed by what its thread has read.
     expect(

@@ -1,9 +1,9 @@
 //! The conflict graph of a finding, as DOT and as SVG.
 //!
-//! Nodes are the decisive steps of the witness (`witness::fold`). Edges are program order; conflicts
-//! between the finding's own accesses, earlier to later in the witness; the write that a read sees;
-//! the release that an acquire comes after; and for a deadlock the wait of a thread for the step
-//! that took the lock.
+//! Nodes are the decisive steps of the witness (`witness::fold`). Edges are program order;
+//! conflicts between the finding's own accesses, earlier to later in the witness; the write that a
+//! read sees; the release that an acquire comes after; and for a deadlock the wait of a thread for
+//! the step that took the lock.
 
 mod dot;
 mod svg;

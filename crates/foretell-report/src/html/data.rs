@@ -2,8 +2,8 @@
 //!
 //! A trace is an excerpt: its events up to the last one that a witness needs, in columns (`thread`,
 //! `op`, `object`, …), texts by their number in `strings`. A finding has its witness as `runs`,
-//! `[thread, count, thread, count, …]`, the decisive positions of the schedule as `decisive`, and in
-//! the symbolic model the values that each step reads and writes as `values`.
+//! `[thread, count, thread, count, …]`, the decisive positions of the schedule as `decisive`, and
+//! in the symbolic model the values that each step reads and writes as `values`.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -142,7 +142,8 @@ impl<'a> Excerpt<'a> {
         value["blocked"] = json!(blocked);
         value["notes"] = json!(notes);
         if model == Model::Symbolic {
-            // A written value follows from the values read: the script cannot take it from the trace.
+            // A written value follows from the values read: the script cannot take it from the
+            // trace.
             let values = step_values(trace, &schedule);
             let pairs: Vec<[Option<String>; 2]> =
                 values.into_iter().map(|v| [v.read, v.written]).collect();

@@ -55,9 +55,9 @@ pub enum MergeError {
 /// Puts parts of one analysis of one trace together. Each part comes with the name to use for it in
 /// messages.
 ///
-/// Findings are sorted and numbered anew, so the result does not depend on the order of the
-/// parts, and one that two parts have is kept once. Counters are added up. Where the parts say which
-/// part they are, all must be there, each once.
+/// Findings are sorted and numbered anew, so the result does not depend on the order of the parts,
+/// and one that two parts have is kept once. Counters are added up. Where the parts say which part
+/// they are, all must be there, each once.
 pub fn merge(parts: Vec<(String, Findings)>) -> Result<Findings, MergeError> {
     check_one_trace(&parts)?;
     check_division(&parts)?;

@@ -10,12 +10,12 @@
 //!  "undecided":[]}
 //! ```
 //!
-//! Encodings that the example does not show: `locations` has one entry for each of `events`, null where
-//! the location is not known; `block` is `[begin, end]`, `end` null where the block is open;
-//! `writer` and `challenger` are event indices, or `"initial"` for the initial value; `form` is one of
-//! the words of [`NondeterminismForm`]. A nondeterministic final value has the form `"final-value"`, the
-//! challenger (the other last write) as its only event, the variable as its only object, and the
-//! write that was last in the trace as its writer.
+//! Encodings that the example does not show: `locations` has one entry for each of `events`, null
+//! where the location is not known; `block` is `[begin, end]`, `end` null where the block is open;
+//! `writer` and `challenger` are event indices, or `"initial"` for the initial value; `form` is one
+//! of the words of [`NondeterminismForm`]. A nondeterministic final value has the form
+//! `"final-value"`, the challenger (the other last write) as its only event, the variable as its
+//! only object, and the write that was last in the trace as its writer.
 //!
 //! Fields that this version does not know are kept and written back: a file of a later version
 //! passes through `merge` unharmed. What it does know must have the right type.
@@ -102,8 +102,8 @@ impl Findings {
         read::parse(text)
     }
 
-    /// Reads one or more findings files that were written one after the other, as `predict` does for several
-    /// traces.
+    /// Reads one or more findings files that were written one after the other, as `predict` does
+    /// for several traces.
     pub fn parse_all(text: &str) -> Result<Vec<Self>, FindingsError> {
         read::parse_all(text)
     }
@@ -138,8 +138,8 @@ impl Findings {
         }
     }
 
-    /// Counts the races in the three units that tools use, so that results can be compared: pairs of
-    /// events, second events, pairs of locations.
+    /// Counts the races in the three units that tools use, so that results can be compared: pairs
+    /// of events, second events, pairs of locations.
     pub fn count_races(&mut self) {
         let races = || self.findings.iter().filter(|f| f.kind == FindingKind::Race);
         let second: BTreeSet<Option<&u32>> = races().map(|f| f.events.iter().max()).collect();

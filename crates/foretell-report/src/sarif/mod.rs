@@ -1,10 +1,10 @@
 //! Findings for code scanning: SARIF 2.1.0.
 //!
 //! One run holds the findings of all traces. A result has the locations of the finding's own
-//! accesses, their stacks, and the schedule as a code flow with a thread flow for each thread, whose
-//! steps carry their number in the whole schedule. The fields that GitHub's code scanning and the
-//! SARIF viewer of VS Code ask for are there: rule help, regions with columns, partial fingerprints,
-//! paths relative to the root of the source.
+//! accesses, their stacks, and the schedule as a code flow with a thread flow for each thread,
+//! whose steps carry their number in the whole schedule. The fields that GitHub's code scanning and
+//! the SARIF viewer of VS Code ask for are there: rule help, regions with columns, partial
+//! fingerprints, paths relative to the root of the source.
 //!
 //! A long schedule is given by its decisive part alone (`witness::fold`): code scanning refuses
 //! results with more than 10,000 steps.

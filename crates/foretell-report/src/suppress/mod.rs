@@ -7,11 +7,11 @@
 //! race function=get_info file=src/*   all conditions must hold; patterns are for the whole name
 //! ```
 //!
-//! The first word is a kind of finding, or `*`. `race:`, `race_top:` and `deadlock:` have the meaning
-//! they have in ThreadSanitizer; its rules for other kinds are skipped and counted.
+//! The first word is a kind of finding, or `*`. `race:`, `race_top:` and `deadlock:` have the
+//! meaning they have in ThreadSanitizer; its rules for other kinds are skipped and counted.
 //!
-//! A suppressed finding stays in the findings file, with the rule that suppressed it. The first rule
-//! of the first file that matches is the one that counts.
+//! A suppressed finding stays in the findings file, with the rule that suppressed it. The first
+//! rule of the first file that matches is the one that counts.
 
 mod glob;
 mod rule;

@@ -148,8 +148,8 @@ impl<'a> Layout<'a> {
         layout
     }
 
-    /// Shares out the width, but for what is `reserved`: first the columns, then what is left to the
-    /// locations.
+    /// Shares out the width, but for what is `reserved`: first the columns, then what is left to
+    /// the locations.
     fn fit(&mut self, names: usize, reserved: usize) {
         let width = self.printer.look.width.saturating_sub(self.start() + reserved);
         let sum = |columns: &[(ThreadId, usize)]| {

@@ -136,8 +136,8 @@ impl<'a> Printer<'a> {
         Printer { path: Some(path.to_owned()), ..self }
     }
 
-    /// Writes one finding: headline, source lines, calls, schedule, and remedies. Events that the trace
-    /// does not have are left out: the caller checks findings that come from a file.
+    /// Writes one finding: headline, source lines, calls, schedule, and remedies. Events that the
+    /// trace does not have are left out: the caller checks findings that come from a file.
     ///
     /// # Errors
     /// Errors of `out`.

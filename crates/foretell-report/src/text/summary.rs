@@ -48,7 +48,8 @@ pub(super) fn table(out: &mut dyn Write, findings: &[&Finding], look: &Look) -> 
     writeln!(out)
 }
 
-/// Writes for each kind the number of queries asked, predicted and undecided, and of hidden findings.
+/// Writes for each kind the number of queries asked, predicted and undecided, and of hidden
+/// findings.
 pub(super) fn counts(out: &mut dyn Write, file: &Findings, look: &Look) -> io::Result<()> {
     if file.summary.is_empty() {
         return Ok(());

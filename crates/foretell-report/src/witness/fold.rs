@@ -1,8 +1,8 @@
 //! Folding: the rows of a long witness that are shown.
 //!
 //! Most of a long witness only leads up to the decisive part. Shown are the finding's own events
-//! with the block, writer and challenger they name; the last accesses to their variables and uses of
-//! their locks; the events that took the locks still held at the end; the last guards that their
+//! with the block, writer and challenger they name; the last accesses to their variables and uses
+//! of their locks; the events that took the locks still held at the end; the last guards that their
 //! threads passed; and the events on both sides of the last context switches. Each stretch between
 //! them is one row with its length.
 

@@ -50,8 +50,8 @@ impl Relations {
     }
 }
 
-/// The schedule of a finding, with the acquires that a deadlock is stuck at after it; and how many of the
-/// steps are the schedule itself. Events that the trace does not have are left out.
+/// The schedule of a finding, with the acquires that a deadlock is stuck at after it; and how many
+/// of the steps are the schedule itself. Events that the trace does not have are left out.
 pub(crate) fn steps(finding: &Finding, trace: &Trace) -> (Vec<EventId>, usize) {
     let known = |events: &[u32]| -> Vec<EventId> {
         events.iter().filter(|&&e| (e as usize) < trace.len()).map(|&e| EventId(e)).collect()

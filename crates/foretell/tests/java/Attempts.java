@@ -2,8 +2,9 @@ import java.lang.invoke.*;
 import java.util.concurrent.*;
 import java.util.concurrent.atomic.*;
 /**
- * One thread at a time can run, from the first to the last. The attempt in `main` fails. The only way from the block's `y` to its
- * `z` is through the attempt and what comes after it; before the block its thread has made the attempt possible.
+ * One thread at a time can run, from the first to the last. The attempt in `main` fails. The only
+ * way from the block's `y` to its `z` is through the attempt and what comes after it; before the
+ * block its thread has made the attempt possible.
  */
 public class Attempts {
     @interface Atomic { }

@@ -1,5 +1,5 @@
 import java.util.concurrent.*;
-/** One thread at a time can run, from the first to the last, and nobody looks at what a put returns. */
+/** Threads run one after the other, in this order, and no thread uses the result of a put. */
 public class Puts {
     @interface Atomic { }
     static final ConcurrentMap<String, Integer> map = new ConcurrentHashMap<>();

@@ -2,7 +2,7 @@ import java.io.*;
 import java.lang.reflect.*;
 import java.util.*;
 import java.util.function.*;
-/** What a recorder of classes can trip over; ends with status 3. */
+/** Constructs that a class rewriter gets wrong easily; ends with status 3. */
 public class Robust {
     record Point(int x, int y) { Point { if (x < 0) throw new IllegalArgumentException("x"); } }
     enum Color { RED { @Override int n() { return 1; } }, BLUE; int n() { return 2; } }

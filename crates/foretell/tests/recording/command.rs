@@ -204,15 +204,15 @@ fn filtered_log_gives_the_same_trace() {
     let w = Workshop::new();
     w.write("a.c", PRIVATE_AND_SHARED);
     w.expect(0, &["cc", "a.c", "-pthread", "-o", "a"]);
-    let sifted = ["record", "--keep-all", "-o", "sifted.ft", "--", "./a"];
-    let sifted = w.expect(0, &sifted);
+    let filtered = ["record", "--keep-all", "-o", "filtered.ft", "--", "./a"];
+    let filtered = w.expect(0, &filtered);
     let mut whole = w.command(FORETELL);
     whole.env("FORETELL_FILTER", "off");
     let whole = whole.args(["record", "-o", "whole.ft", "--", "./a"]).output().expect("it runs");
     let read = |name: &str| fs::read(w.path(name)).expect("a file");
-    assert_eq!(stderr(&sifted), stderr(&whole));
-    assert!(read("sifted.ft") == read("whole.ft"));
-    assert!(read("sifted.ft.steps") == read("whole.ft.steps"));
+    assert_eq!(stderr(&filtered), stderr(&whole));
+    assert!(read("filtered.ft") == read("whole.ft"));
+    assert!(read("filtered.ft.steps") == read("whole.ft.steps"));
 }
 
 #[test]

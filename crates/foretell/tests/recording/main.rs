@@ -1,11 +1,11 @@
 //! Programs of C and C++ built, recorded and replayed by the command.
 
-mod attempts;
 mod channels;
 mod command;
+mod elision;
 mod ends;
-mod handed_over;
-mod passed_over;
+mod failed_rmw;
 mod projects;
+mod transfer;
 mod volatile;
 mod workshop;

@@ -3,8 +3,8 @@ package foretell.rt;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Replacements for the methods of LockSupport. In the trace a permit is a semaphore of 0 or 1, with a
- * second semaphore for a permit that is not given.
+ * Replacements for the methods of LockSupport. In the trace a permit is a semaphore of 0 or 1, with
+ * a second semaphore for a permit that is not given.
  */
 public final class Permits {
     /** Classes with their replaced static methods. */

@@ -31,7 +31,7 @@ macro_rules! mutations {
 
 mutations! {
     // The simulator lets pass
-    /// a read that sees another write than it may, whoever relies on it
+    /// a read that sees another write than it may, even if its thread goes on
     ReadsNeedNoView
     /// an event after a broken read
     BrokenReadsGoOn
@@ -41,17 +41,17 @@ mutations! {
     LocksLetEverybodyIn
     /// a writer while there are readers
     ReadersLetWritersIn
-    /// a failed try-lock where nobody holds the lock
+    /// a failed try-lock where no thread holds the lock
     TryLocksNeedNoOwner
     /// a failed try-lock where only readers hold the lock
     ReadersFailTryLocks
-    /// a waiter that nobody notified
+    /// a waiter that no thread notified
     WokenNeedsNoNotify
     /// a time-out of a waiter that was notified
     NotifiedMayTimeOut
     /// a notify that wakes everybody
     NotifyWakesAll
-    /// a notify that wakes nobody, although somebody waits
+    /// a notify that wakes no thread, although one waits
     NotifyMaySkip
     /// one down too many
     SemaphoresHaveOneMore
@@ -91,7 +91,7 @@ mutations! {
     CyclesSupportThemselves
 
     // The clauses stop
-    /// a read that sees an equal value of somebody else
+    /// a read that sees an equal value of another thread
     OnlyTheObservedWriter
     /// a read that is broken because it sees a broken update
     UpdatesNeverBreakReaders
@@ -201,5 +201,5 @@ fn every_mutation_is_noticed() {
             return;
         }
     }
-    panic!("nobody notices {unnoticed:?}");
+    panic!("no test notices {unnoticed:?}");
 }

@@ -56,7 +56,8 @@ fn race(counts: &Counts) -> String {
     )
 }
 
-/// The SMT-versus-DPOR paper's table A1: AB = SP + NV + V + TO + MO (and bounded) where every block is looked at.
+/// The SMT-versus-DPOR paper's table A1: AB = SP + NV + V + TO + MO (and bounded) where every block
+/// is looked at.
 fn blocks(counts: &Counts, events: usize) -> String {
     let average = ratio(counts.segment_events, counts.examined);
     let proofs = counts.static_proofs();
