@@ -24,12 +24,12 @@ pub struct ChunkStore {
     directory: PathBuf,
     /// Number of bytes in memory and on disk.
     lengths: [u64; 2],
-    chunks: Vec<Place>,
+    chunks: Vec<StoredAt>,
 }
 
 /// Position of the records of a chunk.
 #[derive(Clone, Copy)]
-struct Place {
+struct StoredAt {
     /// The piece of memory; none if they are in the file.
     piece: Option<usize>,
     start: usize,
@@ -64,7 +64,7 @@ impl ChunkStore {
         Ok(())
     }
 
-    fn in_memory(&mut self, records: &[u8]) -> Option<Place> {
+    fn in_memory(&mut self, records: &[u8]) -> Option<StoredAt> {
         let len = records.len();
         if self.lengths[0] + len as u64 > self.limit {
             return None;
@@ -80,10 +80,10 @@ impl ChunkStore {
         piece.get_mut(start..start + len)?.copy_from_slice(records);
         self.taken += len;
         self.lengths[0] += len as u64;
-        Some(Place { piece: Some(number), start, len })
+        Some(StoredAt { piece: Some(number), start, len })
     }
 
-    fn on_disk(&mut self, records: &[u8]) -> io::Result<Place> {
+    fn on_disk(&mut self, records: &[u8]) -> io::Result<StoredAt> {
         let file = match self.disk.take() {
             Some(file) => file,
             None => tempfile::tempfile_in(&self.directory)?,
@@ -91,7 +91,7 @@ impl ChunkStore {
         let (start, len) = (self.lengths[1], records.len());
         self.disk.insert(file).write_all_at(records, start)?;
         self.lengths[1] += len as u64;
-        Ok(Place { piece: None, start: start as usize, len })
+        Ok(StoredAt { piece: None, start: start as usize, len })
     }
 
     /// Returns the chunks when there are no more.
@@ -113,13 +113,13 @@ impl ChunkStore {
 pub struct StoredChunks {
     pieces: Vec<MmapMut>,
     disk: Option<Mmap>,
-    chunks: Vec<Place>,
+    chunks: Vec<StoredAt>,
 }
 
 impl StoredChunks {
     /// Returns the records of a chunk.
     pub fn get(&self, chunk: usize) -> &[u8] {
-        let Some(&Place { piece, start, len }) = self.chunks.get(chunk) else { return &[] };
+        let Some(&StoredAt { piece, start, len }) = self.chunks.get(chunk) else { return &[] };
         let bytes = match piece {
             Some(piece) => self.pieces.get(piece).map(|piece| &piece[..]),
             None => self.disk.as_deref(),

@@ -54,7 +54,7 @@ const BLOCK: usize = 16;
 
 /// Where a node stands, and its neighbours on the chain.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
+pub(crate) struct ChainPosition {
     pub(crate) chain: Chain,
     pub(crate) position: u32,
     pub(crate) next: Option<Node>,
@@ -87,7 +87,7 @@ struct Level {
 
 /// The chains and their closure under the inserted edges. `L` labels edges.
 pub(crate) struct Chains<L> {
-    places: Vec<Place>,
+    places: Vec<ChainPosition>,
     /// The nodes of each chain by position.
     members: Vec<Vec<Node>>,
     /// Row-major: the first position of each chain that a node reaches. Its own position for its
@@ -172,7 +172,7 @@ impl<L: Copy> Chains<L> {
         let next = members.get(at).copied();
         let previous = at.checked_sub(1).map(|at| members[at]);
         self.members[chain.index()].insert(at, node);
-        self.places.push(Place { chain, position, next, previous });
+        self.places.push(ChainPosition { chain, position, next, previous });
         if let Some(next) = next {
             self.places[next.index()].previous = Some(node);
         }
@@ -209,7 +209,7 @@ impl<L: Copy> Chains<L> {
         self.filled[bits + block / 64] |= 1 << (block % 64);
     }
 
-    pub(crate) fn place(&self, node: Node) -> Place {
+    pub(crate) fn place(&self, node: Node) -> ChainPosition {
         self.places[node.index()]
     }
 

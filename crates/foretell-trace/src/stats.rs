@@ -50,7 +50,7 @@ pub struct Stats {
     /// Those of them in which both are atomic: they conflict and do not race.
     pub atomic_conflicting_pairs: u64,
     /// Writes that reads read from, by thread.
-    pub couples: Couples,
+    pub couples: ReadsFromCounts,
     /// Edges between threads: reads from other threads, forks, joins, wake-ups.
     pub inter_thread_edges: u64,
     /// Edges between threads for each event.
@@ -85,7 +85,7 @@ pub struct Blocks {
 
 /// Reads (and updates) by where their value comes from.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug, Serialize)]
-pub struct Couples {
+pub struct ReadsFromCounts {
     /// A write of another thread.
     pub inter: u64,
     /// A write of the same thread.
@@ -149,7 +149,7 @@ impl fmt::Display for Stats {
         line("atomic blocks", detail)?;
         let atomic = self.atomic_conflicting_pairs;
         line("conflicting pairs", format!("{} ({atomic} atomic)", self.conflicting_pairs))?;
-        let Couples { inter, intra, initial } = self.couples;
+        let ReadsFromCounts { inter, intra, initial } = self.couples;
         let detail = format!("{inter} between threads, {intra} within one, {initial} initial");
         line("read couples", detail)?;
         let edges = self.inter_thread_edges;

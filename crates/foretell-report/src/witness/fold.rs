@@ -121,7 +121,7 @@ fn rows(shown: &[bool]) -> Vec<Row> {
 
 /// A lock that a thread holds at the end of a schedule.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Hold {
+pub(crate) struct HeldLock {
     pub(crate) thread: ThreadId,
     pub(crate) lock: LockId,
     /// The position in the schedule of the event that took it.
@@ -129,7 +129,7 @@ pub(crate) struct Hold {
 }
 
 /// The locks held at the end of a schedule, in the order they were taken.
-pub(crate) fn held_at_end(schedule: &[EventId], trace: &Trace) -> Vec<Hold> {
+pub(crate) fn held_at_end(schedule: &[EventId], trace: &Trace) -> Vec<HeldLock> {
     // Depth and the position where it rose from zero. A wait gives the lock up whatever the depth;
     // leaving the wait takes it again to the same depth.
     let mut held: HashMap<(ThreadId, LockId), (u64, usize)> = HashMap::new();
@@ -160,9 +160,9 @@ pub(crate) fn held_at_end(schedule: &[EventId], trace: &Trace) -> Vec<Hold> {
             _ => {}
         }
     }
-    let mut holds: Vec<Hold> = held
+    let mut holds: Vec<HeldLock> = held
         .into_iter()
-        .map(|((thread, lock), (_, position))| Hold { thread, lock, position })
+        .map(|((thread, lock), (_, position))| HeldLock { thread, lock, position })
         .collect();
     holds.sort_by_key(|hold| hold.position);
     holds

@@ -170,10 +170,10 @@ impl Sched {
     }
 
     /// Gives the baton to `t`, which can run. The caller wakes it after unlocking.
-    fn hand(&mut self, t: ThreadRef) -> Handed {
+    fn hand(&mut self, t: ThreadRef) -> NextHolder {
         t.wait().state.set(State::Running);
         self.current = t.index();
-        Handed(t)
+        NextHolder(t)
     }
 
     /// Makes a blocked thread runnable.
@@ -225,7 +225,7 @@ impl Sched {
     }
 
     /// Picks the thread that goes on in place of the current one. `None`: none can for now.
-    pub(crate) fn pass(&mut self) -> Option<Handed> {
+    pub(crate) fn pass(&mut self) -> Option<NextHolder> {
         if self.replay.active && self.replay.at_end() {
             replay::over(self);
         }
@@ -255,9 +255,9 @@ impl Sched {
 
 /// A thread that has been given the baton and must be woken.
 #[must_use]
-pub(crate) struct Handed(ThreadRef);
+pub(crate) struct NextHolder(ThreadRef);
 
-impl Handed {
+impl NextHolder {
     /// Wakes the thread; the scheduler's lock is free.
     pub(crate) fn wake(self) {
         let go = &self.0.wait().go;
@@ -268,7 +268,7 @@ impl Handed {
 }
 
 /// Unlocks the scheduler and wakes the thread that was given the baton, if there is one.
-fn unlock_and_wake(s: Guard<'_, Sched>, handed: Option<Handed>) {
+fn unlock_and_wake(s: Guard<'_, Sched>, handed: Option<NextHolder>) {
     drop(s);
     if let Some(handed) = handed {
         handed.wake();

@@ -20,14 +20,14 @@ macro_rules! operators {
         /// The operators without parameters, in the order of their numbers.
         const OPERATORS: &[ExprOp] = &[$(ExprOp::$name),*];
 
-        /// The place of an operator without parameters in [`OPERATORS`].
-        enum Place {
+        /// Index of an operator without parameters in [`OPERATORS`].
+        enum Operator {
             $($name),*
         }
 
         fn put_operator(out: &mut Vec<u8>, op: ExprOp) {
             match op {
-                $(ExprOp::$name => out.push(FIRST_OPERATOR + Place::$name as u8),)*
+                $(ExprOp::$name => out.push(FIRST_OPERATOR + Operator::$name as u8),)*
                 ExprOp::Extract(high, low) => out.extend([EXTRACT, high, low]),
                 ExprOp::ZeroExtend(n) => out.extend([ZERO_EXTEND, n]),
                 ExprOp::SignExtend(n) => out.extend([SIGN_EXTEND, n]),

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::{Blocks, Couples, Held, Stats, Waiting};
+use super::{Blocks, Held, ReadsFromCounts, Stats, Waiting};
 use crate::trace::NONE;
 use crate::{CondId, LockId, Model, Op, ThreadId, Trace, VarId};
 
@@ -82,7 +82,7 @@ pub(super) struct Counts {
     waiters: Vec<u64>,
     pub(super) threads: Vec<Thread>,
     blocks: Blocks,
-    couples: Couples,
+    couples: ReadsFromCounts,
     known: u64,
     pub(super) needless_try_fails: u64,
     pub(super) lost_notifies: u64,
@@ -103,7 +103,7 @@ impl Counts {
             waiters: vec![0; trace.condition_count()],
             threads: vec![Thread::default(); trace.thread_count()],
             blocks: Blocks::default(),
-            couples: Couples::default(),
+            couples: ReadsFromCounts::default(),
             known: 0,
             needless_try_fails: 0,
             lost_notifies: 0,

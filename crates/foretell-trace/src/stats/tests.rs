@@ -71,7 +71,7 @@ fn everything_is_counted() {
     assert_eq!((stats.locks, stats.conditions), (3, 1));
     assert_eq!(stats.blocks, Blocks { total: 2, outermost: 1, deepest: 2, open: 1 });
     // x: A reads M's, B reads A's, A reads its own; n: A initial, B reads A's, B and M read B's.
-    assert_eq!(stats.couples, Couples { inter: 4, intra: 2, initial: 2 });
+    assert_eq!(stats.couples, ReadsFromCounts { inter: 4, intra: 2, initial: 2 });
     assert_eq!(stats.inter_thread_edges, 4 + 2 + 1);
     assert!((stats.coupling - 7.0 / 24.0).abs() < 1e-9);
     let held = |lock: &str, thread: &str, shared| Held {
