@@ -7,13 +7,13 @@
 //!
 //! | module | content |
 //! |---|---|
-//! | [`native`] | log of a native program to events: memory, synchronisation, channels, locations |
-//! | [`symbolic`] | path of a native program to expressions and guards |
+//! | `native` | log of a native program to events: memory, synchronisation, channels, locations |
+//! | `symbolic` | path of a native program to expressions and guards |
 //! | [`java`] | log of a Java program to events |
-//! | [`trace_writer`] | events and steps of a trace under construction, for all of them |
-//! | [`blocks`] | lock scopes, markers and functions that are atomic blocks |
-//! | [`failed_rmw`] | locks around read-modify-writes that failed |
-//! | [`symbols`] | code addresses to functions and source locations |
+//! | `trace_writer` | events and steps of a trace under construction, for all of them |
+//! | `blocks` | lock scopes, markers and functions that are atomic blocks |
+//! | `failed_rmw` | locks around read-modify-writes that failed |
+//! | `symbols` | code addresses to functions and source locations |
 
 mod action;
 mod blocks;

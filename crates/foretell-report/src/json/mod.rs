@@ -13,9 +13,9 @@
 //! Encodings that the example does not show: `locations` has one entry for each of `events`, null
 //! where the location is not known; `block` is `[begin, end]`, `end` null where the block is open;
 //! `writer` and `challenger` are event indices, or `"initial"` for the initial value; `form` is one
-//! of the words of [`NondeterminismForm`]. A nondeterministic final value has the form
-//! `"final-value"`, the challenger (the other last write) as its only event, the variable as its
-//! only object, and the write that was last in the trace as its writer.
+//! of the words of [`NondeterminismForm`](foretell_trace::NondeterminismForm). A nondeterministic
+//! final value has the form `"final-value"`, the challenger (the other last write) as its only
+//! event, the variable as its only object, and the write that was last in the trace as its writer.
 //!
 //! Fields that this version does not know are kept and written back: a file of a later version
 //! passes through `merge` unharmed. What it does know must have the right type.

@@ -1,7 +1,7 @@
 //! The log of a Java program, and its translation.
 //!
-//! The agent (`agents/java`) writes two files: the log of the threads' actions ([`log`]), and
-//! tables of classes, methods and source locations ([`tables`]). Schedules, steps and verdicts are
+//! The agent (`agents/java`) writes two files: the log of the threads' actions (`log`), and
+//! tables of classes, methods and source locations (`tables`). Schedules, steps and verdicts are
 //! those of native programs, with a class in place of a module and the number of a location in
 //! its class in place of a code address.
 
