@@ -43,7 +43,7 @@ pub fn save(translated: &Translated, output: &Path) -> Result<Option<usize>, Err
 }
 
 /// Saves a trace to the file `output` and, at the same time, its steps beside it. If one of the
-/// two fails, no steps are left there.
+/// two fails, neither is left there; an older trace stays if the new one could not be written.
 ///
 /// # Errors
 /// If a file cannot be written.
@@ -58,6 +58,10 @@ pub fn save_trace<'a>(
         let trace = foretell_trace::io::save(trace, output);
         (trace, steps.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
     });
+    if trace.is_ok() && steps.is_err() {
+        // On a full disk the trace would take the space that the next attempt needs.
+        let _ = std::fs::remove_file(output);
+    }
     let saved = trace.map_err(Error::from).and(steps.map_err(Error::from));
     if saved.is_err() {
         let _ = std::fs::remove_file(&beside);
