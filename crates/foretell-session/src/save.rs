@@ -87,3 +87,19 @@ fn is_full(error: &Error) -> bool {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trace_without_steps_is_not_left() {
+        let directory = tempfile::tempdir().unwrap();
+        let output = directory.path().join("run.ft");
+        // A directory in the way: the steps cannot be written.
+        std::fs::create_dir(Steps::path_for(&output)).unwrap();
+        let trace = foretell_trace::text::parse(b"T1|w(x)\n").unwrap().trace;
+        assert!(save_trace(&trace, &Steps::default(), &output).is_err());
+        assert!(!output.exists());
+    }
+}
