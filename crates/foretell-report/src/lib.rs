@@ -6,7 +6,8 @@
 //! | layer | modules |
 //! |---|---|
 //! | data | [`json`]: the findings file: types, reader, patterns for the checker, merging |
-//! | source | `location`: locations and call stacks; `span`: the part of a line; [`source`]: source files |
+//! | source | `location`: locations and call stacks; `span`: the part of a line |
+//! | | [`source`]: source files |
 //! | witness | [`witness`]: events as text, values along a schedule, folding, dependencies |
 //! | finding | [`identity`]: fingerprints; [`baseline`] and [`suppress`]: hidden findings |
 //! | | `replay`: outcomes of replays; `headline` and `notes`: a finding in words |

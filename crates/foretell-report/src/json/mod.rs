@@ -2,7 +2,8 @@
 //!
 //! ```json
 //! {"schema":"foretell-findings/1",
-//!  "trace":{"path":"bank.std","events":97,"threads":4,"variables":5,"locks":1,"blocks":4,"model":"value"},
+//!  "trace":{"path":"bank.std","events":97,"threads":4,"variables":5,"locks":1,"blocks":4,
+//!    "model":"value"},
 //!  "findings":[{"id":"race-1","kind":"race","events":[12,31],"objects":["x"],
 //!    "locations":["bank.c:41","bank.c:58"],"block":null,
 //!    "witness":{"schedule":[0,1,5,12,31]},"verified":true,"engine":"order","replay":null}],

@@ -1,24 +1,14 @@
 //! Hundreds of damaged files: the binary reads them or gives the reason in one line; it never
 //! panics.
 
+use foretell_generate::Rng;
+
 use super::*;
 
-/// A small generator of pseudo-random numbers (xorshift): the same damage on every run.
-struct Rng(u64);
-
-impl Rng {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % limit.max(1) as u64) as usize
-    }
-
-    /// Returns a range of at most `longest` bytes.
-    fn range(&mut self, bytes: &[u8], longest: usize) -> std::ops::Range<usize> {
-        let start = self.below(bytes.len());
-        start..(start + self.below(longest)).min(bytes.len())
-    }
+/// Returns a random range of at most `longest` bytes.
+fn range(rng: &mut Rng, bytes: &[u8], longest: usize) -> std::ops::Range<usize> {
+    let start = rng.below(bytes.len());
+    start..(start + rng.below(longest)).min(bytes.len())
 }
 
 /// Pieces of trace text, valid and invalid.
@@ -60,9 +50,9 @@ fn damage(bytes: &mut Vec<u8>, rng: &mut Rng) {
                 let at = rng.below(bytes.len());
                 bytes[at] ^= 1 << rng.below(8);
             }
-            1 => drop(bytes.drain(rng.range(bytes, 20))),
+            1 => drop(bytes.drain(range(rng, bytes, 20))),
             2 => {
-                let copy = bytes[rng.range(bytes, 60)].to_vec();
+                let copy = bytes[range(rng, bytes, 60)].to_vec();
                 let at = rng.below(bytes.len());
                 bytes.splice(at..at, copy);
             }
@@ -106,7 +96,7 @@ fn ended_well(ran: Ran, what: &str) -> bool {
 #[test]
 fn damaged_traces_are_read_or_rejected() {
     let files = Files::new();
-    let mut rng = Rng(0x5eed_f07e);
+    let mut rng = Rng::new(0x5eed_f07e);
     let (mut readable, mut refused) = (0, 0);
     for (number, source) in sources(&files).into_iter().enumerate() {
         for round in 0..40 {
@@ -135,7 +125,7 @@ fn damaged_findings_are_checked_or_rejected() {
     let files = Files::new();
     let trace = repository("examples/traces/bank.std");
     let source = fs::read(repository("examples/traces/bank.json")).unwrap();
-    let mut rng = Rng(0xf1d1);
+    let mut rng = Rng::new(0xf1d1);
     for round in 0..100 {
         let mut bytes = source.clone();
         damage(&mut bytes, &mut rng);
