@@ -510,6 +510,9 @@ fn is_event(record: &Record<'_>) -> bool {
             | Record::Sync { .. }
             | Record::MarkBegin { .. }
             | Record::MarkEnd { .. }
+            | Record::HiddenFunction { .. }
+            | Record::HiddenCall { .. }
+            | Record::AfterOthers
             | Record::Deadlock { .. }
     )
 }

@@ -40,8 +40,8 @@ pub use reader::{
     Chunk, ChunkReader, Entry, Events, FormatError, Header, Item, Log, Range, Visitor, record_at,
 };
 pub use record::{
-    AccessKind, AtomicKind, Blocked, EndHow, Kind, Record, StopReason, SyncKind, TrailKind,
-    WaitingFor,
+    AccessKind, AtomicKind, Blocked, EndHow, HiddenState, Kind, Record, StopReason, SyncKind,
+    TrailKind, WaitingFor,
 };
 pub use schedule::{Schedule, ScheduleError, Step, ThreadOrigin};
 pub use wire::*;

@@ -196,6 +196,21 @@ byte_enum!(
         Free = 21,
         /// A system call that may send or receive.
         SystemCall = 22,
+        /// A call of a function that is not recorded.
+        HiddenCall = 23,
+    }
+);
+
+byte_enum!(
+    /// State that a function which is not recorded uses.
+    HiddenState {
+        /// That of the objects which it is given.
+        Arguments = 0,
+        /// That of the objects which it is given, and its library's own.
+        Library = 1,
+        /// That of the objects which it is given, its library's own, and what passes through the
+        /// kernel (files, pipes, timers, processes).
+        Kernel = 2,
     }
 );
 
@@ -585,6 +600,30 @@ pub enum Record<'a> {
         /// Content of the word, if it could be read.
         value: Option<u64>,
     },
+    /// Definition of a function that is not recorded, before its first call.
+    HiddenFunction {
+        /// Number of the function in [`Record::HiddenCall`].
+        function: u64,
+        /// State that it uses.
+        state: HiddenState,
+        /// Linker's name of the function.
+        name: &'a [u8],
+        /// Library that defines it: the file name of its module, without directories.
+        library: &'a [u8],
+    },
+    /// The thread calls a function that is not recorded. Counted.
+    HiddenCall {
+        /// Code address of the call.
+        pc: u64,
+        /// The function, see [`Record::HiddenFunction`].
+        function: u64,
+        /// Those of its first six arguments that may be addresses, at most
+        /// [`crate::MAX_HIDDEN_ARGUMENTS`].
+        arguments: Vec<u64>,
+    },
+    /// The thread comes back from a wait that the runtime does not model: the rest of the thread
+    /// follows everything that the other threads have done so far.
+    AfterOthers,
     /// A signal handler of the program starts (`true`) or returns.
     Signal {
         /// The signal.
@@ -605,7 +644,8 @@ impl Record<'_> {
             | Record::Atomic { .. }
             | Record::Range { .. }
             | Record::MarkBegin { .. }
-            | Record::MarkEnd { .. } => true,
+            | Record::MarkEnd { .. }
+            | Record::HiddenCall { .. } => true,
             Record::Free { counted, .. } => *counted,
             Record::Sync { kind, .. } => kind.counted(),
             _ => false,
@@ -637,6 +677,7 @@ impl Record<'_> {
             Record::MarkBegin { .. } => Kind::MarkBegin,
             Record::MarkEnd { .. } => Kind::MarkEnd,
             Record::Free { counted: true, .. } => Kind::Free,
+            Record::HiddenCall { .. } => Kind::HiddenCall,
             Record::Sync { kind, .. } => return kind.step(),
             _ => return None,
         })
@@ -656,6 +697,7 @@ impl Record<'_> {
             | Record::Free { pc, .. }
             | Record::MarkBegin { pc, .. }
             | Record::MarkEnd { pc }
+            | Record::HiddenCall { pc, .. }
             | Record::Trail { pc, .. } => Some(pc),
             _ => None,
         }

@@ -61,6 +61,9 @@ pub const MAX_RECORD_LEN: usize = 8192;
 pub const MAX_STRING_LEN: usize = 4000;
 /// Greatest number of bytes of a memory range that are stored.
 pub const MAX_RANGE_DATA: usize = 256;
+
+/// Most arguments in the record of a call of a function that is not recorded.
+pub const MAX_HIDDEN_ARGUMENTS: usize = 6;
 /// Number of slots.
 pub const SLOTS: usize = 1 << 15;
 /// Greatest number of `Slot` records in a chunk.
@@ -147,6 +150,9 @@ pub mod tag {
     pub const ELISION_POINT: u8 = 66;
     pub const AFTER_ELISION_POINT: u8 = 68;
     pub const ELISION_GAP: u8 = 70;
+    pub const HIDDEN_FUNCTION: u8 = 72;
+    pub const HIDDEN_CALL: u8 = 74;
+    pub const AFTER_OTHERS: u8 = 76;
 }
 
 /// The head of a function exit.

@@ -131,6 +131,15 @@ fn one_of_each() -> Vec<Record<'static>> {
         },
         Record::ElisionPoint,
         Record::AfterElisionPoint { thread: 3 },
+        Record::HiddenFunction {
+            function: 7,
+            state: HiddenState::Kernel,
+            name: b"tsearch",
+            library: b"libc.so.6",
+        },
+        Record::HiddenCall { pc: 1, function: 7, arguments: vec![2, 1 << 46] },
+        Record::HiddenCall { pc: 1, function: 7, arguments: vec![] },
+        Record::AfterOthers,
     ];
     for bits in 0..16 {
         let flag = |bit: u32| bits >> bit & 1 != 0;

@@ -72,6 +72,9 @@ impl Record<'_> {
                 [pc, site, a, b].into_iter().for_each(|v| p.var(*v));
                 tag::TRAIL
             }
+            Record::HiddenFunction { .. } | Record::HiddenCall { .. } | Record::AfterOthers => {
+                self.encode_hidden(&mut p)
+            }
             _ => self.encode_process(&mut p),
         };
         Some((t, p.len))
@@ -184,6 +187,27 @@ impl Record<'_> {
                 tag::RANGE
             }
             _ => tag::END,
+        }
+    }
+
+    fn encode_hidden(&self, p: &mut Put<'_>) -> u8 {
+        match self {
+            Record::HiddenFunction { function, state, name, library } => {
+                p.var(*function);
+                p.u8(*state as u8);
+                p.bytes(name);
+                p.bytes(library);
+                tag::HIDDEN_FUNCTION
+            }
+            Record::HiddenCall { pc, function, arguments } => {
+                p.var(*pc);
+                p.var(*function);
+                let arguments = &arguments[..arguments.len().min(crate::MAX_HIDDEN_ARGUMENTS)];
+                p.var(arguments.len() as u64);
+                arguments.iter().for_each(|a| p.var(*a));
+                tag::HIDDEN_CALL
+            }
+            _ => tag::AFTER_OTHERS,
         }
     }
 
@@ -311,6 +335,21 @@ impl Record<'_> {
                 b: g.var()?,
             },
             tag::ELIDED => Record::Elided { count: g.fixed(4)?, key: g.fixed(8)? },
+            tag::HIDDEN_FUNCTION => Record::HiddenFunction {
+                function: g.var()?,
+                state: HiddenState::from_u8(g.u8()?)?,
+                name: g.bytes()?,
+                library: g.bytes()?,
+            },
+            tag::HIDDEN_CALL => {
+                let (pc, function, count) = (g.var()?, g.var()?, g.var()?);
+                if count > crate::MAX_HIDDEN_ARGUMENTS as u64 {
+                    return None;
+                }
+                let arguments = (0..count).map(|_| g.var()).collect::<Option<_>>()?;
+                Record::HiddenCall { pc, function, arguments }
+            }
+            tag::AFTER_OTHERS => Record::AfterOthers,
             tag::ELISION_POINT => Record::ElisionPoint,
             tag::AFTER_ELISION_POINT => Record::AfterElisionPoint { thread: u32_of(g.var()?)? },
             tag::ELISION_GAP => {
