@@ -6,13 +6,14 @@
 //!
 //! gcc takes the runtime for its own libtsan, from a directory made for the call. In a shared
 //! library that libtsan is empty: the hooks are those of the executable. clang leaves its runtime
-//! out and gets ours as one more input.
+//! out and gets ours as one more input. Both find the linker's wrapper in that directory.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitStatus};
 
 use crate::compiler::{distinguish_volatile, has_volatile_hooks, is_clang};
+use crate::link::Linker;
 use crate::request::Request;
 use crate::{Error, runtime};
 
@@ -41,6 +42,9 @@ pub(crate) fn run(
         );
     }
     let clang = is_clang(compiler);
+    // The linker's wrapper reads the symbols of objects; the compiler's own intermediate form has
+    // none.
+    let no_lto = arguments.iter().any(|word| word.to_string_lossy().starts_with("-flto"));
     if request.sources {
         command.arg("-fsanitize=thread");
         if clang {
@@ -54,13 +58,18 @@ pub(crate) fn run(
         }
     }
     if !request.links || request.relocatable {
-        return Err(start(command.args(arguments).exec()));
+        command.args(arguments).args(no_lto.then_some("-fno-lto"));
+        return Err(start(command.exec()));
     }
     let archive = if request.shared { None } else { Some(runtime::archive()?) };
     // Instrumented libraries that are loaded later find the hooks in the executable.
     const EXPORT: &str =
         "-Wl,--export-dynamic-symbol=__tsan_*,--export-dynamic-symbol=__foretell_*";
-    let mut directory = None;
+    let directory = runtime::linker_directory(archive.as_deref().filter(|_| !clang))?;
+    let (linker, arguments) =
+        Linker::new(directory.path(), compiler, arguments, archive.as_deref())?;
+    let dir = directory.path().display();
+    command.arg(format!("-B{dir}"));
     if clang {
         command.args(["-fsanitize=thread", "-fno-sanitize-link-runtime"]);
         command.args(arguments);
@@ -69,15 +78,12 @@ pub(crate) fn run(
             command.args([EXPORT, "-lpthread", "-ldl", "-lm", "-lrt", "-lgcc_s"]);
         }
     } else {
-        let dir = directory.insert(runtime::gcc_directory(archive.as_deref())?);
-        let dir = dir.path().display();
         command.args(["-fsanitize=thread", "-static-libtsan"]);
-        command.args([format!("-B{dir}"), format!("-L{dir}")]).args(arguments);
+        command.arg(format!("-L{dir}")).args(arguments);
         if archive.is_some() {
             command.args([EXPORT, "-lpthread", "-ldl", "-lm", "-lrt"]);
         }
     }
-    let status = command.status().map_err(start)?;
-    drop(directory);
-    Ok(status)
+    command.args(no_lto.then_some("-fno-lto"));
+    linker.serve(|| command.status()).map_err(start)
 }

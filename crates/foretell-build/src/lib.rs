@@ -11,6 +11,7 @@
 //! | `request` | purpose of a command line: sources, linking, options that matter |
 //! | `compiler` | choice of the compiler, differences between gcc and clang |
 //! | `instrument` | arguments for instrumentation and for the runtime |
+//! | `link` | the linker's wrapper: stubs of functions that are not recorded |
 //! | [`runtime`] | the runtime's libraries |
 //! | [`symbolic`] | LLVM IR: reading it, putting hooks into it |
 
@@ -18,6 +19,7 @@ mod compiler;
 mod driver;
 mod error;
 mod instrument;
+mod link;
 mod request;
 pub mod runtime;
 pub mod symbolic;

@@ -46,9 +46,9 @@ pub(crate) fn archive() -> Result<PathBuf, Error> {
     find("libforetell_rt.a")
 }
 
-/// Returns a directory in which gcc finds the archive as its own `libtsan.a`, or an empty archive
-/// without one.
-pub(crate) fn gcc_directory(archive: Option<&Path>) -> Result<TempDir, Error> {
+/// Returns a directory for the linker's scripts, in which gcc finds the archive as its own
+/// `libtsan.a`, or an empty archive without one.
+pub(crate) fn linker_directory(archive: Option<&Path>) -> Result<TempDir, Error> {
     let dir = directory()?;
     let put = || -> std::io::Result<()> {
         match archive {

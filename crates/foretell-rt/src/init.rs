@@ -99,6 +99,7 @@ fn start(c: &Config) -> bool {
     crate::tls::set(t.as_ptr());
     // SAFETY: this is the only thread.
     let t = unsafe { Baton::assume(t) };
+    crate::hidden_call::start();
     crate::elision::start(t, c.mode == 0 && !c.keep);
     sched::start(t, c.seed, c.quantum);
     crate::modules::scan(&|record| recorder::put(t, record));

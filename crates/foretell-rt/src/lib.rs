@@ -27,6 +27,7 @@ mod entry;
 mod epoll_sets;
 mod forks;
 mod futex;
+mod hidden_call;
 mod init;
 mod inside;
 mod lock;

@@ -15,6 +15,8 @@ pub enum Class {
     Block,
     /// The path of a program that is built for symbolic recording.
     Path,
+    /// Calls of functions that are not recorded.
+    Hidden,
     /// Parts of the interface that have no effect here.
     Annotation,
     /// Allocation and release of memory.
@@ -199,6 +201,7 @@ pub const SYMBOLS: &[(Class, &[&str])] = &[
             "__foretell_leave",
         ],
     ),
+    (Class::Hidden, &["__foretell_hidden_call"]),
     (
         Class::Annotation,
         &[

@@ -106,6 +106,25 @@ PLAIN static void path(void) {
     NOTE(__foretell_leave, 8);
 }
 
+/* A stub as the linker's wrapper makes it, for a function that is not recorded. */
+PLAIN double hidden(int n, void *at, double x) { return n + (at != 0) + x; }
+
+struct descriptor {
+    void *function;
+    const char *name, *library;
+    void *streams;
+    unsigned class, numbers[3];
+} descriptor = {hidden, "hidden", "hooks.o", 0, 1, {0, 0, 0}};
+
+double stub(int n, void *at, double x);
+__asm__(".text\nstub:\n"
+        "leaq descriptor(%rip), %r11\n"
+        "jmp *__foretell_hidden_call@GOTPCREL(%rip)\n");
+
+PLAIN static void hidden_calls(void) {
+    for (int i = 0; i < 3; i++) CHECK(stub(i, &even, 0.5) == i + 1.5);
+}
+
 PLAIN int main(void) {
     foretell_atomic_begin("accesses");
     accesses();
@@ -118,6 +137,7 @@ PLAIN int main(void) {
     atomics128();
     foretell_atomic_end();
     path();
+    hidden_calls();
     printf("ok\n");
     return 0;
 }

@@ -1,0 +1,326 @@
+//! Calls of functions that are not recorded.
+//!
+//! The linker's wrapper (`foretell-build/src/link`) gives every such function a stub, which jumps
+//! here with the address of the function's descriptor in `r11`. The hook notes the call, as one
+//! step, before the function runs, and then jumps to the function: registers, stack and return
+//! address are those of the caller.
+//!
+//! Output of the program to its own standard output and error is not noted: it gives data away and
+//! brings none back. That holds while the descriptor is the one that the program was started with,
+//! not a pipe or a file that the program has put in its place.
+
+use crate::channels;
+use crate::entry::{enter, leave};
+use crate::lock::Guarded;
+use crate::recorder;
+use crate::sched::step;
+use crate::sys;
+use crate::thread::Baton;
+use crate::tls;
+use foretell_rt_format::{HiddenState, Kind, MAX_HIDDEN_ARGUMENTS, Record};
+use std::ffi::{CStr, c_char, c_int};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::*};
+
+/// Descriptor of a function, in the stubs' object; see `foretell-build/src/link/stubs.rs`.
+#[repr(C)]
+struct Descriptor {
+    /// Used by the hook's last jump.
+    function: usize,
+    name: *const c_char,
+    library: *const c_char,
+    streams: *const Streams,
+    /// State in the lowest byte, rule for output in the next one.
+    class: u32,
+    /// Numbers of the function in the log, by state; 0: none yet.
+    numbers: [AtomicU32; 3],
+}
+
+/// Addresses of the standard streams of libstdc++, and of virtual tables.
+#[repr(C)]
+struct Streams {
+    standard_output: usize,
+    standard_errors: [usize; 2],
+    standard_buffers: [usize; 2],
+    string_buffer: usize,
+}
+
+/// Registers that vector arguments may be in: 0 `xmm`, 1 `ymm`, 2 `zmm`.
+static VECTORS: AtomicU8 = AtomicU8::new(0);
+/// Last number given to a function.
+static LAST: Guarded<u32> = Guarded::new(0);
+/// Device and inode of the descriptors 1 and 2 at the start; all ones: closed.
+static STANDARD: [[AtomicU64; 2]; 2] = [const { [const { AtomicU64::new(u64::MAX) }; 2] }; 2];
+
+/// Notes the processor's registers, and the files behind the standard output and error.
+pub(crate) fn start() {
+    let vectors = if is_x86_feature_detected!("avx512f") {
+        2
+    } else {
+        u8::from(is_x86_feature_detected!("avx"))
+    };
+    VECTORS.store(vectors, Relaxed);
+    for (fd, place) in (1..).zip(&STANDARD) {
+        if let Some(status) = channels::status(fd) {
+            place[0].store(status.st_dev, Relaxed);
+            place[1].store(status.st_ino, Relaxed);
+        }
+    }
+}
+
+/// Whether a descriptor is the program's standard output or error, as it was at the start.
+fn is_standard(fd: c_int) -> bool {
+    if fd != 1 && fd != 2 {
+        return false;
+    }
+    let Some(status) = channels::status(fd) else { return false };
+    let same = |place: &[AtomicU64; 2]| {
+        place[0].load(Relaxed) == status.st_dev && place[1].load(Relaxed) == status.st_ino
+    };
+    // The program may have made one of them a duplicate of the other.
+    STANDARD.iter().any(same)
+}
+
+unsafe extern "C" {
+    static stdout: *mut libc::FILE;
+    static stderr: *mut libc::FILE;
+}
+
+/// Whether a `FILE *` is the standard output or error.
+unsafe fn is_standard_file(file: *mut libc::FILE) -> bool {
+    // SAFETY: one of the two streams of the C library.
+    unsafe { (file == stdout || file == stderr) && is_standard(libc::fileno(file)) }
+}
+
+/// Returns the state that a call uses; `None` for output that is not noted.
+///
+/// # Safety
+/// The descriptor and the arguments are those of a call.
+unsafe fn state(descriptor: &Descriptor, arguments: &[usize; 6]) -> Option<HiddenState> {
+    let [state, rule, ..] = descriptor.class.to_le_bytes();
+    let argument = |base: u8| arguments[usize::from(rule - base).min(5)];
+    // SAFETY: the arguments are as the rule says.
+    let standard = unsafe {
+        match rule {
+            0 => false,
+            1 => is_standard_file(stdout),
+            2 => is_standard_file(stderr),
+            0x10..0x20 => is_standard_file(argument(0x10) as *mut libc::FILE),
+            0x20..0x30 => is_standard(argument(0x20) as c_int),
+            _ => return stream_state(descriptor, arguments[0]),
+        }
+    };
+    if standard { None } else { HiddenState::from_u8(state) }
+}
+
+/// Returns the state that an operation on a C++ stream uses.
+///
+/// # Safety
+/// `stream` is the address of a stream of libstdc++.
+unsafe fn stream_state(descriptor: &Descriptor, stream: usize) -> Option<HiddenState> {
+    /// Place of the offset of the virtual base in a virtual table, and of the buffer in the base.
+    const BASE: usize = 24;
+    const BUFFER: usize = 0xe8;
+    /// Place of the first function in a virtual table.
+    const FUNCTIONS: usize = 16;
+    // SAFETY: the layout of streams is part of the library's binary interface.
+    unsafe {
+        let Some(streams) = descriptor.streams.as_ref() else { return Some(HiddenState::Kernel) };
+        let word = |at: usize| (at as *const usize).read();
+        let base = stream.wrapping_add(word(word(stream).wrapping_sub(BASE)));
+        let buffer = word(base.wrapping_add(BUFFER));
+        if buffer == 0 {
+            return Some(HiddenState::Kernel);
+        }
+        let kind = word(buffer);
+        let is = |table: usize| table != 0 && kind == table + FUNCTIONS;
+        if is(streams.string_buffer) {
+            return Some(HiddenState::Arguments);
+        }
+        if streams.standard_buffers.into_iter().any(is) {
+            let output = stream == streams.standard_output && is_standard(1);
+            if output || streams.standard_errors.contains(&stream) && is_standard(2) {
+                return None;
+            }
+        }
+        Some(HiddenState::Kernel)
+    }
+}
+
+/// Those of the arguments that may be addresses of the program.
+fn addresses(arguments: &[usize; 6]) -> Vec<u64> {
+    const FIRST: usize = 1 << 16;
+    const END: usize = 1 << 47;
+    let mut out = Vec::new();
+    let may_be = arguments.iter().filter(|a| (FIRST..END).contains(*a));
+    for &argument in may_be.take(MAX_HIDDEN_ARGUMENTS) {
+        if !out.contains(&(argument as u64)) {
+            out.push(argument as u64);
+        }
+    }
+    out
+}
+
+/// Notes a call.
+unsafe extern "C-unwind" fn note(descriptor: &Descriptor, arguments: &[usize; 6], pc: usize) {
+    let inside = tls::current().is_none_or(|t| t.hot(|hot| hot.busy != 0));
+    if inside {
+        return;
+    }
+    let errno = sys::errno();
+    // SAFETY: the stub's descriptor and the caller's registers.
+    if let Some(state) = unsafe { state(descriptor, arguments) }
+        && let Some(t) = enter()
+    {
+        step(t, Kind::HiddenCall, pc);
+        // SAFETY: as above.
+        unsafe { record(t, descriptor, state, addresses(arguments), pc) };
+        leave(t);
+    }
+    sys::set_errno(errno);
+}
+
+/// Writes the record of a call, and before the first one that of the function.
+unsafe fn record(
+    t: Baton,
+    descriptor: &Descriptor,
+    state: HiddenState,
+    arguments: Vec<u64>,
+    pc: usize,
+) {
+    let number = &descriptor.numbers[state as usize];
+    let call = |function: u32| {
+        let (pc, function) = (pc as u64, u64::from(function));
+        recorder::put(t, &Record::HiddenCall { pc, function, arguments });
+    };
+    let known = number.load(Acquire);
+    if known != 0 {
+        return call(known);
+    }
+    let mut last = LAST.lock();
+    let known = number.load(Relaxed);
+    if known != 0 {
+        drop(last);
+        return call(known);
+    }
+    *last += 1;
+    // SAFETY: the names of the stubs' object.
+    let [name, library] =
+        unsafe { [descriptor.name, descriptor.library].map(|s| CStr::from_ptr(s).to_bytes()) };
+    recorder::put(t, &Record::HiddenFunction { function: u64::from(*last), state, name, library });
+    call(*last);
+    // Other threads use the number only now: in parallel recording their records come later.
+    number.store(*last, Release);
+}
+
+/// Entry from the stubs.
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+extern "C" fn __foretell_hidden_call() {
+    std::arch::naked_asm!(
+        ".cfi_startproc",
+        // A thread that is not recorded goes on at once.
+        "push rax",
+        ".cfi_adjust_cfa_offset 8",
+        "mov rax, qword ptr [rip + __foretell_tls@GOTTPOFF]",
+        "cmp qword ptr fs:[rax], 0",
+        "pop rax",
+        ".cfi_adjust_cfa_offset -8",
+        "je 9f",
+        ".cfi_remember_state",
+        "sub rsp, 584",
+        ".cfi_adjust_cfa_offset 584",
+        "mov qword ptr [rsp], rdi",
+        "mov qword ptr [rsp + 8], rsi",
+        "mov qword ptr [rsp + 16], rdx",
+        "mov qword ptr [rsp + 24], rcx",
+        "mov qword ptr [rsp + 32], r8",
+        "mov qword ptr [rsp + 40], r9",
+        "mov qword ptr [rsp + 48], rax",
+        "mov qword ptr [rsp + 56], r10",
+        "mov qword ptr [rsp + 64], r11",
+        "cmp byte ptr [rip + {vectors}], 1",
+        "je 3f",
+        "ja 4f",
+        "movups xmmword ptr [rsp + 72], xmm0",
+        "movups xmmword ptr [rsp + 136], xmm1",
+        "movups xmmword ptr [rsp + 200], xmm2",
+        "movups xmmword ptr [rsp + 264], xmm3",
+        "movups xmmword ptr [rsp + 328], xmm4",
+        "movups xmmword ptr [rsp + 392], xmm5",
+        "movups xmmword ptr [rsp + 456], xmm6",
+        "movups xmmword ptr [rsp + 520], xmm7",
+        "jmp 5f",
+        "3:",
+        "vmovups ymmword ptr [rsp + 72], ymm0",
+        "vmovups ymmword ptr [rsp + 136], ymm1",
+        "vmovups ymmword ptr [rsp + 200], ymm2",
+        "vmovups ymmword ptr [rsp + 264], ymm3",
+        "vmovups ymmword ptr [rsp + 328], ymm4",
+        "vmovups ymmword ptr [rsp + 392], ymm5",
+        "vmovups ymmword ptr [rsp + 456], ymm6",
+        "vmovups ymmword ptr [rsp + 520], ymm7",
+        "jmp 5f",
+        "4:",
+        "vmovups zmmword ptr [rsp + 72], zmm0",
+        "vmovups zmmword ptr [rsp + 136], zmm1",
+        "vmovups zmmword ptr [rsp + 200], zmm2",
+        "vmovups zmmword ptr [rsp + 264], zmm3",
+        "vmovups zmmword ptr [rsp + 328], zmm4",
+        "vmovups zmmword ptr [rsp + 392], zmm5",
+        "vmovups zmmword ptr [rsp + 456], zmm6",
+        "vmovups zmmword ptr [rsp + 520], zmm7",
+        "5:",
+        "mov rdi, r11",
+        "mov rsi, rsp",
+        "mov rdx, qword ptr [rsp + 584]",
+        "call {note}",
+        "cmp byte ptr [rip + {vectors}], 1",
+        "je 6f",
+        "ja 7f",
+        "movups xmm0, xmmword ptr [rsp + 72]",
+        "movups xmm1, xmmword ptr [rsp + 136]",
+        "movups xmm2, xmmword ptr [rsp + 200]",
+        "movups xmm3, xmmword ptr [rsp + 264]",
+        "movups xmm4, xmmword ptr [rsp + 328]",
+        "movups xmm5, xmmword ptr [rsp + 392]",
+        "movups xmm6, xmmword ptr [rsp + 456]",
+        "movups xmm7, xmmword ptr [rsp + 520]",
+        "jmp 8f",
+        "6:",
+        "vmovups ymm0, ymmword ptr [rsp + 72]",
+        "vmovups ymm1, ymmword ptr [rsp + 136]",
+        "vmovups ymm2, ymmword ptr [rsp + 200]",
+        "vmovups ymm3, ymmword ptr [rsp + 264]",
+        "vmovups ymm4, ymmword ptr [rsp + 328]",
+        "vmovups ymm5, ymmword ptr [rsp + 392]",
+        "vmovups ymm6, ymmword ptr [rsp + 456]",
+        "vmovups ymm7, ymmword ptr [rsp + 520]",
+        "jmp 8f",
+        "7:",
+        "vmovups zmm0, zmmword ptr [rsp + 72]",
+        "vmovups zmm1, zmmword ptr [rsp + 136]",
+        "vmovups zmm2, zmmword ptr [rsp + 200]",
+        "vmovups zmm3, zmmword ptr [rsp + 264]",
+        "vmovups zmm4, zmmword ptr [rsp + 328]",
+        "vmovups zmm5, zmmword ptr [rsp + 392]",
+        "vmovups zmm6, zmmword ptr [rsp + 456]",
+        "vmovups zmm7, zmmword ptr [rsp + 520]",
+        "8:",
+        "mov rdi, qword ptr [rsp]",
+        "mov rsi, qword ptr [rsp + 8]",
+        "mov rdx, qword ptr [rsp + 16]",
+        "mov rcx, qword ptr [rsp + 24]",
+        "mov r8, qword ptr [rsp + 32]",
+        "mov r9, qword ptr [rsp + 40]",
+        "mov rax, qword ptr [rsp + 48]",
+        "mov r10, qword ptr [rsp + 56]",
+        "mov r11, qword ptr [rsp + 64]",
+        "add rsp, 584",
+        ".cfi_restore_state",
+        "9:",
+        "jmp qword ptr [r11]",
+        ".cfi_endproc",
+        vectors = sym VECTORS,
+        note = sym note,
+    )
+}
