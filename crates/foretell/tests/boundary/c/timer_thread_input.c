@@ -1,0 +1,24 @@
+/* The function of a SIGEV_THREAD timer uses what was written before the timer was armed. */
+#include "boundary.h"
+#include <semaphore.h>
+#include <signal.h>
+#include <time.h>
+static sem_t fired;
+static int data, seen;
+static void expire(union sigval value) {
+    (void)value;
+    seen = data;
+    sem_post(&fired);
+}
+int main(void) {
+    timer_t timer;
+    struct sigevent event = {.sigev_notify = SIGEV_THREAD};
+    event.sigev_notify_function = expire;
+    struct itimerspec soon = {{0, 0}, {0, 2000000}};
+    sem_init(&fired, 0, 0);
+    MUST(timer_create(CLOCK_MONOTONIC, &event, &timer) == 0);
+    HAND_OVER(data = 42, MUST(timer_settime(timer, 0, &soon, NULL) == 0));
+    sem_wait(&fired);
+    printf("%d\n", seen);
+    timer_delete(timer);
+}
