@@ -11,14 +11,17 @@
 //!   records.
 //! - Of transferred memory (`word_table`) only the first accesses are kept, see [`FilteredLog`];
 //!   most programs have no more.
-//! - Records of allocations are kept only if they overlap a shared word. Of the others only the
-//!   number matters, for the names of heap objects.
+//! - Records of allocations are kept only if they overlap a shared word, or if a function that is
+//!   not recorded is given an address in them. Of the others only the number matters, for the names
+//!   of heap objects.
 //! - Function entries and exits change the call stack of their thread. The filter makes notes of
 //!   them only if functions are blocks.
 
 mod reader;
 
 pub use reader::FilteredLog;
+
+use std::collections::BTreeSet;
 
 use foretell_ownership::{Accessor, BitSet, ForkJoinClock};
 use foretell_rt_format::{
@@ -168,6 +171,8 @@ pub struct Filter {
     accesses: u64,
     /// Number of words that became shared after elided accesses.
     gaps: u64,
+    /// Addresses that functions which are not recorded were given.
+    hidden_arguments: BTreeSet<u64>,
     damaged: bool,
     limits: FilterLimits,
     /// First chunk whose accesses to transferred memory do not come out.
@@ -202,6 +207,7 @@ impl Filter {
             store,
             accesses: 0,
             gaps: 0,
+            hidden_arguments: BTreeSet::new(),
             damaged: false,
             limits,
             transferred_until: None,
@@ -394,7 +400,14 @@ impl Filter {
                 true
             }
             Record::Free { counted, addr, size, .. } => {
-                counted && self.table.free(by, &self.clock, addr, size)
+                let block = addr..=addr.saturating_add(size);
+                counted
+                    && (self.table.free(by, &self.clock, addr, size)
+                        || self.hidden_arguments.range(block).next().is_some())
+            }
+            Record::HiddenCall { ref arguments, .. } => {
+                self.hidden_arguments.extend(arguments);
+                true
             }
             Record::ElisionGap { ordered: true, writes, addr, .. } => {
                 self.table.access(by, &self.clock, addr, 8, writes)
@@ -440,6 +453,7 @@ impl Filter {
             chunks_stored,
             accesses: self.accesses,
             gaps: self.gaps,
+            hidden_arguments: self.hidden_arguments,
             damaged,
             functions: self.functions,
             transferred_until: self.transferred_until,
@@ -513,6 +527,7 @@ fn is_event(record: &Record<'_>) -> bool {
             | Record::HiddenFunction { .. }
             | Record::HiddenCall { .. }
             | Record::AfterOthers
+            | Record::Forked { .. }
             | Record::Deadlock { .. }
     )
 }

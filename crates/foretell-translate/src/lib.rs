@@ -20,6 +20,7 @@ mod blocks;
 mod error;
 mod failed_rmw;
 pub mod java;
+mod kept_order;
 mod legal;
 mod names;
 mod native;

@@ -113,6 +113,17 @@ impl Symbols {
         code
     }
 
+    /// Whether two return addresses are in one function, as far as symbols tell; those in one module
+    /// without symbols are.
+    pub(crate) fn are_in_one_function(&mut self, a: u64, b: u64) -> bool {
+        let file = |addr| self.file_offset(addr).map(|(file, _)| file);
+        if file(a) != file(b) {
+            return false;
+        }
+        let (a, b) = (self.code(a), self.code(b));
+        a.functions.last().map(|f| &f.0) == b.functions.last().map(|f| &f.0)
+    }
+
     /// Returns `text` with each `file+0x…` replaced by its source location.
     pub fn with_locations(&mut self, text: &str) -> String {
         let words = text.split(' ').map(|word| {
@@ -243,7 +254,7 @@ fn read_globals(path: &str) -> Vec<(u64, u64, String)> {
 
 /// Returns a symbol's name as in the source. Only mangled names are demangled: `x` alone would be a
 /// type.
-fn readable(symbol: &str) -> String {
+pub(crate) fn readable(symbol: &str) -> String {
     if symbol.starts_with("_Z") || symbol.starts_with("_R") {
         plain(&addr2line::demangle_auto(symbol.into(), None))
     } else {

@@ -43,6 +43,15 @@ impl Packing {
     }
 }
 
+/// The last event of a thread so far.
+#[derive(Clone, Copy)]
+struct LastEvent {
+    /// Whether it observes a value; true for a thread without events.
+    observes: bool,
+    /// Number of events of the trace up to and including it; 0 for a thread without events.
+    position: u32,
+}
+
 /// A trace under construction: names, events and steps.
 pub(crate) struct TraceWriter {
     /// The names, and the events unless they are packed.
@@ -50,8 +59,7 @@ pub(crate) struct TraceWriter {
     packing: Option<Box<Packing>>,
     /// Threads of the trace by their number in the log.
     threads: Vec<Option<ThreadId>>,
-    /// Whether the last event of each thread observes a value; true for a thread without events.
-    observed_last: Vec<bool>,
+    last_events: Vec<LastEvent>,
     pub(crate) steps: Steps,
 }
 
@@ -61,7 +69,7 @@ impl TraceWriter {
             builder: TraceBuilder::new(),
             packing: packed.then(Box::default),
             threads: Vec::new(),
-            observed_last: Vec::new(),
+            last_events: Vec::new(),
             steps: Steps::default(),
         }
     }
@@ -169,18 +177,30 @@ impl TraceWriter {
     /// Sets whether the last event of a thread so far observes a value.
     #[inline]
     pub(crate) fn set_observed_last(&mut self, thread: u32, observes: bool) {
-        let i = thread as usize;
-        if self.observed_last.len() <= i {
-            self.observed_last.resize(i + 1, true);
+        let (i, position) = (thread as usize, self.len() as u32);
+        if self.last_events.len() <= i {
+            self.last_events.resize(i + 1, LastEvent { observes: true, position: 0 });
         }
-        self.observed_last[i] = observes;
+        self.last_events[i] = LastEvent { observes, position };
+    }
+
+    /// Returns the number of events of the trace up to and including the last one of a thread; 0
+    /// for a thread without events.
+    pub(crate) fn last_event(&self, thread: u32) -> u32 {
+        self.last_events.get(thread as usize).map_or(0, |last| last.position)
+    }
+
+    /// Returns the threads with events after the first `since` events of the trace.
+    pub(crate) fn ran_since(&self, since: u32) -> impl Iterator<Item = u32> {
+        let ran = (0u32..).zip(&self.last_events);
+        ran.filter(move |(_, last)| last.position > since).map(|(thread, _)| thread)
     }
 
     /// Ends a thread. A thread whose last event observes a value, or that has no event, posts a
     /// semaphore of its own: without it the thread could be joined after its last read saw
     /// another value, or before it is created.
     pub(crate) fn end_thread(&mut self, thread: u32) {
-        if thread != 0 && self.observed_last.get(thread as usize).is_none_or(|&o| o) {
+        if thread != 0 && self.last_events.get(thread as usize).is_none_or(|last| last.observes) {
             let sem = self.builder.semaphore(&format!("exit of T{thread}"));
             self.push_marker(thread, EventKind::Post { sem }, None);
         }

@@ -1,5 +1,7 @@
 //! The filtered log, and reading it.
 
+use std::collections::BTreeSet;
+
 use foretell_rt_format::{
     Brief, Chunk, ChunkReader, Compact, Entry, Item, Kind, Record, Slot, Slots, Visitor, record_at,
 };
@@ -16,13 +18,6 @@ use crate::word_table::{Share, SharedWords};
 const SLACK: u64 = 4096 + 64;
 /// Number of bytes before a block in which an access may begin that reaches into the block.
 const REACH: u64 = 8192;
-
-/// Whether a record that is shown may be about a block.
-fn concerns(shared: &SharedWords, addr: u64, size: u64) -> bool {
-    let start = addr.saturating_sub(REACH);
-    let len = (addr - start).saturating_add(size).saturating_add(SLACK);
-    shared.most(start, len) != Share::Not
-}
 
 /// End of a part of a chunk that is of one thread.
 enum Run {
@@ -97,6 +92,8 @@ pub struct FilteredLog {
     pub(super) chunks_stored: StoredChunks,
     pub(super) accesses: u64,
     pub(super) gaps: u64,
+    /// Addresses that functions which are not recorded were given.
+    pub(super) hidden_arguments: BTreeSet<u64>,
     pub(super) damaged: bool,
     pub(super) functions: bool,
     /// First chunk whose accesses to transferred words are skipped; none: all are shown.
@@ -130,6 +127,18 @@ impl FilteredLog {
     /// Returns the number of chunks that are read again.
     pub fn chunks_read_again(&self) -> usize {
         self.chunks.iter().filter(|chunk| chunk.again).count()
+    }
+
+    /// Whether a record that is shown may be about a block.
+    fn concerns(&self, addr: u64, size: u64) -> bool {
+        let start = addr.saturating_sub(REACH);
+        let len = (addr - start).saturating_add(size).saturating_add(SLACK);
+        self.shared.most(start, len) != Share::Not || self.is_given_away(addr, size)
+    }
+
+    /// Whether a function that is not recorded was given an address in a block.
+    fn is_given_away(&self, addr: u64, size: u64) -> bool {
+        self.hidden_arguments.range(addr..=addr.saturating_add(size)).next().is_some()
     }
 
     /// Returns the least sharing of words whose accesses are shown in a chunk.
@@ -217,7 +226,7 @@ impl<'a> FilteredLogReader<'_, 'a> {
                 self.show(Entry { thread, ordinal, record }, stack, None)
             }
             Note::Allocation { site, at, thread, addr, size } => {
-                if !concerns(&self.filtered.shared, addr, size) {
+                if !self.filtered.concerns(addr, size) {
                     self.keep_untold(site);
                     return true;
                 }
@@ -347,7 +356,7 @@ impl<'a> FilteredLogReader<'_, 'a> {
             }
             Record::Alloc { addr, size, pc } => {
                 let stack = thread.stack.id(self.calls);
-                if concerns(shared, addr, size) {
+                if self.filtered.concerns(addr, size) {
                     self.tell() && self.show(Entry { thread: number, ordinal, record }, stack, None)
                 } else {
                     self.private_alloc(number, pc, stack, 1)
@@ -356,7 +365,9 @@ impl<'a> FilteredLogReader<'_, 'a> {
             _ => {
                 let matters = match record {
                     Record::Free { counted, addr, size, .. } => {
-                        counted && shared.most(addr, size) >= self.wanted
+                        counted
+                            && (shared.most(addr, size) >= self.wanted
+                                || self.filtered.is_given_away(addr, size))
                     }
                     Record::ThreadBegin { .. } => true,
                     Record::ElisionGap { addr, .. } => shared.most(addr, 8) >= self.wanted,

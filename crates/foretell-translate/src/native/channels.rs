@@ -24,12 +24,12 @@ use std::collections::VecDeque;
 
 use foretell_rt_format::channel::{Channel, looked, received, sent};
 use foretell_rt_format::{Kind, SyncKind};
-use foretell_trace::expr::Expr;
-use foretell_trace::{EventKind, RegId, Value, VarId};
+use foretell_trace::{EventKind, VarId};
 use rustc_hash::FxHashMap;
 
 use super::context::Context;
 use super::event_writer::EventWriter;
+use super::opaque::{self, Chain, code_address, push_observing};
 use super::survey::{ChannelUse, Users};
 
 /// The channels of a run so far.
@@ -58,16 +58,9 @@ struct ChannelState {
     unsure: bool,
     messages: FxHashMap<u64, VarId>,
     /// Order of the senders.
-    order_in: Option<Order>,
+    order_in: Option<Chain>,
     /// Order of the receivers.
-    order_out: Option<Order>,
-}
-
-/// A variable that each sender, or each receiver, updates.
-#[derive(Clone, Copy)]
-struct Order {
-    var: VarId,
-    updates: i64,
+    order_out: Option<Chain>,
 }
 
 /// Value of a message's variable before it is sent.
@@ -200,7 +193,7 @@ impl Channels {
                     _ => state.sent,
                 };
                 if shared_out {
-                    let Order { var, updates } = self.order(out, object, false);
+                    let Chain { var, updates } = self.order(out, object, false);
                     self.read(out, at, var, updates);
                 }
                 if !nothing {
@@ -226,21 +219,21 @@ impl Channels {
     fn message(&mut self, out: &mut EventWriter, object: u64, message: u64) -> VarId {
         let Some(state) = self.states.get_mut(&object) else { return VarId(0) };
         let name = &state.name;
-        let new = || opaque_variable(out, &format!("{name}.{message}"));
+        let new = || opaque::variable(out, &format!("{name}.{message}"));
         *state.messages.entry(message).or_insert_with(new)
     }
 
     /// Returns the order of the senders, or of the receivers.
-    fn order(&mut self, out: &mut EventWriter, object: u64, of_senders: bool) -> Order {
+    fn order(&mut self, out: &mut EventWriter, object: u64, of_senders: bool) -> Chain {
         let Some(state) = self.states.get_mut(&object) else {
-            return Order { var: VarId(0), updates: 0 };
+            return Chain { var: VarId(0), updates: 0 };
         };
         let name = &state.name;
         let (order, end) = match of_senders {
             true => (&mut state.order_in, "in"),
             false => (&mut state.order_out, "out"),
         };
-        let new = || Order { var: opaque_variable(out, &format!("{name}.{end}")), updates: 0 };
+        let new = || Chain::new(out, &format!("{name}.{end}"));
         *order.get_or_insert_with(new)
     }
 
@@ -260,10 +253,7 @@ impl Channels {
     }
 
     fn read(&mut self, out: &mut EventWriter, at: &Context<'_>, var: VarId, value: i64) {
-        let register = out.number_register(at);
-        let seen = Some(out.trace.value(value));
-        self.push(out, at, EventKind::Read { var, atomic: true, value: seen, register });
-        push_guard(out, at, register, value);
+        opaque::read(out, at, (var, value), |out, kind| self.push(out, at, kind));
     }
 
     fn update_order(
@@ -273,16 +263,11 @@ impl Channels {
         object: u64,
         of_senders: bool,
     ) {
-        let Order { var, updates } = self.order(out, object, of_senders);
-        let register = out.number_register(at);
-        let (old, new) = (Some(out.trace.value(updates)), Some(out.trace.value(updates + 1)));
-        let next = Expr::Const(Value::Int(updates + 1));
-        let expr = register.map(|_| out.trace.builder.exprs().intern(next));
-        self.push(out, at, EventKind::Update { var, old, new, register, expr });
-        push_guard(out, at, register, updates);
+        let mut chain = self.order(out, object, of_senders);
+        chain.update(out, at, |out, kind| self.push(out, at, kind));
         if let Some(state) = self.states.get_mut(&object) {
             let order = if of_senders { &mut state.order_in } else { &mut state.order_out };
-            *order = Some(Order { var, updates: updates + 1 });
+            *order = Some(chain);
         }
     }
 
@@ -293,31 +278,7 @@ impl Channels {
             (pc @ Some(_), Some(&ordinal)) => {
                 out.push(&at.with_step(ordinal, Some(Kind::SystemCall), pc), kind);
             }
-            (pc, _) => {
-                out.push_marker(at, kind, pc);
-                out.trace.set_observed_last(at.thread, kind.op().reads());
-            }
+            (pc, _) => push_observing(out, at, kind, pc),
         }
     }
-}
-
-/// Returns a new variable that is part of no finding; zero at first.
-fn opaque_variable(out: &mut EventWriter, name: &str) -> VarId {
-    let var = out.trace.builder.variable(name);
-    out.trace.builder.set_opaque(var);
-    let zero = out.trace.value(0);
-    out.trace.builder.set_initial_value(var, zero);
-    var
-}
-
-/// Adds the guard that a register holds the recorded number, in a symbolic trace.
-fn push_guard(out: &mut EventWriter, at: &Context<'_>, register: Option<RegId>, value: i64) {
-    if let Some(register) = register {
-        out.push_number_guard(at, register, value, code_address(at));
-    }
-}
-
-/// Returns the code address of a record; a delivered signal has none.
-fn code_address(at: &Context<'_>) -> Option<u64> {
-    at.pc.filter(|&pc| pc != 0)
 }

@@ -5,6 +5,7 @@ use foretell_trace::expr::{Expr, ExprOp};
 use foretell_trace::{EventKind, RegId, SiteId, Value};
 
 use super::context::Context;
+use super::hidden::OpenCalls;
 use super::locations::Locations;
 use crate::symbolic::Rebuild;
 use crate::trace_writer::TraceWriter;
@@ -13,6 +14,8 @@ use crate::trace_writer::TraceWriter;
 pub(super) struct EventWriter {
     pub(super) trace: TraceWriter,
     pub(super) locations: Locations,
+    /// Calls of functions that are not recorded and that may not have ended.
+    pub(super) open: OpenCalls,
     /// Follows the paths of threads, for a symbolic trace.
     pub(super) symbolic: Option<Box<Rebuild>>,
 }
@@ -20,6 +23,9 @@ pub(super) struct EventWriter {
 impl EventWriter {
     /// Adds an event that is a step of the program.
     pub(super) fn push(&mut self, at: &Context<'_>, kind: EventKind) {
+        if !self.open.is_empty() {
+            self.settle(at);
+        }
         let location = at.pc.map(|pc| self.site(at, pc));
         let (site, place) = location.map_or((None, None), |(site, offset)| (Some(site), offset));
         let (thread, ordinal) = (at.thread, at.ordinal);
@@ -29,6 +35,9 @@ impl EventWriter {
 
     /// Adds an event that is no step of its own.
     pub(super) fn push_marker(&mut self, at: &Context<'_>, kind: EventKind, pc: Option<u64>) {
+        if !self.open.is_empty() {
+            self.settle(at);
+        }
         let site = pc.map(|pc| self.site(at, pc).0);
         self.trace.push_marker(at.thread, kind, site);
     }

@@ -5,6 +5,7 @@ use foretell_rt_format::channel::Channel;
 use foretell_rt_format::{AtomicKind, Entry, Record, SyncKind};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::hidden::HiddenSurvey;
 use super::regions::{RegionId, Regions};
 use crate::blocks::{Blocks, ScopeFinder, Scopes};
 use crate::native::cells::Cells;
@@ -19,6 +20,7 @@ pub(super) struct Survey {
     /// Semaphores that a thread fails to take.
     pub(super) tried_semaphores: FxHashSet<(RegionId, u64)>,
     pub(super) channels: FxHashMap<u64, ChannelUse>,
+    pub(super) hidden: HiddenSurvey,
 }
 
 /// Properties of the memory of a run.
@@ -54,7 +56,16 @@ pub(super) enum Users {
 }
 
 impl Users {
-    fn add(&mut self, thread: u32) {
+    /// Adds the threads of another use.
+    pub(super) fn join(&mut self, other: Users) {
+        match other {
+            Users::None => {}
+            Users::One(thread) => self.add(thread),
+            Users::Many => *self = Users::Many,
+        }
+    }
+
+    pub(super) fn add(&mut self, thread: u32) {
         *self = match *self {
             Users::None => Users::One(thread),
             Users::One(before) if before == thread => *self,
@@ -98,6 +109,7 @@ impl Survey {
             threads: 0,
         };
         source.for_each(calls, &mut surveyor);
+        surveyor.survey.hidden.finish();
         let scopes = surveyor.scopes.map(ScopeFinder::finish).unwrap_or_default();
         Survey { scopes, ..surveyor.survey }
     }
@@ -148,6 +160,7 @@ impl Sink<'_> for Surveyor {
         }
         self.regions.apply(entry.thread, &entry.record);
         self.elision_gap(entry);
+        self.survey.hidden.take(&mut self.regions, entry);
         let memory = &mut self.survey.memory;
         if let Some((addr, len)) = touched(&entry.record) {
             let writes = writes(&entry.record);

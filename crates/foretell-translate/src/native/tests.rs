@@ -9,14 +9,14 @@ use foretell_trace::{BarrierId, EventKind, LockId, Op, SemId, ValueId, legality}
 use super::*;
 
 /// A log in memory. Plain accesses have their wide form.
-struct Writer {
+pub(crate) struct Writer {
     bytes: Vec<u8>,
     at: usize,
     thread: u32,
 }
 
 impl Writer {
-    fn new() -> Writer {
+    pub(crate) fn new() -> Writer {
         let mut bytes = vec![0; HEADER_LEN + CHUNK_LEN];
         bytes[..8].copy_from_slice(&MAGIC);
         bytes[header::VERSION..][..4].copy_from_slice(&VERSION.to_le_bytes());
@@ -39,7 +39,7 @@ impl Writer {
         self.bytes[HEADER_LEN + CHUNK_USED..][..4].copy_from_slice(&used.to_le_bytes());
     }
 
-    fn put(&mut self, thread: u32, record: Record<'_>) -> &mut Self {
+    pub(crate) fn put(&mut self, thread: u32, record: Record<'_>) -> &mut Self {
         if thread != self.thread {
             self.thread = thread;
             self.raw(&Record::Switch { thread });
@@ -48,27 +48,38 @@ impl Writer {
         self
     }
 
-    fn create(&mut self, thread: u32) -> &mut Self {
+    pub(crate) fn create(&mut self, thread: u32) -> &mut Self {
         self.put(0, Record::Create { thread, nth: thread - 1, pc: 1, routine: 1 })
     }
 
-    fn access(&mut self, t: u32, kind: AccessKind, addr: u64, size: u8, value: u64) -> &mut Self {
+    pub(crate) fn access(
+        &mut self,
+        t: u32,
+        kind: AccessKind,
+        addr: u64,
+        size: u8,
+        value: u64,
+    ) -> &mut Self {
         self.put(t, Record::Wide { kind, size, pc: 7, addr, value: Some([value, 0]) })
     }
 
-    fn read(&mut self, t: u32, addr: u64, size: u8, value: u64) -> &mut Self {
+    pub(crate) fn read(&mut self, t: u32, addr: u64, size: u8, value: u64) -> &mut Self {
         self.access(t, AccessKind::Read, addr, size, value)
     }
 
-    fn write(&mut self, t: u32, addr: u64, size: u8, value: u64) -> &mut Self {
+    pub(crate) fn write(&mut self, t: u32, addr: u64, size: u8, value: u64) -> &mut Self {
         self.access(t, AccessKind::Write, addr, size, value)
     }
 
-    fn sync(&mut self, t: u32, kind: SyncKind, object: u64, other: u64) -> &mut Self {
+    pub(crate) fn sync(&mut self, t: u32, kind: SyncKind, object: u64, other: u64) -> &mut Self {
         self.put(t, Record::Sync { kind, pc: 7, object, other })
     }
 
-    fn translated(&self) -> Translated {
+    pub(crate) fn header(&self) -> Header {
+        Log::parse(&self.bytes).expect("a log").header
+    }
+
+    pub(crate) fn translated(&self) -> Translated {
         let log = Log::parse(&self.bytes).expect("a log");
         let translated = translate(&log, &Blocks::default());
         legality::check(&translated.trace.whole()).expect("legal");

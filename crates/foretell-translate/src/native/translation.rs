@@ -8,6 +8,7 @@ use super::PARALLEL;
 use super::channels::Channels;
 use super::context::Context;
 use super::event_writer::EventWriter;
+use super::hidden::{Hidden, OpenCalls};
 use super::locations::Locations;
 use super::memory::Memory;
 use super::survey::Survey;
@@ -25,6 +26,7 @@ pub(super) struct Translation<'a> {
     objects: SyncObjects,
     scopes: BlockScopes,
     channels: Channels,
+    hidden: Hidden,
     /// Whether events are missing at the end.
     damaged: bool,
     /// Whether the run ended in a deadlock.
@@ -41,11 +43,17 @@ impl<'a> Translation<'a> {
         let trace = TraceWriter::new(packed);
         Translation {
             blocks,
-            out: EventWriter { trace, locations: Locations::default(), symbolic },
+            out: EventWriter {
+                trace,
+                locations: Locations::default(),
+                open: OpenCalls::default(),
+                symbolic,
+            },
             memory: Memory::new(survey.memory),
             objects: SyncObjects::new(survey.tried_semaphores),
             scopes: BlockScopes::new(survey.scopes),
             channels: Channels::new(survey.channels),
+            hidden: Hidden::new(survey.hidden),
             damaged: false,
             deadlock: false,
         }
@@ -61,7 +69,8 @@ impl<'a> Translation<'a> {
 
     fn entry(&mut self, at: &Context<'_>, record: &Record<'_>, last: Option<LastStep>) {
         self.out.follow(at, record);
-        let Translation { out, memory, .. } = self;
+        let Translation { out, memory, hidden, .. } = self;
+        hidden.take(out, &mut memory.regions, at, record);
         match *record {
             Record::Module { bias, start, end, path, .. } => {
                 out.locations.add_module(start, end, bias, path);
@@ -170,7 +179,7 @@ impl<'a> Translation<'a> {
             private += all.saturating_sub(accesses);
             accesses = all;
         }
-        let EventWriter { mut trace, locations, symbolic } = self.out;
+        let EventWriter { mut trace, locations, symbolic, .. } = self.out;
         trace.steps.modules = locations.symbols.paths();
         let mode = if header.mode == PARALLEL { "parallel" } else { "serialized" };
         let builder = &mut trace.builder;
@@ -179,6 +188,9 @@ impl<'a> Translation<'a> {
         builder.set_meta("quantum", &header.quantum.to_string());
         builder.set_meta("accesses", &accesses.to_string());
         builder.set_meta("private accesses", &private.to_string());
+        for (key, value) in self.hidden.kept.properties() {
+            builder.set_meta(&key, &value);
+        }
         let mut symbolic = symbolic.filter(|rebuild| rebuild.program.found);
         let filled = symbolic.as_mut().map(|rebuild| std::mem::take(&mut rebuild.filled));
         let (trace, steps, repairs) = trace.finish(filled.unwrap_or_default());

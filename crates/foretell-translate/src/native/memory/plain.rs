@@ -34,6 +34,10 @@ impl Memory {
             // The event is ordered after an elision gap first.
             return false;
         }
+        if !out.open.is_empty() {
+            // Updates of hidden state come first.
+            return false;
+        }
         self.accesses += 1;
         let (var, has_lock) = (variable.id, variable.failed_update_lock.is_some());
         if !variable.apply_plain(writes, value) {
