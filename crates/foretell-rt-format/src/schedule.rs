@@ -22,6 +22,10 @@
 use crate::record::Kind;
 use std::fmt;
 
+/// The creator of threads that the runtime did not see being created: `nth` is the ordinal among
+/// these.
+pub const ADOPTED: u32 = u32::MAX;
+
 /// Origin of a recorded thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ThreadOrigin {

@@ -80,6 +80,13 @@ fn prepare_thread(t: Baton, of: ThreadRef, words: *mut ElisionWord) {
     elision.known = known;
 }
 
+/// Prepares the calling thread, which no recorded thread has created.
+pub(crate) fn adopt(t: Baton) {
+    // SAFETY: the first thread's words do not change after the start.
+    let words = sched::thread(0).map(|first| unsafe { (*first.as_ptr()).elision.words });
+    prepare_thread(t, *t, words.unwrap_or(null_mut()));
+}
+
 fn enter_epoch(t: Baton, of: ThreadRef) {
     let epoch = with_elider(t, |elider| elider.clock.epoch(of.index()));
     // SAFETY: the thread is the calling one, or does not run.

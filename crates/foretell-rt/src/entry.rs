@@ -67,11 +67,12 @@ macro_rules! checked {
 }
 pub(crate) use checked;
 
+use crate::adoption;
 use crate::init;
 use crate::inside;
 use crate::recorder::flush;
 use crate::recording_state;
-use crate::thread::Baton;
+use crate::thread::{Baton, ThreadRef};
 use crate::tls;
 
 pub(crate) use crate::inside::{enter_started, leave};
@@ -90,13 +91,21 @@ pub(crate) fn enter() -> Option<Baton> {
 pub(crate) fn enter_unflushed() -> Option<Baton> {
     let t = match tls::current() {
         Some(t) => t,
-        None if !recording_state::is_new() => return None,
-        None => {
-            init::init();
-            tls::current()?
-        }
+        None => start_or_adopt()?,
     };
     inside::enter_thread(t)
+}
+
+/// Starts the runtime, or makes the calling thread, which the runtime did not see being created, a
+/// recorded one.
+#[cold]
+#[inline(never)]
+fn start_or_adopt() -> Option<ThreadRef> {
+    if recording_state::is_new() {
+        init::init();
+        return tls::current();
+    }
+    adoption::adopt()
 }
 
 /// Returns the calling thread as [`enter`] does, but not in parallel recording: for calls that the

@@ -9,7 +9,7 @@ use crate::inside::{enter_started, leave};
 use crate::log::{self, HeaderFields, Stream};
 use crate::recorder;
 use crate::recording_state;
-use crate::sched::{self, SCHED, replay};
+use crate::sched::{self, SCHED, replay, unmodelled};
 use crate::sys::{self, say};
 use crate::thread::{Baton, ThreadRef};
 use foretell_rt_format::{EndHow, Record, env};
@@ -208,8 +208,7 @@ fn stack_bounds() -> (usize, usize) {
 /// Destructor of the runtime's thread-local key: in its last round every other destructor has run.
 unsafe extern "C" fn end_of_thread(p: *mut c_void) {
     let Some(t) = crate::tls::current().filter(|t| t.as_ptr() == p.cast()) else { return };
-    // SAFETY: the calling thread runs, and so has the baton.
-    let t = unsafe { Baton::assume(t) };
+    let (t, _) = unmodelled::hold(t);
     let rounds = &t.lifecycle().destructor_rounds;
     rounds.set(rounds.get() - 1);
     if rounds.get() > 0 {

@@ -16,6 +16,7 @@
 #![allow(clippy::deref_addrof)]
 
 mod access;
+mod adoption;
 mod arena;
 mod atomics;
 mod blocking_call;

@@ -22,6 +22,10 @@ impl Lock {
         }
     }
 
+    fn try_lock(&self) -> bool {
+        self.0.compare_exchange(0, 1, Acquire, Relaxed).is_ok()
+    }
+
     fn unlock(&self) {
         if self.0.swap(0, Release) == 2 {
             futex_wake(&self.0);
@@ -47,6 +51,11 @@ impl<T> Guarded<T> {
     pub(crate) fn lock(&self) -> Guard<'_, T> {
         self.lock.lock();
         Guard(self)
+    }
+
+    /// Takes the lock if it is free.
+    pub(crate) fn try_lock(&self) -> Option<Guard<'_, T>> {
+        self.lock.try_lock().then_some(Guard(self))
     }
 
     /// Uses the value with the lock held.

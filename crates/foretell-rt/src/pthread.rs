@@ -19,10 +19,7 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 /// Returns the state of a new thread; `t` creates it.
 fn prepare(t: Baton, routine: usize, argument: usize, c11: bool) -> ThreadRef {
     let nth = t.lifecycle().children.get();
-    let index = SCHED.with(|s| {
-        let fresh = (s.threads.len() as u32).max(s.replay.fresh_index());
-        s.replay.index_of(t.index(), nth).unwrap_or(fresh)
-    });
+    let index = SCHED.with(|s| s.reserve(t.index(), nth));
     let stream = if t.parallel() { Stream::new(index) } else { t.stream() };
     let child = ThreadRef::new(index, stream);
     child.hot(|hot| hot.parallel = t.parallel());

@@ -8,6 +8,7 @@
 
 use crate::elision;
 use crate::log::{self, Stream};
+use crate::sys::readable;
 use crate::thread::{Baton, DeferredAccess, Frame, flush_elided};
 use foretell_rt_format::{
     AccessCode, AccessKind, AtomicKind, HEAD_LEN, Record, put_exit, put_head, slot_at,
@@ -80,6 +81,18 @@ pub(crate) fn flush(t: Baton) {
     }
     flush_elided(t);
     flush_frames(t);
+}
+
+/// Writes what is missing for a thread that sleeps, or is gone: the access under way has been made,
+/// but its memory may be gone, too.
+pub(crate) fn flush_for(t: Baton) {
+    let there = |addr: usize| readable((addr & !7) as *const u8);
+    match pending_access(t) {
+        Some(access) if !there(access.addr) || !there(access.addr + access.code.size() - 1) => {
+            flush_faulted(t);
+        }
+        _ => flush(t),
+    }
 }
 
 /// Writes which functions were left and entered.
@@ -181,10 +194,14 @@ fn flush_deferred(t: Baton) {
     put_raw(t, &Record::Atomic { kind, size, order: 0, pc, addr, old, new });
 }
 
+/// The access that is under way, if there is one.
+fn pending_access(t: Baton) -> Option<DeferredAccess> {
+    t.hot(|hot| hot.deferred_access).or_else(|| open_access(t))
+}
+
 /// The address of the access that is under way, if there is one.
 pub(crate) fn pending_addr(t: Baton) -> Option<usize> {
-    let deferred = t.hot(|hot| hot.deferred_access);
-    deferred.or_else(|| open_access(t)).map(|access| access.addr)
+    pending_access(t).map(|access| access.addr)
 }
 
 /// Writes what is missing; the access under way faulted, and its record has no value.

@@ -14,6 +14,11 @@ pub(crate) fn is_new() -> bool {
     STATE.load(Relaxed) == NEW
 }
 
+/// Whether this process is recorded.
+pub(crate) fn is_on() -> bool {
+    STATE.load(Relaxed) == ON
+}
+
 /// Begins the start of the runtime. Returns whether the caller is the first to do so.
 pub(crate) fn begin() -> bool {
     STATE.compare_exchange(NEW, STARTING, Relaxed, Relaxed).is_ok()

@@ -8,9 +8,9 @@
 use crate::arena;
 use crate::real::real;
 use crate::recorder;
-use crate::sched;
+use crate::sched::{self, unmodelled};
 use crate::sys;
-use crate::thread::{Baton, Frame, MAX_DEPTH, SIGNALS, SignalInfo, State, ThreadRef};
+use crate::thread::{Baton, Frame, MAX_DEPTH, SIGNALLED, SIGNALS, SignalInfo, State, ThreadRef};
 use foretell_rt_format::channel::Channel;
 use foretell_rt_format::{Record, SyncKind};
 use std::arch::asm;
@@ -178,8 +178,7 @@ unsafe fn call_handler(
 unsafe extern "C" fn on_signal(n: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
     let Some(action) = ACTIONS.get(n as usize) else { return };
     let thread = crate::tls::current();
-    let inside = |t: ThreadRef| t.hot(|hot| hot.busy != 0);
-    let Some(t) = thread.filter(|&t| !t.parallel() || inside(t)) else {
+    let Some(t) = thread.filter(|&t| !t.parallel() || t.is_inside()) else {
         // SAFETY: the kernel's arguments.
         return unsafe { call_handler(&action, n, info, context) };
     };
@@ -194,23 +193,31 @@ unsafe extern "C" fn on_signal(n: c_int, info: *mut libc::siginfo_t, context: *m
         sys::set_errno(saved);
         return;
     }
-    let runs = !inside(t) && t.wait().state.get() == State::Running;
     // SAFETY: the kernel's context.
-    if runs && !unsafe { in_hot_code(context) } {
-        // SAFETY: the calling thread runs the program's code, and so has the baton; the arguments
-        // are the kernel's.
-        unsafe { handle(Baton::assume(t), &action, n, info, context) };
+    if !t.is_inside() && !unsafe { in_hot_code(context) } {
+        // In the program's code: with the baton, unless the watchdog has taken it.
+        let saved = sys::errno();
+        let (t, outside) = unmodelled::hold(t);
+        // SAFETY: the calling thread has the baton; the arguments are the kernel's.
+        unsafe { handle(t, &action, n, info, context) };
+        if outside {
+            unmodelled::leave(t);
+        }
+        sys::set_errno(saved);
         return;
     }
     // SAFETY: the kernel's information is as long as this.
     let info = unsafe { info.cast::<SignalInfo>().read() };
     t.signals().kept[n as usize].set(Some(info));
-    t.hot(|hot| hot.signalled = 1);
+    t.hot(|hot| hot.set_attention(SIGNALLED, true));
 }
 
 /// Whether the signal came in the fast path of a hook, which does not mark the thread as being
 /// inside the runtime.
-unsafe fn in_hot_code(context: *mut c_void) -> bool {
+///
+/// # Safety
+/// The context is the kernel's.
+pub(crate) unsafe fn in_hot_code(context: *mut c_void) -> bool {
     // SAFETY: the kernel's context.
     let registers = unsafe { &(*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
     let pc = registers[libc::REG_RIP as usize] as usize;
@@ -270,7 +277,7 @@ unsafe fn handle(
 /// Handles the signals that were kept. The thread is not inside the runtime, or is where a wait may
 /// be interrupted.
 pub(crate) fn deliver(t: Baton) {
-    t.hot(|hot| hot.signalled = 0);
+    t.hot(|hot| hot.set_attention(SIGNALLED, false));
     let saved = sys::errno();
     for n in 1..SIGNALS {
         let Some(mut info) = t.signals().kept[n].take() else { continue };

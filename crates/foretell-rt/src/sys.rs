@@ -107,6 +107,75 @@ pub(crate) fn read_file(path: &[u8]) -> Vec<u8> {
     out
 }
 
+/// Returns the beginning of a file of at most a page; empty when it cannot be read.
+fn read_small(path: &[u8]) -> Vec<u8> {
+    let mut name = path.to_vec();
+    name.push(0);
+    let mut out = vec![0; 1024];
+    let flags = (libc::O_RDONLY | libc::O_CLOEXEC) as usize;
+    let at = libc::AT_FDCWD as isize as usize;
+    // SAFETY: the name ends with a zero; the buffer is writable.
+    let n = unsafe {
+        let fd = call(libc::SYS_openat, [at, name.as_ptr() as usize, flags, 0, 0, 0]);
+        let n = call(libc::SYS_read, [fd as usize, out.as_mut_ptr() as usize, out.len(), 0, 0, 0]);
+        call(libc::SYS_close, [fd as usize, 0, 0, 0, 0, 0]);
+        n
+    };
+    out.truncate(n.max(0) as usize);
+    out
+}
+
+/// Returns the kernel's letter for the state of a thread of this process: `S` for one that sleeps
+/// and may be interrupted. `None` when there is no such thread.
+pub(crate) fn task_state(tid: u32) -> Option<u8> {
+    let stat = read_small(format!("/proc/self/task/{tid}/stat").as_bytes());
+    // `tid (name) state …`; the name may have parentheses.
+    let end = stat.iter().rposition(|&b| b == b')')?;
+    stat.get(end + 2).copied()
+}
+
+/// Returns the ids of the threads of this process; none when they cannot be read.
+pub(crate) fn tasks() -> Vec<u32> {
+    let mut ids = Vec::new();
+    let flags = (libc::O_RDONLY | libc::O_DIRECTORY | libc::O_CLOEXEC) as usize;
+    let at = libc::AT_FDCWD as isize as usize;
+    let path = c"/proc/self/task".as_ptr() as usize;
+    // SAFETY: the path ends with a zero; the buffer is writable; the kernel's entries are
+    // `ino: u64, off: u64, len: u16, type: u8, name`, the name ends with a zero.
+    unsafe {
+        let fd = call(libc::SYS_openat, [at, path, flags, 0, 0, 0]);
+        let mut buf = vec![0u8; 4096];
+        loop {
+            let a = [fd as usize, buf.as_mut_ptr() as usize, buf.len(), 0, 0, 0];
+            let n = call(libc::SYS_getdents64, a);
+            if n <= 0 {
+                break;
+            }
+            let mut rest = &buf[..n as usize];
+            while let (Some(&[low, high]), Some(name)) = (rest.get(16..18), rest.get(19..)) {
+                let digits = name.iter().take_while(|b| b.is_ascii_digit());
+                let id = digits.fold(0u32, |id, b| id.wrapping_mul(10) + u32::from(b - b'0'));
+                ids.extend((id != 0).then_some(id));
+                let len = usize::from(u16::from_le_bytes([low, high]));
+                rest = rest.get(len.max(1)..).unwrap_or_default();
+            }
+        }
+        call(libc::SYS_close, [fd as usize, 0, 0, 0, 0, 0]);
+    }
+    ids
+}
+
+/// Returns the processor time that a thread of this process has used, in nanoseconds. `None` when
+/// there is no such thread.
+pub(crate) fn cpu_time(tid: u32) -> Option<u64> {
+    let mut ts = [0u64; 2];
+    // The kernel's number for the clock of a thread.
+    let clock = (!(tid as i32) << 3 | 6) as isize as usize;
+    // SAFETY: the time is writable.
+    let r = unsafe { call(libc::SYS_clock_gettime, [clock, ts.as_mut_ptr() as usize, 0, 0, 0, 0]) };
+    (r == 0).then(|| ts[0] * 1_000_000_000 + ts[1])
+}
+
 /// Nanoseconds of a clock.
 pub(crate) fn now_ns(clock: i32) -> u64 {
     let mut ts = libc::timespec { tv_sec: 0, tv_nsec: 0 };

@@ -13,6 +13,12 @@ global_asm!(
     ".size __foretell_tls,8",
     "__foretell_tls:",
     ".zero 8",
+    ".globl __foretell_unrecorded",
+    ".hidden __foretell_unrecorded",
+    ".type __foretell_unrecorded,@object",
+    ".size __foretell_unrecorded,8",
+    "__foretell_unrecorded:",
+    ".zero 8",
     ".popsection",
 );
 
@@ -44,4 +50,27 @@ pub(crate) fn set(p: *mut Thread) {
              "mov qword ptr fs:[{0}], {1}",
              out(reg) _, in(reg) p, options(nostack, preserves_flags));
     }
+}
+
+/// Marks the calling thread as one that is not (or no longer) recorded: it is never adopted.
+pub(crate) fn set_unrecorded() {
+    set(std::ptr::null_mut());
+    // SAFETY: writes this thread's own word.
+    unsafe {
+        asm!("mov {0}, qword ptr [rip + __foretell_unrecorded@GOTTPOFF]",
+             "mov qword ptr fs:[{0}], 1",
+             out(reg) _, options(nostack, preserves_flags));
+    }
+}
+
+/// Whether the calling thread is marked as not recorded.
+pub(crate) fn is_unrecorded() -> bool {
+    let mark: u64;
+    // SAFETY: reads this thread's own word.
+    unsafe {
+        asm!("mov {0}, qword ptr [rip + __foretell_unrecorded@GOTTPOFF]",
+             "mov {0}, qword ptr fs:[{0}]",
+             out(reg) mark, options(nostack, readonly, preserves_flags));
+    }
+    mark != 0
 }

@@ -1,8 +1,10 @@
-//! The watchdog: a thread of the runtime that looks once a second whether anything moves, and
-//! reports what each thread waits for when nothing does.
+//! The watchdog: a thread of the runtime that looks at the holder of the baton (see
+//! [`crate::sched::unmodelled`]) and once a second whether anything moves, and reports what each
+//! thread waits for when nothing does.
 
 use crate::init::{STALL_SECS, WATCHDOG_SECS};
 use crate::real::real;
+use crate::sched::unmodelled::Watch;
 use crate::sched::{NONE, PULSE, SCHED, describe, replay, wait_report};
 use crate::sys::{self, say};
 use foretell_rt_format::Record;
@@ -10,6 +12,15 @@ use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
 
 static STARTED: AtomicBool = AtomicBool::new(false);
+static TID: AtomicU32 = AtomicU32::new(0);
+
+/// Interval of the reports.
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// Returns the thread id of the watchdog, if it runs.
+pub(crate) fn tid() -> Option<u32> {
+    Some(TID.load(Relaxed)).filter(|&tid| tid != 0)
+}
 
 type Start = extern "C-unwind" fn(*mut c_void) -> *mut c_void;
 
@@ -38,10 +49,20 @@ pub(crate) fn start() {
 }
 
 extern "C-unwind" fn watch(_: *mut c_void) -> *mut c_void {
+    crate::tls::set_unrecorded();
+    TID.store(sys::gettid(), Relaxed);
     let never = AtomicU32::new(0);
     let (mut last, mut quiet, mut said) = (0, 0u64, false);
+    let (mut watch, mut pause) = (Watch::new(), 0);
+    let mut reported = sys::now_ns(libc::CLOCK_MONOTONIC);
     loop {
-        sys::futex_wait(&never, 0, Some(1_000_000_000));
+        sys::futex_wait(&never, 0, Some(pause));
+        pause = watch.look();
+        let now = sys::now_ns(libc::CLOCK_MONOTONIC);
+        if now - reported < SECOND_NS {
+            continue;
+        }
+        reported = now;
         let mut s = SCHED.lock();
         // SAFETY: the first thread's stream lives as long as the process.
         let written =

@@ -15,6 +15,7 @@
 //! when the call returns. That moment is the only one not given by the seed.
 
 pub(crate) mod replay;
+pub(crate) mod unmodelled;
 mod wait;
 mod wait_report;
 
@@ -26,7 +27,7 @@ pub(crate) use wait_report::{describe, wait_report};
 
 use crate::lock::{Guard, Guarded};
 use crate::log;
-use crate::sys::futex_wake;
+use crate::sys::{self, futex_wake};
 use crate::thread::{Baton, State, ThreadRef, Wake, flush_elided};
 use foretell_rt_format::{Kind, Record, WaitingFor};
 use replay::Replay;
@@ -42,6 +43,8 @@ const MAX_GROWTH: u64 = 32;
 const ELIDED_GROWTH: u64 = 8;
 /// Runs that were granted fewer steps have a record of every access.
 const LONG_RUN: u64 = 1 << 20;
+/// Interval at which the last thread looks whether threads that the runtime does not know have ended.
+const UNKNOWN_POLL_NS: u64 = 2_000_000;
 /// No thread holds the baton.
 pub(crate) const NONE: u32 = u32::MAX;
 
@@ -64,6 +67,10 @@ pub(crate) struct Sched {
     /// Virtual time.
     now: u64,
     tickets: u64,
+    /// Number of threads that were adopted.
+    pub(crate) adopted: u32,
+    /// Whether no deadlock was declared because of threads that the runtime does not know.
+    unknown_threads: bool,
     pub(crate) replay: Replay,
 }
 
@@ -79,6 +86,8 @@ pub(crate) static SCHED: Guarded<Sched> = Guarded::new(Sched {
     granted: 0,
     now: 0,
     tickets: 0,
+    adopted: 0,
+    unknown_threads: false,
     replay: Replay::new(),
 });
 /// Number of blocked threads: no waiter is looked for while this is 0.
@@ -153,6 +162,16 @@ impl Sched {
             self.threads.resize(at + 1, None);
         }
         self.threads[at] = Some(t);
+    }
+
+    /// Returns the index of the `nth` thread that `parent` creates, and keeps it for that thread.
+    pub(crate) fn reserve(&mut self, parent: u32, nth: u32) -> u32 {
+        let fresh = (self.threads.len() as u32).max(self.replay.fresh_index());
+        let index = self.replay.index_of(parent, nth).unwrap_or(fresh);
+        if self.threads.len() <= index as usize {
+            self.threads.resize(index as usize + 1, None);
+        }
+        index
     }
 
     /// Threads that have not ended.
@@ -246,11 +265,24 @@ impl Sched {
         }
         self.current = NONE;
         let idle = self.in_blocking_calls == 0 && self.first_sleeper().is_none();
-        if idle && !HANDLERS.load(Relaxed) {
+        self.unknown_threads = idle && !HANDLERS.load(Relaxed) && has_unknown_threads(self);
+        if idle && !HANDLERS.load(Relaxed) && !self.unknown_threads {
             wait_report::deadlock(self);
         }
         None
     }
+}
+
+/// Whether the process has threads that the runtime does not know: they may wake others.
+pub(crate) fn has_unknown_threads(s: &Sched) -> bool {
+    let tid = |t: ThreadRef| t.lifecycle().tid.get();
+    let mut known: Vec<u32> = s.living().map(tid).collect();
+    let not_begun = known.iter().filter(|&&tid| tid == 0).count();
+    known.extend(crate::watchdog::tid());
+    known.push(sys::gettid());
+    // The first thread's entry stays until the process ends.
+    known.extend(s.get(0).map(tid));
+    sys::tasks().iter().filter(|&id| !known.contains(id)).count() > not_begun
 }
 
 /// A thread that has been given the baton and must be woken.
@@ -394,6 +426,14 @@ pub(crate) fn admit(t: ThreadRef) {
     grant(&mut s, t);
 }
 
+/// Adds a thread that runs already: it is outside until it takes the baton.
+pub(crate) fn admit_outside(s: &mut Sched, t: ThreadRef) {
+    s.add(t);
+    grant(s, t);
+    t.wait().state.set(State::Outside);
+    s.in_blocking_calls += 1;
+}
+
 /// Removes an admitted thread whose creation failed.
 pub(crate) fn dismiss(t: ThreadRef) {
     let mut s = SCHED.lock();
@@ -407,17 +447,26 @@ pub(crate) fn finish(t: Baton) -> bool {
     wake_waiters(&[WaitingFor::Join], t.index() as usize, usize::MAX);
     let mut s = SCHED.lock();
     t.wait().state.set(State::Finished);
-    if s.living().next().is_none() {
-        t.wait().state.set(State::Running);
-        return false;
+    while s.living().next().is_none() {
+        if !has_unknown_threads(&s) {
+            t.wait().state.set(State::Running);
+            s.current = t.index();
+            return false;
+        }
+        // One of them may be adopted, or all may end.
+        s.current = NONE;
+        drop(s);
+        sys::futex_wait(&AtomicU32::new(0), 0, Some(UNKNOWN_POLL_NS));
+        s = SCHED.lock();
     }
-    let next = if t.parallel() { None } else { s.pass() };
+    let holds = s.current == t.index();
+    let next = if t.parallel() || !holds { None } else { s.pass() };
     unlock_and_wake(s, next);
     true
 }
 
 /// Turns the hooks of the calling thread, which has ended, off.
 pub(crate) fn retire(t: Baton) {
-    crate::tls::set(std::ptr::null_mut());
+    crate::tls::set_unrecorded();
     t.frames(|frames| frames.release());
 }

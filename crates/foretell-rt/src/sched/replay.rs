@@ -16,7 +16,7 @@ use super::{NONE, Sched, describe, wait_report};
 use crate::modules;
 use crate::sys::{self, say};
 use crate::thread::{Baton, State, ThreadRef, Wake};
-use foretell_rt_format::{DEPARTURE_STATUS, Kind, Record, Schedule, Step, WaitingFor};
+use foretell_rt_format::{ADOPTED, DEPARTURE_STATUS, Kind, Record, Schedule, Step, WaitingFor};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// The schedule and how far it has come.
@@ -50,6 +50,11 @@ impl Replay {
     pub(crate) fn index_of(&self, parent: u32, nth: u32) -> Option<u32> {
         let known = self.schedule.threads.iter();
         known.clone().find(|o| o.parent == parent && o.nth == nth).map(|o| o.thread)
+    }
+
+    /// Whether no recorded thread creates this one.
+    fn adopts(&self, thread: u32) -> bool {
+        self.schedule.threads.iter().any(|o| o.thread == thread && o.parent == ADOPTED)
     }
 
     /// Follows a schedule from now on; `stop`: raises SIGTRAP before the last step.
@@ -168,6 +173,11 @@ pub(super) fn next(s: &mut Sched) -> Option<ThreadRef> {
     let me = s.get(s.current);
     let step = s.replay.schedule.steps[s.replay.at];
     let Some(t) = s.get(step.thread) else {
+        if s.replay.adopts(step.thread) {
+            s.replay.ahead = None;
+            s.replay.idle_since = sys::now_ns(libc::CLOCK_MONOTONIC);
+            return None;
+        }
         let got = format!("thread {} has not been created", step.thread);
         depart(s, me, &got);
     };
@@ -194,10 +204,14 @@ pub(super) fn next(s: &mut Sched) -> Option<ThreadRef> {
     Some(t)
 }
 
-/// Whether the thread of the step that is due is in a blocking call.
+/// Whether the thread of the step that is due is in a blocking call, in a wait that is not
+/// modelled, or not adopted yet.
 fn due_is_in_call(s: &Sched) -> bool {
-    let due = s.replay.schedule.steps.get(s.replay.at).and_then(|step| s.get(step.thread));
-    due.is_some_and(|t| t.wait().state.get() == State::Outside)
+    let Some(step) = s.replay.schedule.steps.get(s.replay.at) else { return false };
+    match s.get(step.thread) {
+        Some(t) => t.wait().state.get() == State::Outside,
+        None => s.replay.adopts(step.thread),
+    }
 }
 
 /// Whether a thread that waits for the baton, and has waited for a while, takes it to run ahead.

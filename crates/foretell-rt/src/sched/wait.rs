@@ -1,6 +1,6 @@
 //! Waiting: for the baton, for an object, for a moment, for a blocking call to return.
 
-use super::{BLOCKED, NONE, SCHED, replay, unlock_and_wake};
+use super::{BLOCKED, NONE, SCHED, Sched, replay, unlock_and_wake};
 use crate::sys::{Wait, futex_wait, now_ns};
 use crate::thread::{Baton, State, ThreadRef, Wake};
 use foretell_rt_format::WaitingFor;
@@ -126,7 +126,12 @@ pub(crate) fn block(t: Baton, w: Waiting, deadline: Option<Deadline>) -> Wake {
     BLOCKED.fetch_add(1, Relaxed);
     s.blocked.push(*t);
     let next = s.pass();
+    let watched = s.unknown_threads;
     unlock_and_wake(s, next);
+    if watched {
+        // The watchdog looks again.
+        crate::watchdog::start();
+    }
     wait_turn(*t);
     wait.what.set(WaitingFor::Runnable);
     wait.wake.get()
@@ -137,14 +142,23 @@ pub(crate) fn wake_waiters(what: &[WaitingFor], object: usize, max: usize) -> us
     if BLOCKED.load(Relaxed) == 0 {
         return 0;
     }
-    let mut s = SCHED.lock();
+    wake_waiters_in(&mut SCHED.lock(), what, object, max)
+}
+
+/// Wakes threads as [`wake_waiters`] does, with the scheduler's lock held.
+pub(super) fn wake_waiters_in(
+    s: &mut Sched,
+    what: &[WaitingFor],
+    object: usize,
+    max: usize,
+) -> usize {
     let matches =
         |t: &ThreadRef| t.wait().object.get() == object && what.contains(&t.wait().what.get());
     let mut waiting: Vec<ThreadRef> = Vec::new();
     waiting.extend(s.blocked.iter().filter(|t| matches(t)));
     waiting.sort_by_key(|t| t.wait().ticket.get());
     if max < waiting.len() && s.replay.active {
-        replay::prefer(&s, &mut waiting);
+        replay::prefer(s, &mut waiting);
     }
     waiting.truncate(max);
     for &t in &waiting {

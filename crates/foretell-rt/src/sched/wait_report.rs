@@ -1,6 +1,6 @@
 //! Reports of what each thread waits for, and the end of a program in which no thread can run.
 
-use super::Sched;
+use super::{Sched, unmodelled};
 use crate::sys::{self, say};
 use crate::thread::{State, ThreadRef};
 use foretell_rt_format::{Blocked, Record, WaitingFor};
@@ -52,15 +52,17 @@ pub(crate) fn describe(s: &Sched, b: &Blocked) -> String {
         WaitingFor::Once => format!("waits for the initialisation of {object:#x}"),
         WaitingFor::Futex => format!("waits for the futex at {object:#x}"),
         WaitingFor::Sleep => "sleeps".to_owned(),
-        WaitingFor::Call => {
-            let call = s.get(b.thread).map_or("", |t| t.wait().call.get());
-            format!("is in {call}()")
-        }
+        WaitingFor::Call => match s.get(b.thread).map_or("", |t| t.wait().call.get()) {
+            unmodelled::CALL => {
+                format!("waits in {}{}", unmodelled::CALL, in_system_call(s, b))
+            }
+            call => format!("is in {call}()"),
+        },
     };
     format!("{} {doing} ({})", name(b.thread), crate::modules::location(b.pc as usize))
 }
 
-/// The system call that a thread with the baton is in, unknown to the scheduler.
+/// The system call that a thread is in, unknown to the scheduler.
 fn in_system_call(s: &Sched, b: &Blocked) -> String {
     let Some(t) = s.get(b.thread) else { return String::new() };
     let path = format!("/proc/self/task/{}/syscall", t.lifecycle().tid.get());

@@ -7,7 +7,7 @@
 //! take a `Baton` and are safe; only [`crate::entry`] and the places that wait for the baton make
 //! one.
 
-use super::{CallFrames, HotPath, Lifecycle, Signals, Thread, WaitState};
+use super::{ASKED, CallFrames, HotPath, Lifecycle, SIGNALLED, Signals, Thread, WaitState};
 use crate::log::{self, Stream};
 use std::cell::UnsafeCell;
 use std::marker::PhantomData;
@@ -92,7 +92,26 @@ impl ThreadRef {
 
     /// Whether a signal is kept.
     pub(crate) fn signalled(self) -> bool {
-        self.hot(|hot| hot.signalled != 0)
+        self.hot(|hot| hot.has(SIGNALLED))
+    }
+
+    /// Whether the watchdog has asked for the thread, see [`crate::sched::unmodelled`].
+    #[inline(always)]
+    pub(crate) fn asked(self) -> bool {
+        self.hot(|hot| hot.has(ASKED))
+    }
+
+    /// Whether the next hook of the thread has more to do than usual.
+    #[inline(always)]
+    pub(crate) fn needs_attention(self) -> bool {
+        self.hot(|hot| hot.has(SIGNALLED | ASKED))
+    }
+
+    /// Whether the thread is inside the runtime. The thread may be another one.
+    #[inline(always)]
+    pub(crate) fn is_inside(self) -> bool {
+        // SAFETY: threads live as long as the process; volatile, because the thread may run.
+        unsafe { std::ptr::read_volatile(&raw const (*self.as_ptr()).hot.busy) != 0 }
     }
 
     #[inline(always)]

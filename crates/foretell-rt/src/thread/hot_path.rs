@@ -3,6 +3,7 @@
 use crate::log::Stream;
 use foretell_rt_format::AccessCode;
 use std::mem::offset_of;
+use std::sync::atomic::{AtomicU8, Ordering::*};
 
 /// An access whose hook has run and whose value is not known yet, kept outside the stream.
 ///
@@ -20,6 +21,11 @@ pub(crate) struct DeferredAccess {
     pub(crate) seq: u64,
 }
 
+/// A signal is kept.
+pub(crate) const SIGNALLED: u8 = 1;
+/// The watchdog asks whether the thread still runs hooks, and may have taken the baton from it.
+pub(crate) const ASKED: u8 = 2;
+
 /// Budget, log stream and flags.
 ///
 /// The eight flags from `busy` on form one word. The hooks in assembly elide an access only where
@@ -33,8 +39,8 @@ pub(crate) struct HotPath {
     pub(crate) stream: *mut Stream,
     /// Whether the thread is inside the runtime: hooks are ignored, signals are kept for later.
     pub(crate) busy: u8,
-    /// Whether a signal is kept.
-    pub(crate) signalled: u8,
+    /// Reasons why the next hook takes the slow path: [`SIGNALLED`], [`ASKED`].
+    attention: AtomicU8,
     pub(crate) parallel: bool,
     /// Whether `deferred_access` holds an access.
     pub(crate) deferred: bool,
@@ -64,7 +70,7 @@ impl HotPath {
             limit: 0,
             stream,
             busy: 1,
-            signalled: 0,
+            attention: AtomicU8::new(0),
             parallel: false,
             deferred: false,
             value_pending: false,
@@ -75,8 +81,23 @@ impl HotPath {
         }
     }
 
-    /// Whether the thread is inside the runtime, has a signal kept, records in parallel or has a
-    /// deferred access: one read of the first four flags.
+    /// Whether a reason for attention is set.
+    #[inline(always)]
+    pub(crate) fn has(&self, reason: u8) -> bool {
+        self.attention.load(Relaxed) & reason != 0
+    }
+
+    /// Sets or clears a reason for attention. The watchdog does so, too, while the thread runs.
+    pub(crate) fn set_attention(&self, reason: u8, on: bool) {
+        if on {
+            self.attention.fetch_or(reason, SeqCst);
+        } else {
+            self.attention.fetch_and(!reason, SeqCst);
+        }
+    }
+
+    /// Whether the thread is inside the runtime, has a reason for attention, records in parallel or
+    /// has a deferred access: one read of the first four flags.
     #[inline(always)]
     pub(crate) fn unusual(&self) -> bool {
         // SAFETY: the four flags are adjacent and aligned, see the assertions above.

@@ -21,7 +21,7 @@ mod wait_state;
 pub(crate) use baton::{Baton, BatonCell, ThreadRef};
 pub(crate) use elision::{Elision, flush_elided, flush_elided_of};
 pub(crate) use frames::{CallFrames, Frame, MAX_DEPTH};
-pub(crate) use hot_path::{DeferredAccess, HotPath};
+pub(crate) use hot_path::{ASKED, DeferredAccess, HotPath, SIGNALLED};
 pub(crate) use lifecycle::Lifecycle;
 pub(crate) use signals::{SIGNALS, SignalInfo, Signals};
 pub(crate) use wait_state::{State, WaitState, Wake};

@@ -10,7 +10,7 @@ pub(crate) enum State {
     Running,
     Runnable,
     Blocked,
-    /// In a blocking system call, without the baton.
+    /// In a blocking call or in a wait that is not modelled, without the baton.
     Outside,
     Finished,
 }
@@ -40,6 +40,8 @@ pub(crate) struct WaitState {
     pub(crate) pc: Cell<usize>,
     /// Name of the system call that the thread is in.
     pub(crate) call: Cell<&'static str>,
+    /// Whether the thread is to give the baton away at its next hook.
+    pub(crate) yields: Cell<bool>,
     /// Order among the threads that wait for the same object.
     pub(crate) ticket: Cell<u64>,
     /// Deadline in virtual time (counted in hooks); `u64::MAX`: none.
@@ -65,6 +67,7 @@ impl WaitState {
             owner_at: Cell::new(0),
             pc: Cell::new(0),
             call: Cell::new(""),
+            yields: Cell::new(false),
             ticket: Cell::new(0),
             virtual_deadline: Cell::new(u64::MAX),
             real_deadline: Cell::new(u64::MAX),
