@@ -35,14 +35,19 @@ struct Descriptor {
     numbers: [AtomicU32; 3],
 }
 
-/// Addresses of the standard streams of libstdc++, and of virtual tables.
+/// Addresses of the standard streams of libstdc++.
 #[repr(C)]
 struct Streams {
-    standard_output: usize,
-    standard_errors: [usize; 2],
-    standard_buffers: [usize; 2],
-    string_buffer: usize,
+    output: usize,
+    errors: [usize; 2],
 }
+
+/// Types of the standard streams' buffers, with and without `sync_with_stdio`, and of a string's.
+const STANDARD_BUFFERS: [&CStr; 2] = [
+    c"N9__gnu_cxx18stdio_sync_filebufIcSt11char_traitsIcEEE",
+    c"N9__gnu_cxx13stdio_filebufIcSt11char_traitsIcEEE",
+];
+const STRING_BUFFER: &CStr = c"NSt7__cxx1115basic_stringbufIcSt11char_traitsIcESaIcEEE";
 
 /// Registers that vector arguments may be in: 0 `xmm`, 1 `ymm`, 2 `zmm`.
 static VECTORS: AtomicU8 = AtomicU8::new(0);
@@ -120,29 +125,39 @@ unsafe fn stream_state(descriptor: &Descriptor, stream: usize) -> Option<HiddenS
     /// Place of the offset of the virtual base in a virtual table, and of the buffer in the base.
     const BASE: usize = 24;
     const BUFFER: usize = 0xe8;
-    /// Place of the first function in a virtual table.
-    const FUNCTIONS: usize = 16;
-    // SAFETY: the layout of streams is part of the library's binary interface.
+    // SAFETY: the layout of streams and of types is part of the library's binary interface.
     unsafe {
         let Some(streams) = descriptor.streams.as_ref() else { return Some(HiddenState::Kernel) };
         let word = |at: usize| (at as *const usize).read();
         let base = stream.wrapping_add(word(word(stream).wrapping_sub(BASE)));
         let buffer = word(base.wrapping_add(BUFFER));
-        if buffer == 0 {
-            return Some(HiddenState::Kernel);
-        }
-        let kind = word(buffer);
-        let is = |table: usize| table != 0 && kind == table + FUNCTIONS;
-        if is(streams.string_buffer) {
+        let Some(kind) = type_name(buffer) else { return Some(HiddenState::Kernel) };
+        if kind == STRING_BUFFER {
             return Some(HiddenState::Arguments);
         }
-        if streams.standard_buffers.into_iter().any(is) {
-            let output = stream == streams.standard_output && is_standard(1);
-            if output || streams.standard_errors.contains(&stream) && is_standard(2) {
+        if STANDARD_BUFFERS.contains(&kind) {
+            let output = stream == streams.output && is_standard(1);
+            if output || streams.errors.contains(&stream) && is_standard(2) {
                 return None;
             }
         }
         Some(HiddenState::Kernel)
+    }
+}
+
+/// Returns the mangled name of an object's class, if the class has type information.
+///
+/// # Safety
+/// `object` is null, or the address of an object with virtual functions.
+unsafe fn type_name(object: usize) -> Option<&'static CStr> {
+    /// Place of the type before the first virtual function, and of the name in a type.
+    const TYPE: usize = 8;
+    const NAME: usize = 8;
+    // SAFETY: promised by the caller.
+    unsafe {
+        let word = |at: usize| (at as *const usize).read();
+        let class = (object != 0).then(|| word(word(object).wrapping_sub(TYPE)))?;
+        (class != 0).then(|| CStr::from_ptr(word(class.wrapping_add(NAME)) as *const c_char))
     }
 }
 

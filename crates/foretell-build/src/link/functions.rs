@@ -176,3 +176,129 @@ fn matches(pattern: &[u8], text: &[u8]) -> bool {
     }
     pattern[p..].iter().all(|&b| b == b'*')
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
+    use super::super::archive::Archive;
+    use super::super::elf::Elf;
+    use super::*;
+
+    /// Patterns for what is not in the libraries of the test: hooks, functions of other compilers
+    /// and of other versions of the C library, and symbols that the linker or the compiler makes.
+    const ELSEWHERE: &[&str] = &[
+        "__tsan_*",
+        "__foretell_*",
+        "foretell_*",
+        "__sanitizer_*",
+        "__asan_*",
+        "__ubsan_*",
+        "__llvm_*",
+        "__gcov_*",
+        "__gmon_start__",
+        "_ITM_*",
+        "_ZTW*",
+        "_ZTH*",
+        "__isoc23_strto*",
+        "__kmpc_global_thread_num",
+    ];
+
+    /// Returns the functions of the libraries here, with the library of each.
+    fn functions() -> Vec<(Vec<u8>, &'static str)> {
+        let directory = Path::new("/lib/x86_64-linux-gnu");
+        let libraries = [
+            "libc.so.6",
+            "libm.so.6",
+            "libmvec.so.1",
+            "libstdc++.so.6",
+            "libgcc_s.so.1",
+            "ld-linux-x86-64.so.2",
+            "libgomp.so.1",
+            "libatomic.so.1",
+        ];
+        let mut out = Vec::new();
+        for name in libraries {
+            let bytes = std::fs::read(directory.join(name)).expect(name);
+            let elf = Elf::parse(&bytes).expect(name);
+            let defined = elf.symbols.iter().filter(|s| s.defined && s.function);
+            out.extend(defined.map(|s| (s.name.to_vec(), name)));
+        }
+        let path = Path::new("/usr/lib/x86_64-linux-gnu/libc_nonshared.a");
+        let bytes = std::fs::read(path).expect("libc_nonshared.a");
+        let archive = Archive::parse(path, &bytes).expect("an archive");
+        out.extend(archive.index.iter().map(|(name, _)| (name.to_vec(), "libc.so.6")));
+        out
+    }
+
+    #[test]
+    fn table_is_well_formed() {
+        let groups = TEXT.lines().filter(|l| !l.starts_with([' ', '#']) && !l.is_empty());
+        for line in groups {
+            let (class, reason) = line.split_once(": ").unwrap_or_else(|| panic!("{line}"));
+            assert!(Class::parse(class).is_some() && reason.len() > 8, "{line}");
+        }
+        let mut seen = BTreeSet::new();
+        for (class, word) in entries(TEXT) {
+            assert!(class.is_some(), "{word} is in no group");
+            assert!(seen.insert(word), "{word} is listed twice");
+        }
+    }
+
+    #[test]
+    fn every_pattern_matches_a_function() {
+        let functions = functions();
+        let missing: Vec<&str> = entries(TEXT)
+            .map(|(_, word)| word)
+            .filter(|word| !word.contains(':') && !ELSEWHERE.contains(word))
+            .filter(|word| !functions.iter().any(|(name, _)| matches(word.as_bytes(), name)))
+            .collect();
+        assert!(missing.is_empty(), "{missing:?}");
+    }
+
+    /// Two patterns of equal length that match one function would be ambiguous.
+    #[test]
+    fn no_function_is_in_two_groups() {
+        let table = Functions::table();
+        for (name, library) in functions() {
+            let fits = |p: &&Pattern| {
+                p.library.is_none_or(|l| matches(l.as_bytes(), library.as_bytes()))
+                    && matches(p.name.as_bytes(), &name)
+            };
+            let found: Vec<&Pattern> = table.patterns.iter().filter(fits).collect();
+            let Some(first) = found.first() else { continue };
+            let ambiguous =
+                found.iter().any(|p| p.name.len() == first.name.len() && p.class != first.class);
+            assert!(!ambiguous, "{}: {found:?}", String::from_utf8_lossy(&name));
+        }
+    }
+
+    #[test]
+    fn classes_are_those_of_the_table() {
+        let class = |name: &str, library: &str| {
+            Functions::table().class(name.as_bytes(), library.as_bytes())
+        };
+        assert_eq!(class("sin", "libm.so.6"), Some(Class::Exempt));
+        assert_eq!(class("sin", "libother.so.6"), None);
+        assert_eq!(class("modf", "libm.so.6"), Some(Class::Arguments));
+        assert_eq!(class("lgamma", "libm.so.6"), Some(Class::Library));
+        assert_eq!(class("__cxa_throw", "libstdc++.so.6"), Some(Class::Exempt));
+        assert_eq!(class("__cxa_atexit", "libc.so.6"), Some(Class::Library));
+        assert_eq!(class("fwrite", "libc.so.6"), Some(Class::Output(Target::File(3))));
+        assert_eq!(class("_ZNSolsEi", "libstdc++.so.6"), Some(Class::Stream));
+        assert_eq!(class("_ZNSo6sentryC1ERSo", "libstdc++.so.6"), Some(Class::Arguments));
+        assert_eq!(class("_ZNSo5tellpEv", "libstdc++.so.6"), Some(Class::Kernel));
+        for stateful in ["strtok", "localtime", "getenv", "rand", "strerror", "tsearch"] {
+            assert_eq!(class(stateful, "libc.so.6"), Some(Class::Library), "{stateful}");
+        }
+        assert_eq!(class("g_mutex_lock", "libglib-2.0.so.0"), None);
+    }
+
+    #[test]
+    fn patterns_match() {
+        let matches = |pattern: &str, text: &str| matches(pattern.as_bytes(), text.as_bytes());
+        assert!(matches("a*c", "abbc") && matches("a*", "a") && matches("*b*b*", "abab"));
+        assert!(!matches("a*c", "abcd") && !matches("a", "ab") && !matches("ab", "a"));
+    }
+}

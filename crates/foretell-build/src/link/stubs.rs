@@ -24,16 +24,8 @@ use super::functions::Class;
 const SUFFIX: &[u8] = b".foretell";
 /// Hook of the runtime.
 const HOOK: &[u8] = b"__foretell_hidden_call";
-/// Objects of libstdc++ behind [`Class::Stream`]: the standard streams, and the virtual tables of
-/// their buffers and of string buffers.
-const STREAMS: [&[u8]; 6] = [
-    b"_ZSt4cout",
-    b"_ZSt4cerr",
-    b"_ZSt4clog",
-    b"_ZTVN9__gnu_cxx18stdio_sync_filebufIcSt11char_traitsIcEEE",
-    b"_ZTVN9__gnu_cxx13stdio_filebufIcSt11char_traitsIcEEE",
-    b"_ZTVNSt7__cxx1115basic_stringbufIcSt11char_traitsIcESaIcEEE",
-];
+/// The standard streams of C++ behind [`Class::Stream`].
+const STREAMS: [&[u8]; 3] = [b"_ZSt4cout", b"_ZSt4cerr", b"_ZSt4clog"];
 const DESCRIPTOR_LEN: usize = 48;
 const STUB_LEN: usize = 16;
 

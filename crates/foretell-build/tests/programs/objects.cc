@@ -28,6 +28,7 @@ struct Derived : Base {
 };
 
 int main(int argc, char **argv) {
+    std::ios_base::sync_with_stdio(argc > 2);
     box = "some text that is longer than the small buffer of a string";
     box += '!';
     std::cout << box << ' ' << box.size() << std::endl;
