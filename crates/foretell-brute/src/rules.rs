@@ -215,9 +215,21 @@ impl<'a> Rules<'a> {
         })
     }
 
-    /// Whether the last write of `x` in a complete sequence is another event than in ρ.
+    /// Whether the last write of `x` in a complete sequence is another event than in ρ and, in
+    /// `value` and `symbolic`, the two values are not known to be equal.
     pub(crate) fn ends_with_another_write(&self, state: &State, x: VarId) -> bool {
-        self.last_write_of(state, x) != as_cell(self.last_write[x.index()])
+        let last = self.last_write_of(state, x);
+        if last == as_cell(self.last_write[x.index()]) {
+            return false;
+        }
+        let recorded = |w| self.trace.written_value(w).and_then(|v| self.value(v));
+        let in_trace = self.last_write[x.index()].and_then(recorded);
+        let here = match self.model {
+            Model::View => None,
+            Model::Value => last.checked_sub(1).and_then(|w| recorded(EventId(w))),
+            Model::Symbolic => state.memory[x.index()],
+        };
+        in_trace.is_none() || here != in_trace
     }
 
     /// Whether `e`, run next, is a read that makes a nondeterministic read: broken, or in
@@ -299,9 +311,7 @@ impl<'a> Rules<'a> {
                 !self.trace.is_opaque(var) || last <= e.0
             }
             EventKind::Acquire { lock } => self.owns(state, t, lock) || self.is_free(state, lock),
-            EventKind::AcquireShared { lock } => {
-                state.cells[self.layout.owner + lock.index()] == NOTHING
-            }
+            EventKind::AcquireShared { lock } => !self.owned_by_another(state, t, lock),
             EventKind::Release { lock } | EventKind::Wait { lock, .. } => self.owns(state, t, lock),
             EventKind::ReleaseShared { lock } => self.shared_holds(state, t, lock) > 0,
             EventKind::Woken { cond, lock } => {
@@ -323,14 +333,19 @@ impl<'a> Rules<'a> {
                 state.cells[self.layout.forked + thread.index()] == NOTHING
             }
             EventKind::Join { thread } => {
-                let ran = state.cells[self.layout.ran + thread.index()] as usize;
-                ran == self.threads[thread.index()].len()
+                let u = thread.index();
+                let forked = state.cells[self.layout.forked + u] != NOTHING;
+                let ran = state.cells[self.layout.ran + u] as usize;
+                (!self.forked_in_trace[u] || forked)
+                    && ran == self.threads[u].len()
+                    && state.cells[self.layout.cut + u] == NOTHING
             }
             EventKind::Guard { expr } => {
                 self.model != Model::Symbolic
                     || eval::is_true(self.trace.exprs(), expr, &state.registers)
             }
             EventKind::TryFailed { .. }
+            | EventKind::TryFailedShared { .. }
             | EventKind::Notify { .. }
             | EventKind::NotifyAll { .. }
             | EventKind::Post { .. }
@@ -347,15 +362,26 @@ impl<'a> Rules<'a> {
                 !self.view_preserved(state, e, var)
             }
             EventKind::TryFailed { lock } => {
-                let owner = state.cells[self.layout.owner + lock.index()];
-                owner == NOTHING || owner == self.trace.thread(e).0 + 1
+                let t = self.trace.thread(e);
+                !self.owned_by_another(state, t, lock) && !self.shared_by_another(state, t, lock)
+            }
+            EventKind::TryFailedShared { lock } => {
+                !self.owned_by_another(state, self.trace.thread(e), lock)
             }
             _ => false,
         }
     }
 
-    /// The table of models in section 2.
+    /// The table of models in section 2. An update of an opaque variable is a use of hidden state:
+    /// in every model it needs the write before it to be the one of ρ. What a broken update wrote
+    /// breaks whoever reads it.
     fn view_preserved(&self, state: &State, r: EventId, x: VarId) -> bool {
+        if self.trace.is_opaque(x) && self.op(r).writes() {
+            return self.same_write(state, r, x);
+        }
+        if self.last_write_of(state, x) == POISONED {
+            return false;
+        }
         match self.model {
             Model::View => self.same_write(state, r, x),
             Model::Value => self.same_write(state, r, x) || self.same_value(state, r, x),
@@ -428,6 +454,7 @@ impl<'a> Rules<'a> {
             }
             EventKind::Fork { thread } => cells[self.layout.forked + thread.index()] = 1,
             EventKind::TryFailed { .. }
+            | EventKind::TryFailedShared { .. }
             | EventKind::Notify { .. }
             | EventKind::Join { .. }
             | EventKind::Begin { .. }
@@ -484,6 +511,18 @@ impl<'a> Rules<'a> {
 
     fn owns(&self, state: &State, t: ThreadId, lock: LockId) -> bool {
         state.cells[self.layout.owner + lock.index()] == t.0 + 1
+    }
+
+    /// Whether a thread other than `t` owns the lock as a writer.
+    fn owned_by_another(&self, state: &State, t: ThreadId, lock: LockId) -> bool {
+        let owner = state.cells[self.layout.owner + lock.index()];
+        owner != NOTHING && owner != t.0 + 1
+    }
+
+    /// Whether a thread other than `t` holds the lock shared.
+    fn shared_by_another(&self, state: &State, t: ThreadId, lock: LockId) -> bool {
+        let threads = (0..self.threads.len()).map(ThreadId::from_index);
+        threads.filter(|&u| u != t).any(|u| self.shared_holds(state, u, lock) > 0)
     }
 
     fn shared_cell(&self, t: ThreadId, lock: LockId) -> usize {

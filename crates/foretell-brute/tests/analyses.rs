@@ -118,6 +118,19 @@ fn a_writer_waits_for_readers_and_a_reader_for_a_writer() {
     assert_eq!(find(sharing).deadlocks, deadlocks([]));
 }
 
+/// After the downgrade T1 is a reader of `l`: it blocks a writer, but no reader.
+#[test]
+fn a_writer_that_became_a_reader_blocks_writers_only() {
+    let text = "T1|acq(l)\n T1|racq(l)\n T1|rel(l)\n T1|acq(a)\n T1|rel(a)\n T1|rrel(l)
+                T2|acq(a)\n T2|acq(l)\n T2|rel(l)\n T2|rel(a)
+                T3|acq(a)\n T3|racq(l)\n T3|rrel(l)\n T3|rel(a)";
+    assert_eq!(find(text).deadlocks, deadlocks([&[3, 7]]));
+    // Its own writer side is not in its way.
+    let inside = "T1|acq(l)\n T1|acq(a)\n T1|rel(a)\n T1|racq(l)\n T1|rrel(l)\n T1|rel(l)
+                  T2|acq(a)\n T2|racq(l)\n T2|rrel(l)\n T2|rel(a)";
+    assert_eq!(find(inside).deadlocks, deadlocks([&[1, 7]]));
+}
+
 #[test]
 fn a_writer_blocked_by_two_readers_is_in_two_deadlocks() {
     let text = "T1|acq(a)\n T1|acq(b)\n T1|rel(b)\n T1|rel(a)
@@ -299,9 +312,22 @@ fn equal_values_are_deterministic_in_value() {
 #[test]
 fn a_final_value_is_another_last_write() {
     let x = |text: &str| trace(text).find_variable("x").expect("x");
-    let text = "T1|w(x=1)\n T2|w(x=1)";
-    // Whatever its value.
-    assert_eq!(find_in(Model::Value, text).final_values, [x(text)].into());
+    let equal = "T1|w(x=1)\n T2|w(x=1)";
+    let differing = "T1|w(x=1)\n T2|w(x=2)";
+    let unknown = "T1|w(x)\n T2|w(x=2)";
+    for text in [equal, differing, unknown] {
+        assert_eq!(find_in(Model::View, text).final_values, [x(text)].into());
+    }
+    // Where values count, equal ones do not.
+    for model in [Model::Value, Model::Symbolic] {
+        assert_eq!(find_in(model, equal).final_values, [].into());
+        assert_eq!(find_in(model, differing).final_values, [x(differing)].into());
+        assert_eq!(find_in(model, unknown).final_values, [x(unknown)].into());
+    }
+    // The value of T1's write depends on what it read.
+    let computed = "#! init y=1\n T1|r(y=1)->%1\n T1|w(x=1)<-%1\n T2|w(y=2)\n T2|w(x=1)";
+    assert_eq!(find_in(Model::Value, computed).final_values, [].into());
+    assert_eq!(find_in(Model::Symbolic, computed).final_values, [x(computed)].into());
     assert_eq!(find("T1|w(x)\n T1|fork(T2)\n T2|w(x)").final_values, [].into());
     // A read that must stay between the two fixes them, if nothing may be broken.
     assert_eq!(find("T1|w(x)\n T2|r(x)\n T2|w(x)").final_values, [].into());

@@ -44,7 +44,12 @@ impl Sequence<'_> {
     }
 
     fn started(&self, i: usize) -> bool {
-        let forks = |e: &EventId| matches!(self.trace.event(*e).kind, EventKind::Fork { thread } if thread == self.thread(i));
+        self.forked(self.thread(i), i)
+    }
+
+    /// Whether the fork of `t` is before `i`, or the trace has none.
+    fn forked(&self, t: ThreadId, i: usize) -> bool {
+        let forks = |e: &EventId| matches!(self.trace.event(*e).kind, EventKind::Fork { thread } if thread == t);
         !self.trace.ids().any(|e| forks(&e)) || self.events[..i].iter().any(forks)
     }
 
@@ -61,10 +66,10 @@ impl Sequence<'_> {
                     |e: &EventId| self.trace.variable(*e) == Some(var) && *e > self.events[i];
                 !self.trace.is_opaque(var) || !self.events[..i].iter().any(later)
             }
-            EventKind::Acquire { lock } => !owned_by_other(lock) && !shared(lock),
-            EventKind::AcquireShared { lock } => {
-                !owned_by_other(lock) && self.depth(me, lock, i) == 0
+            EventKind::Acquire { lock } => {
+                !owned_by_other(lock) && (self.depth(me, lock, i) > 0 || !shared(lock))
             }
+            EventKind::AcquireShared { lock } => !owned_by_other(lock),
             EventKind::Release { lock } | EventKind::Wait { lock, .. } => {
                 self.depth(me, lock, i) > 0
             }
@@ -81,11 +86,12 @@ impl Sequence<'_> {
                 self.trace.initial_count(sem) as usize + posts > downs
             }
             EventKind::Leave { barrier } => self.open(barrier, i),
-            EventKind::Join { thread } => self
-                .trace
-                .ids()
-                .filter(|&e| self.trace.thread(e) == thread)
-                .all(|e| self.events[..i].contains(&e)),
+            EventKind::Join { thread } => {
+                let mut events = self.trace.ids().filter(|&e| self.trace.thread(e) == thread);
+                self.forked(thread, i)
+                    && events.all(|e| self.events[..i].contains(&e))
+                    && !self.of(thread, i).any(|j| self.broken(j))
+            }
             EventKind::Guard { expr } => {
                 self.model != Model::Symbolic
                     || eval(self.trace.exprs(), expr, |r| self.register(r, i)).truth() == Some(true)
@@ -155,10 +161,15 @@ impl Sequence<'_> {
 
     fn broken(&self, i: usize) -> bool {
         let e = self.events[i];
+        let others = || {
+            let threads = (0..self.trace.thread_count()).map(ThreadId::from_index);
+            threads.filter(|&t| t != self.thread(i))
+        };
         match self.kind(i) {
-            EventKind::TryFailed { lock } => !(0..self.trace.thread_count())
-                .map(ThreadId::from_index)
-                .any(|t| t != self.thread(i) && self.depth(t, lock, i) > 0),
+            EventKind::TryFailed { lock } => {
+                !others().any(|t| self.depth(t, lock, i) > 0 || self.shared(t, lock, i) > 0)
+            }
+            EventKind::TryFailedShared { lock } => !others().any(|t| self.depth(t, lock, i) > 0),
             EventKind::Read { var, .. } | EventKind::Update { var, .. } => {
                 let here = self.last_write(var, i);
                 let poisoned = here.is_some_and(|j| self.broken(j));
@@ -168,10 +179,12 @@ impl Sequence<'_> {
                     None => self.initial(var),
                 };
                 let equal = value.is_some() && value == self.trace.read_value(e);
+                let hidden_state = self.trace.is_opaque(var) && self.writes(e, var);
                 match self.model {
+                    _ if hidden_state => poisoned || !same,
                     Model::View => poisoned || !same,
                     Model::Value => poisoned || !(same || equal),
-                    Model::Symbolic => false,
+                    Model::Symbolic => poisoned,
                 }
             }
             _ => false,

@@ -66,9 +66,28 @@ fn a_failed_try_lock_needs_another_owner_or_its_thread_stops() {
 }
 
 #[test]
-fn a_failed_try_lock_wants_a_writer() {
+fn a_failed_try_lock_wants_a_holder_in_any_mode() {
     let text = "T3|acq(l)\n T2|tryfail(l)\n T2|w(x)\n T3|rel(l)\n T1|racq(l)";
-    check(text, &[&[0, 1, 2], &[4, 1]], &[&[4, 1, 2]]);
+    check(text, &[&[0, 1, 2], &[4, 1, 2]], &[&[1, 2], &[0, 3, 1, 2]]);
+    // Not the thread itself.
+    let trace = trace("T1|racq(l)\n T1|tryfail(l)\n T1|w(x)");
+    assert!(!feasible(&trace, Model::View, &[0, 1, 2]));
+}
+
+#[test]
+fn a_failed_try_for_the_reader_side_wants_a_writer() {
+    let text = "T3|acq(l)\n T2|rtryfail(l)\n T2|w(x)\n T3|rel(l)\n T1|racq(l)";
+    check(text, &[&[0, 1, 2], &[4, 1]], &[&[4, 1, 2], &[1, 2], &[0, 3, 1, 2]]);
+}
+
+#[test]
+fn a_writer_may_take_the_reader_side() {
+    let text = "T1|acq(l)\n T1|racq(l)\n T1|rel(l)\n T1|rrel(l)\n T2|racq(l)\n T2|rrel(l)
+                T3|acq(l)\n T3|rel(l)";
+    let yes: &[&[u32]] = &[&[0, 1, 2, 4, 3, 5, 6], &[4, 5, 0], &[6, 7, 0, 1, 2, 4]];
+    check(text, yes, &[&[0, 1, 4], &[0, 1, 2, 6], &[4, 0], &[0, 1, 2, 3, 4, 6]]);
+    let inside = "T1|acq(l)\n T1|racq(l)\n T1|rrel(l)\n T1|rel(l)\n T2|racq(l)";
+    check(inside, &[&[0, 1, 2, 3, 4], &[4]], &[&[0, 1, 2, 4]]);
 }
 
 #[test]
@@ -166,11 +185,18 @@ fn a_join_waits_for_every_event() {
 }
 
 #[test]
-fn a_thread_cut_at_its_last_event_can_be_joined() {
+fn a_join_waits_for_the_fork_of_a_thread_without_events() {
+    check("T1|fork(T3)\n T2|join(T3)", &[&[0, 1]], &[&[1]]);
+    check("T1|w(x)\n T2|join(T3)", &[&[1]], &[]);
+}
+
+#[test]
+fn a_thread_with_a_broken_event_cannot_be_joined() {
     let text = "T3|w(x)\n T2|r(x)\n T1|join(T2)\n T1|w(y)";
-    check(text, &[&[1, 2, 3]], &[]);
-    check(&format!("{text}\n T3|w(x)"), &[&[0, 4, 1, 2, 3]], &[]);
-    // Cut one event earlier it cannot.
+    check(text, &[&[0, 1, 2, 3], &[1]], &[&[1, 2]]);
+    check(&format!("{text}\n T3|w(x)"), &[&[0, 1, 4, 2, 3]], &[&[0, 4, 1, 2]]);
+    check("T3|acq(l)\n T2|tryfail(l)\n T1|join(T2)", &[&[0, 1, 2]], &[&[1, 2]]);
+    // Nor one that is cut earlier.
     check("T3|w(x)\n T2|r(x)\n T2|w(y)\n T1|join(T2)", &[&[1, 0]], &[&[1, 2], &[1, 3]]);
 }
 
@@ -256,6 +282,21 @@ fn opaque_accesses_keep_their_order() {
     let text = "#! opaque x\n T1|w(x)\n T2|r(x)\n T2|w(y)\n T3|r(x)\n T3|w(z)";
     // Those that are left out are left out: T3's read may come without T2's.
     check(text, &[&[0, 3, 4], &[0, 1, 3, 2], &[3], &[1]], &[&[3, 0], &[0, 3, 1], &[1, 2]]);
+}
+
+#[test]
+fn uses_of_hidden_state_keep_their_order_and_none_is_skipped() {
+    let numbered = "#! opaque h\n T1|au(h=0>1)\n T1|w(x)\n T2|au(h=1>2)\n T2|w(x)
+                    T3|au(h=2>3)\n T3|w(x)";
+    // The values are no excuse where they coincide.
+    let equal = "#! opaque h\n T1|au(h=0>0)\n T1|w(x)\n T2|au(h=0>0)\n T2|w(x)
+                 T3|au(h=0>0)\n T3|w(x)";
+    for model in [Model::View, Model::Value, Model::Symbolic] {
+        for text in [numbered, equal] {
+            let no: &[&[u32]] = &[&[2, 3], &[0, 4, 5], &[2, 0], &[2, 4, 5]];
+            check_in(model, text, &[&[0, 2, 4, 5, 3, 1], &[2, 4], &[4]], no);
+        }
+    }
 }
 
 #[test]

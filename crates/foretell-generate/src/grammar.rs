@@ -15,6 +15,12 @@ pub(crate) struct Weights {
     pub(crate) section: usize,
     pub(crate) shared: usize,
     pub(crate) attempt: usize,
+    /// A try for the reader side.
+    pub(crate) attempt_shared: usize,
+    /// A writer that takes the reader side too.
+    pub(crate) downgrade: usize,
+    /// A use of hidden state.
+    pub(crate) hidden: usize,
     pub(crate) block: usize,
     pub(crate) wait: usize,
     pub(crate) notify: usize,
@@ -112,18 +118,24 @@ impl<'a> Grammar<'a> {
             w.notify,
             w.semaphore,
             only(free && budget >= 2, w.barrier),
+            only(may_lock, w.attempt_shared),
+            only(free && budget >= 4 + BODY, w.downgrade),
+            w.hidden,
         ];
         match self.rng.weighted(&weights) {
             1 => self.access(true),
             2 => self.update(),
             3 => self.section(budget, false),
             4 => self.section(budget, true),
-            5 => self.attempt(budget),
+            5 => self.attempt(budget, false),
             6 => self.block(budget),
             7 => self.wait(budget),
             8 => self.notify(),
             9 => self.semaphore(),
             10 => self.barrier(),
+            11 => self.attempt(budget, true),
+            12 => self.downgrade(budget),
+            13 => self.hidden(),
             _ => self.access(false),
         }
     }
@@ -248,17 +260,53 @@ impl<'a> Grammar<'a> {
         inside
     }
 
-    fn attempt(&mut self, budget: usize) -> usize {
-        let Some(lock) = self.lock_to_take(false) else { return self.access(false) };
-        let attempt = self.coder.leap(Do::Try { lock: lock.into(), otherwise: 0 });
+    fn attempt(&mut self, budget: usize, shared: bool) -> usize {
+        let Some(lock) = self.lock_to_take(shared) else { return self.access(false) };
+        let object = lock.into();
+        let (attempt, give) = if shared {
+            (Do::TryShared { lock: object, otherwise: 0 }, Do::ReleaseShared(object))
+        } else {
+            (Do::Try { lock: object, otherwise: 0 }, Do::Release(object))
+        };
+        let attempt = self.coder.leap(attempt);
         let nests = std::mem::replace(&mut self.nests, false);
-        self.held.push((lock, false));
+        self.held.push((lock, shared));
         let inside = self.body((budget - 2).min(3));
         self.held.pop();
         self.nests = nests;
-        self.coder.add(Do::Release(lock.into()));
+        self.coder.add(give);
         self.coder.land(attempt);
         inside + 2
+    }
+
+    /// A writer's section in which the thread takes the reader side too; most give the writer side
+    /// back first.
+    fn downgrade(&mut self, budget: usize) -> usize {
+        let lock = self.rng.below(self.style.locks);
+        let (object, nests) = (lock.into(), std::mem::replace(&mut self.nests, false));
+        self.held.push((lock, false));
+        self.coder.add(Do::Acquire(object));
+        let mut inside = 0;
+        let steps = if self.rng.chance(75) {
+            [Do::AcquireShared(object), Do::Release(object), Do::ReleaseShared(object)]
+        } else {
+            [Do::AcquireShared(object), Do::ReleaseShared(object), Do::Release(object)]
+        };
+        for step in steps {
+            if self.rng.chance(50) && budget > 4 + inside {
+                inside += self.access(false);
+            }
+            self.coder.add(step);
+        }
+        self.held.pop();
+        self.nests = nests;
+        inside + 4
+    }
+
+    fn hidden(&mut self) -> usize {
+        let state = self.style.variables + self.rng.below(2);
+        self.coder.add(Do::Hidden(state.into()));
+        1
     }
 
     fn block(&mut self, budget: usize) -> usize {

@@ -120,6 +120,7 @@ families! {
     Symbolic "symbolic" "reads into registers, computed writes and guards";
     Scalable "scalable" "workers in loops over locked objects, a few statements racy; any size";
     Waiters "waiters" "several threads that wait on one condition, one that notifies";
+    Hidden "hidden" "uses of hidden state, lock downgrading, tries for the reader side, joins";
 }
 
 impl fmt::Display for Family {

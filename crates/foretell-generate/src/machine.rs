@@ -206,12 +206,15 @@ impl<'p> Machine<'p> {
     fn execute(&mut self, t: usize, instr: Instr) -> Effect {
         let next = self.threads[t].pc + 1;
         match instr.what {
-            Do::Read { .. } | Do::Write { .. } | Do::Update { .. } => self.access(t, instr.what),
+            Do::Read { .. } | Do::Write { .. } | Do::Update { .. } | Do::Hidden(_) => {
+                self.access(t, instr.what)
+            }
             Do::Acquire(_)
             | Do::Release(_)
             | Do::AcquireShared(_)
             | Do::ReleaseShared(_)
-            | Do::Try { .. } => self.lock(t, instr.what),
+            | Do::Try { .. }
+            | Do::TryShared { .. } => self.lock(t, instr.what),
             Do::Wait { cond, lock, timed } => self.wait(t, cond, lock, timed),
             Do::Notify(cond) | Do::NotifyAll(cond) => {
                 let all = matches!(instr.what, Do::NotifyAll(_));
@@ -249,7 +252,9 @@ impl<'p> Machine<'p> {
     }
 
     fn has_finished(&self, t: usize) -> bool {
-        self.threads[t].pc >= self.program.threads[t].len() && self.threads[t].wait.is_none()
+        let thread = &self.threads[t];
+        let at_end = thread.pc >= self.program.threads[t].len();
+        thread.started && at_end && thread.wait.is_none()
     }
 
     /// Instructions that steer the thread.
@@ -342,6 +347,17 @@ impl<'p> Machine<'p> {
                 let (old, new) = (self.recorder.value(old), self.recorder.value(new));
                 Effect::Event(EventKind::Update { var: id, old, new, register, expr })
             }
+            Do::Hidden(var) => {
+                let x = self.object(t, var);
+                let id = self.recorder.variable(x);
+                let state = grown(&mut self.variables, x);
+                let old = *state;
+                // The recorder numbers the states; other tools may leave one value there.
+                *state = if x.is_multiple_of(2) { old + 1 } else { 1 };
+                let new = *state;
+                let (old, new) = (self.recorder.value(old), self.recorder.value(new));
+                Effect::Event(EventKind::Update { var: id, old, new, register: None, expr: None })
+            }
             _ => Effect::Blocked,
         }
     }
@@ -359,7 +375,8 @@ impl<'p> Machine<'p> {
         | Do::Release(object)
         | Do::AcquireShared(object)
         | Do::ReleaseShared(object)
-        | Do::Try { lock: object, .. }) = what
+        | Do::Try { lock: object, .. }
+        | Do::TryShared { lock: object, .. }) = what
         else {
             return Effect::Blocked;
         };
@@ -376,8 +393,14 @@ impl<'p> Machine<'p> {
                 Effect::Event(EventKind::ReleaseShared { lock: id })
             }
             Do::Try { .. } if lock.take(t) => Effect::Event(EventKind::Acquire { lock: id }),
-            Do::Try { otherwise, .. } if lock.owner.is_some() => {
+            Do::Try { otherwise, .. } if lock.is_held_besides(t) => {
                 Effect::EventThen(EventKind::TryFailed { lock: id }, otherwise)
+            }
+            Do::TryShared { .. } if lock.take_shared(t) => {
+                Effect::Event(EventKind::AcquireShared { lock: id })
+            }
+            Do::TryShared { otherwise, .. } => {
+                Effect::EventThen(EventKind::TryFailedShared { lock: id }, otherwise)
             }
             _ => Effect::Blocked,
         }
@@ -390,7 +413,7 @@ impl<'p> Machine<'p> {
             return Effect::Blocked;
         }
         let wait = Wait { cond: c, lock: l, depth: state.depth, timed, notified: false };
-        *state = Lock::default();
+        (state.owner, state.depth) = (None, 0);
         self.threads[t].wait = Some(wait);
         grown(&mut self.conditions, c).push(t);
         let (cond, lock) = (self.recorder.condition(c), self.recorder.lock(l));
@@ -502,12 +525,20 @@ enum Effect {
 impl Lock {
     /// Takes the lock for `t`, if it can.
     fn take(&mut self, t: usize) -> bool {
-        let free = self.readers.is_empty() && self.owner.is_none_or(|owner| owner == t);
+        let free = match self.owner {
+            Some(owner) => owner == t,
+            None => self.readers.is_empty(),
+        };
         if free {
             self.owner = Some(t);
             self.depth += 1;
         }
         free
+    }
+
+    /// Whether a thread other than `t` holds it.
+    fn is_held_besides(&self, t: usize) -> bool {
+        self.owner.is_some_and(|owner| owner != t) || self.readers.iter().any(|r| r.0 != t)
     }
 
     fn give_back(&mut self, t: usize) -> bool {
@@ -520,7 +551,7 @@ impl Lock {
     }
 
     fn take_shared(&mut self, t: usize) -> bool {
-        if self.owner.is_some() {
+        if self.owner.is_some_and(|owner| owner != t) {
             return false;
         }
         match self.readers.iter_mut().find(|r| r.0 == t) {

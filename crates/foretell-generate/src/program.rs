@@ -77,8 +77,15 @@ pub(crate) enum Do {
     Release(Object),
     AcquireShared(Object),
     ReleaseShared(Object),
-    /// Takes the lock, or fails if another thread owns it and goes on at `otherwise`.
+    /// A call of code that is not recorded, which uses the state that the variable stands for.
+    Hidden(Object),
+    /// Takes the lock, or fails if another thread holds it and goes on at `otherwise`.
     Try {
+        lock: Object,
+        otherwise: usize,
+    },
+    /// Takes the reader side, or fails if another thread owns the lock and goes on at `otherwise`.
+    TryShared {
         lock: Object,
         otherwise: usize,
     },
@@ -172,6 +179,8 @@ pub(crate) struct Program {
     pub(crate) sort: Sort,
     /// Variables below this are also written by code that is not recorded.
     pub(crate) opaque: u32,
+    /// Variables from this on stand for hidden state.
+    pub(crate) hidden: u32,
     /// Whether initial values are declared. All are 0.
     pub(crate) declare_initial: bool,
     /// Initial counts of the semaphores; 0 for more of them.
@@ -190,6 +199,7 @@ impl Program {
             detail,
             sort: Sort::Int,
             opaque: 0,
+            hidden: u32::MAX,
             declare_initial: true,
             semaphores: Vec::new(),
             parties: Vec::new(),
@@ -244,6 +254,7 @@ impl Coder {
         let here = self.code.len();
         match &mut self.code[place].what {
             Do::Try { otherwise, .. }
+            | Do::TryShared { otherwise, .. }
             | Do::Branch { otherwise, .. }
             | Do::Sometimes { otherwise, .. }
             | Do::Jump(otherwise) => *otherwise = here,

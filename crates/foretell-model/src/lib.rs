@@ -24,7 +24,7 @@ mod waits;
 #[cfg(test)]
 mod testing;
 
-use foretell_trace::{EventKind, Model, Op, Trace};
+use foretell_trace::{EventId, Model, Trace};
 
 pub use blocks::{Block, BlockId, Blocks};
 pub use chains::Chains;
@@ -56,8 +56,8 @@ pub struct TraceModel<'t> {
     /// Must-happen-before.
     pub must_happen_before: MustHappenBefore,
     /// Number of events of the longest feasible prefix of the trace. A try-lock that failed
-    /// although no thread owned the lock is legal in a trace, but ends its thread in every
-    /// interleaving.
+    /// although no thread kept it from the lock is legal in a trace, but ends its thread where
+    /// nothing else makes it fail.
     pub feasible_prefix: u32,
     /// Whether questions about a block look only at its segment.
     pub segmented: bool,
@@ -73,12 +73,9 @@ impl<'t> TraceModel<'t> {
         let counters = Counters::new(trace);
         let blocks = Blocks::new(trace, &chains);
         let must_happen_before = MustHappenBefore::new(trace, &chains, &reads_from, &locks);
-        let infeasible = trace.ids().filter(|&e| trace.op(e) == Op::TryFailed).find(|&e| {
-            let EventKind::TryFailed { lock } = trace.event(e).kind else { return false };
-            !locks.open_at(lock, e.0).iter().any(|&s| {
-                let section = locks.get(s);
-                !section.shared && section.thread != trace.thread(e)
-            })
+        let infeasible = trace.ids().filter(|&e| trace.op(e).is_failed_try()).find(|&e| {
+            let Some((lock, _)) = trace.event(e).kind.failed_try() else { return false };
+            !locks.open_at(lock, e.0).iter().any(|&s| locks.makes_fail(trace, s, e))
         });
         let feasible_prefix = infeasible.map_or(trace.len() as u32, |e| e.0);
         Self {
@@ -98,13 +95,30 @@ impl<'t> TraceModel<'t> {
 }
 
 impl TraceModel<'_> {
+    /// Whether an event is a use of hidden state: an update of an opaque variable.
+    #[inline]
+    pub fn uses_hidden_state(&self, e: EventId) -> bool {
+        reads_from::uses_hidden_state(self.trace, e)
+    }
+
+    /// Whether an interleaving that has run the first `counts` events of each thread needs `e`, one
+    /// of them, to be intact: its thread goes on, or is joined, or the event is a use of hidden
+    /// state. An interleaving with a use of hidden state that is broken shows nothing that it would
+    /// not show without that use, so there is no need to look at one.
+    pub fn is_relied_on(&self, e: EventId, counts: &[u32]) -> bool {
+        let (trace, chains) = (self.trace, &self.chains);
+        let (thread, count) = (trace.thread(e), chains.position(e) + 1);
+        let has_run = |j: &EventId| chains.position(*j) < counts[trace.thread(*j).index()];
+        count < counts[thread.index()]
+            || self.uses_hidden_state(e)
+            || count as usize == chains.events(thread).len()
+                && chains.joins(thread).iter().any(has_run)
+    }
+
     /// The frontier that every feasible interleaving has reached in which all of `next` are
     /// next events of their threads, closed under the locks that those threads then hold; `None`
     /// if there is no such interleaving.
-    pub fn frontier_of_next(
-        &self,
-        next: &[foretell_trace::EventId],
-    ) -> Option<must_happen_before::Frontier> {
+    pub fn frontier_of_next(&self, next: &[EventId]) -> Option<must_happen_before::Frontier> {
         let (trace, chains) = (self.trace, &self.chains);
         let mut frontier = vec![0; chains.thread_count()];
         for &e in next {

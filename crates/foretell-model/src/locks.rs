@@ -3,6 +3,10 @@
 //! A section runs from the outermost acquire to the release that frees the lock. A wait ends the
 //! section and the event that leaves the wait starts a new one. Reader-writer locks have shared
 //! sections, which exclude only exclusive ones.
+//!
+//! The sections of a lock in one thread never overlap. A writer that takes the reader side too is
+//! in its exclusive section until it gives the writer side back; if it keeps the reader side, that
+//! event ends the exclusive section and starts a shared one (lock downgrading).
 
 use foretell_trace::{EventId, EventKind, LockId, ThreadId, Trace};
 
@@ -19,7 +23,7 @@ pub struct Section {
     pub lock: LockId,
     /// The thread.
     pub thread: ThreadId,
-    /// The event that takes the lock.
+    /// The event that takes the lock, or the one that leaves a writer with the reader side only.
     pub enter: EventId,
     /// The event that frees it; `None` where it is still held at the end of the trace.
     pub exit: Option<EventId>,
@@ -43,11 +47,18 @@ pub struct Sections {
     held_sets: Vec<Box<[SectionId]>>,
 }
 
+/// A lock that a thread holds: its section, and how often it holds each side.
+#[derive(Clone, Copy)]
+struct Open {
+    section: SectionId,
+    writer: u32,
+    reader: u32,
+}
+
 /// Sections that one thread holds while the trace is swept.
 #[derive(Clone, Default)]
 struct Holding {
-    /// Section and depth for each lock held.
-    open: Vec<(SectionId, u32)>,
+    open: Vec<Open>,
     /// Index of the current set in `held_sets`.
     set: u32,
     /// Depth to restore after a wait.
@@ -76,15 +87,18 @@ impl Sections {
                 _ => {}
             }
             match trace.event(e).kind {
-                EventKind::Acquire { lock } => this.enter(holding, thread, lock, e, false, 1),
-                EventKind::AcquireShared { lock } => this.enter(holding, thread, lock, e, true, 1),
-                EventKind::Release { lock } | EventKind::ReleaseShared { lock } => {
-                    this.exit(holding, lock, e, false);
+                EventKind::Acquire { lock } => this.enter(holding, thread, lock, e, (1, 0)),
+                EventKind::AcquireShared { lock } => this.enter(holding, thread, lock, e, (0, 1)),
+                EventKind::Release { lock } => this.exit(holding, lock, e, (1, 0)),
+                EventKind::ReleaseShared { lock } => this.exit(holding, lock, e, (0, 1)),
+                EventKind::Wait { lock, .. } => {
+                    let open = holding.open.iter().find(|o| this.get(o.section).lock == lock);
+                    holding.waiting_depth = open.map_or(1, |o| o.writer);
+                    this.exit(holding, lock, e, (holding.waiting_depth, 0));
                 }
-                EventKind::Wait { lock, .. } => this.exit(holding, lock, e, true),
                 EventKind::Woken { lock, .. } | EventKind::TimedOut { lock, .. } => {
                     let depth = holding.waiting_depth;
-                    this.enter(holding, thread, lock, e, false, depth);
+                    this.enter(holding, thread, lock, e, (depth, 0));
                 }
                 _ => {}
             }
@@ -98,13 +112,14 @@ impl Sections {
         thread: ThreadId,
         lock: LockId,
         enter: EventId,
-        shared: bool,
-        depth: u32,
+        (writer, reader): (u32, u32),
     ) {
-        if let Some((_, d)) = holding.open.iter_mut().find(|(s, _)| self.get(*s).lock == lock) {
-            *d += depth;
+        if let Some(open) = holding.open.iter_mut().find(|o| self.get(o.section).lock == lock) {
+            open.writer += writer;
+            open.reader += reader;
             return;
         }
+        let shared = writer == 0;
         let id = SectionId(self.sections.len() as u32);
         self.sections.push(Section { lock, thread, enter, exit: None, shared });
         self.by_lock[lock.index()].push(id);
@@ -114,24 +129,36 @@ impl Sections {
             None => threads.push((thread, vec![id])),
         }
         self.entered_at[enter.index()] = id.0;
-        holding.open.push((id, depth));
+        holding.open.push(Open { section: id, writer, reader });
         self.new_set(holding);
     }
 
-    fn exit(&mut self, holding: &mut Holding, lock: LockId, exit: EventId, fully: bool) {
-        let Some(i) = holding.open.iter().position(|(s, _)| self.get(*s).lock == lock) else {
+    /// Gives the writer side, or the reader side, back that many times.
+    fn exit(
+        &mut self,
+        holding: &mut Holding,
+        lock: LockId,
+        exit: EventId,
+        (writer, reader): (u32, u32),
+    ) {
+        let Some(i) = holding.open.iter().position(|o| self.get(o.section).lock == lock) else {
             return;
         };
-        let (section, depth) = &mut holding.open[i];
-        if fully {
-            holding.waiting_depth = *depth;
-        } else if *depth > 1 {
-            *depth -= 1;
+        let open = &mut holding.open[i];
+        open.writer = open.writer.saturating_sub(writer);
+        open.reader = open.reader.saturating_sub(reader);
+        let Open { section, writer, reader } = *open;
+        let Section { thread, shared, .. } = *self.get(section);
+        if writer > 0 || shared && reader > 0 {
             return;
         }
         self.sections[section.0 as usize].exit = Some(exit);
         holding.open.remove(i);
-        self.new_set(holding);
+        if reader > 0 {
+            self.enter(holding, thread, lock, exit, (0, reader));
+        } else {
+            self.new_set(holding);
+        }
     }
 
     fn new_set(&mut self, holding: &mut Holding) {
@@ -140,7 +167,7 @@ impl Sections {
             return;
         }
         holding.set = self.held_sets.len() as u32;
-        self.held_sets.push(holding.open.iter().map(|(s, _)| *s).collect());
+        self.held_sets.push(holding.open.iter().map(|o| o.section).collect());
     }
 
     /// A section.
@@ -166,7 +193,8 @@ impl Sections {
         &self.by_lock_and_thread[l.index()]
     }
 
-    /// The section that an event starts, if it starts one (a re-entrant acquire does not).
+    /// The section that an event starts, if it starts one: a re-entrant acquire does not, and the
+    /// release of a writer that keeps the reader side does.
     #[inline]
     pub fn entered_at(&self, e: EventId) -> Option<SectionId> {
         let section = self.entered_at[e.index()];
@@ -182,6 +210,16 @@ impl Sections {
             list[..entered].last().copied()
         });
         last.filter(|&s| self.get(s).exit.is_none_or(|exit| exit.0 >= before)).collect()
+    }
+
+    /// Whether the failed try `e` fails while section `s` is open.
+    #[inline]
+    pub fn makes_fail(&self, trace: &Trace, s: SectionId, e: EventId) -> bool {
+        let Some((lock, readers_count)) = trace.event(e).kind.failed_try() else { return false };
+        let section = self.get(s);
+        section.lock == lock
+            && section.thread != trace.thread(e)
+            && (!section.shared || readers_count)
     }
 
     /// Whether `e` cannot run while section `s` is open, because its thread then holds the same
@@ -244,6 +282,40 @@ mod tests {
         assert_eq!(held(&sections, 5), []);
         assert_eq!(sections.held_set_index(EventId(1)), sections.held_set_index(EventId(4)));
         assert_ne!(sections.held_set_index(EventId(4)), sections.held_set_index(EventId(5)));
+    }
+
+    /// A writer that keeps the reader side goes on in a shared section; one that does not was in
+    /// its exclusive section all the time.
+    #[test]
+    fn downgrading_starts_a_shared_section() {
+        let trace = trace(
+            "T1|acq(l)
+             T1|racq(l)
+             T1|rel(l)
+             T1|w(x)
+             T1|rrel(l)
+             T1|acq(l)
+             T1|racq(l)
+             T1|rrel(l)
+             T1|acq(l)
+             T1|rel(l)
+             T1|rel(l)",
+        );
+        let (sections, list) = sections(&trace);
+        assert_eq!(list, [(0, Some(2), false), (2, Some(4), true), (5, Some(10), false)]);
+        assert_eq!(held(&sections, 2), [0]);
+        assert_eq!(held(&sections, 3), [1]);
+        assert_eq!(held(&sections, 8), [2]);
+        assert_eq!(sections.entered_at(EventId(1)), None, "the owner is not kept out");
+        assert_eq!(sections.entered_at(EventId(2)), Some(SectionId(1)));
+        assert_eq!(sections.open_at(LockId(0), 3), [SectionId(1)]);
+    }
+
+    /// A wait gives the writer side back, not the reader side.
+    #[test]
+    fn waiting_keeps_the_reader_side() {
+        let trace = trace("T1|acq(l)\nT1|racq(l)\nT1|wait(c,l)");
+        assert_eq!(sections(&trace).1, [(0, Some(2), false), (2, None, true)]);
     }
 
     /// A wait frees the lock whatever its depth, and leaving the wait restores the depth.

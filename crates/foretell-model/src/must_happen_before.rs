@@ -3,7 +3,9 @@
 //! The vectors of the trace-segmentation paper (section II.B), with two departures. They are closed
 //! under locks (semantics section 5): when a section of a lock is open and another section of
 //! it has been entered, that one has been left. And they hold for interleavings that end anywhere,
-//! so a read at the very end of its thread asks for nothing: only what comes after it does.
+//! so a read at the very end of its thread asks for nothing: only what comes after it does. A use of
+//! hidden state asks for the write before it already to run: it would be broken without, and no
+//! interleaving needs a broken one. So the uses of one state are a chain across all threads.
 //!
 //! A *frontier* says how many events of each thread have run. For an event there are two of them:
 //! [`MustHappenBefore::before`], when the event is the next one of its thread, and
@@ -16,6 +18,7 @@
 use foretell_trace::{EventId, EventKind, LockId, ThreadId, Trace};
 use rustc_hash::FxHashMap;
 
+use crate::reads_from::uses_hidden_state;
 use crate::{Chains, ReadsFrom, Sections};
 
 /// Number of events of each thread that have run, by thread index.
@@ -243,7 +246,11 @@ impl Sweep<'_> {
         let op = trace.op(e);
         if op.is_access() {
             if op.reads() {
-                self.read(e);
+                if uses_hidden_state(trace, e) {
+                    self.hidden_use(e);
+                } else {
+                    self.read(e);
+                }
             }
             return;
         }
@@ -255,11 +262,10 @@ impl Sweep<'_> {
                 self.order.timelines[child.index()].rows[..row.len()].copy_from_slice(&row);
             }
             EventKind::Join { thread: child } if child != thread => {
-                let events = chains.events(child);
-                let Some(&last) = events.last() else { return };
                 let mut frontier = self.order.before(chains, trace, e);
-                // The last event may be broken: a join asks only that it ran.
-                if self.order.include_run(&mut frontier, child, chains.position(last)) {
+                // Of a thread without events, the first row is what its fork has run.
+                let count = chains.events(child).len() as u32;
+                if self.order.include(&mut frontier, child, count) {
                     self.close_under_locks(e, &mut frontier);
                     self.record(thread, 2 * position + 1, &frontier);
                 }
@@ -273,6 +279,21 @@ impl Sweep<'_> {
                     self.record(thread, 2 * position + 1, &frontier);
                 }
             }
+        }
+    }
+
+    /// A use of hidden state runs only after the write before it.
+    fn hidden_use(&mut self, e: EventId) {
+        let (trace, chains) = (self.trace, self.chains);
+        let thread = trace.thread(e);
+        let Some(w) = self.reads_from.observed(e).filter(|&w| trace.thread(w) != thread) else {
+            return;
+        };
+        let needs = self.run_needs(w);
+        let mut frontier = self.order.before(chains, trace, e);
+        if max_into(&mut frontier, &needs, thread.index()) {
+            self.close_under_locks(e, &mut frontier);
+            self.record(thread, 2 * chains.position(e) + 1, &frontier);
         }
     }
 
@@ -519,6 +540,32 @@ mod tests {
                 );
             }
         }
+    }
+
+    /// Each use of hidden state comes after the one before it, whatever the model.
+    #[test]
+    fn uses_of_hidden_state_are_a_chain() {
+        let trace = trace(
+            "#! opaque h
+             T1|w(x)
+             T1|au(h=0>0)
+             T2|au(h=0>0)
+             T3|au(h=0>0)
+             T3|w(x)",
+        );
+        for model in [Model::View, Model::Value, Model::Symbolic] {
+            let all = [(0, 2), (0, 3), (0, 4), (1, 2), (1, 3), (1, 4), (2, 3), (2, 4)];
+            assert_eq!(ordered(&trace, model), all);
+        }
+    }
+
+    /// A joined thread has no broken event: its last read has seen its writer.
+    #[test]
+    fn joined_reads_have_their_writers() {
+        let trace = trace("T1|w(x)\nT2|r(x)\nT3|join(T2)\nT3|w(x)");
+        assert_eq!(ordered(&trace, Model::View), [(0, 2), (0, 3), (1, 2), (1, 3)]);
+        let silent = crate::testing::trace("T1|fork(T3)\nT2|join(T3)\nT2|w(x)");
+        assert_eq!(ordered(&silent, Model::View), [(0, 1), (0, 2)]);
     }
 
     #[test]

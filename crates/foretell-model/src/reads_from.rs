@@ -3,8 +3,11 @@
 //! The trace-segmentation paper couples a read with the last write before it; the race-witness
 //! paper with every write of the same value. [`ReadsFrom::preserves`] is the one place where the
 //! models `view` and `value` differ.
+//!
+//! A use of hidden state, an update of an opaque variable, is preserved by the write before it in
+//! the trace alone, in every model.
 
-use foretell_trace::{EventId, Model, ThreadId, Trace, ValueId, VarId};
+use foretell_trace::{EventId, Model, Op, ThreadId, Trace, ValueId, VarId};
 
 const INITIAL: u32 = u32::MAX;
 
@@ -20,6 +23,14 @@ pub struct ReadsFrom {
     /// For each variable, each thread that accesses it and its accesses in order.
     by_thread: Vec<Vec<(ThreadId, Vec<EventId>)>>,
     initial: Vec<Option<ValueId>>,
+    /// For each variable, whether all its accesses are updates.
+    only_updates: Vec<bool>,
+}
+
+/// Whether an event is a use of hidden state: an update of an opaque variable.
+#[inline]
+pub(crate) fn uses_hidden_state(trace: &Trace, e: EventId) -> bool {
+    trace.op(e) == Op::AtomicUpdate && trace.variable(e).is_some_and(|x| trace.is_opaque(x))
 }
 
 impl ReadsFrom {
@@ -35,6 +46,7 @@ impl ReadsFrom {
             initial: (0..variables)
                 .map(|v| trace.declared_initial_value(VarId::from_index(v)))
                 .collect(),
+            only_updates: vec![true; variables],
         };
         for e in trace.ids() {
             let Some(x) = trace.variable(e) else { continue };
@@ -51,6 +63,7 @@ impl ReadsFrom {
             if op.writes() {
                 reads_from.writes[x.index()].push(e);
             }
+            reads_from.only_updates[x.index()] &= op == Op::AtomicUpdate;
             reads_from.accesses[x.index()].push(e);
             let thread = trace.thread(e);
             let lists = &mut reads_from.by_thread[x.index()];
@@ -75,6 +88,9 @@ impl ReadsFrom {
     pub fn preserves(&self, trace: &Trace, read: EventId, writer: Option<EventId>) -> bool {
         if writer == self.observed(read) {
             return true;
+        }
+        if uses_hidden_state(trace, read) {
+            return false;
         }
         match self.model {
             Model::View => return false,
@@ -107,6 +123,13 @@ impl ReadsFrom {
     #[inline]
     pub fn accesses_by_thread(&self, x: VarId) -> &[(ThreadId, Vec<EventId>)] {
         &self.by_thread[x.index()]
+    }
+
+    /// Whether all accesses of a variable are updates. If it is opaque too, they run in observed
+    /// order, each only after the one before it.
+    #[inline]
+    pub fn has_only_updates(&self, x: VarId) -> bool {
+        self.only_updates[x.index()]
     }
 
     /// The initial value of a variable, if it is known.
@@ -170,6 +193,27 @@ mod tests {
         let value = ReadsFrom::new(&trace, Model::Value);
         assert_eq!(preserving(&trace, &value, 5), [None, Some(0), Some(2), Some(4)]);
         assert_eq!(preserving(&trace, &value, 6), [Some(4)], "a read without a value");
+    }
+
+    /// Equal values do not help a use of hidden state.
+    #[test]
+    fn hidden_state_is_preserved_by_the_write_before_it() {
+        let trace = trace(
+            "#! opaque h
+             #! init h=0
+             T1|au(h=0>0)
+             T2|au(h=0>0)
+             T1|r(h=0)
+             T1|au(n=0>0)",
+        );
+        for model in [Model::View, Model::Value, Model::Symbolic] {
+            let reads_from = ReadsFrom::new(&trace, model);
+            assert_eq!(preserving(&trace, &reads_from, 0), [None]);
+            assert_eq!(preserving(&trace, &reads_from, 1), [Some(0)]);
+            let only_updates =
+                |name| reads_from.has_only_updates(trace.find_variable(name).expect("a variable"));
+            assert_eq!([only_updates("h"), only_updates("n")], [false, true]);
+        }
     }
 
     /// The first read that has a value and comes before every write gives the initial value.

@@ -6,7 +6,7 @@ use foretell_generate::{Family, Params, generate};
 use foretell_model::TraceModel;
 use foretell_trace::{EventId, Model, Op, Trace, text};
 
-const FAMILIES: [Family; 8] = [
+const FAMILIES: [Family; 9] = [
     Family::Locks,
     Family::Inversion,
     Family::ForkJoin,
@@ -15,6 +15,7 @@ const FAMILIES: [Family; 8] = [
     Family::Mixed,
     Family::Uniform,
     Family::Lucky,
+    Family::Hidden,
 ];
 
 fn small_traces(seeds: u64, events: usize) -> impl Iterator<Item = (Trace, String)> {
@@ -36,13 +37,33 @@ fn is_always_enabled(op: Op) -> bool {
     op.is_access() || matches!(op, Op::Post | Op::Notify | Op::NotifyAll | Op::Begin | Op::End)
 }
 
+/// The uses of hidden state in a sequence that are broken: must-happen-before is about those that
+/// are not.
+fn broken_uses(trace: &Trace, sequence: &[EventId]) -> Vec<EventId> {
+    let mut broken: Vec<EventId> = Vec::new();
+    for (i, &e) in sequence.iter().enumerate() {
+        let Some(x) = trace.variable(e).filter(|&x| trace.is_opaque(x)) else { continue };
+        if trace.op(e) != Op::AtomicUpdate {
+            continue;
+        }
+        let writes = |w: &EventId| trace.variable(*w) == Some(x) && trace.op(*w).writes();
+        let here = sequence[..i].iter().copied().rfind(writes);
+        let in_trace = trace.ids().take(e.index()).rev().find(writes);
+        if here != in_trace || here.is_some_and(|w| broken.contains(&w)) {
+            broken.push(e);
+        }
+    }
+    broken
+}
+
 /// Pairs (a, b) of events of different threads for which some interleaving has b without an earlier
 /// a.
 fn free_pairs(trace: &Trace, model: Model) -> Vec<Vec<bool>> {
     let mut free = vec![vec![false; trace.len()]; trace.len()];
     for sequence in maximal_interleavings(trace, model) {
         let mut ran = vec![false; trace.len()];
-        for b in sequence {
+        let broken = broken_uses(trace, &sequence);
+        for b in sequence.into_iter().filter(|e| !broken.contains(e)) {
             for a in 0..trace.len() {
                 free[a][b.index()] |= !ran[a];
             }

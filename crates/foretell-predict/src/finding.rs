@@ -139,9 +139,7 @@ fn nondeterministic_read(
 fn still_to_come(trace_model: &TraceModel<'_>, ran: &FxHashSet<EventId>, write: EventId) -> bool {
     let TraceModel { trace, chains, .. } = trace_model;
     match chains.previous(trace, write) {
-        Some(p) => {
-            ran.contains(&p) && !trace.op(p).reads() && trace.op(p) != foretell_trace::Op::TryFailed
-        }
+        Some(p) => ran.contains(&p) && !trace.op(p).observes(),
         None => chains.fork(trace.thread(write)).is_none_or(|f| ran.contains(&f)),
     }
 }

@@ -42,7 +42,8 @@ pub enum Goal {
     Reach,
     /// This read, which has run, is broken.
     Broken(EventId),
-    /// Every event has run, none is broken, and this write is not the last one of its variable.
+    /// Every event has run, none is broken, this write is not the last one of its variable and,
+    /// where values count, the last one is not known to leave an equal value.
     Overwritten(EventId),
     /// A path of conflicts and program order leaves this block and comes back to it
     /// (serializability).

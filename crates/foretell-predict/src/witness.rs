@@ -17,7 +17,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 
-use foretell_model::TraceModel;
+use foretell_model::{SectionId, TraceModel};
 use foretell_trace::{EventId, EventKind, ObjectKind, Op, ThreadId, Trace};
 use rustc_hash::FxHashMap;
 
@@ -51,7 +51,7 @@ impl Facts {
         let trace = trace_model.trace;
         let mut facts = Self { seen: vec![0; trace.len()], needs: FxHashMap::default() };
         let mut last_write = vec![0; trace.variable_count()];
-        let mut owner: FxHashMap<u32, EventId> = FxHashMap::default();
+        let mut held: FxHashMap<u32, Vec<SectionId>> = FxHashMap::default();
         let mut tokens: FxHashMap<u32, Tokens> = FxHashMap::default();
         let mut arrivals: FxHashMap<u32, Vec<EventId>> = FxHashMap::default();
         let mut conditions: FxHashMap<u32, Vec<EventId>> = FxHashMap::default();
@@ -65,16 +65,18 @@ impl Facts {
                 }
                 continue;
             }
+            let locks = &trace_model.locks;
             match trace.event(e).kind {
-                EventKind::Acquire { lock }
-                | EventKind::Woken { lock, .. }
-                | EventKind::TimedOut { lock, .. }
-                    if trace_model.locks.entered_at(e).is_some() =>
-                {
-                    owner.insert(lock.0, e);
+                EventKind::Release { lock }
+                | EventKind::ReleaseShared { lock }
+                | EventKind::Wait { lock, .. } => {
+                    held.entry(lock.0).or_default().retain(|&s| locks.get(s).exit != Some(e));
                 }
-                EventKind::TryFailed { lock } => {
-                    facts.needs.entry(e).or_default().extend(owner.get(&lock.0));
+                EventKind::TryFailed { lock } | EventKind::TryFailedShared { lock } => {
+                    let mut sections = held.entry(lock.0).or_default().iter();
+                    let met = sections.find(|&&s| locks.makes_fail(trace, s, e));
+                    let enter = met.map(|&s| locks.get(s).enter);
+                    facts.needs.entry(e).or_default().extend(enter);
                 }
                 EventKind::Post { sem } => tokens.entry(sem.0).or_default().posts.push(e),
                 EventKind::Down { sem } => {
@@ -92,6 +94,9 @@ impl Facts {
                     facts.needs.entry(e).or_default().extend(&arrived[..needed]);
                 }
                 _ => {}
+            }
+            if let Some(s) = locks.entered_at(e) {
+                held.entry(locks.get(s).lock.0).or_default().push(s);
             }
             if trace.op(e).object_kind() == ObjectKind::Condition {
                 let cond = trace.event(e).kind;
@@ -189,11 +194,11 @@ impl Facts {
             needed.work.extend(chains.fork(thread));
         }
         needed.counts[thread.index()] = to;
-        // The view of the last event matters only if the pattern is about it; the views of those
-        // before it always do.
+        // The view of the last event matters only if the pattern is about it, the thread is joined
+        // or it is a use of hidden state; the views of those before it always do.
         let events = chains.events(thread);
         for &f in &events[from.saturating_sub(1) as usize..to as usize] {
-            if f != e || viewing.contains(&f) {
+            if f != e || viewing.contains(&f) || trace_model.uses_hidden_state(f) {
                 self.require_view(trace_model, needed, f);
             }
             if let Some(others) = self.needs.get(&f) {
@@ -203,10 +208,12 @@ impl Facts {
             }
             if trace.op(f) == Op::Join
                 && let EventKind::Join { thread } = trace.event(f).kind
-                && let Some(&last) = chains.events(thread).last()
-                && !needed.has(trace_model, last)
             {
-                needed.work.push(last);
+                needed.work.extend(chains.fork(thread));
+                if let Some(&last) = chains.events(thread).last() {
+                    needed.work.push(last);
+                    self.require_view(trace_model, needed, last);
+                }
             }
         }
     }
@@ -233,11 +240,18 @@ impl Facts {
         schedule: &[EventId],
         needed: &mut Needed,
     ) -> bool {
-        let mut open: FxHashMap<u32, Vec<foretell_model::SectionId>> = FxHashMap::default();
+        let mut open: FxHashMap<u32, Vec<SectionId>> = FxHashMap::default();
         let mut found = false;
         for &e in schedule {
             if trace_model.trace.op(e).is_access() || !needed.has(trace_model, e) {
                 continue;
+            }
+            if let EventKind::Release { lock }
+            | EventKind::ReleaseShared { lock }
+            | EventKind::Wait { lock, .. } = trace_model.trace.event(e).kind
+            {
+                let holders = open.entry(lock.0).or_default();
+                holders.retain(|&s| trace_model.locks.get(s).exit != Some(e));
             }
             if let Some(section) = trace_model.locks.entered_at(e) {
                 let own = *trace_model.locks.get(section);
@@ -255,12 +269,6 @@ impl Facts {
                     s.shared && own.shared
                 });
                 holders.push(section);
-            } else if let EventKind::Release { lock }
-            | EventKind::ReleaseShared { lock }
-            | EventKind::Wait { lock, .. } = trace_model.trace.event(e).kind
-            {
-                let holders = open.entry(lock.0).or_default();
-                holders.retain(|&s| trace_model.locks.get(s).exit != Some(e));
             }
         }
         found
@@ -496,7 +504,10 @@ impl Dependencies {
             }
             match trace.event(e).kind {
                 EventKind::Fork { thread } => forks[thread.index()] = i + 1,
-                EventKind::Join { thread } => edge(last_of_thread[thread.index()], i),
+                EventKind::Join { thread } => {
+                    edge(forks[thread.index()], i);
+                    edge(last_of_thread[thread.index()], i);
+                }
                 kind => {
                     for object in objects(kind).into_iter().flatten() {
                         edge(last_of_object.insert(object, i + 1).unwrap_or(0), i);
@@ -516,7 +527,8 @@ fn objects(kind: EventKind) -> [Option<(ObjectKind, u32)>; 2] {
         | EventKind::Release { lock }
         | EventKind::AcquireShared { lock }
         | EventKind::ReleaseShared { lock }
-        | EventKind::TryFailed { lock } => [Some((ObjectKind::Lock, lock.0)), None],
+        | EventKind::TryFailed { lock }
+        | EventKind::TryFailedShared { lock } => [Some((ObjectKind::Lock, lock.0)), None],
         EventKind::Wait { cond, lock }
         | EventKind::Woken { cond, lock }
         | EventKind::TimedOut { cond, lock } => {

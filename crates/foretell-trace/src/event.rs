@@ -13,8 +13,10 @@ use crate::{
 /// | `AtomicRead`, `AtomicWrite`, `AtomicUpdate` | always | the same, indivisible |
 /// | `Acquire` | the lock is free or owned by the thread | owns it, depth + 1 |
 /// | `Release` | the thread owns the lock | depth − 1, free at 0 |
-/// | `AcquireShared`, `ReleaseShared` | no writer owns the lock; the thread holds it shared | |
-/// | `TryFailed` | always | its view is preserved iff another thread owns the lock |
+/// | `AcquireShared` | no other thread owns the lock | holds the reader side once more |
+/// | `ReleaseShared` | the thread holds the reader side | |
+/// | `TryFailed` | always | its view is preserved iff another thread holds the lock in any mode |
+/// | `TryFailedShared` | always | its view is preserved iff another thread owns the lock |
 /// | `Wait` | the thread owns the lock | enters the wait set, releases the lock fully |
 /// | `Woken` | not in the wait set, the lock is free | owns the lock with the former depth |
 /// | `TimedOut` | in the wait set, the lock is free | leaves the wait set, owns the lock again |
@@ -25,7 +27,7 @@ use crate::{
 /// | `Arrive` | always | one more of the barrier's current generation |
 /// | `Leave` | all parties of the generation the thread arrived in have arrived | |
 /// | `Fork` | the thread has not been forked | the new thread may start |
-/// | `Join` | every event of the thread has run | |
+/// | `Join` | the thread was forked, every event of it has run, and none is broken | |
 /// | `Begin`, `End` | always | markers of an atomic block |
 /// | `Guard` | symbolic model: the condition is true; else always | |
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -45,7 +47,7 @@ pub enum Op {
     Acquire = 5,
     /// Give it back.
     Release = 6,
-    /// Take the reader side of a reader-writer lock.
+    /// Take the reader side of a reader-writer lock; its owner may (lock downgrading).
     AcquireShared = 7,
     /// Give it back.
     ReleaseShared = 8,
@@ -79,6 +81,8 @@ pub enum Op {
     End = 22,
     /// A condition over the thread's registers that held here.
     Guard = 23,
+    /// A try for the reader side of a lock that failed.
+    TryFailedShared = 24,
 }
 
 /// The kind of object an operation works on. Each kind has names of its own: a lock `x` and a
@@ -105,7 +109,7 @@ pub enum ObjectKind {
 
 impl Op {
     /// Every operation, in the order of the discriminants.
-    pub const ALL: [Op; 24] = [
+    pub const ALL: [Op; 25] = [
         Op::Read,
         Op::Write,
         Op::AtomicRead,
@@ -130,6 +134,7 @@ impl Op {
         Op::Begin,
         Op::End,
         Op::Guard,
+        Op::TryFailedShared,
     ];
 
     /// The operation with this discriminant, if there is one.
@@ -165,6 +170,7 @@ impl Op {
             Op::Begin => "begin",
             Op::End => "end",
             Op::Guard => "guard",
+            Op::TryFailedShared => "rtryfail",
         }
     }
 
@@ -174,9 +180,12 @@ impl Op {
             Op::Read | Op::Write | Op::AtomicRead | Op::AtomicWrite | Op::AtomicUpdate => {
                 ObjectKind::Variable
             }
-            Op::Acquire | Op::Release | Op::AcquireShared | Op::ReleaseShared | Op::TryFailed => {
-                ObjectKind::Lock
-            }
+            Op::Acquire
+            | Op::Release
+            | Op::AcquireShared
+            | Op::ReleaseShared
+            | Op::TryFailed
+            | Op::TryFailedShared => ObjectKind::Lock,
             Op::Wait | Op::Woken | Op::TimedOut | Op::Notify | Op::NotifyAll => {
                 ObjectKind::Condition
             }
@@ -210,6 +219,18 @@ impl Op {
     #[inline]
     pub fn is_atomic(self) -> bool {
         matches!(self, Op::AtomicRead | Op::AtomicWrite | Op::AtomicUpdate)
+    }
+
+    /// Whether this is a failed try for a lock.
+    #[inline]
+    pub fn is_failed_try(self) -> bool {
+        matches!(self, Op::TryFailed | Op::TryFailedShared)
+    }
+
+    /// Whether this operation observes state, so that its view may not be preserved.
+    #[inline]
+    pub fn observes(self) -> bool {
+        self.reads() || self.is_failed_try()
     }
 
     /// Whether this operation names a condition and its lock.
@@ -273,6 +294,9 @@ pub enum EventKind {
     TryFailed {
         lock: LockId,
     },
+    TryFailedShared {
+        lock: LockId,
+    },
     Wait {
         cond: CondId,
         lock: LockId,
@@ -321,6 +345,16 @@ pub enum EventKind {
 }
 
 impl EventKind {
+    /// The lock of a failed try, and whether readers make it fail too.
+    #[inline]
+    pub fn failed_try(self) -> Option<(LockId, bool)> {
+        match self {
+            EventKind::TryFailed { lock } => Some((lock, true)),
+            EventKind::TryFailedShared { lock } => Some((lock, false)),
+            _ => None,
+        }
+    }
+
     /// The operation.
     #[inline]
     pub fn op(self) -> Op {
@@ -335,6 +369,7 @@ impl EventKind {
             EventKind::AcquireShared { .. } => Op::AcquireShared,
             EventKind::ReleaseShared { .. } => Op::ReleaseShared,
             EventKind::TryFailed { .. } => Op::TryFailed,
+            EventKind::TryFailedShared { .. } => Op::TryFailedShared,
             EventKind::Wait { .. } => Op::Wait,
             EventKind::Woken { .. } => Op::Woken,
             EventKind::TimedOut { .. } => Op::TimedOut,
@@ -363,6 +398,6 @@ mod tests {
             assert_eq!(op as usize, i);
             assert_eq!(Op::from_u8(i as u8), Some(op));
         }
-        assert_eq!(Op::from_u8(24), None);
+        assert_eq!(Op::from_u8(25), None);
     }
 }

@@ -217,6 +217,7 @@ impl Trace {
             Op::AcquireShared => EventKind::AcquireShared { lock },
             Op::ReleaseShared => EventKind::ReleaseShared { lock },
             Op::TryFailed => EventKind::TryFailed { lock },
+            Op::TryFailedShared => EventKind::TryFailedShared { lock },
             Op::Wait => EventKind::Wait { cond, lock: condition_lock() },
             Op::Woken => EventKind::Woken { cond, lock: condition_lock() },
             Op::TimedOut => EventKind::TimedOut { cond, lock: condition_lock() },
@@ -561,7 +562,8 @@ impl TraceBuilder {
             | EventKind::Release { lock }
             | EventKind::AcquireShared { lock }
             | EventKind::ReleaseShared { lock }
-            | EventKind::TryFailed { lock } => (lock.0, None, None),
+            | EventKind::TryFailed { lock }
+            | EventKind::TryFailedShared { lock } => (lock.0, None, None),
             EventKind::Wait { cond, lock }
             | EventKind::Woken { cond, lock }
             | EventKind::TimedOut { cond, lock } => (cond.0, Some(lock.0), None),
@@ -619,6 +621,7 @@ mod tests {
             EventKind::AcquireShared { lock },
             EventKind::ReleaseShared { lock },
             EventKind::TryFailed { lock },
+            EventKind::TryFailedShared { lock },
             EventKind::Wait { cond, lock },
             EventKind::Woken { cond, lock },
             EventKind::TimedOut { cond, lock },

@@ -10,7 +10,7 @@ use foretell_rt_format::Step;
 use foretell_trace::binary::PackedEvents;
 use foretell_trace::legality::{Repair, Watch};
 use foretell_trace::{
-    EventId, EventKind, Op, SiteId, ThreadId, Trace, TraceBuilder, Value, ValueId, VarId,
+    EventId, EventKind, SiteId, ThreadId, Trace, TraceBuilder, Value, ValueId, VarId,
 };
 use rustc_hash::FxHashMap;
 
@@ -125,7 +125,7 @@ impl TraceWriter {
         self.add(id, kind, site);
         self.steps.events.push(step);
         let op = kind.op();
-        self.set_observed_last(thread, op.reads() || op == Op::TryFailed);
+        self.set_observed_last(thread, op.observes());
     }
 
     /// Adds an event that is no step of its own.

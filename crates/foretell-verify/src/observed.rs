@@ -155,7 +155,8 @@ fn declared(trace: &Trace, kind: EventKind) -> bool {
         | EventKind::Release { lock }
         | EventKind::AcquireShared { lock }
         | EventKind::ReleaseShared { lock }
-        | EventKind::TryFailed { lock } => lock.index() < trace.lock_count(),
+        | EventKind::TryFailed { lock }
+        | EventKind::TryFailedShared { lock } => lock.index() < trace.lock_count(),
         EventKind::Wait { cond, lock }
         | EventKind::Woken { cond, lock }
         | EventKind::TimedOut { cond, lock } => {

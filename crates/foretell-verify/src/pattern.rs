@@ -459,7 +459,22 @@ impl PatternCheck<'_> {
             let message = "is not another last write in the schedule";
             return self.refuse(Rule::WrongChallenger, challenger, message);
         }
+        if self.ends_with_equal_value(x, writer, challenger) {
+            return self.refuse(Rule::SameValue, challenger, "leaves the value of the trace");
+        }
         Ok(())
+    }
+
+    /// `value` and `symbolic`: whether the last write of the trace and that of the schedule are
+    /// known to leave equal values.
+    fn ends_with_equal_value(&self, x: VarId, writer: EventId, challenger: EventId) -> bool {
+        let known = |e| self.trace.written_value(e).and_then(|v| self.trace.values().get(v));
+        let ends_with = match self.model {
+            Model::View => None,
+            Model::Value => known(challenger),
+            Model::Symbolic => self.run.value(x),
+        };
+        ends_with.is_some() && ends_with == known(writer)
     }
 
     fn deadlock(&self, acquires: &[EventId]) -> Check {

@@ -44,7 +44,7 @@ pub enum Rule {
     PartiesMissing,
     /// A thread is forked at most once.
     ForkedTwice,
-    /// `join` needs every event of the thread.
+    /// `join` needs the fork of the thread and every event of it, none of them broken.
     NotFinished,
     /// `symbolic`: a guard must be true.
     GuardNotTrue,
@@ -87,6 +87,8 @@ pub enum Rule {
     WrongWriter,
     /// The read or the final value has another writer in the schedule.
     WrongChallenger,
+    /// `value`, `symbolic`: the final value is known to be that of the trace.
+    SameValue,
     /// Reader, writer and challenger do not stand as the form says.
     WrongForm,
     /// A final value needs every event of the trace.
@@ -158,7 +160,8 @@ pub(crate) fn describe(trace: &Trace, e: EventId) -> String {
         | EventKind::Release { lock }
         | EventKind::AcquireShared { lock }
         | EventKind::ReleaseShared { lock }
-        | EventKind::TryFailed { lock } => trace.lock_name(lock).to_owned(),
+        | EventKind::TryFailed { lock }
+        | EventKind::TryFailedShared { lock } => trace.lock_name(lock).to_owned(),
         EventKind::Wait { cond, lock }
         | EventKind::Woken { cond, lock }
         | EventKind::TimedOut { cond, lock } => {

@@ -31,6 +31,8 @@ pub struct Run {
     /// `symbolic`: for each step, the value of its variable before and after it. Empty in the other
     /// models.
     changes: Vec<Change>,
+    /// `symbolic`: the values of variables, `None` where unknown. Empty in the other models.
+    memory: Vec<Option<Value>>,
     length: usize,
 }
 
@@ -121,6 +123,19 @@ impl Run {
         self.shared.contains_key(&(l, t))
     }
 
+    /// The threads that hold a lock shared.
+    fn readers(&self, l: LockId) -> impl Iterator<Item = ThreadId> {
+        self.shared
+            .range((l, ThreadId(0))..)
+            .take_while(move |hold| hold.0.0 == l)
+            .map(|hold| hold.0.1)
+    }
+
+    /// `symbolic`: the value of a variable after the schedule, if it is known.
+    pub(crate) fn value(&self, x: VarId) -> Option<Value> {
+        self.memory.get(x.index()).copied().flatten()
+    }
+
     /// Returns the change that the access at a position of the schedule made to its variable
     /// (`symbolic` only).
     pub(crate) fn change(&self, step: usize) -> Change {
@@ -148,8 +163,7 @@ struct Machine<'a> {
     arrived: BTreeMap<(ThreadId, BarrierId), u64>,
     /// For each opaque variable, its last access.
     opaque: BTreeMap<VarId, EventId>,
-    /// `symbolic`: the values of variables and registers, `None` where unknown.
-    memory: Vec<Option<Value>>,
+    /// `symbolic`: the values of registers, `None` where unknown.
     registers: Vec<Option<Value>>,
     evaluator: Evaluator,
 }
@@ -192,6 +206,7 @@ impl<'a> Machine<'a> {
                 shared: BTreeMap::new(),
                 last_writes: vec![None; trace.variable_count()],
                 changes: Vec::new(),
+                memory,
                 length: schedule.len(),
             },
             waits: vec![WaitSet::default(); trace.condition_count()],
@@ -199,7 +214,6 @@ impl<'a> Machine<'a> {
             arrivals: vec![0; trace.barrier_count()],
             arrived: BTreeMap::new(),
             opaque: BTreeMap::new(),
-            memory,
             registers,
             evaluator: Evaluator::default(),
         }
@@ -236,7 +250,10 @@ impl<'a> Machine<'a> {
             EventKind::Fork { thread } => self.fork(thread)?,
             EventKind::Join { thread } => self.join(thread)?,
             EventKind::Guard { expr } => self.guard(expr)?,
-            EventKind::TryFailed { .. } | EventKind::Begin { .. } | EventKind::End { .. } => {}
+            EventKind::TryFailed { .. }
+            | EventKind::TryFailedShared { .. }
+            | EventKind::Begin { .. }
+            | EventKind::End { .. } => {}
         }
         let thread = &mut self.run.threads[t.index()];
         thread.next = self.observed.next(e);
@@ -286,21 +303,30 @@ impl<'a> Machine<'a> {
 
     /// Section 2: whether an event that observes state sees what it saw in the trace.
     fn view_preserved(&self, t: ThreadId, e: EventId) -> bool {
-        if let EventKind::TryFailed { lock } = self.trace.event(e).kind {
-            return self.run.owner(lock).is_some_and(|owner| owner != t);
+        let owned = |lock| self.run.owner(lock).is_some_and(|owner| owner != t);
+        match self.trace.event(e).kind {
+            EventKind::TryFailed { lock } => {
+                return owned(lock) || self.run.readers(lock).any(|reader| reader != t);
+            }
+            EventKind::TryFailedShared { lock } => return owned(lock),
+            _ => {}
         }
         let Some(x) = self.trace.variable(e).filter(|_| self.trace.op(e).reads()) else {
             return true;
         };
         let last = self.run.last_write(x);
-        if self.model == Model::Symbolic {
-            return true;
-        }
         // A broken update writes an unknown value: every read from it is broken.
         if last.is_some_and(|w| self.run.cut_by(self.trace.thread(w)) == Some(w)) {
             return false;
         }
         if last == self.observed.writer(e) {
+            return true;
+        }
+        // A use of hidden state: no other state will do, whatever the values are.
+        if self.trace.op(e).writes() && self.trace.is_opaque(x) {
+            return false;
+        }
+        if self.model == Model::Symbolic {
             return true;
         }
         let found = match last {
@@ -334,7 +360,7 @@ impl<'a> Machine<'a> {
 
     /// `symbolic`: what the access reads, and the value it leaves.
     fn compute(&mut self, e: EventId, x: VarId) {
-        let before = self.memory[x.index()];
+        let before = self.run.memory[x.index()];
         let known = |v| self.trace.values().get(v);
         let after = match self.trace.event(e).kind {
             EventKind::Read { register, .. } => {
@@ -355,7 +381,7 @@ impl<'a> Machine<'a> {
             }
             _ => before,
         };
-        self.memory[x.index()] = after;
+        self.run.memory[x.index()] = after;
         if let Some(change) = self.run.changes.last_mut() {
             *change = Change { before, after };
         }
@@ -392,12 +418,12 @@ impl<'a> Machine<'a> {
             let owner = self.trace.thread_name(owner);
             return refuse(Rule::LockHeld, format!("lock {name} is owned by {owner}"));
         }
-        match self.run.shared.range((l, ThreadId(0))..).next() {
-            Some((&(held, t), _)) if held == l => {
+        match self.run.readers(l).next() {
+            Some(t) => {
                 let t = self.trace.thread_name(t);
                 refuse(Rule::LockHeld, format!("lock {name} is held shared by {t}"))
             }
-            _ => Ok(()),
+            None => Ok(()),
         }
     }
 
@@ -430,7 +456,7 @@ impl<'a> Machine<'a> {
     }
 
     fn acquire_shared(&mut self, t: ThreadId, l: LockId) -> StepResult {
-        if self.run.owner(l).is_some() {
+        if self.run.owner(l).is_some_and(|owner| owner != t) {
             return self.must_be_free(l);
         }
         *self.run.shared.entry((l, t)).or_insert(0) += 1;
@@ -555,11 +581,21 @@ impl<'a> Machine<'a> {
     }
 
     fn join(&self, u: ThreadId) -> StepResult {
-        let missing = self.observed.length(u) - self.run.threads[u.index()].ran;
-        if missing == 0 {
-            return Ok(());
+        let thread = &self.run.threads[u.index()];
+        let name = self.trace.thread_name(u);
+        if !thread.started {
+            return refuse(Rule::NotFinished, format!("the fork of {name} has not run"));
         }
-        let u = self.trace.thread_name(u);
-        refuse(Rule::NotFinished, format!("{missing} events of {u} have not run"))
+        let missing = self.observed.length(u) - thread.ran;
+        if missing > 0 {
+            return refuse(Rule::NotFinished, format!("{missing} events of {name} have not run"));
+        }
+        match thread.broken {
+            Some(broken) => {
+                let broken = describe(self.trace, broken);
+                refuse(Rule::NotFinished, format!("{name} is cut, {broken} is broken"))
+            }
+            None => Ok(()),
+        }
     }
 }

@@ -282,6 +282,23 @@ fn final_values() {
     check(&t, View, &last(0, 1, 0), &[0, 1, 2, 3], Some(Rule::WrongChallenger));
     check(&t, View, &last(0, 0, 1), &[0, 1, 2, 3], Some(Rule::WrongWriter));
     check(&t, View, &last(9, 0, 1), &[0, 1, 2, 3], Some(Rule::NoSuchEvent));
+    // Equal values are no other final value, unless values do not count.
+    for (text, expected) in [
+        ("1:w(x=1) 2:w(x=1)", Some(Rule::SameValue)),
+        ("1:w(x=1) 2:w(x=2)", None),
+        ("1:w(x) 2:w(x=1)", None),
+        ("1:w(x=1) 2:w(x)", None),
+    ] {
+        check(&trace(text), View, &last(0, 1, 0), &[1, 0], None);
+        check(&trace(text), Value, &last(0, 1, 0), &[1, 0], expected);
+        check(&trace(text), Symbolic, &last(0, 1, 0), &[1, 0], expected);
+    }
+    // In the symbolic model the schedule's value is what the write computes there.
+    let t = trace("init(y=1) 1:r(y=1)->a 1:w(x=1)<-[%a] 2:w(x=2) 2:w(y=2)");
+    check(&t, Value, &last(1, 2, 1), &[0, 2, 1, 3], None);
+    let t = trace("init(y=1) 1:r(y=1)->a 1:w(x=1)<-[%a] 2:w(y=2) 2:w(x=2)");
+    check(&t, Symbolic, &last(1, 3, 1), &[0, 2, 3, 1], None);
+    check(&t, Symbolic, &last(1, 3, 1), &[2, 0, 3, 1], Some(Rule::SameValue));
     let opaque = trace("opaque(x) 1:w(x) 2:w(x)");
     check(&opaque, View, &last(0, 1, 0), &[0, 1], Some(Rule::Opaque));
 }

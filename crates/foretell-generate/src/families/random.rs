@@ -19,6 +19,15 @@ pub(super) fn program(family: Family, params: &Params, rng: &mut Rng) -> Program
             program.parties = vec![2.min(params.threads as u32), params.threads as u32];
         }
         Family::Values => program.detail = Detail::Values,
+        Family::Hidden => {
+            program.hidden = params.variables as u32;
+            if params.values && rng.chance(40) {
+                program.detail = Detail::Symbolic { fresh: rng.chance(75) };
+            }
+            if params.variables > 1 && rng.chance(15) {
+                program.opaque = 1;
+            }
+        }
         Family::Symbolic => {
             program.detail = Detail::Symbolic { fresh: rng.chance(75) };
             program.declare_initial = rng.chance(80);
@@ -44,6 +53,7 @@ pub(super) fn style(family: Family, params: &Params, rng: &mut Rng) -> Style {
         }
         Family::Values => Weights { atomic: 1, update: 2, section: 3, block: 2, ..base },
         Family::Symbolic => Weights { update: 1, section: 3, block: 2, ..base },
+        Family::Hidden => hidden(rng),
         Family::Lucky => Weights { section: 4, update: 1, block: 2, notify: 0, ..base },
         _ => uniform(rng),
     };
@@ -55,7 +65,27 @@ pub(super) fn style(family: Family, params: &Params, rng: &mut Rng) -> Style {
         Family::ReadersWriters => Style { writing: 40, nesting: 25, ..style },
         Family::Values => Style { writes: Writes::Few, branching: 0, ..style },
         Family::Symbolic => Style { writes: Writes::Computed, branching: 60, ..style },
+        Family::Hidden if rng.chance(40) => Style { writes: Writes::Computed, ..style },
+        Family::Hidden if rng.chance(50) => Style { writes: Writes::Few, ..style },
         _ => style,
+    }
+}
+
+/// Uses of hidden state, and of the locks that hidden code has most; in each program some kinds of
+/// statements are left out.
+fn hidden(rng: &mut Rng) -> Weights {
+    let mut some = |weight| if rng.chance(60) { weight } else { 0 };
+    Weights {
+        access: 8,
+        update: some(1),
+        section: some(3),
+        shared: some(2),
+        attempt: some(2),
+        attempt_shared: some(3),
+        downgrade: some(4),
+        hidden: some(6),
+        block: some(2),
+        ..Weights::default()
     }
 }
 
@@ -74,5 +104,6 @@ fn uniform(rng: &mut Rng) -> Weights {
         notify: some(3),
         semaphore: some(3),
         barrier: some(2),
+        ..Weights::default()
     }
 }

@@ -58,10 +58,18 @@ impl<'p> Recorder<'p> {
     pub(crate) fn variable(&mut self, x: u32) -> VarId {
         let (b, program) = (&mut self.builder, self.program);
         known(&mut self.variables, x, || {
-            let id = b.variable(&format!("x{x}"));
-            if x < program.opaque {
+            let is_hidden = x >= program.hidden;
+            let id = match x.checked_sub(program.hidden) {
+                Some(state) => b.variable(&format!("hidden:h{state}")),
+                None => b.variable(&format!("x{x}")),
+            };
+            if is_hidden || x < program.opaque {
                 b.set_opaque(id);
-            } else if program.declare_initial && program.detail != Detail::Bare {
+            }
+            if x < program.opaque {
+                return id;
+            }
+            if program.declare_initial && program.detail != Detail::Bare {
                 let zero = b.values().intern(constant(program.sort, 0));
                 b.set_initial_value(id, zero);
             }

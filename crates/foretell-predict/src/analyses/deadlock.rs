@@ -5,7 +5,7 @@
 //! the same time (gate locks, forks and joins, data) is for the engine to say.
 
 use foretell_model::TraceModel;
-use foretell_trace::{EventId, LockId};
+use foretell_trace::{EventId, LockId, Op};
 use rustc_hash::FxHashMap;
 
 use super::Candidate;
@@ -47,7 +47,7 @@ pub(super) fn candidates(trace_model: &TraceModel<'_>) -> Vec<Candidate> {
 fn requests(trace_model: &TraceModel<'_>) -> Vec<Request> {
     let sections = trace_model.locks.all().iter();
     sections
-        .filter(|s| trace_model.trace.op(s.enter).object_kind() == foretell_trace::ObjectKind::Lock)
+        .filter(|s| matches!(trace_model.trace.op(s.enter), Op::Acquire | Op::AcquireShared))
         .filter(|s| !trace_model.locks.held_before(s.enter).is_empty())
         .map(|s| Request { event: s.enter, lock: s.lock, shared: s.shared })
         .collect()

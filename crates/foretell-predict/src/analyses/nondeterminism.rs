@@ -9,6 +9,7 @@ use foretell_model::TraceModel;
 use foretell_trace::{EventId, VarId, visible_variable};
 
 use super::Candidate;
+use crate::engines::writers::FinalWrites;
 use crate::query::{Goal, Query};
 
 /// The read runs and is broken.
@@ -21,17 +22,17 @@ pub(super) fn query_final(write: EventId) -> Query {
     Query { goal: Goal::Overwritten(write), ..Query::default() }
 }
 
-/// Every read and update, then the last write of every variable that several threads write.
+/// Every read and update, then the last write of every variable that another thread may end with
+/// another value.
 pub(super) fn candidates(trace_model: &TraceModel<'_>) -> Vec<Candidate> {
     let trace = trace_model.trace;
     let reads =
         trace.ids().filter(|&e| trace.op(e).reads() && visible_variable(trace, e).is_some());
     let mut candidates: Vec<_> = reads.map(Candidate::NondeterministicRead).collect();
     for x in (0..trace.variable_count()).map(VarId::from_index) {
-        let writes = trace_model.reads_from.writes(x);
-        if let Some(&last) = writes.last()
+        if let Some(&last) = trace_model.reads_from.writes(x).last()
             && !trace.is_opaque(x)
-            && writes.iter().any(|&w| trace.thread(w) != trace.thread(last))
+            && !FinalWrites::besides(trace_model, last).differing.is_empty()
         {
             candidates.push(Candidate::FinalValue(last));
         }

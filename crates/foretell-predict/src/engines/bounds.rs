@@ -201,12 +201,17 @@ impl Cone<'_> {
             self.add(exit);
         }
         match trace.event(e).kind {
-            EventKind::TryFailed { lock } => {
+            EventKind::TryFailed { lock } | EventKind::TryFailedShared { lock } => {
                 for &s in locks.of_lock(lock) {
-                    self.add(locks.get(s).enter);
+                    if locks.makes_fail(trace, s, e) {
+                        self.add(locks.get(s).enter);
+                    }
                 }
             }
-            EventKind::Join { thread } => self.raise(thread, u32::MAX),
+            EventKind::Join { thread } => {
+                self.raise(thread, u32::MAX);
+                self.add_all(chains.fork(thread).as_slice());
+            }
             EventKind::Down { sem } => self.add_all(counters.posts(sem)),
             EventKind::Leave { barrier } => self.add_all(counters.arrivals(barrier)),
             EventKind::Woken { cond, .. } | EventKind::TimedOut { cond, .. } => {
@@ -220,6 +225,10 @@ impl Cone<'_> {
     fn writers(&mut self, e: EventId) {
         let trace_model = self.trace_model;
         let TraceModel { trace, chains, reads_from, must_happen_before, .. } = trace_model;
+        if trace_model.uses_hidden_state(e) {
+            self.add_all(reads_from.observed(e).as_slice());
+            return;
+        }
         if trace_model.model != Model::Symbolic {
             for writer in super::writers::writers(trace_model, e, true).into_iter().flatten() {
                 self.add(writer);

@@ -6,7 +6,7 @@ pub mod dpor;
 pub mod graph;
 pub mod order;
 pub mod smt;
-mod writers;
+pub(crate) mod writers;
 
 use std::fmt;
 use std::str::FromStr;

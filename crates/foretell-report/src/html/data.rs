@@ -268,7 +268,8 @@ fn objects(trace: &Trace, kind: EventKind) -> (Option<&str>, Option<&str>) {
         | EventKind::Release { lock }
         | EventKind::AcquireShared { lock }
         | EventKind::ReleaseShared { lock }
-        | EventKind::TryFailed { lock } => trace.lock_name(lock),
+        | EventKind::TryFailed { lock }
+        | EventKind::TryFailedShared { lock } => trace.lock_name(lock),
         EventKind::Wait { cond, lock }
         | EventKind::Woken { cond, lock }
         | EventKind::TimedOut { cond, lock } => {

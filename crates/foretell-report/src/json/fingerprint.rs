@@ -55,7 +55,8 @@ impl NameHashes {
             | EventKind::Release { lock }
             | EventKind::AcquireShared { lock }
             | EventKind::ReleaseShared { lock }
-            | EventKind::TryFailed { lock } => self.locks[lock.index()],
+            | EventKind::TryFailed { lock }
+            | EventKind::TryFailedShared { lock } => self.locks[lock.index()],
             EventKind::Wait { cond, lock }
             | EventKind::Woken { cond, lock }
             | EventKind::TimedOut { cond, lock } => {

@@ -44,7 +44,8 @@ pub(crate) fn describe(trace: &Trace, event: EventId, read: Shown, written: Show
         | EventKind::Release { lock }
         | EventKind::AcquireShared { lock }
         | EventKind::ReleaseShared { lock }
-        | EventKind::TryFailed { lock } => trace.lock_name(lock),
+        | EventKind::TryFailed { lock }
+        | EventKind::TryFailedShared { lock } => trace.lock_name(lock),
         EventKind::Wait { cond, lock }
         | EventKind::Woken { cond, lock }
         | EventKind::TimedOut { cond, lock } => {

@@ -45,7 +45,8 @@ impl Parts {
             | EventKind::Release { lock }
             | EventKind::AcquireShared { lock }
             | EventKind::ReleaseShared { lock }
-            | EventKind::TryFailed { lock } => parts.object = Some(lock.0),
+            | EventKind::TryFailed { lock }
+            | EventKind::TryFailedShared { lock } => parts.object = Some(lock.0),
             EventKind::Wait { cond, lock }
             | EventKind::Woken { cond, lock }
             | EventKind::TimedOut { cond, lock } => {

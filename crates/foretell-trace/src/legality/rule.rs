@@ -35,7 +35,7 @@ pub enum Rule {
     BarrierNotFull { arrived: u64, parties: u32 },
     /// A thread is forked again.
     ForkedTwice { fork: EventId },
-    /// A thread is forked that has run before.
+    /// A thread is forked that has run before, or that was joined before.
     ForkedLate,
     /// A thread forks itself.
     ForksItself,
@@ -212,7 +212,9 @@ fn thread_message(trace: &Trace, event: &Event, rule: Rule) -> String {
         Rule::ForkedTwice { fork } => {
             format!("{other} is forked again: it was forked at event {}", fork.0)
         }
-        Rule::ForkedLate => format!("{other} is forked here, but has already started"),
+        Rule::ForkedLate => {
+            format!("{other} is forked here, but has already started or was joined")
+        }
         Rule::ForksItself => format!("{t} forks itself"),
         Rule::StartsBeforeFork { fork } => {
             format!("{t} starts before it is forked at event {}", fork.0)

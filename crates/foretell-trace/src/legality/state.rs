@@ -23,6 +23,7 @@ pub(super) struct State<'t> {
 #[derive(Clone, Default)]
 struct Thread {
     started: bool,
+    joined: bool,
     /// Open atomic blocks.
     blocks: u32,
     fork: Option<EventId>,
@@ -188,14 +189,14 @@ impl<'t> State<'t> {
             EventKind::Arrive { barrier } => self.arrive(t, barrier)?,
             EventKind::Leave { barrier } => self.leave(t, barrier)?,
             EventKind::Fork { thread } => self.fork(e, t, thread)?,
-            EventKind::Join { thread } => Self::join(event, thread, outlook)?,
+            EventKind::Join { thread } => self.join(event, thread, outlook)?,
             EventKind::Begin { .. } => self.threads[t.index()].blocks += 1,
             EventKind::End { .. } => {
                 let blocks = &mut self.threads[t.index()].blocks;
                 *blocks = blocks.checked_sub(1).ok_or(Rule::EndWithoutBegin)?;
             }
             EventKind::Guard { expr } => self.registers.guard(expr)?,
-            EventKind::TryFailed { .. } => {}
+            EventKind::TryFailed { .. } | EventKind::TryFailedShared { .. } => {}
         }
         self.threads[t.index()].started = true;
         Ok(())
@@ -240,6 +241,10 @@ impl<'t> State<'t> {
         {
             return Err(Rule::LockHeld { lock, by, since, shared: false });
         }
+        // The owner may hold the reader side too.
+        if l.owner.is_some() {
+            return Ok(());
+        }
         // Another reader if there is one: it makes for a better message than the thread itself.
         match l.readers.iter().find(|r| r.0 != t).or(l.readers.first()) {
             Some(&(by, _, since)) => Err(Rule::LockHeld { lock, by, since, shared: true }),
@@ -279,7 +284,9 @@ impl<'t> State<'t> {
 
     fn acquire_shared(&mut self, e: EventId, t: ThreadId, lock: LockId) -> Result<(), Rule> {
         let l = &mut self.locks[lock.index()];
-        if let Some((by, since)) = l.owner {
+        if let Some((by, since)) = l.owner
+            && by != t
+        {
             return Err(Rule::LockHeld { lock, by, since, shared: false });
         }
         match l.readers.iter_mut().find(|r| r.0 == t) {
@@ -454,18 +461,21 @@ impl<'t> State<'t> {
         if let Some(fork) = u.fork {
             return Err(Rule::ForkedTwice { fork });
         }
-        if u.started {
+        if u.started || u.joined {
             return Err(Rule::ForkedLate);
         }
         u.fork = Some(e);
         Ok(())
     }
 
-    fn join(event: &Event, child: ThreadId, outlook: &Outlook) -> Result<(), Rule> {
+    fn join(&mut self, event: &Event, child: ThreadId, outlook: &Outlook) -> Result<(), Rule> {
         match outlook.last_of(child) {
             _ if child == event.thread => Err(Rule::JoinsItself),
             Some(last) if last > event.id => Err(Rule::RunsOn { last }),
-            _ => Ok(()),
+            _ => {
+                self.threads[child.index()].joined = true;
+                Ok(())
+            }
         }
     }
 }

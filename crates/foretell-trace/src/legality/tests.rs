@@ -68,6 +68,7 @@ fn kind(b: &mut TraceBuilder, t: ThreadId, op: &str, text: &str) -> EventKind {
         "racq" => EventKind::AcquireShared { lock: b.lock(a) },
         "rrel" => EventKind::ReleaseShared { lock: b.lock(a) },
         "tryfail" => EventKind::TryFailed { lock: b.lock(a) },
+        "rtryfail" => EventKind::TryFailedShared { lock: b.lock(a) },
         "wait" => EventKind::Wait { cond: b.condition(a), lock: b.lock(args[1]) },
         "woken" => EventKind::Woken { cond: b.condition(a), lock: b.lock(args[1]) },
         "timedout" => EventKind::TimedOut { cond: b.condition(a), lock: b.lock(args[1]) },
@@ -109,6 +110,7 @@ fn illegal(text: &str, event: u32, message: &str, mend: &str) {
 #[test]
 fn mutexes() {
     legal("A acq m \n A acq m \n A rel m \n A rel m \n B acq m \n A tryfail m");
+    legal("A tryfail m \n A rtryfail m \n B racq m \n A rtryfail m");
     illegal(
         "A acq m \n B acq m \n B w x 1 \n B rel m \n A rel m",
         1,
@@ -145,17 +147,11 @@ fn reader_writer_locks() {
         "lock m is held shared by A, which took it at event 0: B cannot take it",
         "dropped 1 acquire of a lock that was held, with its release, at event 1",
     );
-    // Not even by the only reader itself, nor the other way round.
+    // Not even by the only reader itself.
     illegal(
         "A racq m \n A acq m",
         1,
         "lock m is held shared by A, which took it at event 0: A cannot take it",
-        "dropped 1 acquire of a lock that was held, with its release, at event 1",
-    );
-    illegal(
-        "A acq m \n A racq m \n A rrel m",
-        1,
-        "lock m is owned by A, which took it at event 0: A cannot take it",
         "dropped 1 acquire of a lock that was held, with its release, at event 1",
     );
     illegal(
@@ -164,6 +160,34 @@ fn reader_writer_locks() {
         "B releases the reader side of lock m, which it does not hold",
         "dropped 1 release of a lock that was not held, at event 1",
     );
+}
+
+/// The writer may take the reader side too, and releases the two in any order.
+#[test]
+fn lock_downgrading() {
+    legal("A acq m \n A racq m \n A rel m \n B racq m \n A rrel m \n B rrel m \n B acq m");
+    legal("A acq m \n A racq m \n A acq m \n A rrel m \n A rel m \n A rel m \n B acq m");
+    illegal(
+        "A acq m \n A racq m \n B racq m \n B rrel m",
+        2,
+        "lock m is owned by A, which took it at event 0: B cannot take it",
+        "dropped 1 acquire of a lock that was held, with its release, at event 2",
+    );
+    illegal(
+        "A acq m \n A racq m \n A rel m \n B acq m",
+        3,
+        "lock m is held shared by A, which took it at event 1: B cannot take it",
+        "dropped 1 acquire of a lock that was held, with its release, at event 3",
+    );
+    illegal(
+        "A acq m \n A racq m \n A rel m \n A acq m",
+        3,
+        "lock m is held shared by A, which took it at event 1: A cannot take it",
+        "dropped 1 acquire of a lock that was held, with its release, at event 3",
+    );
+    // A wait gives only the writer side back, so the thread cannot own the lock again.
+    let stuck = trace("A acq m \n A racq m \n A wait c m \n B notify c \n A woken c m");
+    assert_eq!(check(&stuck).map_err(|illegal| illegal.event), Err(EventId(4)));
 }
 
 #[test]
@@ -282,6 +306,12 @@ fn forks_and_joins() {
         2,
         "B is forked again: it was forked at event 0",
         "dropped 1 fork of a thread that had started or was forked before, at event 2",
+    );
+    illegal(
+        "A join B \n A fork B",
+        1,
+        "B is forked here, but has already started or was joined",
+        "dropped 1 fork of a thread that had started or was forked before, at event 1",
     );
     illegal(
         "A fork A",
@@ -438,7 +468,7 @@ proptest! {
     #[test]
     fn repaired_traces_are_legal_and_legal_traces_stay(
         steps in proptest::collection::vec(
-            (0u32..3, 0usize..22, 0u32..2, proptest::option::of(0i64..3), 0i64..3), 0..60),
+            (0u32..3, 0usize..23, 0u32..2, proptest::option::of(0i64..3), 0i64..3), 0..60),
         parties in proptest::option::of(0u32..4),
     ) {
         let trace = arbitrary(&steps, parties);
@@ -488,7 +518,7 @@ fn without_values(trace: &Trace) -> Trace {
     b.build()
 }
 
-const WORDS: [&str; 22] = [
+const WORDS: [&str; 23] = [
     "r",
     "w",
     "au",
@@ -499,6 +529,7 @@ const WORDS: [&str; 22] = [
     "racq",
     "rrel",
     "tryfail",
+    "rtryfail",
     "wait",
     "woken",
     "timedout",

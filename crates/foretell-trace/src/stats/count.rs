@@ -56,6 +56,8 @@ struct Lock {
     user: u32,
     owner: u32,
     depth: u32,
+    /// Number of threads that hold the reader side.
+    readers: u32,
 }
 
 const MANY: u32 = NONE - 1;
@@ -92,7 +94,7 @@ pub(super) struct Counts {
 impl Counts {
     pub(super) fn of(trace: &Trace) -> Counts {
         let variable = Variable { thread: NONE, accesses: Accesses::default(), writer: NONE };
-        let lock = Lock { user: NONE, owner: NONE, depth: 0 };
+        let lock = Lock { user: NONE, owner: NONE, depth: 0, readers: 0 };
         let symbolic = !trace.symbolic_updates.is_empty();
         let mut counts = Counts {
             by_op: [0; Op::ALL.len()],
@@ -175,11 +177,17 @@ impl Counts {
             }
             Op::ReleaseShared => {
                 let holds = self.shared_holds.entry((object, thread.0)).or_default();
+                let last = *holds == 1;
                 *holds = holds.saturating_sub(1);
+                self.locks[object as usize].readers -= u32::from(last);
             }
-            Op::TryFailed => {
-                let owner = self.locks[object as usize].owner;
-                self.needless_try_fails += u64::from(owner == NONE || owner == thread.0);
+            Op::TryFailed | Op::TryFailedShared => {
+                let lock = &self.locks[object as usize];
+                let own = self.shared_holds.get(&(object, thread.0)).is_some_and(|&n| n > 0);
+                let readers = lock.readers - u32::from(own);
+                let owned = lock.owner != NONE && lock.owner != thread.0;
+                let held = owned || op == Op::TryFailed && readers > 0;
+                self.needless_try_fails += u64::from(!held);
             }
             Op::Wait => {
                 let lock = &mut self.locks[extra as usize];
@@ -227,7 +235,9 @@ impl Counts {
             lock.owner = thread.0;
             lock.depth += 1;
         } else {
-            *self.shared_holds.entry((object, thread.0)).or_default() += 1;
+            let holds = self.shared_holds.entry((object, thread.0)).or_default();
+            lock.readers += u32::from(*holds == 0);
+            *holds += 1;
         }
     }
 

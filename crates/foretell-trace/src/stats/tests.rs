@@ -93,7 +93,7 @@ fn unusual_features_are_reported() {
         "2 threads are forked and never joined: A, B.",
         "1 lock is taken by one thread only: k.",
         "1 variable is read and never written: z.",
-        "1 failed try-lock found a lock that no other thread owned.",
+        "1 failed try-lock found a lock that it could have taken.",
         "1 notify found no waiting thread.",
         "1 block is open at the end.",
         "2 locks are held at the end.",

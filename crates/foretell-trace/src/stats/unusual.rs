@@ -32,7 +32,7 @@ pub(super) fn sentences(trace: &Trace, counts: &Counts, stats: &Stats) -> Vec<St
         1 => Some(format!("1 {one} {rest}.")),
         n => Some(format!("{n} {many} {rest}.")),
     };
-    let found = "found a lock that no other thread owned";
+    let found = "found a lock that it could have taken";
     out.extend(number(counts.needless_try_fails, "failed try-lock", "failed try-locks", found));
     out.extend(number(counts.lost_notifies, "notify", "notifies", "found no waiting thread"));
     out.extend(number(stats.blocks.open, "block is", "blocks are", "open at the end"));

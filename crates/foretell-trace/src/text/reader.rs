@@ -273,6 +273,7 @@ impl<'t> Reader<'t> {
             Op::AcquireShared => EventKind::AcquireShared { lock: b.lock(&name) },
             Op::ReleaseShared => EventKind::ReleaseShared { lock: b.lock(&name) },
             Op::TryFailed => EventKind::TryFailed { lock: b.lock(&name) },
+            Op::TryFailedShared => EventKind::TryFailedShared { lock: b.lock(&name) },
             Op::Notify => EventKind::Notify { cond: b.condition(&name) },
             Op::NotifyAll => EventKind::NotifyAll { cond: b.condition(&name) },
             Op::Post => EventKind::Post { sem: b.semaphore(&name) },

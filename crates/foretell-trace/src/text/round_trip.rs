@@ -44,7 +44,8 @@ fn spelled_out(trace: &Trace) -> Vec<String> {
             | EventKind::Release { lock }
             | EventKind::AcquireShared { lock }
             | EventKind::ReleaseShared { lock }
-            | EventKind::TryFailed { lock } => format!("{:?}", trace.lock_name(lock)),
+            | EventKind::TryFailed { lock }
+            | EventKind::TryFailedShared { lock } => format!("{:?}", trace.lock_name(lock)),
             EventKind::Wait { cond, lock }
             | EventKind::Woken { cond, lock }
             | EventKind::TimedOut { cond, lock } => {
@@ -108,7 +109,7 @@ fn value() -> impl Strategy<Value = Value> {
 fn recipes() -> impl Strategy<Value = Vec<Recipe>> {
     let value = || prop::option::of(value());
     let frames = prop::collection::vec(0u8..6, 0..4);
-    prop::collection::vec((0u8..5, 0u8..24, 0u8..3, value(), value(), frames, 0u8..8), 0..40)
+    prop::collection::vec((0u8..5, 0u8..25, 0u8..3, value(), value(), frames, 0u8..8), 0..40)
 }
 
 /// Names for everything: mostly plain ones, in the second case anything at all.
@@ -187,6 +188,7 @@ fn push(b: &mut TraceBuilder, recipe: &Recipe, names: &[String]) {
         21 => EventKind::Join { thread: target },
         22 if atomic => EventKind::Begin { label },
         22 => EventKind::End { label },
+        23 => EventKind::TryFailedShared { lock },
         _ => EventKind::Guard { expr: expr::parse_guard("(< %free 3)", thread, b).unwrap() },
     };
     b.push(thread, kind, site);

@@ -334,6 +334,7 @@ fn object_name(trace: &Trace, kind: EventKind) -> &str {
         | EventKind::AcquireShared { lock }
         | EventKind::ReleaseShared { lock }
         | EventKind::TryFailed { lock }
+        | EventKind::TryFailedShared { lock }
         | EventKind::Wait { lock, .. }
         | EventKind::Woken { lock, .. }
         | EventKind::TimedOut { lock, .. } => trace.lock_name(lock),

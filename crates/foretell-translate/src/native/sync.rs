@@ -114,8 +114,9 @@ impl SyncObjects {
         Some(match kind {
             SyncKind::Lock => EventKind::Acquire { lock: self.lock(out, regions, object) },
             SyncKind::Unlock => EventKind::Release { lock: self.lock(out, regions, object) },
-            SyncKind::TryFailed | SyncKind::TryReadFailed => {
-                EventKind::TryFailed { lock: self.lock(out, regions, object) }
+            SyncKind::TryFailed => EventKind::TryFailed { lock: self.lock(out, regions, object) },
+            SyncKind::TryReadFailed => {
+                EventKind::TryFailedShared { lock: self.lock(out, regions, object) }
             }
             SyncKind::ReadLock => {
                 EventKind::AcquireShared { lock: self.lock(out, regions, object) }

@@ -103,6 +103,7 @@ fn kind(word: &str, t: ThreadId, b: &mut TraceBuilder) -> EventKind {
         "racq" => EventKind::AcquireShared { lock: b.lock(name) },
         "rrel" => EventKind::ReleaseShared { lock: b.lock(name) },
         "tryfail" => EventKind::TryFailed { lock: b.lock(name) },
+        "rtryfail" => EventKind::TryFailedShared { lock: b.lock(name) },
         "wait" => {
             let (cond, lock) = second(b);
             EventKind::Wait { cond, lock }

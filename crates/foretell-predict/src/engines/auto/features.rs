@@ -176,7 +176,9 @@ impl Places {
         for e in trace.ids() {
             let (thread, place) = (trace.thread(e), chains.position(e));
             let list = if trace.op(e).is_access() {
+                // Uses of hidden state leave nothing to decide.
                 let coupled = trace.op(e).reads()
+                    && !trace_model.uses_hidden_state(e)
                     && reads_from.observed(e).is_some_and(|w| trace.thread(w) != thread);
                 coupled.then_some(&mut places.coupling)
             } else if let Some(section) = locks.entered_at(e) {

@@ -18,12 +18,20 @@ pub(super) enum Act {
         lock: usize,
         shared: bool,
     },
-    TryFailed {
+    /// A writer gives its side back and keeps the reader side.
+    Downgrade {
         lock: usize,
     },
+    /// `readers`: a reader makes it fail too.
+    TryFailed {
+        lock: usize,
+        readers: bool,
+    },
+    /// `shared`: the thread keeps the reader side.
     Wait {
         cond: usize,
         lock: usize,
+        shared: bool,
     },
     Woken {
         cond: usize,
@@ -51,8 +59,13 @@ pub(super) enum Act {
         barrier: usize,
         slot: usize,
     },
-    /// Every one of `count` events of the thread has run.
+    /// Every one of `count` events of the thread has run, and none is broken.
     Join {
+        thread: usize,
+        count: u32,
+    },
+    /// The first `count` events of the thread have run.
+    Forked {
         thread: usize,
         count: u32,
     },
@@ -68,6 +81,8 @@ pub(super) struct Access {
     pub(super) reads: bool,
     pub(super) writes: bool,
     pub(super) opaque: bool,
+    /// For a use of hidden state: the thread and position of the write before it in the trace.
+    pub(super) after: Option<(usize, u32)>,
     /// Its part in the goal, if it has one.
     pub(super) part: Option<Part>,
 }

@@ -29,7 +29,11 @@ pub(super) enum StepClass {
     EnterShared(usize),
     /// The end of a writer's section.
     Exit(usize),
+    /// The end of a reader's section.
+    ExitShared(usize),
+    /// A failed try, and one for the reader side.
     Try(usize),
+    TryShared(usize),
     Wait(usize),
     Notify(usize),
     TimedOut(usize),
@@ -41,7 +45,7 @@ pub(super) enum StepClass {
 /// The classes that a step belongs to.
 fn classes_of(act: &Act) -> Vec<StepClass> {
     match *act {
-        Act::Access(Access { var, reads, writes, opaque, part }) => {
+        Act::Access(Access { var, reads, writes, opaque, part, .. }) => {
             let kinds = [
                 (reads, StepClass::Read(var)),
                 (writes, StepClass::Write(var)),
@@ -53,29 +57,33 @@ fn classes_of(act: &Act) -> Vec<StepClass> {
         }
         Act::Enter { lock, shared: true } => vec![StepClass::EnterShared(lock)],
         Act::Enter { lock, shared: false } => vec![StepClass::Enter(lock)],
-        Act::Exit { lock, shared: false } => vec![StepClass::Exit(lock)],
-        Act::TryFailed { lock } => vec![StepClass::Try(lock)],
-        Act::Wait { cond, lock } => vec![StepClass::Wait(cond), StepClass::Exit(lock)],
+        Act::Exit { lock, shared: false } | Act::Downgrade { lock } => vec![StepClass::Exit(lock)],
+        Act::Exit { lock, shared: true } => vec![StepClass::ExitShared(lock)],
+        Act::TryFailed { lock, readers: true } => vec![StepClass::Try(lock)],
+        Act::TryFailed { lock, readers: false } => vec![StepClass::TryShared(lock)],
+        Act::Wait { cond, lock, .. } => vec![StepClass::Wait(cond), StepClass::Exit(lock)],
         Act::Woken { lock, .. } => vec![StepClass::Enter(lock)],
         Act::TimedOut { cond, lock } => vec![StepClass::TimedOut(cond), StepClass::Enter(lock)],
         Act::Notify { cond, .. } => vec![StepClass::Notify(cond)],
         Act::Post { sem } => vec![StepClass::Post(sem)],
         Act::Down { sem } => vec![StepClass::Down(sem)],
         Act::Arrive { barrier, .. } => vec![StepClass::Arrive(barrier)],
-        Act::Exit { shared: true, .. }
-        | Act::Leave { .. }
-        | Act::Join { .. }
-        | Act::Local
-        | Act::Never => Vec::new(),
+        Act::Leave { .. } | Act::Join { .. } | Act::Forked { .. } | Act::Local | Act::Never => {
+            Vec::new()
+        }
     }
 }
 
 /// The classes that a step is in conflict with; two writes are dealt with apart.
 fn conflicts_of(act: &Act) -> Vec<StepClass> {
-    let entering =
-        |lock| vec![StepClass::Enter(lock), StepClass::EnterShared(lock), StepClass::Try(lock)];
+    let tries = |lock| [StepClass::Try(lock), StepClass::TryShared(lock)];
+    let entering = |lock| {
+        let mut classes = vec![StepClass::Enter(lock), StepClass::EnterShared(lock)];
+        classes.extend(tries(lock));
+        classes
+    };
     match *act {
-        Act::Access(Access { var, reads, writes, opaque, part }) => {
+        Act::Access(Access { var, reads, writes, opaque, part, .. }) => {
             let kinds = [
                 (reads, StepClass::Write(var)),
                 (writes, StepClass::Read(var)),
@@ -85,11 +93,24 @@ fn conflicts_of(act: &Act) -> Vec<StepClass> {
             ];
             kinds.into_iter().filter(|k| k.0).map(|k| k.1).collect()
         }
-        Act::Enter { lock, shared: true } => vec![StepClass::Enter(lock)],
+        Act::Enter { lock, shared: true } => {
+            vec![StepClass::Enter(lock), StepClass::Try(lock)]
+        }
         Act::Enter { lock, shared: false } | Act::Woken { lock, .. } => entering(lock),
-        Act::Exit { lock, shared: false } => vec![StepClass::Try(lock)],
-        Act::TryFailed { lock } => vec![StepClass::Enter(lock), StepClass::Exit(lock)],
-        Act::Wait { cond, lock } => vec![StepClass::Notify(cond), StepClass::Try(lock)],
+        Act::Exit { lock, shared: false } | Act::Downgrade { lock } => tries(lock).to_vec(),
+        Act::Exit { lock, shared: true } => vec![StepClass::Try(lock)],
+        Act::TryFailed { lock, readers } => {
+            let mut classes = vec![StepClass::Enter(lock), StepClass::Exit(lock)];
+            if readers {
+                classes.extend([StepClass::EnterShared(lock), StepClass::ExitShared(lock)]);
+            }
+            classes
+        }
+        Act::Wait { cond, lock, .. } => {
+            let mut classes = vec![StepClass::Notify(cond)];
+            classes.extend(tries(lock));
+            classes
+        }
         Act::TimedOut { cond, lock } => {
             let mut classes = entering(lock);
             classes.push(StepClass::Notify(cond));
@@ -100,10 +121,10 @@ fn conflicts_of(act: &Act) -> Vec<StepClass> {
         }
         Act::Down { sem } => vec![StepClass::Down(sem)],
         Act::Arrive { barrier, .. } => vec![StepClass::Arrive(barrier)],
-        Act::Exit { shared: true, .. }
-        | Act::Post { .. }
+        Act::Post { .. }
         | Act::Leave { .. }
         | Act::Join { .. }
+        | Act::Forked { .. }
         | Act::Local
         | Act::Never => Vec::new(),
     }

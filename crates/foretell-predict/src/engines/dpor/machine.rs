@@ -96,6 +96,11 @@ impl<'p, 's> Machine<'p, 's> {
     /// Returns the need of a step that cannot run yet.
     fn need(&self, state: &SearchState, t: usize, act: &Act) -> Option<Need> {
         match *act {
+            Act::Access(Access { after: Some((thread, position)), .. })
+                if state.position(thread) <= position =>
+            {
+                Some(Need::Thread(thread))
+            }
             Act::Access(Access { var, opaque: true, .. }) => {
                 let event = self.program.step(t, state.position(t)).event;
                 (state.derived[self.opaque + var] > event.0).then_some(Need::Nothing)
@@ -111,7 +116,8 @@ impl<'p, 's> Machine<'p, 's> {
                 let needed = generation * self.program.barriers[barrier];
                 (state.derived[self.arrived + barrier] < needed).then_some(Need::Arrival(barrier))
             }
-            Act::Join { thread, count } => {
+            Act::Join { thread, .. } if state.is_cut(thread) => Some(Need::Nothing),
+            Act::Join { thread, count } | Act::Forked { thread, count } => {
                 (state.position(thread) < count).then_some(Need::Thread(thread))
             }
             Act::Never => Some(Need::Nothing),
@@ -130,6 +136,13 @@ impl<'p, 's> Machine<'p, 's> {
         (!shared).then_some(Need::Thread(thread))
     }
 
+    /// Whether a thread other than `t` holds the reader side of a lock.
+    fn is_read_besides(&self, state: &SearchState, lock: usize, t: usize) -> bool {
+        let readers = &state.derived[self.readers + lock * self.words..][..self.words];
+        let own = |word: usize| if word == t / 32 { 1 << (t % 32) } else { 0 };
+        readers.iter().enumerate().any(|(word, &bits)| bits & !own(word) != 0)
+    }
+
     /// Whether the next step of a thread, run now, would see something else than in the trace.
     pub(super) fn would_break(&self, state: &SearchState, t: usize) -> bool {
         let step = self.program.step(t, state.position(t));
@@ -141,9 +154,10 @@ impl<'p, 's> Machine<'p, 's> {
                 cell == SPOILT
                     || !trace_model.reads_from.preserves(trace_model.trace, step.event, writer)
             }
-            Act::TryFailed { lock } => {
+            Act::TryFailed { lock, readers } => {
                 let owner = state.derived[lock];
-                owner == 0 || owner == t as u32 + 1
+                let owned = owner != 0 && owner != t as u32 + 1;
+                !(owned || readers && self.is_read_besides(state, lock, t))
             }
             _ => false,
         }
@@ -164,7 +178,7 @@ impl<'p, 's> Machine<'p, 's> {
         }
         let mut next = state.clone();
         next.core[t] += 1 << 2;
-        if broken && position as usize + 1 < thread.steps.len() {
+        if broken {
             next.core[t] |= CUT;
         }
         if let Aim::Broken { thread, position: at } = self.program.aim
@@ -226,16 +240,26 @@ impl<'p, 's> Machine<'p, 's> {
 
     fn take_effect(&self, next: &mut SearchState, t: usize, act: Act) {
         let me = t as u32 + 1;
+        // In where a reader comes, out where it goes.
+        let toggle_reader = |next: &mut SearchState, lock: usize| {
+            next.derived[self.readers + lock * self.words + t / 32] ^= 1 << (t % 32);
+        };
         match act {
             Act::Enter { lock, shared: false } => next.derived[lock] = me,
             Act::Exit { lock, shared: false } => next.derived[lock] = 0,
             Act::Enter { lock, shared: true } | Act::Exit { lock, shared: true } => {
-                // In at the entry, out at the exit.
-                next.derived[self.readers + lock * self.words + t / 32] ^= 1 << (t % 32);
+                toggle_reader(next, lock);
             }
-            Act::Wait { lock, .. } => {
+            Act::Downgrade { lock } => {
+                next.derived[lock] = 0;
+                toggle_reader(next, lock);
+            }
+            Act::Wait { lock, shared, .. } => {
                 next.core[t] |= WAITS;
                 next.derived[lock] = 0;
+                if shared {
+                    toggle_reader(next, lock);
+                }
             }
             Act::Woken { lock, .. } | Act::TimedOut { lock, .. } => {
                 next.core[t] &= !WAITS;
@@ -304,7 +328,10 @@ impl<'p, 's> Machine<'p, 's> {
         self.program.threads.iter().enumerate().all(in_place)
             && match self.program.aim {
                 Aim::Reach => true,
-                Aim::Overwritten { var, cell } => state.core[self.memory + var] != cell,
+                Aim::Overwritten { var, cell } => {
+                    let last = state.core[self.memory + var];
+                    last != cell && !self.program.equal.contains(&last)
+                }
                 Aim::Broken { .. } | Aim::Path { .. } | Aim::Cycle { .. } => {
                     state.core[self.goal] != 0
                 }

@@ -7,13 +7,14 @@
 //! each other (`dependence`), so the less there is, the fewer interleavings have to be told apart.
 
 use foretell_model::TraceModel;
-use foretell_trace::{EventId, EventKind, Model, Op, ThreadId};
+use foretell_trace::{EventId, EventKind, Model, Op, ThreadId, VarId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::act::{Access, Act, ProgramStep, ProgramThread};
 use super::dependence::Classes;
 use super::parts::{Part, parts, steps_of, with_what_a_goal_runs};
 use crate::engines::bounds::Bounds;
+use crate::engines::writers::FinalWrites;
 use crate::query::{Goal, Query};
 
 /// A variable that some step observes.
@@ -35,7 +36,7 @@ pub(super) enum Aim {
         thread: usize,
         position: u32,
     },
-    /// All have run, and this is not the last write of the variable.
+    /// All have run, and this is not the last write of the variable, nor one that counts like it.
     Overwritten {
         var: usize,
         cell: u32,
@@ -66,6 +67,8 @@ pub(super) struct Program<'s> {
     /// Variables with parts in the goal are the first ones.
     pub(super) goal_variables: usize,
     pub(super) aim: Aim,
+    /// Cells that count like the one of [`Aim::Overwritten`]: their writes leave an equal value.
+    pub(super) equal: Vec<u32>,
     pub(super) classes: Classes,
     /// By variable of the goal: the first position of a part inside the block, and of one that
     /// writes.
@@ -189,6 +192,11 @@ impl<'s, 'q> Builder<'s, 'q> {
         let mut threads: Vec<ProgramThread> = ids.iter().map(|&t| self.thread(t)).collect();
         self.orders(&mut threads);
         let aim = self.aim();
+        let equal = match self.query.goal {
+            Goal::Overwritten(write) => FinalWrites::besides(self.trace_model, write).equal,
+            _ => Vec::new(),
+        };
+        let equal = equal.into_iter().map(|w| cell_of(Some(w))).collect();
         let memories = self.memories(&threads);
         let counts = self.semaphores.0.iter().map(|(&s, &i)| {
             let count = self.trace_model.trace.initial_count(foretell_trace::SemId(s));
@@ -213,6 +221,7 @@ impl<'s, 'q> Builder<'s, 'q> {
             slots: self.slots.len(),
             goal_variables,
             aim,
+            equal,
             classes,
             inside,
             outside,
@@ -260,16 +269,23 @@ impl<'s, 'q> Builder<'s, 'q> {
                 let held =
                     trace_model.locks.held_before(e).iter().map(|&s| trace_model.locks.get(s));
                 match held.into_iter().find(|s| s.lock == lock && s.exit == Some(e)) {
+                    Some(_) if entered.is_some() => Act::Downgrade { lock: self.locks.of(lock.0) },
                     Some(section) => {
                         Act::Exit { lock: self.locks.of(lock.0), shared: section.shared }
                     }
                     None => Act::Local,
                 }
             }
-            EventKind::TryFailed { .. } if end && !self.relied_on.contains(&e) => Act::Local,
-            EventKind::TryFailed { lock } => Act::TryFailed { lock: self.locks.of(lock.0) },
+            EventKind::TryFailed { lock } | EventKind::TryFailedShared { lock } => {
+                if end && !self.relied_on.contains(&e) && !self.is_joined(e) {
+                    return Act::Local;
+                }
+                let readers = op == Op::TryFailed;
+                Act::TryFailed { lock: self.locks.of(lock.0), readers }
+            }
             EventKind::Wait { cond, lock } => {
-                Act::Wait { cond: self.conditions.of(cond.0), lock: self.locks.of(lock.0) }
+                let (cond, lock) = (self.conditions.of(cond.0), self.locks.of(lock.0));
+                Act::Wait { cond, lock, shared: entered.is_some() }
             }
             EventKind::Woken { cond, lock } => {
                 Act::Woken { cond: self.conditions.of(cond.0), lock: self.locks.of(lock.0) }
@@ -298,10 +314,25 @@ impl<'s, 'q> Builder<'s, 'q> {
         }
     }
 
+    /// Whether an event is the last one of a thread that is joined in the cone: then it matters
+    /// whether it is broken.
+    fn is_joined(&self, e: EventId) -> bool {
+        let TraceModel { trace, chains, .. } = self.trace_model;
+        let thread = trace.thread(e);
+        let runs = |j: &EventId| chains.position(*j) < self.most[trace.thread(*j).index()];
+        chains.events(thread).last() == Some(&e) && chains.joins(thread).iter().any(runs)
+    }
+
     fn join(&self, thread: ThreadId) -> Act {
-        let count = self.trace_model.chains.events(thread).len() as u32;
+        let chains = &self.trace_model.chains;
+        let count = chains.events(thread).len() as u32;
         match self.threads[thread.index()] {
-            _ if count == 0 => Act::Local,
+            // After the fork of a thread that runs nothing.
+            _ if count == 0 => match chains.fork(thread).map(|fork| self.place(fork)) {
+                Some(Some((thread, position))) => Act::Forked { thread, count: position + 1 },
+                Some(None) => Act::Never,
+                None => Act::Local,
+            },
             Some(i) if self.most[thread.index()] == count => Act::Join { thread: i, count },
             _ => Act::Never,
         }
@@ -317,17 +348,40 @@ impl<'s, 'q> Builder<'s, 'q> {
     fn access(&mut self, e: EventId, op: Op, end: bool) -> Act {
         let trace = self.trace_model.trace;
         let Some(x) = trace.variable(e) else { return Act::Local };
+        if self.trace_model.uses_hidden_state(e) {
+            return self.hidden_use(e, x);
+        }
         let matters = !end
             || op.writes()
             || self.relied_on.contains(&e)
-            || self.query.goal == Goal::Broken(e);
+            || self.query.goal == Goal::Broken(e)
+            || self.is_joined(e);
         let part = self.parts.get(&e).copied();
         let (reads, writes) = (op.reads() && matters, op.writes());
         let opaque = trace.is_opaque(x);
         if !reads && !writes && !opaque && part.is_none() {
             return Act::Local;
         }
-        Act::Access(Access { var: self.variables.of(x.0), reads, writes, opaque, part })
+        let var = self.variables.of(x.0);
+        Act::Access(Access { var, reads, writes, opaque, after: None, part })
+    }
+
+    /// A use of hidden state runs after the write before it. It is never broken then, since the
+    /// accesses of its variable keep their order; and where all of them are uses, that order is
+    /// all there is to them.
+    fn hidden_use(&mut self, e: EventId, x: VarId) -> Act {
+        let reads_from = &self.trace_model.reads_from;
+        let after = match reads_from.observed(e).map(|w| self.place(w)) {
+            Some(None) => return Act::Never,
+            Some(place) => place,
+            None => None,
+        };
+        let mixed = !reads_from.has_only_updates(x);
+        if after.is_none() && !mixed {
+            return Act::Local;
+        }
+        let var = self.variables.of(x.0);
+        Act::Access(Access { var, reads: false, writes: mixed, opaque: mixed, after, part: None })
     }
 
     fn orders(&self, threads: &mut [ProgramThread]) {

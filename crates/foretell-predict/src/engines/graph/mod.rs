@@ -37,6 +37,7 @@ use foretell_trace::{EventId, Model};
 
 use self::order_graph::{Base, Cyclic, OrderGraph};
 use super::order::OrderEngine;
+use super::writers::FinalWrites;
 use crate::engine::{Effort, Engine};
 use crate::graph_counts::GraphCounts;
 use crate::query::{Goal, Limit, Query, Verdict};
@@ -147,25 +148,22 @@ impl<'s> GraphEngine<'s> {
     /// Whether a final value has a witness left; `None` if a limit was reached.
     fn final_value(&mut self, write: EventId, limit: &Limit<'_>) -> Option<bool> {
         let trace_model = self.base.trace_model;
-        let trace = trace_model.trace;
-        let x = trace.variable(write)?;
         let mut all = OrderGraph::new(&self.base);
         all.run_everything();
         let all = all.saturate().map(|()| all);
         let quick = self.quick;
         let mut witnesses =
             Witnesses { counts: &mut self.counts, see: |_, _| {}, quick, left: false };
-        for (thread, list) in trace_model.reads_from.accesses_by_thread(x) {
-            if *thread == trace.thread(write) {
-                continue;
-            }
+        let FinalWrites { differing, equal } = FinalWrites::besides(trace_model, write);
+        // The last write of a thread comes after all its other writes.
+        for last in differing {
             if limit.reached().is_some() {
                 return None;
             }
-            // The last write of a thread comes after all its other writes.
-            let Some(&last) = list.iter().rev().find(|&&c| trace.op(c).writes()) else { continue };
             let graph = all.clone().and_then(|mut graph| {
-                graph.edge(write, last)?;
+                for &other in equal.iter().chain([&write]) {
+                    graph.edge(other, last)?;
+                }
                 graph.saturate().map(|()| graph)
             });
             // The other two orders do not exist: everything runs before the end.

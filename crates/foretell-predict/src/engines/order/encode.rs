@@ -6,7 +6,7 @@
 //! and a write that has not run comes after every read that has, so the constraints
 //! need no case for skipped events. What comes after `END` is unconstrained.
 //!
-//! Nothing is written down in advance but forks and joins. The engine proposes a sequence, the
+//! Nothing is written down in advance but forks and joins (of threads that are not cut). The engine proposes a sequence, the
 //! simulator names the rules it breaks, and [`Encoding::learn`] adds the clauses for
 //! those. All clauses are true of every feasible interleaving whatever the query asks, so they stay
 //! for the next query; what belongs to one query are assumptions, or clauses behind a switch.
@@ -16,6 +16,8 @@
 //! - `sees(r, w)` implies `w < r` and, for every other write `v`, `v < w` or `r < v`. The latter
 //!   only for writes that were caught in between. With one possible writer, `kept(r)` is
 //!   `sees(r, w)`.
+//! - A use of hidden state comes after the write before it in the trace, unconditionally: it does
+//!   not run without it ([`TraceModel::is_relied_on`]), and what has not run can come in any order.
 //! - Two sections of a lock: one of them has not been entered, or one is left before the other is
 //!   entered.
 //! - `wakes(n, w)`: notify `n` picks the waiter of wait `w`. A waiter that was woken was picked, or
@@ -58,6 +60,8 @@ pub(crate) struct Encoding<'s> {
     /// `sees` for writers that break the read, made on demand.
     challenges: FxHashMap<EventId, Vec<(Option<EventId>, Lit)>>,
     section_pairs: FxHashSet<(SectionId, SectionId)>,
+    /// Accesses of opaque variables that are known to keep their order.
+    opaque_pairs: FxHashSet<(EventId, EventId)>,
     wakes: FxHashMap<(EventId, WaitId), Lit>,
     wakes_by_notify: FxHashMap<EventId, Vec<WaitId>>,
     wakes_by_wait: FxHashMap<WaitId, Vec<EventId>>,
@@ -108,6 +112,7 @@ impl<'s> Encoding<'s> {
             sees: FxHashMap::default(),
             challenges: FxHashMap::default(),
             section_pairs: FxHashSet::default(),
+            opaque_pairs: FxHashSet::default(),
             wakes: FxHashMap::default(),
             wakes_by_notify: FxHashMap::default(),
             wakes_by_wait: FxHashMap::default(),
@@ -128,17 +133,23 @@ impl<'s> Encoding<'s> {
         for t in 0..trace_model.chains.thread_count() {
             let t = foretell_trace::ThreadId::from_index(t);
             let events = trace_model.chains.events(t);
-            let (Some(&first), Some(&last)) = (events.first(), events.last()) else { continue };
-            if let Some(fork) = trace_model.chains.fork(t).filter(|_| !mutated!(ForksInAnyOrder)) {
+            let fork = trace_model.chains.fork(t).filter(|_| !mutated!(ForksInAnyOrder));
+            if let (Some(fork), Some(&first)) = (fork, events.first()) {
                 let lit = self.less(fork, first);
                 self.solver.add_clause(&[lit]);
             }
+            // A thread without events is joined after its fork.
+            let Some(last) = events.last().copied().or(fork) else { continue };
             for &join in trace_model.chains.joins(t) {
                 if mutated!(JoinsInAnyOrder) {
                     continue;
                 }
                 let lit = self.less(last, join);
                 self.solver.add_clause(&[lit]);
+                if trace_model.trace.op(last).observes() && !mutated!(BrokenThreadsAreJoined) {
+                    let (joined, kept) = (self.ran(join), self.kept(last));
+                    self.solver.add_clause(&[!joined, kept]);
+                }
             }
         }
     }
@@ -241,18 +252,50 @@ impl<'s> Encoding<'s> {
             Violation::Barrier { leave, earlier, arrived } => {
                 self.barrier(*leave, earlier, arrived);
             }
-            Violation::Opaque { first, second } => {
-                self.learnt += 1;
-                let (a, b) = (self.ran(*first), self.ran(*second));
-                let order = self.less(*first, *second);
-                self.solver.add_clause(&[!a, !b, order]);
-            }
+            Violation::Opaque { first, second } => self.opaque_order(*first, *second),
         }
         Ok(self.learnt > known)
     }
 
+    /// Two accesses of an opaque variable, in the order of the trace, keep that order if both run.
+    fn opaque_order(&mut self, first: EventId, second: EventId) {
+        if !self.opaque_pairs.insert((first, second)) {
+            return;
+        }
+        self.learnt += 1;
+        let order = self.less(first, second);
+        let (trace, reads_from) = (self.trace_model.trace, &self.trace_model.reads_from);
+        if trace.variable(first).is_some_and(|x| reads_from.has_only_updates(x)) {
+            // The second one does not run without the first.
+            self.solver.add_clause(&[order]);
+            return;
+        }
+        let (a, b) = (self.ran(first), self.ran(second));
+        self.solver.add_clause(&[!a, !b, order]);
+    }
+
+    /// A use of hidden state saw `seen`, but must see the write before it in the trace.
+    fn hidden_use(&mut self, e: EventId, seen: Option<EventId>) {
+        if mutated!(HiddenStateMayBeSkipped) {
+            return;
+        }
+        if let Some(w) = self.trace_model.reads_from.observed(e)
+            && self.opaque_pairs.insert((w, e))
+        {
+            self.learnt += 1;
+            let order = self.less(w, e);
+            self.solver.add_clause(&[order]);
+        }
+        if let Some(later) = seen.filter(|&seen| seen > e) {
+            self.opaque_order(e, later);
+        }
+    }
+
     /// `read` saw `seen`, but must see a write that preserves it.
     fn read(&mut self, read: EventId, seen: Option<EventId>) {
+        if self.trace_model.uses_hidden_state(read) {
+            return self.hidden_use(read, seen);
+        }
         let new = !self.sees.contains_key(&read);
         if new {
             self.write_read(read);
@@ -461,8 +504,8 @@ impl<'s> Encoding<'s> {
         self.solver.add_clause(&clause);
     }
 
-    /// A try-lock that fails does so inside another thread's exclusive section: the one it ran
-    /// into, or one nearby, or one of the rest, which are written down when it comes to that.
+    /// A try-lock that fails does so inside a section of another thread: the one it ran into, or
+    /// one nearby, or one of the rest, which are written down when it comes to that.
     fn try_failed(&mut self, e: EventId) {
         let mut owners = match self.owners.remove(&e) {
             Some(owners) => owners,
@@ -484,7 +527,7 @@ impl<'s> Encoding<'s> {
                 let not_left = self.less(e, exit);
                 self.solver.add_clause(&[!inside, not_left]);
             }
-            // A lock has one owner.
+            // One reason to fail is enough.
             for &other in &clause[1..] {
                 self.solver.add_clause(&[!inside, !other]);
             }
@@ -524,13 +567,10 @@ impl<'s> Encoding<'s> {
     /// nearest first.
     fn possible_owners(&self, e: EventId) -> Vec<SectionId> {
         let TraceModel { trace, chains, locks, must_happen_before, .. } = self.trace_model;
-        let foretell_trace::EventKind::TryFailed { lock } = trace.event(e).kind else {
-            return Vec::new();
-        };
+        let Some((lock, _)) = trace.event(e).kind.failed_try() else { return Vec::new() };
         let possible = |s: &SectionId| {
             let section = locks.get(*s);
-            !section.shared
-                && section.thread != trace.thread(e)
+            locks.makes_fail(trace, *s, e)
                 && !must_happen_before.ordered_before(chains, trace, e, section.enter)
                 && section
                     .exit

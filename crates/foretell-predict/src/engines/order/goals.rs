@@ -17,8 +17,9 @@ use rustc_hash::FxHashMap;
 use super::cycle::{Cycle, cycle};
 use super::encode::Encoding;
 use super::linearize::Proposal;
-use super::simulate::{Outcome, observes};
+use super::simulate::Outcome;
 use super::too_large::{MOST_PAIRS, TooLarge};
+use crate::engines::writers::FinalWrites;
 use crate::query::Goal;
 use crate::reachability::{Reach, accesses_of};
 
@@ -58,7 +59,7 @@ impl GoalEncoding {
                 for t in 0..trace_model.chains.thread_count() {
                     let events = trace_model.chains.events(ThreadId::from_index(t));
                     let Some(&last) = events.last() else { continue };
-                    if observes(trace_model.trace.op(last)) && !mutated!(FinalReadsMayBreak) {
+                    if trace_model.trace.op(last).observes() && !mutated!(FinalReadsMayBreak) {
                         assumptions.push(encoding.kept(last));
                     }
                 }
@@ -106,18 +107,22 @@ impl GoalEncoding {
     }
 }
 
-/// A literal that implies that another thread's last write of the variable comes after `write`.
+/// A literal that implies that another thread's last write of the variable comes after `write`,
+/// and after all that leave an equal value.
 fn overwritten(encoding: &mut Encoding<'_>, write: EventId) -> Lit {
-    let trace_model = encoding.trace_model;
-    let trace = trace_model.trace;
+    let FinalWrites { differing, equal } = FinalWrites::besides(encoding.trace_model, write);
     let switch = encoding.solver.new_var();
     let mut clause = vec![!switch];
-    if let Some(x) = trace.variable(write) {
-        for (thread, list) in trace_model.reads_from.accesses_by_thread(x) {
-            let last = list.iter().rev().find(|&&e| trace.op(e).writes());
-            if let Some(&last) = last.filter(|_| *thread != trace.thread(write)) {
-                clause.push(encoding.less(write, last));
-            }
+    for last in differing {
+        if equal.is_empty() || mutated!(EqualFinalValuesCount) {
+            clause.push(encoding.less(write, last));
+            continue;
+        }
+        let lit = encoding.solver.new_var();
+        clause.push(lit);
+        for &other in equal.iter().chain([&write]) {
+            let before = encoding.less(other, last);
+            encoding.solver.add_clause(&[!lit, before]);
         }
     }
     encoding.solver.add_clause(&clause);

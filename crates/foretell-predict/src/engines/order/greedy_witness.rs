@@ -25,11 +25,11 @@ mod stuck;
 
 use foretell_model::Frontier;
 use foretell_model::{SectionId, TraceModel};
-use foretell_trace::{EventId, Op, ThreadId};
+use foretell_trace::{EventId, ThreadId};
 
 use self::greedy::{Greedy, Plan, owner_met};
 use super::linearize::Proposal;
-use super::simulate::{Demands, Simulator, Violation, observes};
+use super::simulate::{Demands, Simulator, Violation};
 use crate::query::{Goal, Query};
 
 /// Limit on repeating a run that got stuck with a few events in another order.
@@ -72,7 +72,7 @@ impl GreedyWitness {
         }
         let TraceModel { trace, chains, .. } = trace_model;
         let previous = query.next.iter().filter_map(|&e| chains.previous(trace, e));
-        let relied: Vec<EventId> = previous.filter(|&e| observes(trace.op(e))).collect();
+        let relied: Vec<EventId> = previous.filter(|&e| trace.op(e).observes()).collect();
         let demands = Relied(&relied);
         let mut lean = frontier.clone();
         self.close(trace_model, query, &mut lean, false)?;
@@ -252,7 +252,7 @@ impl GreedyWitness {
                     self.scanned[t] += 1;
                     let source = match trace.op(e) {
                         op if op.reads() => reads_from.observed(e),
-                        Op::TryFailed => {
+                        op if op.is_failed_try() => {
                             owner_met(trace_model, e).map(|s| trace_model.locks.get(s).enter)
                         }
                         _ => None,

@@ -52,7 +52,7 @@ use self::encode::Encoding;
 use self::goals::GoalEncoding;
 use self::greedy_witness::GreedyWitness;
 use self::linearize::{Proposal, by_observed_order};
-use self::simulate::{Simulator, observes};
+use self::simulate::Simulator;
 use self::too_large::TooLarge;
 use crate::engine::{Effort, Engine};
 use crate::query::{Goal, Limit, Query, Verdict};
@@ -190,7 +190,9 @@ impl<'s> OrderEngine<'s> {
         for &e in &query.next {
             assumptions.push(!encoding.ran(e));
             match chains.previous(trace, e) {
-                Some(previous) if observes(trace.op(previous)) && !mutated!(PendingAfterBroken) => {
+                Some(previous)
+                    if trace.op(previous).observes() && !mutated!(PendingAfterBroken) =>
+                {
                     assumptions.push(encoding.kept(previous));
                 }
                 Some(_) => {}

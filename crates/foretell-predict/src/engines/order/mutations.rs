@@ -43,8 +43,8 @@ mutations! {
     ReadersLetWritersIn
     /// a failed try-lock where no thread holds the lock
     TryLocksNeedNoOwner
-    /// a failed try-lock where only readers hold the lock
-    ReadersFailTryLocks
+    /// a failed try for the reader side where only readers hold the lock
+    ReadersFailReaders
     /// a waiter that no thread notified
     WokenNeedsNoNotify
     /// a time-out of a waiter that was notified
@@ -59,16 +59,24 @@ mutations! {
     BarriersLetThrough
     /// the accesses of an opaque variable in any order
     OpaqueInAnyOrder
+    /// a join of a thread whose last event is broken
+    BrokenThreadsAreJoined
 
     // The simulator stops
     /// readers that run together
     ReadersExcludeReaders
+    /// a failed try-lock where only readers hold the lock
+    OnlyWritersFailTryLocks
 
     // The clauses let pass
     /// a thread before its fork
     ForksInAnyOrder
     /// a join before the thread's end
     JoinsInAnyOrder
+    /// a use of hidden state without the one before it
+    HiddenStateMayBeSkipped
+    /// a final write that leaves an equal value
+    EqualFinalValuesCount
     /// a write between a read and the write it sees
     ThirdWritersBetween
     /// a view that is not kept although the thread goes on

@@ -24,7 +24,7 @@ pub(crate) enum Violation {
     Read { read: EventId, seen: Option<EventId> },
     /// `entering` starts while `held` is open and excludes it.
     Lock { entering: SectionId, held: SectionId },
-    /// This try-lock should fail, but no other thread owns the lock.
+    /// This try-lock should fail, but no other thread holds the lock in a way that makes it.
     TryFailed(EventId),
     /// No choice of notified waiters explains the order of the events of this condition, on which
     /// these waiters were woken.
@@ -154,12 +154,14 @@ impl<D: Demands> SimulationRun<'_, D> {
             return self.access(e, op);
         }
         match self.trace_model.trace.event(e).kind {
-            EventKind::TryFailed { lock } => {
+            EventKind::TryFailed { lock } | EventKind::TryFailedShared { lock } => {
                 let trace_model = self.trace_model;
                 let thread = trace_model.trace.thread(e);
                 let owned = self.holders(lock.index()).iter().any(|&s| {
                     let section = trace_model.locks.get(s);
-                    (!section.shared || mutated!(ReadersFailTryLocks)) && section.thread != thread
+                    trace_model.locks.makes_fail(trace_model.trace, s, e)
+                        && !(section.shared && mutated!(OnlyWritersFailTryLocks))
+                        || mutated!(ReadersFailReaders) && section.thread != thread
                 });
                 if !owned && self.must_be_preserved(e) && !mutated!(TryLocksNeedNoOwner) {
                     self.outcome.violations.push(Violation::TryFailed(e));
@@ -168,9 +170,11 @@ impl<D: Demands> SimulationRun<'_, D> {
             EventKind::Acquire { .. } | EventKind::AcquireShared { .. } => self.enter(e),
             EventKind::Release { lock } | EventKind::ReleaseShared { lock } => {
                 self.leave(e, lock.index());
+                self.enter(e);
             }
             EventKind::Wait { cond, lock } => {
                 self.leave(e, lock.index());
+                self.enter(e);
                 self.condition(cond, e);
             }
             EventKind::Woken { cond, .. } | EventKind::TimedOut { cond, .. } => {
@@ -191,7 +195,12 @@ impl<D: Demands> SimulationRun<'_, D> {
     fn must_be_preserved(&self, e: EventId) -> bool {
         let thread = self.trace_model.trace.thread(e);
         let goes_on = self.trace_model.chains.position(e) + 1 < self.counts[thread.index()];
-        goes_on && !mutated!(BrokenReadsGoOn) || self.demands.must_be_preserved(e)
+        let relied_on = match goes_on {
+            true => !mutated!(BrokenReadsGoOn),
+            false if mutated!(BrokenThreadsAreJoined) => false,
+            false => self.trace_model.is_relied_on(e, self.counts),
+        };
+        relied_on || self.demands.must_be_preserved(e)
     }
 
     fn access(&mut self, e: EventId, op: Op) {
@@ -388,9 +397,4 @@ fn notifications_explain(trace_model: &TraceModel<'_>, events: &[EventId], count
         }
     }
     true
-}
-
-/// Whether an operation observes state, so that moving it may break it.
-pub(super) fn observes(op: Op) -> bool {
-    op.reads() || op == Op::TryFailed
 }

@@ -47,13 +47,17 @@ impl Formula<'_> {
             if self.bounds.never(trace_model, e) {
                 continue;
             }
-            if trace.op(e).reads() {
+            if trace_model.uses_hidden_state(e) {
+                if let Some(w) = trace_model.reads_from.observed(e) {
+                    self.needs(e, w);
+                }
+            } else if trace.op(e).reads() {
                 // In the symbolic model a read may see any write: what it sees is a matter of
                 // values.
                 if trace_model.model != Model::Symbolic {
                     self.read(e);
                 }
-            } else if let EventKind::TryFailed { lock } = trace.event(e).kind {
+            } else if let Some((lock, _)) = trace.event(e).kind.failed_try() {
                 self.try_failed(e, lock);
             }
         }
@@ -85,13 +89,12 @@ impl Formula<'_> {
     fn forks_and_joins(&mut self) {
         let chains = &self.trace_model.chains;
         for t in (0..chains.thread_count()).map(ThreadId::from_index) {
-            let (Some(&first), Some(&last)) = (chains.events(t).first(), chains.events(t).last())
-            else {
-                continue;
-            };
-            if let Some(fork) = chains.fork(t) {
+            let (fork, events) = (chains.fork(t), chains.events(t));
+            if let (Some(fork), Some(&first)) = (fork, events.first()) {
                 self.needs(first, fork);
             }
+            // A thread without events is joined after its fork.
+            let Some(last) = events.last().copied().or(fork) else { continue };
             for &join in chains.joins(t) {
                 self.needs(join, last);
             }
@@ -179,15 +182,15 @@ impl Formula<'_> {
         }
     }
 
-    /// A failed try-lock that is relied on is inside another thread's exclusive section.
+    /// A failed try-lock that is relied on is inside a section of another thread that makes it
+    /// fail.
     fn try_failed(&mut self, e: EventId, lock: LockId) {
         let Some(relied_on) = self.reliance(e) else { return };
         let trace_model = self.trace_model;
-        let thread = trace_model.trace.thread(e);
         let mut alternatives = Vec::new();
         for &s in trace_model.locks.of_lock(lock) {
             let section = trace_model.locks.get(s);
-            if !section.shared && section.thread != thread {
+            if trace_model.locks.makes_fail(trace_model.trace, s, e) {
                 let left_later = section.exit.map_or(Lit::True, |exit| Lit::Less(e, exit));
                 let enter = section.enter;
                 alternatives.push([Lit::Ran(enter), Lit::Less(enter, e), left_later]);
@@ -248,9 +251,13 @@ impl Formula<'_> {
         }
     }
 
-    /// The accesses of an opaque variable keep their order.
+    /// The accesses of an opaque variable keep their order. Uses of hidden state alone are a chain.
     fn opaque(&mut self, x: VarId, limit: &Limit<'_>) -> Result<(), CutShort> {
-        let accesses = self.trace_model.reads_from.accesses(x);
+        let reads_from = &self.trace_model.reads_from;
+        if reads_from.has_only_updates(x) {
+            return Ok(());
+        }
+        let accesses = self.possible(reads_from.accesses(x));
         for (i, &a) in accesses.iter().enumerate() {
             check(limit)?;
             for &b in &accesses[i + 1..] {

@@ -109,6 +109,10 @@ impl<'s> Formula<'s> {
     /// The condition under which the view of `e` is relied on; `None` if it never is.
     pub(super) fn reliance(&self, e: EventId) -> Option<Lit> {
         let TraceModel { trace, chains, .. } = self.trace_model;
+        if self.trace_model.uses_hidden_state(e) {
+            // It does not run without the write before it.
+            return Some(Lit::True);
+        }
         let next = chains.next(trace, e);
         let goes_on = next.filter(|&next| !self.bounds.never(self.trace_model, next));
         if self.relied_on.contains(&e)
@@ -116,7 +120,10 @@ impl<'s> Formula<'s> {
         {
             return Some(Lit::True);
         }
-        if self.open || trace.op(e).writes() {
+        let mut joins = chains.joins(trace.thread(e)).iter();
+        let is_joined =
+            next.is_none() && joins.any(|&join| !self.bounds.never(self.trace_model, join));
+        if self.open || trace.op(e).writes() || is_joined {
             return Some(Lit::Kept(e));
         }
         goes_on.map(Lit::Ran)
@@ -381,8 +388,15 @@ impl<'s> Formula<'s> {
     fn close_kept(&mut self) {
         for i in 0..self.new_kept.len() {
             let e = self.new_kept[i];
-            if let Some(next) = self.trace_model.chains.next(self.trace_model.trace, e) {
-                self.implies(&[Lit::Ran(next)], &[&[Lit::Kept(e)]]);
+            let TraceModel { trace, chains, .. } = self.trace_model;
+            match chains.next(trace, e) {
+                Some(next) => self.implies(&[Lit::Ran(next)], &[&[Lit::Kept(e)]]),
+                // Only a thread without broken events is joined.
+                None => {
+                    for &join in chains.joins(trace.thread(e)) {
+                        self.implies(&[Lit::Ran(join)], &[&[Lit::Kept(e)]]);
+                    }
+                }
             }
             self.implies(&[Lit::Kept(e)], &[&[Lit::Ran(e)]]);
         }

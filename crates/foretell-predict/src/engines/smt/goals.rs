@@ -6,14 +6,14 @@
 //! have ranks for that.
 
 use foretell_model::{BlockId, TraceModel};
-use foretell_trace::{EventId, Model, Op, ThreadId, conflict, visible_variable};
+use foretell_trace::{EventId, Model, ThreadId, conflict, visible_variable};
 use rustc_hash::FxHashMap;
 
 use super::cut_short::CutShort;
 use super::formula::Formula;
 use super::lit::Lit;
 use crate::engines::bounds::segment_steps;
-use crate::engines::writers::writers;
+use crate::engines::writers::{FinalWrites, writers};
 use crate::query::{Goal, Query};
 use crate::reachability::accesses_of;
 
@@ -31,7 +31,7 @@ pub(super) fn relied_on(trace_model: &TraceModel<'_>, query: &Query) -> Vec<Even
     }
     // The symbolic model has no broken reads.
     let reads = trace_model.model != Model::Symbolic;
-    events.retain(|&e| reads && trace.op(e).reads() || trace.op(e) == Op::TryFailed);
+    events.retain(|&e| reads && trace.op(e).reads() || trace.op(e).is_failed_try());
     events
 }
 
@@ -117,14 +117,13 @@ impl Formula<'_> {
         broken
     }
 
-    /// Another write of the variable comes after `write`.
+    /// Another write of the variable comes after `write`, and after all that leave an equal value.
     fn overwritten(&mut self, write: EventId) {
-        let TraceModel { trace, reads_from, .. } = self.trace_model;
-        let mut ways = Vec::new();
-        if let Some(x) = trace.variable(write) {
-            let others = reads_from.writes(x).iter().filter(|&&v| v != write);
-            ways.extend(others.map(|&v| vec![Lit::Less(write, v)]));
-        }
+        let FinalWrites { differing, equal } = FinalWrites::besides(self.trace_model, write);
+        let way = |&last: &EventId| {
+            equal.iter().chain([&write]).map(|&other| Lit::Less(other, last)).collect()
+        };
+        let ways: Vec<Vec<Lit>> = differing.iter().map(way).collect();
         self.any_of(&[], &ways);
     }
 

@@ -22,7 +22,7 @@ use super::formula::Formula;
 use super::lit::Lit;
 use super::operators;
 use super::value_table::{Alternative, New, Symbol};
-use crate::engines::writers::writers;
+use crate::engines::writers::{FinalWrites, writers};
 use crate::query::{Goal, Limit, Query};
 use crate::simplify::term::{Term, TermId};
 use crate::simplify::{Symbolic, initial, known};
@@ -152,11 +152,36 @@ impl Formula<'_> {
             let same = self.sees_as_in_trace(&symbolic, read)?;
             self.implies_text(&[], &operators::not(&same));
         }
+        if let Goal::Overwritten(write) = query.goal {
+            self.ends_otherwise(&symbolic, write)?;
+        }
         for &(a, b) in &query.real {
             let real = self.real(&symbolic, a, b)?;
             self.implies_text(&[], &real);
         }
         self.connect(&symbolic)
+    }
+
+    /// The variable of `write`, its observed last write, ends with a value that another write
+    /// leaves and that is not known to be equal.
+    fn ends_otherwise(&mut self, symbolic: &Symbolic, write: EventId) -> Result<(), CutShort> {
+        let recorded = known(self.trace_model, self.trace_model.trace.written_value(write));
+        let Some(value) = recorded else { return Ok(()) };
+        let others = FinalWrites::besides(self.trace_model, write).differing;
+        let mut ways = Vec::with_capacity(others.len());
+        for &last in &others {
+            let way = Lit::Var(self.var());
+            let after = self.term(symbolic, symbolic.after(last))?.without_truth();
+            let same = after.equal(&Symbol::value(Some(value)));
+            self.implies_text(&[way], &operators::not(&same));
+            for &other in others.iter().chain([&write]).filter(|&&other| other != last) {
+                self.implies(&[way], &[&[Lit::Less(other, last)]]);
+            }
+            ways.push([way]);
+        }
+        let ways: Vec<&[Lit]> = ways.iter().map(|way| &way[..]).collect();
+        self.implies(&[], &ways);
+        Ok(())
     }
 
     /// Text that says that a read sees the value that it saw in the trace; the same write, where

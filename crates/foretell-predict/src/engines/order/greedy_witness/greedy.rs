@@ -3,8 +3,9 @@
 //!
 //! A read that is relied on waits for the write it saw, or is to see. A write waits until all reads
 //! that rely on the last write have read it, so that no choice takes a view away. A section that is
-//! never left waits until all others of its lock are over. A release waits for the try-locks that
-//! failed because of its section. Events of conditions, semaphores, barriers and opaque variables
+//! never left waits until all others of its lock are over; so does one that is left for a shared
+//! section which is not. A release waits for the try-locks that failed because of its section.
+//! Events of conditions, semaphores, barriers and opaque variables
 //! keep their observed order. A thread that cannot go on waits at the variable, lock or thread in
 //! question.
 //!
@@ -16,7 +17,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use foretell_model::{Section, SectionId, TraceModel};
-use foretell_trace::{EventId, EventKind, LockId, ObjectKind, Op, ThreadId, VarId};
+use foretell_trace::{EventId, EventKind, LockId, ObjectKind, ThreadId, VarId};
 use rustc_hash::FxHashMap;
 
 use crate::engines::order::simulate::Demands;
@@ -42,9 +43,7 @@ impl<D: Demands> Plan<'_, D> {
 
     /// Whether the view of `e` is relied on.
     pub(super) fn must_be_preserved(&self, e: EventId) -> bool {
-        let TraceModel { trace, chains, .. } = self.trace_model;
-        chains.position(e) + 1 < self.counts[trace.thread(e).index()]
-            || self.demands.must_be_preserved(e)
+        self.trace_model.is_relied_on(e, self.counts) || self.demands.must_be_preserved(e)
     }
 
     /// The events that have to run before `e`.
@@ -66,6 +65,13 @@ impl<D: Demands> Plan<'_, D> {
 
     pub(super) fn leaves(&self, section: &Section) -> bool {
         section.exit.is_some_and(|exit| self.has(exit))
+    }
+
+    /// Whether a section is left for a shared one that is not left.
+    fn stays_as_reader(&self, section: &Section) -> bool {
+        let locks = &self.trace_model.locks;
+        let reader = section.exit.and_then(|exit| locks.entered_at(exit));
+        self.leaves(section) && reader.is_some_and(|s| !self.leaves(locks.get(s)))
     }
 }
 
@@ -101,6 +107,7 @@ enum Blocked {
     Variable(VarId),
     Lock(LockId),
     Thread(ThreadId),
+    /// Events of an object that keeps the observed order: taking turns wakes the thread.
     Turn,
 }
 
@@ -108,7 +115,8 @@ enum Blocked {
 const FIRST: u8 = 1;
 const SECOND: u8 = 2;
 
-/// The events of one object in observed order, and how many have run.
+/// The events of one object in observed order, and how many have run. The thread whose turn it is
+/// is the only one that a turn can wake.
 type Turns = FxHashMap<(ObjectKind, u32), (Vec<EventId>, usize)>;
 
 /// Tables that are kept between runs.
@@ -128,8 +136,8 @@ pub(super) struct Greedy {
     next_waiting: Vec<u32>,
     /// By thread: the first one that waits for it.
     waiting_for: Vec<u32>,
-    /// The first thread that waits for its turn.
-    waiting: u32,
+    /// By thread: whether it waits for its turn.
+    waits_for_turn: Vec<bool>,
     turns: Turns,
     ready: BinaryHeap<Reverse<EventId>>,
 }
@@ -148,7 +156,7 @@ impl Greedy {
             done: vec![0; threads],
             next_waiting: vec![NONE; threads],
             waiting_for: vec![NONE; threads],
-            waiting: NONE,
+            waits_for_turn: vec![false; threads],
             turns: Turns::default(),
             ready: BinaryHeap::new(),
         }
@@ -189,7 +197,7 @@ impl Greedy {
     /// Fills the tables for what comes after the prefix; how many events that is.
     fn prepare(&mut self, plan: &Plan<'_, impl Demands>) -> usize {
         self.run += 1;
-        self.waiting = NONE;
+        self.waits_for_turn.fill(false);
         self.turns.clear();
         self.ready.clear();
         let chains = &plan.trace_model.chains;
@@ -264,7 +272,7 @@ impl Greedy {
         if let Some(object) = turn_taking(trace_model.trace.event(e).kind) {
             self.turns.entry(object).or_default().0.push(e);
         }
-        if op == Op::TryFailed
+        if op.is_failed_try()
             && plan.must_be_preserved(e)
             && !plan.demands.has_owner(e)
             && let Some(s) = owner_met(trace_model, e)
@@ -389,20 +397,25 @@ impl Greedy {
             | EventKind::AcquireShared { lock }
             | EventKind::Woken { lock, .. }
             | EventKind::TimedOut { lock, .. } => self.enter_blocked(plan, e, lock),
-            EventKind::Release { lock } | EventKind::Wait { lock, .. } => {
-                self.leave_blocked(plan, e, lock)
-            }
-            EventKind::TryFailed { lock } if plan.must_be_preserved(e) => {
+            EventKind::Release { lock }
+            | EventKind::ReleaseShared { lock }
+            | EventKind::Wait { lock, .. } => self.leave_blocked(plan, e, lock),
+            EventKind::TryFailed { lock } | EventKind::TryFailedShared { lock }
+                if plan.must_be_preserved(e) =>
+            {
                 let locks = &plan.trace_model.locks;
-                let owned = self.lock(plan, lock).holders.iter().any(|&s| {
-                    let section = locks.get(s);
-                    !section.shared && section.thread != thread
-                });
-                if owned { Ok(()) } else { Err(Blocked::Lock(lock)) }
+                let mut holders = self.lock(plan, lock).holders.iter();
+                let fails = holders.any(|&s| locks.makes_fail(trace, s, e));
+                if fails { Ok(()) } else { Err(Blocked::Lock(lock)) }
             }
             EventKind::Join { thread: child } => {
+                let fork = chains.fork(child).filter(|&fork| !self.has_run(plan, fork));
                 let over = self.done[child.index()] as usize == chains.events(child).len();
-                if over { Ok(()) } else { Err(Blocked::Thread(child)) }
+                match fork {
+                    Some(fork) => Err(Blocked::Thread(trace.thread(fork))),
+                    None if over => Ok(()),
+                    None => Err(Blocked::Thread(child)),
+                }
             }
             _ => Ok(()),
         }
@@ -446,7 +459,12 @@ impl Greedy {
         let lock = self.lock(plan, l);
         let held = lock.holders.iter().any(|&s| !(section.shared && locks.get(s).shared));
         let [exclusive, shared] = lock.to_leave;
-        let too_early = !plan.leaves(section) && (exclusive > 0 || !section.shared && shared > 0);
+        let too_early = if plan.stays_as_reader(section) {
+            // The section itself is one of those to be left.
+            exclusive > 1
+        } else {
+            !plan.leaves(section) && (exclusive > 0 || !section.shared && shared > 0)
+        };
         if held || too_early { Err(Blocked::Lock(l)) } else { Ok(()) }
     }
 
@@ -483,21 +501,16 @@ impl Greedy {
             EventKind::Acquire { lock }
             | EventKind::AcquireShared { lock }
             | EventKind::Woken { lock, .. }
-            | EventKind::TimedOut { lock, .. } => {
-                if let Some(s) = plan.trace_model.locks.entered_at(e) {
-                    let lock = self.lock(plan, lock);
-                    lock.holders.push(s);
-                    if !lock.tries.is_empty() {
-                        // A try-lock may fail now.
-                        let waiting = std::mem::replace(&mut lock.waiting, NONE);
-                        self.wake(plan, waiting);
-                    }
-                }
-            }
+            | EventKind::TimedOut { lock, .. } => self.enter(plan, e, lock),
             EventKind::Release { lock }
             | EventKind::ReleaseShared { lock }
-            | EventKind::Wait { lock, .. } => self.leave(plan, e, lock),
-            EventKind::TryFailed { lock } if plan.must_be_preserved(e) => {
+            | EventKind::Wait { lock, .. } => {
+                self.leave(plan, e, lock);
+                self.enter(plan, e, lock);
+            }
+            EventKind::TryFailed { lock } | EventKind::TryFailedShared { lock }
+                if plan.must_be_preserved(e) =>
+            {
                 let lock = self.lock(plan, lock);
                 lock.tries.retain(|(_, other)| *other != e);
                 let waiting = std::mem::replace(&mut lock.waiting, NONE);
@@ -530,6 +543,18 @@ impl Greedy {
         }
     }
 
+    /// Takes the lock, if `e` starts a section.
+    fn enter(&mut self, plan: &Plan<'_, impl Demands>, e: EventId, l: LockId) {
+        let Some(s) = plan.trace_model.locks.entered_at(e) else { return };
+        let lock = self.lock(plan, l);
+        lock.holders.push(s);
+        if !lock.tries.is_empty() {
+            // A try-lock may fail now.
+            let waiting = std::mem::replace(&mut lock.waiting, NONE);
+            self.wake(plan, waiting);
+        }
+    }
+
     fn leave(&mut self, plan: &Plan<'_, impl Demands>, e: EventId, l: LockId) {
         let locks = &plan.trace_model.locks;
         let lock = self.lock(plan, l);
@@ -543,11 +568,14 @@ impl Greedy {
     }
 
     fn take_turn(&mut self, plan: &Plan<'_, impl Demands>, object: (ObjectKind, u32)) {
-        if let Some((_, next)) = self.turns.get_mut(&object) {
-            *next += 1;
+        let Some((list, next)) = self.turns.get_mut(&object) else { return };
+        *next += 1;
+        let Some(&e) = list.get(*next) else { return };
+        let thread = plan.trace_model.trace.thread(e).index();
+        let is_next = self.done[thread] == plan.trace_model.chains.position(e);
+        if is_next && std::mem::replace(&mut self.waits_for_turn[thread], false) {
+            self.ready.push(Reverse(e));
         }
-        let waiting = std::mem::replace(&mut self.waiting, NONE);
-        self.wake(plan, waiting);
     }
 
     /// Puts a thread into the list of what it waits for.
@@ -556,7 +584,10 @@ impl Greedy {
             Blocked::Variable(x) => &mut self.variable(plan, x).waiting,
             Blocked::Lock(l) => &mut self.lock(plan, l).waiting,
             Blocked::Thread(t) => &mut self.waiting_for[t.index()],
-            Blocked::Turn => &mut self.waiting,
+            Blocked::Turn => {
+                self.waits_for_turn[thread.index()] = true;
+                return;
+            }
         };
         let next = std::mem::replace(first, thread.0);
         self.next_waiting[thread.index()] = next;
@@ -598,10 +629,6 @@ fn turn_taking(kind: EventKind) -> Option<(ObjectKind, u32)> {
 /// The section that a failed try-lock ran into.
 pub(super) fn owner_met(trace_model: &TraceModel<'_>, e: EventId) -> Option<SectionId> {
     let TraceModel { trace, locks, .. } = trace_model;
-    let EventKind::TryFailed { lock } = trace.event(e).kind else { return None };
-    let owns = |s: &SectionId| {
-        let section = locks.get(*s);
-        !section.shared && section.thread != trace.thread(e)
-    };
-    locks.open_at(lock, e.0).into_iter().find(owns)
+    let (lock, _) = trace.event(e).kind.failed_try()?;
+    locks.open_at(lock, e.0).into_iter().find(|&s| locks.makes_fail(trace, s, e))
 }

@@ -39,6 +39,8 @@ enum WaitRule {
     Section { entering: SectionId, held: SectionId },
     /// `entering` is never left: the others have to be over first.
     Last { entering: SectionId, others: Vec<SectionId> },
+    /// An access of an opaque variable waits for one that came before it.
+    Turn { first: EventId },
     /// A read waits for its writer.
     Writer { read: EventId },
     /// A write waits for reads that rely on `last`.
@@ -162,18 +164,26 @@ impl Greedy {
             return event(x, WaitRule::Given);
         }
         if let Some(turn) = self.whose_turn(plan, e) {
-            return event(turn, WaitRule::Given);
+            let opaque = trace.op(e).is_access();
+            let rule = if opaque { WaitRule::Turn { first: turn } } else { WaitRule::Given };
+            return event(turn, rule);
         }
         if trace.op(e).is_access() {
             return self.access_waits_for(plan, e);
         }
         match trace.event(e).kind {
-            EventKind::Join { thread } => match chains.events(thread).last() {
-                Some(&last) => event(last, WaitRule::Given),
-                None => nothing(WaitRule::Given),
-            },
-            EventKind::TryFailed { .. } => nothing(WaitRule::Try(e)),
-            EventKind::Release { lock } | EventKind::Wait { lock, .. } => {
+            EventKind::Join { thread } => {
+                match chains.events(thread).last().copied().or(chains.fork(thread)) {
+                    Some(last) => event(last, WaitRule::Given),
+                    None => nothing(WaitRule::Given),
+                }
+            }
+            EventKind::TryFailed { .. } | EventKind::TryFailedShared { .. } => {
+                nothing(WaitRule::Try(e))
+            }
+            EventKind::Release { lock }
+            | EventKind::ReleaseShared { lock }
+            | EventKind::Wait { lock, .. } => {
                 let mut tries = self.tries(plan, lock);
                 match tries.find(|(s, _)| locks.get(*s).exit == Some(e)) {
                     Some((_, tried)) => event(tried, WaitRule::Try(tried)),
@@ -256,6 +266,7 @@ impl Greedy {
 fn blamed(e: EventId, rule: &WaitRule) -> Vec<Violation> {
     match rule {
         WaitRule::Given => Vec::new(),
+        &WaitRule::Turn { first } => vec![Violation::Opaque { first, second: e }],
         &WaitRule::Section { entering, held } => vec![Violation::Lock { entering, held }],
         WaitRule::Last { entering, others } => {
             let pair = |&other| Violation::Lock { entering: other, held: *entering };

@@ -25,6 +25,8 @@ pub(crate) struct Values {
     pub(crate) false_guards: Vec<EventId>,
     /// The accesses that were asked about and ran.
     pub(crate) saw: FxHashMap<EventId, Saw>,
+    /// By variable: its last write and its value in the end.
+    pub(crate) memory: FxHashMap<u32, (Option<EventId>, Option<Value>)>,
 }
 
 /// Computes the values along `schedule`, as if every guard held; `wanted` are the accesses to tell
@@ -41,8 +43,6 @@ pub(crate) fn evaluate(
         registers: vec![None; trace.register_count()],
         evaluator: Evaluator::default(),
     };
-    // By variable: its last write and its value.
-    let mut memory: FxHashMap<u32, (Option<EventId>, Option<Value>)> = FxHashMap::default();
     for e in schedule {
         let Some(x) = trace.variable(e) else {
             if let EventKind::Guard { expr } = trace.event(e).kind
@@ -52,7 +52,7 @@ pub(crate) fn evaluate(
             }
             continue;
         };
-        let cell = memory.entry(x.0).or_insert_with(|| (None, initial(trace_model, x)));
+        let cell = values.memory.entry(x.0).or_insert_with(|| (None, initial(trace_model, x)));
         let (writer, before) = *cell;
         let after = run.access(e, writer, before);
         if trace.op(e).writes() {

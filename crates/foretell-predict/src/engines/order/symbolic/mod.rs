@@ -42,6 +42,7 @@ use self::symbols::{Alternative, Open, Symbol};
 use self::words::{pairs, width};
 use super::encode::Encoding;
 use super::too_large::TooLarge;
+use crate::engines::writers::FinalWrites;
 use crate::query::{Goal, Query};
 use crate::simplify::term::{Term, TermId};
 use crate::simplify::{Symbolic, initial, known};
@@ -74,10 +75,38 @@ impl Encoding<'_> {
         if let Goal::Broken(read) = query.goal {
             assumptions.push(self.sees_otherwise(read)?);
         }
+        if let Goal::Overwritten(write) = query.goal {
+            assumptions.push(self.ends_otherwise(write)?);
+        }
         for &(a, b) in &query.real {
             assumptions.push(self.real(a, b)?);
         }
         self.connect()
+    }
+
+    /// A literal that says that the variable of `write`, its observed last write, ends with a value
+    /// that another write leaves and that is not known to be equal.
+    fn ends_otherwise(&mut self, write: EventId) -> Result<Lit, TooLarge> {
+        let trace_model = self.trace_model;
+        let Some(value) = known(trace_model, trace_model.trace.written_value(write)) else {
+            return Ok(self.solver.true_lit());
+        };
+        let others = FinalWrites::besides(trace_model, write).differing;
+        let mut ways = Vec::with_capacity(others.len());
+        for &last in &others {
+            let after = self.after(last)?;
+            let way = self.solver.new_var();
+            let mut circuit = self.circuit();
+            let observed = Symbol::value(&circuit, Some(value));
+            let differs = !after.equal(&mut circuit, &observed);
+            self.solver.add_clause(&[!way, differs]);
+            for &other in others.iter().chain([&write]).filter(|&&other| other != last) {
+                let before = self.less(other, last);
+                self.solver.add_clause(&[!way, before]);
+            }
+            ways.push(way);
+        }
+        Ok(self.circuit().any(ways))
     }
 
     /// Learns from the values along a proposal that was no witness: guards that are false, and
@@ -360,6 +389,11 @@ pub(crate) fn shown(trace_model: &TraceModel<'_>, query: &Query, values: &Values
                 None => saw.writer != trace_model.reads_from.observed(read),
             }
         }),
+        Goal::Overwritten(write) => {
+            let x = trace.variable(write).map_or(u32::MAX, |x| x.0);
+            let (_, value) = values.memory.get(&x).copied().unwrap_or_default();
+            value.is_none() || value != known(trace_model, trace.written_value(write))
+        }
         _ => true,
     };
     otherwise && query.real.iter().all(|&(a, b)| really(trace_model, values, a, b))
