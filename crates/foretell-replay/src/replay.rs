@@ -1,17 +1,28 @@
 //! Drives a program along the witness of a finding.
 //!
-//! A race is two steps that are possible at the same time: both orders run, and the worse verdict
-//! counts. Every other finding is one order of steps. A program that leaves the schedule of a
-//! witness gets another witness of the same finding, if there is one.
+//! A race is two steps that are possible at the same time: both threads are driven up to them, both
+//! orders run, and the worse verdict counts. Every other finding is one order of steps. A program
+//! that leaves the schedule of a witness, or does not reach the finding along it, gets another
+//! witness of the same finding, if there is one.
 
 use std::path::Path;
 use std::time::Duration;
 
 use foretell_launch::{Launch, Mode};
-use foretell_translate::Steps;
+use foretell_translate::{Goal, Steps};
 
+use crate::confirmation::Expected;
 use crate::verdict::{Reference, judge};
 use crate::{Error, Verdict};
+
+/// State of the program that confirms a finding.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Target {
+    /// The events of the finding, and where their threads have to be.
+    pub goal: Goal,
+    /// Pairs of these events that have to touch the same memory.
+    pub same_memory: Vec<(u32, u32)>,
+}
 
 /// Settings of a replay.
 #[derive(Debug)]
@@ -40,23 +51,24 @@ pub fn orders(schedule: &[u32], is_race: bool) -> Vec<Vec<u32>> {
 
 impl Replay<'_> {
     /// Runs the program along some orders of events. Returns the worst verdict. `otherwise` returns
-    /// another order for each, for a program that leaves the first one.
+    /// another order for each, for a program that does not reach the finding along the first one.
     ///
     /// # Errors
     /// When the program cannot be run at all.
     pub fn run(
         &self,
+        target: &Target,
         orders: &[Vec<u32>],
         otherwise: impl Fn() -> Vec<Vec<u32>>,
     ) -> Result<Verdict, Error> {
         let mut worst = None;
         let mut others = None;
         for (i, order) in orders.iter().enumerate() {
-            let mut verdict = self.run_one(order)?;
-            if matches!(verdict, Verdict::Departed { .. }) {
+            let mut verdict = self.run_one(target, order)?;
+            if !verdict.confirms() {
                 let others = others.get_or_insert_with(&otherwise);
                 if let Some(other) = others.get(i).filter(|other| *other != order) {
-                    verdict = self.run_one(other)?;
+                    verdict = verdict.max(self.run_one(target, other)?);
                 }
             }
             worst = worst.max(Some(verdict));
@@ -65,31 +77,34 @@ impl Replay<'_> {
     }
 
     /// Runs the program along one order of events.
-    fn run_one(&self, order: &[u32]) -> Result<Verdict, Error> {
-        let (launch, _schedule) = self.launch_along(order, false)?;
+    fn run_one(&self, target: &Target, order: &[u32]) -> Result<Verdict, Error> {
+        let (launch, _schedule, expected) = self.launch_along(target, order, false)?;
         let run = launch.run()?;
-        judge(&run, self.reference, self.limit.as_secs())
+        judge(&run, self.reference, self.limit.as_secs(), &expected)
     }
 
-    /// Returns the launch along an order of events, and the file of its schedule.
+    /// Returns the launch along an order of events, the file of its schedule, and what the log has
+    /// to say if the run reaches the finding.
     fn launch_along(
         &self,
+        target: &Target,
         order: &[u32],
         stop: bool,
-    ) -> Result<(Launch, tempfile::TempPath), Error> {
+    ) -> Result<(Launch, tempfile::TempPath, Expected), Error> {
         let directory = &self.launch.directory;
-        let file = schedule_file(&self.steps.schedule(order).to_string(), directory)?;
+        let plan = self.steps.plan(order, &target.goal);
+        let file = schedule_file(&plan.schedule.to_string(), directory)?;
         let mode = Mode::Replay { schedule: file.to_path_buf(), stop };
         let launch = Launch { mode, quiet: true, limit: Some(self.limit), ..self.launch.clone() };
-        Ok((launch, file))
+        Ok((launch, file, Expected::of(target, &plan)))
     }
 
     /// Runs the program under gdb, stopped before the last step.
     ///
     /// # Errors
     /// When gdb cannot be run.
-    pub fn debug(&self, order: &[u32]) -> Result<(), Error> {
-        let (launch, _schedule) = self.launch_along(order, true)?;
+    pub fn debug(&self, target: &Target, order: &[u32]) -> Result<(), Error> {
+        let (launch, _schedule, _) = self.launch_along(target, order, true)?;
         launch.debug()?;
         Ok(())
     }

@@ -1,15 +1,86 @@
-//! End of a native run, according to its log.
+//! Progress and end of a native run, according to its log.
 
 use foretell_log::Stack;
-use foretell_rt_format::{Log, Record, WaitingFor};
+use foretell_rt_format::{Log, Record, SyncKind, WaitingFor};
 use foretell_translate::Symbols;
 use rustc_hash::FxHashMap;
 
 use crate::use_after_free::Heap;
 
+/// A step before which a thread has stood.
+#[derive(Clone, Debug)]
+pub(crate) struct ReachedStep {
+    /// Index of the step in the schedule.
+    pub(crate) step: u64,
+    pub(crate) thread: u32,
+    /// Memory that the step was about to touch; the length is 0 where it is not known.
+    pub(crate) addr: u64,
+    pub(crate) len: u64,
+}
+
+impl ReachedStep {
+    /// Whether two steps touch a common byte.
+    pub(crate) fn overlaps(&self, other: &ReachedStep) -> bool {
+        let before = |a: &ReachedStep, b: &ReachedStep| b.addr.wrapping_sub(a.addr) < a.len;
+        before(self, other) && other.len > 0 || before(other, self) && self.len > 0
+    }
+}
+
+/// A thread that waited in a step, at the moment when all did that had to.
+#[derive(Clone, Debug)]
+pub(crate) struct WaitingThread {
+    pub(crate) thread: u32,
+    pub(crate) what: WaitingFor,
+    pub(crate) object: u64,
+    /// Threads that held the lock.
+    pub(crate) holders: Vec<u32>,
+}
+
+/// Progress of a run along its schedule.
+#[derive(Default, Debug)]
+pub(crate) struct Progress {
+    pub(crate) reached: Vec<ReachedStep>,
+    /// Whether every step ran.
+    pub(crate) steps_done: bool,
+    /// Threads that waited, once all did that had to.
+    pub(crate) all_blocked: Option<Vec<WaitingThread>>,
+}
+
+impl Progress {
+    /// Returns the step with this index in the schedule, if it was reached.
+    pub(crate) fn reached(&self, step: u64) -> Option<&ReachedStep> {
+        self.reached.iter().find(|reached| reached.step == step)
+    }
+}
+
+/// Locks that threads hold: how many times each thread holds each lock.
+#[derive(Default)]
+struct HeldLocks(FxHashMap<(u64, u32), u32>);
+
+impl HeldLocks {
+    fn take(&mut self, thread: u32, record: &Record<'_>) {
+        let Record::Sync { kind, object, other, .. } = *record else { return };
+        let (lock, acquires) = match kind {
+            SyncKind::Lock | SyncKind::ReadLock => (object, true),
+            SyncKind::Unlock | SyncKind::ReadUnlock => (object, false),
+            SyncKind::Wait => (other, false),
+            SyncKind::Woken | SyncKind::TimedOut => (other, true),
+            _ => return,
+        };
+        let held = self.0.entry((lock, thread)).or_default();
+        *held = if acquires { *held + 1 } else { held.saturating_sub(1) };
+    }
+
+    fn holders(&self, lock: u64) -> Vec<u32> {
+        let held = self.0.iter().filter(|&(&(object, _), &times)| object == lock && times > 0);
+        held.map(|(&(_, thread), _)| thread).collect()
+    }
+}
+
 /// End of a native run.
 #[derive(Default)]
 pub(crate) struct RunEnd {
+    pub(crate) progress: Progress,
     /// Reason for which the run left its schedule.
     pub(crate) departure: Option<String>,
     /// Threads in a deadlock.
@@ -28,6 +99,7 @@ impl RunEnd {
         let mut heap = Heap::default();
         // The last code address of each thread: its location when a library function aborts.
         let mut last = FxHashMap::default();
+        let mut held = HeldLocks::default();
         for entry in log.events().map_while(Result::ok) {
             if let Some(pc) = entry.record.pc() {
                 last.insert(entry.thread, pc);
@@ -36,7 +108,22 @@ impl RunEnd {
                 let around = stacks.get(&entry.thread).and_then(Stack::innermost);
                 end.use_after_free = heap.take(&entry, around, &mut symbols);
             }
+            held.take(entry.thread, &entry.record);
             match entry.record {
+                Record::Reached { step, addr, len } => {
+                    let reached = ReachedStep { step, thread: entry.thread, addr, len };
+                    end.progress.reached.push(reached);
+                }
+                Record::StepsDone => end.progress.steps_done = true,
+                Record::AllBlocked { threads } => {
+                    let waiting = threads.iter().map(|b| WaitingThread {
+                        thread: b.thread,
+                        what: b.what,
+                        object: b.object,
+                        holders: held.holders(b.object),
+                    });
+                    end.progress.all_blocked = Some(waiting.collect());
+                }
                 Record::Module { bias, start, end, path, .. } => {
                     symbols.add(start, end, bias, path);
                 }

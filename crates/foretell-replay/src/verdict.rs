@@ -1,8 +1,9 @@
 //! Verdicts on replayed runs.
 //!
-//! [`judge`] compares a replayed run with the recorded one: its log, its end and its output. The
-//! first difference of this list gives the verdict: departure from the schedule, deadlock, use
-//! after free, time limit, failed assertion, signal, exit status, output.
+//! [`judge`] compares a replayed run with the recorded one: its log, its end and its output. A run
+//! that did not reach the finding says nothing about it, however it ended. Otherwise the first
+//! difference of this list gives the verdict: deadlock, use after free, time limit, failed
+//! assertion, signal, exit status, output.
 
 use std::fmt;
 use std::os::unix::process::ExitStatusExt;
@@ -12,11 +13,17 @@ use foretell_rt_format::Log;
 use foretell_translate::java;
 
 use crate::Error;
+use crate::confirmation::Expected;
 use crate::run_end::RunEnd;
 
 /// Outcome of a replay, from harmless to severe.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Verdict {
+    /// The run followed the schedule as far as it went, but not to the finding.
+    NotReached {
+        /// State that it did not reach, and its end.
+        message: String,
+    },
     /// The run left the schedule: the program took another step than the recorded run.
     Departed {
         /// The expected step and the step that came.
@@ -73,6 +80,7 @@ impl Verdict {
     /// Returns the name of the verdict in a findings file.
     pub fn name(&self) -> &'static str {
         match self {
+            Verdict::NotReached { .. } => "not-reached",
             Verdict::Departed { .. } => "departed",
             Verdict::Benign => "benign",
             Verdict::OutputDiffers => "output",
@@ -86,6 +94,11 @@ impl Verdict {
         }
     }
 
+    /// Whether the run reached the finding, and so confirms it.
+    pub fn confirms(&self) -> bool {
+        !matches!(self, Verdict::NotReached { .. } | Verdict::Departed { .. })
+    }
+
     /// Whether the program failed: worse than another output.
     pub fn is_failure(&self) -> bool {
         *self > Verdict::OutputDiffers
@@ -95,6 +108,7 @@ impl Verdict {
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Verdict::NotReached { message } => write!(f, "did not reach the finding: {message}"),
             Verdict::Departed { message } => write!(f, "left the schedule: {message}"),
             Verdict::Benign => write!(f, "ran to the end: benign here"),
             Verdict::OutputDiffers => write!(f, "output differs"),
@@ -153,7 +167,12 @@ impl Reference {
 ///
 /// # Errors
 /// When its log cannot be read.
-pub(crate) fn judge(run: &Run, reference: &Reference, seconds: u64) -> Result<Verdict, Error> {
+pub(crate) fn judge(
+    run: &Run,
+    reference: &Reference,
+    seconds: u64,
+    expected: &Expected,
+) -> Result<Verdict, Error> {
     if run.java {
         return judge_java(run, reference, seconds);
     }
@@ -162,11 +181,21 @@ pub(crate) fn judge(run: &Run, reference: &Reference, seconds: u64) -> Result<Ve
     let log =
         Log::parse(&bytes).map_err(|source| foretell_translate::Error::Log { path, source })?;
     let end = RunEnd::of(&log);
-    if let Some(message) = end.departure {
-        return Ok(Verdict::Departed { message });
+    if let Some(reason) = expected.missed(&end.progress) {
+        return Ok(match end.departure {
+            Some(message) => Verdict::Departed { message },
+            None => not_reached(run, &reason, end.deadlock.is_some(), seconds),
+        });
+    }
+    if !expected.blocked().is_empty() {
+        return Ok(Verdict::Deadlock { threads: expected.blocked().to_vec() });
     }
     if let Some(threads) = end.deadlock {
         return Ok(Verdict::Deadlock { threads });
+    }
+    if end.departure.is_some() {
+        // The finding was reached; its last steps did not come to an end.
+        return Ok(Verdict::Hang { seconds });
     }
     let crashed = !run.timed_out && run.status.signal().is_some();
     if let (Some(message), false) = (end.use_after_free, crashed && run.ended() != reference.ended)
@@ -189,6 +218,16 @@ pub(crate) fn judge(run: &Run, reference: &Reference, seconds: u64) -> Result<Ve
         return Ok(Verdict::ExitStatus { got, expected: reference.ended.clone() });
     }
     Ok(by_output(run, reference))
+}
+
+/// Returns the verdict on a run that did not reach the finding for a reason.
+fn not_reached(run: &Run, reason: &str, deadlock: bool, seconds: u64) -> Verdict {
+    let end = match (run.timed_out, deadlock) {
+        (true, _) => format!("the program did not end within {seconds} seconds"),
+        (_, true) => "the program ended in a deadlock elsewhere".to_owned(),
+        _ => format!("the program ended with {}", run.ended()),
+    };
+    Verdict::NotReached { message: format!("{reason}; {end}") }
 }
 
 /// Returns the verdict on a run that ended like the recorded one.
@@ -280,6 +319,11 @@ mod tests {
         let status = Verdict::ExitStatus { got: 1, expected: "exit 0".to_owned() };
         assert_eq!(text(status.clone()), "exit status 1 instead of 0");
         assert!(crash(None) > status && status > Verdict::OutputDiffers);
+        let departed = Verdict::Departed { message: String::new() };
+        assert!(departed < Verdict::Benign && !departed.confirms() && Verdict::Benign.confirms());
+        let missed = Verdict::NotReached { message: "x".to_owned() };
+        assert!(missed < departed && !missed.confirms());
+        assert_eq!(text(missed), "did not reach the finding: x");
         assert!(!Verdict::OutputDiffers.is_failure() && crash(None).is_failure());
     }
 

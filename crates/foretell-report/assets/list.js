@@ -31,15 +31,19 @@ class List {
     if (!this.kinds.get(finding.kind).checked) return false;
     if (isHidden(finding) && !this.suppressed.checked) return false;
     if (this.file.value && !finding.files.includes(this.file.value)) return false;
-    const replay = finding.replay === null ? "none" : finding.replay.wrong ? "wrong" : "fine";
+    const replay = finding.replay === null ? "none" : finding.confirmation === "unconfirmed" ? "unconfirmed"
+      : finding.replay.wrong ? "wrong" : "fine";
     if (this.replay.value && this.replay.value !== replay) return false;
     const text = [finding.id, finding.headline, ...finding.objects, ...finding.locations].join(" ").toLowerCase();
     return this.search.value.toLowerCase().split(/\s+/).every((word) => text.includes(word));
   }
 
   filter() {
-    this.shown = this.findings.map((_, i) => i).filter((i) => this.matches(this.findings[i]));
+    const rank = (i) => CONFIRMATIONS.indexOf(this.findings[i].confirmation);
+    this.shown = this.findings.map((_, i) => i).filter((i) => this.matches(this.findings[i])).sort((a, b) => rank(a) - rank(b));
     const entries = this.shown.map((i) => make("li", {}, this.entry(i)));
+    const first = this.shown.findIndex((i) => this.findings[i].confirmation === "unconfirmed");
+    if (first >= 0) entries.splice(first, 0, make("li", { class: "section" }, "Unconfirmed: the replay did not reach these"));
     document.getElementById("findings").replaceChildren(...entries);
     document.getElementById("count").textContent = `${this.shown.length} of ${this.findings.length} findings`;
   }
@@ -70,6 +74,9 @@ class List {
     if (this.shown.length) this.choose(this.shown[next]);
   }
 }
+
+// The order of the list.
+const CONFIRMATIONS = ["confirmed", "not-replayed", "unconfirmed"];
 
 function isHidden(finding) { return finding.suppressed !== null || finding.baseline === "unchanged"; }
 

@@ -24,10 +24,12 @@ class View {
     const f = this.finding;
     const chips = [DATA.kinds[f.kind].words, `${f.steps.toLocaleString("en")} steps`,
       f.verified ? "accepted by the checker" : "not checked", `engine ${f.engine}`];
+    chips.push({ confirmed: "confirmed by the replay", unconfirmed: "not confirmed by the replay", "not-replayed": "not replayed" }[f.confirmation]);
     if (f.baseline) chips.push(f.baseline === "new" ? "new" : "known before");
     const what = [];
     const say = (name, value) => what.push(make("dt", {}, name), make("dd", {}, value));
     if (f.replay) say("Replayed", make("span", { class: `verdict${f.replay.wrong ? " wrong" : ""}` }, f.replay.text));
+    else say("Replayed", "no");
     if (f.command) say("Replay it", make("code", {}, f.command));
     if (f.suppressed) say("Suppressed by", make("code", {}, `${f.suppressed.rule} (${f.suppressed.at})`));
     else say("Suppress it", make("code", {}, f.suppress));

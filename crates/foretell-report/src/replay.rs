@@ -3,12 +3,22 @@
 use foretell_trace::Trace;
 use serde_json::Value;
 
-use crate::json::Finding;
+use crate::json::{Confirmation, Finding};
 
 /// Returns the verdict: `crash`, `assertion`, `deadlock`, `hang`, `status`, `output`, `benign`,
-/// `departed`.
+/// `departed`, `not-reached`.
 pub(crate) fn verdict(finding: &Finding) -> Option<&str> {
     field(finding, "verdict")?.as_str()
+}
+
+/// Returns the outcome in words, with the word `unconfirmed` in front if the replay did not reach
+/// the finding; `None` if it was not replayed.
+pub(crate) fn outcome(finding: &Finding) -> Option<String> {
+    let text = text(finding)?;
+    Some(match finding.confirmation {
+        Confirmation::Unconfirmed => format!("unconfirmed: {text}"),
+        Confirmation::Confirmed | Confirmation::NotReplayed => text,
+    })
 }
 
 /// Returns the outcome in words.

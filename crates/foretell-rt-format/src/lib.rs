@@ -43,7 +43,7 @@ pub use record::{
     AccessKind, AtomicKind, Blocked, EndHow, HiddenState, Kind, Record, StopReason, SyncKind,
     TrailKind, WaitingFor,
 };
-pub use schedule::{ADOPTED, Schedule, ScheduleError, Step, ThreadOrigin};
+pub use schedule::{ADOPTED, Act, Schedule, ScheduleError, ScheduledStep, Step, ThreadOrigin};
 pub use wire::*;
 
 /// Names of the environment variables of the runtime.

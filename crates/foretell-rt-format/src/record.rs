@@ -1,6 +1,7 @@
 //! The records of the raw log.
 
 mod codec;
+mod step;
 
 /// A numbered enum that is stored as a byte.
 macro_rules! byte_enum {
@@ -554,6 +555,20 @@ pub enum Record<'a> {
     },
     /// Every step of the schedule has run; the program goes on freely.
     StepsDone,
+    /// The thread stands before a step that the schedule wants to be reached.
+    Reached {
+        /// Index of the step in the schedule.
+        step: u64,
+        /// First byte of the memory that the step is about to touch.
+        addr: u64,
+        /// Number of bytes; 0: the step touches no memory that the runtime knows.
+        len: u64,
+    },
+    /// The threads that the schedule wants to be blocked are so, all at the same time.
+    AllBlocked {
+        /// All living threads.
+        threads: Vec<Blocked>,
+    },
     /// Part of the thread's path, in a program that is built for symbolic recording.
     Trail {
         /// Kind of the note.
@@ -631,75 +646,4 @@ pub enum Record<'a> {
         /// Start or return.
         starts: bool,
     },
-}
-
-impl Record<'_> {
-    /// Whether the record is a step of its thread, see the crate's page.
-    pub fn counted(&self) -> bool {
-        match self {
-            Record::Create { .. }
-            | Record::Join { .. }
-            | Record::Access { .. }
-            | Record::Wide { .. }
-            | Record::Atomic { .. }
-            | Record::Range { .. }
-            | Record::MarkBegin { .. }
-            | Record::MarkEnd { .. }
-            | Record::HiddenCall { .. } => true,
-            Record::Free { counted, .. } => *counted,
-            Record::Sync { kind, .. } => kind.counted(),
-            _ => false,
-        }
-    }
-
-    /// Returns the number of steps of its thread that the record stands for.
-    pub fn steps(&self) -> u64 {
-        match self {
-            Record::Elided { count, .. } => *count,
-            _ => u64::from(self.counted()),
-        }
-    }
-
-    /// Returns the kind of the step in a schedule; `None` if it is not counted.
-    pub fn kind(&self) -> Option<Kind> {
-        Some(match self {
-            Record::Create { .. } => Kind::Create,
-            Record::Join { .. } => Kind::Join,
-            Record::Access { kind, .. } | Record::Wide { kind, .. } => match kind {
-                AccessKind::Read => Kind::Read,
-                AccessKind::Write => Kind::Write,
-            },
-            Record::Atomic { .. } => Kind::Atomic,
-            Record::Range { kind, .. } => match kind {
-                AccessKind::Read => Kind::ReadRange,
-                AccessKind::Write => Kind::WriteRange,
-            },
-            Record::MarkBegin { .. } => Kind::MarkBegin,
-            Record::MarkEnd { .. } => Kind::MarkEnd,
-            Record::Free { counted: true, .. } => Kind::Free,
-            Record::HiddenCall { .. } => Kind::HiddenCall,
-            Record::Sync { kind, .. } => return kind.step(),
-            _ => return None,
-        })
-    }
-
-    /// Returns the code address of a counted record, and of some others.
-    pub fn pc(&self) -> Option<u64> {
-        match *self {
-            Record::Create { pc, .. }
-            | Record::Join { pc, .. }
-            | Record::Access { pc, .. }
-            | Record::Wide { pc, .. }
-            | Record::Atomic { pc, .. }
-            | Record::Range { pc, .. }
-            | Record::Sync { pc, .. }
-            | Record::Alloc { pc, .. }
-            | Record::Free { pc, .. }
-            | Record::MarkBegin { pc, .. }
-            | Record::MarkEnd { pc }
-            | Record::HiddenCall { pc, .. }
-            | Record::Trail { pc, .. } => Some(pc),
-            _ => None,
-        }
-    }
 }

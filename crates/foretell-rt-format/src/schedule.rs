@@ -2,10 +2,14 @@
 //!
 //! It is text with one item a line, so that people can read it:
 //! ```text
-//! foretell-schedule 1
+//! foretell-schedule 2
 //! module /path/of/program
 //! thread 1 0 0
+//! hold 0 20
 //! step 0 17 Create 0 4521
+//! reach 0 18 Write 0 4530
+//! reach 1 0 Read 0 4711
+//! step 0 18 Write 0 4530
 //! step 1 0 Read 0 4711
 //! ```
 //! - `module PATH`: modules, numbered from 0 in the order of the lines.
@@ -15,8 +19,15 @@
 //! - `step THREAD ORDINAL KIND MODULE OFFSET`: let `THREAD` run until its step number `ORDINAL`
 //!   has run; the step must be of this [`Kind`] at this code address (`pc` of the record minus
 //!   the module's load bias). MODULE `-` compares the kind alone.
+//! - `reach THREAD ORDINAL KIND MODULE OFFSET`: let `THREAD` run until it stands before that step,
+//!   and leave it there. The log says which memory the step is about to touch.
+//! - `block THREAD ORDINAL KIND MODULE OFFSET`: let `THREAD` run until it waits in that step: for a
+//!   lock, or for the end of a thread.
+//! - `hold THREAD ORDINAL`: `THREAD`, which has no step left in the schedule, runs no further than
+//!   to its step `ORDINAL` as long as the schedule lasts, even if another thread waits for it. A
+//!   thread without such a line may run to its end then.
 //!
-//! Steps of one thread must have rising ordinals. A step that shares its ordinal with the one
+//! Steps of one thread must have rising ordinals; a step may be reached before it runs. A step that shares its ordinal with the one
 //! before (several trace events that are one step of the program) is left out by the writer.
 
 use crate::record::Kind;
@@ -25,6 +36,9 @@ use std::fmt;
 /// The creator of threads that the runtime did not see being created: `nth` is the ordinal among
 /// these.
 pub const ADOPTED: u32 = u32::MAX;
+
+const FIRST_LINE: &str = "foretell-schedule 2";
+const NO_LINE: &str = "expected `module`, `thread`, `hold`, `step`, `reach` or `block`";
 
 /// Origin of a recorded thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,6 +64,41 @@ pub struct Step {
     pub place: Option<(u32, u64)>,
 }
 
+/// Action of a line of the schedule on its step.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Act {
+    /// Runs the thread until the step has run.
+    Run,
+    /// Runs the thread until it stands before the step.
+    Reach,
+    /// Runs the thread until it waits in the step.
+    Block,
+}
+
+impl Act {
+    /// Returns the first word of the line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Act::Run => "step",
+            Act::Reach => "reach",
+            Act::Block => "block",
+        }
+    }
+
+    fn from_name(name: &str) -> Option<Act> {
+        [Act::Run, Act::Reach, Act::Block].into_iter().find(|act| act.name() == name)
+    }
+}
+
+/// A step, and the action on it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ScheduledStep {
+    /// The action.
+    pub act: Act,
+    /// The step.
+    pub step: Step,
+}
+
 /// A schedule.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Schedule {
@@ -57,8 +106,10 @@ pub struct Schedule {
     pub modules: Vec<String>,
     /// Origins of the threads other than the first.
     pub threads: Vec<ThreadOrigin>,
+    /// Threads with the steps before which they stay while the schedule lasts.
+    pub holds: Vec<(u32, u64)>,
     /// The steps.
-    pub steps: Vec<Step>,
+    pub steps: Vec<ScheduledStep>,
 }
 
 /// An error in a schedule, with its line (from 1).
@@ -80,16 +131,19 @@ impl std::error::Error for ScheduleError {}
 
 impl fmt::Display for Schedule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "foretell-schedule 1")?;
+        writeln!(f, "{FIRST_LINE}")?;
         for m in &self.modules {
             writeln!(f, "module {m}")?;
         }
         for t in &self.threads {
             writeln!(f, "thread {} {} {}", t.thread, t.parent, t.nth)?;
         }
-        for s in &self.steps {
-            write!(f, "step {} {} {}", s.thread, s.ordinal, s.kind.name())?;
-            match s.place {
+        for (thread, ordinal) in &self.holds {
+            writeln!(f, "hold {thread} {ordinal}")?;
+        }
+        for ScheduledStep { act, step } in &self.steps {
+            write!(f, "{} {} {} {}", act.name(), step.thread, step.ordinal, step.kind.name())?;
+            match step.place {
                 Some((m, o)) => writeln!(f, " {m} {o}")?,
                 None => writeln!(f, " - 0")?,
             }
@@ -105,8 +159,8 @@ impl std::str::FromStr for Schedule {
         let mut schedule = Schedule::default();
         for (i, line) in text.lines().enumerate() {
             let parsed = match (i, line.split_once(' ')) {
-                (0, _) if line == "foretell-schedule 1" => Ok(()),
-                (0, _) => Err("not a schedule: it must begin with `foretell-schedule 1`"),
+                (0, _) if line == FIRST_LINE => Ok(()),
+                (0, _) => Err("not a schedule: it must begin with `foretell-schedule 2`"),
                 (_, Some(("module", path))) => {
                     schedule.modules.push(path.to_owned());
                     Ok(())
@@ -114,10 +168,16 @@ impl std::str::FromStr for Schedule {
                 (_, Some(("thread", rest))) => thread(rest)
                     .map(|t| schedule.threads.push(t))
                     .ok_or("expected `thread T PARENT NTH`"),
-                (_, Some(("step", rest))) => step(rest)
-                    .map(|s| schedule.steps.push(s))
-                    .ok_or("expected `step THREAD ORDINAL KIND MODULE OFFSET`"),
-                _ => Err("expected `module`, `thread` or `step`"),
+                (_, Some(("hold", rest))) => hold(rest)
+                    .map(|h| schedule.holds.push(h))
+                    .ok_or("expected `hold THREAD ORDINAL`"),
+                (_, Some((act, rest))) => match Act::from_name(act) {
+                    Some(act) => step(rest)
+                        .map(|step| schedule.steps.push(ScheduledStep { act, step }))
+                        .ok_or("expected `step THREAD ORDINAL KIND MODULE OFFSET`"),
+                    None => Err(NO_LINE),
+                },
+                _ => Err(NO_LINE),
             };
             parsed.map_err(|what| ScheduleError { line: i + 1, what })?;
         }
@@ -133,6 +193,11 @@ fn thread(rest: &str) -> Option<ThreadOrigin> {
     let mut number = || w.next()?.parse().ok();
     let origin = ThreadOrigin { thread: number()?, parent: number()?, nth: number()? };
     w.next().is_none().then_some(origin)
+}
+
+fn hold(rest: &str) -> Option<(u32, u64)> {
+    let (thread, ordinal) = rest.split_once(' ')?;
+    Some((thread.parse().ok()?, ordinal.parse().ok()?))
 }
 
 fn step(rest: &str) -> Option<Step> {

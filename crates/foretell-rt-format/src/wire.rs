@@ -153,6 +153,8 @@ pub mod tag {
     pub const HIDDEN_FUNCTION: u8 = 72;
     pub const HIDDEN_CALL: u8 = 74;
     pub const AFTER_OTHERS: u8 = 76;
+    pub const REACHED: u8 = 78;
+    pub const ALL_BLOCKED: u8 = 80;
 }
 
 /// The head of a function exit.

@@ -121,7 +121,9 @@ fn one_of_each() -> Vec<Record<'static>> {
         Record::EndOfProgram { how: EndHow::Exit, status: -1 },
         Record::Crash { signal: 11, code: -6, pc: 1, addr: 0 },
         Record::Deadlock { threads: blocked.clone() },
-        Record::Stuck { threads: blocked },
+        Record::Stuck { threads: blocked.clone() },
+        Record::AllBlocked { threads: blocked },
+        Record::Reached { step: 4, addr: 1 << 46, len: 8 },
         Record::Departure { step: 3, message: b"expected" },
         Record::StepsDone,
         Record::Signal { signal: 10, starts: true },
@@ -285,15 +287,21 @@ fn schedules_come_back() {
     let schedule = Schedule {
         modules: vec!["/tmp/a program".into(), "/lib/x.so".into()],
         threads: vec![ThreadOrigin { thread: 1, parent: 0, nth: 0 }],
-        steps: vec![
-            Step { thread: 0, ordinal: 17, kind: Kind::Create, place: Some((0, 4521)) },
-            Step { thread: 1, ordinal: 0, kind: Kind::Read, place: None },
-        ],
+        holds: vec![(0, 40), (1, 9)],
+        steps: [Act::Run, Act::Reach, Act::Block]
+            .into_iter()
+            .flat_map(|act| {
+                let place = Some((0, 4521));
+                let create = Step { thread: 0, ordinal: 17, kind: Kind::Create, place };
+                let read = Step { thread: 1, ordinal: 0, kind: Kind::Read, place: None };
+                [create, read].map(|step| ScheduledStep { act, step })
+            })
+            .collect(),
     };
     assert_eq!(schedule.to_string().parse(), Ok(schedule));
-    for bad in
-        ["", "schedule", "foretell-schedule 1\nstep 1 2 Nothing - 0", "foretell-schedule 1\nx"]
-    {
+    let lines = ["step 1 2 Nothing - 0", "reach 1 2 Read -", "hold 1", "hold 1 2 3", "x", "x 1"];
+    let bad = lines.map(|line| format!("foretell-schedule 2\n{line}"));
+    for bad in ["", "schedule", "foretell-schedule 1"].map(str::to_owned).into_iter().chain(bad) {
         assert!(bad.parse::<Schedule>().is_err(), "{bad:?}");
     }
 }

@@ -4,7 +4,7 @@ use crate::elision;
 use crate::entry::{enter, enter_unflushed, entries, leave, plain_entries};
 use crate::log;
 use crate::recorder;
-use crate::sched::step;
+use crate::sched::access_step;
 use crate::thread::{Baton, DeferredAccess, Frame, MAX_DEPTH, Thread};
 use foretell_ownership::elision::{EPOCHS, ElisionWord, SEVERAL_PATTERN, pattern_shift};
 use foretell_rt_format::{
@@ -217,7 +217,8 @@ unsafe fn complete(stream: *mut log::Stream, cur: *mut u8) {
 #[inline(never)]
 unsafe extern "C" fn access_slow(addr: usize, pc: usize, code: AccessCode) {
     let Some(t) = enter() else { return };
-    step(t, if code.writes() { Kind::Write } else { Kind::Read }, pc);
+    let kind = if code.writes() { Kind::Write } else { Kind::Read };
+    access_step(t, kind, pc, (addr, code.size()));
     if elision::elides(t, addr, code.size(), pc, code) {
         return leave(t);
     }
@@ -246,7 +247,7 @@ compound_hooks! { 0: both1; 1: both2; 2: both4; 3: both8; 4: both16; }
 #[inline(never)]
 fn volatile(addr: usize, pc: usize, log2: u32, write: bool) {
     let Some(t) = enter() else { return };
-    step(t, Kind::Atomic, pc);
+    access_step(t, Kind::Atomic, pc, (addr, 1 << log2));
     if write {
         elision::begin_release(t);
     }
@@ -297,7 +298,8 @@ pub(crate) unsafe fn range(
 /// Counts the step of an access to a range. Returns whether it needs a record.
 fn range_step(t: Baton, kind: AccessKind, addr: usize, len: usize, pc: usize) -> bool {
     let write = kind == AccessKind::Write;
-    step(t, if write { Kind::WriteRange } else { Kind::ReadRange }, pc);
+    let kind = if write { Kind::WriteRange } else { Kind::ReadRange };
+    access_step(t, kind, pc, (addr, len));
     !elision::elides(t, addr, len, pc, AccessCode::range(write))
 }
 

@@ -3,7 +3,7 @@
 
 use crate::entry::{enter, entries, leave, plain_entries};
 use crate::recorder;
-use crate::sched::step;
+use crate::sched::access_step;
 use foretell_rt_format::{AtomicKind, Kind, Record};
 use std::arch::asm;
 use std::ffi::c_int;
@@ -90,7 +90,7 @@ fn atomic<T: Word>(
     op: impl FnOnce() -> (AtomicKind, T, [u64; 2], [u64; 2]),
 ) -> T {
     let Some(t) = enter() else { return op().1 };
-    step(t, Kind::Atomic, pc);
+    access_step(t, Kind::Atomic, pc, (at as usize, usize::from(T::SIZE)));
     let (kind, result, old, new) = op();
     let record = Record::Atomic {
         kind,

@@ -4,7 +4,7 @@ use crate::access::range;
 use crate::entry::{checked, enter_started, entries, leave};
 use crate::real::real;
 use crate::recorder;
-use crate::sched::step;
+use crate::sched::access_step;
 use crate::thread::Baton;
 use foretell_rt_format::AccessKind::{Read, Write};
 use foretell_rt_format::{Kind, MAX_RANGE_DATA, Record};
@@ -60,7 +60,9 @@ unsafe fn taken(p: P, pc: usize) {
     // The C library frees its own memory at any time: that is no step of the program.
     let counted = !crate::modules::in_libc(pc);
     if counted {
-        step(t, Kind::Free, pc);
+        // SAFETY: promised by the caller.
+        let size = unsafe { malloc_usable_size(p) };
+        access_step(t, Kind::Free, pc, (p as usize, size));
     }
     // SAFETY: promised by the caller.
     let size = unsafe { malloc_usable_size(p) } as u64;

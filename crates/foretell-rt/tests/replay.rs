@@ -149,10 +149,13 @@ fn departures_are_loud() {
         assert!(run.stderr().contains(words), "{words}: {}", run.stderr());
         assert_eq!(run.count(|r| matches!(r, Record::Departure { .. })), 1);
     };
-    departs(&|s| s.steps[0].kind = Kind::Atomic, "expected Atomic number 0 of thread 0");
-    departs(&|s| s.steps[1].place = s.steps[1].place.map(|(m, o)| (m, o + 1)), "at step 1");
-    departs(&|s| s.steps[0].thread = 2, "has not been created");
-    departs(&|s| s.steps.last_mut().expect("steps").ordinal += 50, "the end of the program");
+    departs(&|s| s.steps[0].step.kind = Kind::Atomic, "expected Atomic number 0 of thread 0");
+    departs(
+        &|s| s.steps[1].step.place = s.steps[1].step.place.map(|(m, o)| (m, o + 1)),
+        "at step 1",
+    );
+    departs(&|s| s.steps[0].step.thread = 2, "has not been created");
+    departs(&|s| s.steps.last_mut().expect("steps").step.ordinal += 50, "the end of the program");
     let mut text = good.to_string();
     text.push_str("nonsense\n");
     std::fs::write(program.path("schedule"), &text).expect("a file");

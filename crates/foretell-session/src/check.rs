@@ -164,9 +164,10 @@ impl Check<'_> {
             if left > 0 {
                 left -= 1;
                 let witnesses = Witnesses { trace, model, finding };
-                let worst = replay.run(&witnesses.found(), || witnesses.nearest())?;
+                let orders = witnesses.found();
+                let worst = replay.run(&witnesses.target(), &orders, || witnesses.nearest())?;
                 observer.replayed(finding, &worst);
-                finding.replay = Some(replay_json(&worst, 1, 1));
+                finding.set_replay(replay_json(&worst, 1, 1), worst.confirms());
                 verdict = Some(worst);
             }
             if self.options.is_worth_showing(finding, verdict.as_ref()) {

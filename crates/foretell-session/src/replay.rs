@@ -33,9 +33,9 @@ impl Replayed {
         self.verdicts.last_key_value().map(|(verdict, &times)| (verdict, times))
     }
 
-    /// Whether a replay left the schedule.
-    pub fn departed(&self) -> bool {
-        self.verdicts.keys().any(|verdict| matches!(verdict, Verdict::Departed { .. }))
+    /// Whether a replay reached the finding, and so confirms it.
+    pub fn confirmed(&self) -> bool {
+        self.verdicts.keys().any(Verdict::confirms)
     }
 
     /// Returns the value of the field `replay` of a finding.
@@ -71,12 +71,12 @@ pub struct ReplayRequest<'a> {
 /// If the program cannot be run.
 pub fn replay(request: &ReplayRequest<'_>, times: u64) -> Result<Replayed, Error> {
     let witnesses = request.witnesses();
-    let orders = witnesses.found();
+    let (target, orders) = (witnesses.target(), witnesses.found());
     let (reference, note) = reference(request.launch, request.trace)?;
     let replay = request.replay(&reference);
     let mut replayed = Replayed { verdicts: BTreeMap::new(), note };
     for _ in 0..times {
-        let verdict = replay.run(&orders, || witnesses.nearest())?;
+        let verdict = replay.run(&target, &orders, || witnesses.nearest())?;
         *replayed.verdicts.entry(verdict).or_default() += 1;
     }
     Ok(replayed)
@@ -88,9 +88,10 @@ pub fn replay(request: &ReplayRequest<'_>, times: u64) -> Result<Replayed, Error
 /// If gdb cannot be run.
 pub fn debug(request: &ReplayRequest<'_>) -> Result<(), Error> {
     let reference = Reference { ended: String::new(), stdout: None, uncaught: Vec::new() };
-    let orders = request.witnesses().found();
+    let witnesses = request.witnesses();
+    let orders = witnesses.found();
     let Some(order) = orders.first() else { return Ok(()) };
-    request.replay(&reference).debug(order)?;
+    request.replay(&reference).debug(&witnesses.target(), order)?;
     Ok(())
 }
 

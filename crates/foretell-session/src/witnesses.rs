@@ -10,9 +10,9 @@
 use std::collections::BTreeSet;
 
 use foretell_predict::witness::{as_recorded, filled};
-use foretell_replay::orders;
-use foretell_report::json::{Finding, accepts};
-use foretell_trace::{EventId, FindingKind, Model, ThreadId, Trace};
+use foretell_replay::{Goal, Target, orders};
+use foretell_report::json::{Finding, Source, accepts};
+use foretell_trace::{EventId, FindingKind, Model, ThreadId, Trace, conflict};
 
 /// Most threads that are tried one by one.
 const MOST_THREADS: usize = 16;
@@ -27,6 +27,31 @@ pub(crate) struct Witnesses<'a> {
 impl Witnesses<'_> {
     fn is_race(&self) -> bool {
         self.finding.kind == FindingKind::Race
+    }
+
+    /// Returns the state of the program that confirms the finding.
+    pub(crate) fn target(&self) -> Target {
+        let mut events = self.finding.events.clone();
+        let sources = [self.finding.writer, self.finding.challenger].into_iter().flatten();
+        for event in sources.filter_map(Source::event) {
+            if !events.contains(&event) {
+                events.push(event);
+            }
+        }
+        let goal = match (self.finding.kind, &events[..]) {
+            (FindingKind::Race, &[a, b]) => Goal::Together([a, b]),
+            (FindingKind::Deadlock, _) => Goal::Blocked(events.clone()),
+            _ => Goal::Along(events.clone()),
+        };
+        let known = |e: u32| ((e as usize) < self.trace.len()).then_some(EventId(e));
+        let conflicts = |a: u32, b: u32| match (known(a), known(b)) {
+            (Some(a), Some(b)) => conflict(self.trace, a, b),
+            _ => false,
+        };
+        let pairs = events.iter().enumerate();
+        let pairs = pairs.flat_map(|(i, &a)| events[i + 1..].iter().map(move |&b| (a, b)));
+        let same_memory = pairs.filter(|&(a, b)| conflicts(a, b)).collect();
+        Target { goal, same_memory }
     }
 
     /// Returns the orders of the witness in the findings file.

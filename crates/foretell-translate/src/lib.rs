@@ -34,7 +34,7 @@ mod translated;
 pub use blocks::{Blocks, Glob};
 pub use error::Error;
 pub use native::{translate, translate_from, translate_symbolic};
-pub use steps::{EventSteps, Steps};
+pub use steps::{EventSteps, Goal, Plan, Steps};
 pub use symbolic::Symbolic;
 pub use symbols::{Code, Symbols};
 pub use trace_output::TraceOutput;

@@ -21,17 +21,17 @@
 //! | ordinals | for each step the difference to the ordinal of the thread's step before (zigzag) |
 
 mod columns;
+mod plan;
 
 pub use columns::EventSteps;
 use columns::What;
+pub use plan::{Goal, Plan};
 
 use std::fmt::Write as _;
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use foretell_rt_format::{Schedule, Step, ThreadOrigin};
-
-use rustc_hash::FxHashMap;
 
 use crate::Error;
 
@@ -63,27 +63,6 @@ impl Steps {
         PathBuf::from(name)
     }
 
-    /// Returns the schedule that drives the program along these events. Several events that are one
-    /// step of the program run at the first of them. A joined thread runs to its end before.
-    pub fn schedule(&self, events: &[u32]) -> Schedule {
-        let last: FxHashMap<u32, &Step> = self.last.iter().map(|s| (s.thread, s)).collect();
-        let joins: FxHashMap<u32, u32> = self.joins.iter().copied().collect();
-        let mut next: FxHashMap<u32, u64> = FxHashMap::default();
-        let mut steps = Vec::new();
-        for &event in events {
-            let Some(step) = self.events.get(event as usize) else { continue };
-            let joined = joins.get(&event).and_then(|thread| last.get(thread).copied());
-            for step in joined.into_iter().copied().chain([step]) {
-                let next = next.entry(step.thread).or_insert(0);
-                if step.ordinal >= *next {
-                    *next = step.ordinal + 1;
-                    steps.push(step);
-                }
-            }
-        }
-        Schedule { modules: self.modules.clone(), threads: self.threads.clone(), steps }
-    }
-
     /// Returns the steps behind the first `events` events.
     pub(crate) fn first(&self, events: usize) -> Steps {
         let mut steps = Steps { events: EventSteps::default(), ..self.clone() };
@@ -113,7 +92,7 @@ impl Steps {
         let head = Schedule {
             modules: self.modules.clone(),
             threads: self.threads.clone(),
-            steps: Vec::new(),
+            ..Schedule::default()
         };
         let head = head.to_string();
         let mut text = format!("{FIRST_LINE}\n");
@@ -193,14 +172,14 @@ impl Steps {
             (_, Some(rest)) => format!("step 0 0 {rest}"),
             _ => line.to_owned(),
         };
-        let one: Schedule = format!("foretell-schedule 1\n{line}")
+        let one: Schedule = format!("foretell-schedule 2\n{line}")
             .parse()
             .map_err(|e: foretell_rt_format::ScheduleError| e.what)?;
         if last.is_some() {
-            self.last.extend(one.steps);
+            self.last.extend(one.steps.iter().map(|scheduled| scheduled.step));
         } else if what.is_some() {
-            whats.extend(one.steps.into_iter().map(|step| (step.kind, step.place)));
-        } else if !one.steps.is_empty() {
+            whats.extend(one.steps.iter().map(|s| (s.step.kind, s.step.place)));
+        } else if !one.steps.is_empty() || !one.holds.is_empty() {
             return Err("expected `module`, `thread`, `last`, `join`, `what` or `events`");
         }
         self.modules.extend(one.modules);
@@ -242,25 +221,6 @@ mod tests {
         steps.save(&path).unwrap();
         assert_eq!(Steps::load(&path, 6).unwrap(), steps);
         assert!(Steps::load(&path, 4).unwrap_err().to_string().contains("not of this trace"));
-    }
-
-    #[test]
-    fn events_of_one_step_are_scheduled_once() {
-        let events = [step(0, 5), step(0, 5), step(1, 0), None, step(0, 9)].into_iter().collect();
-        let steps = Steps { events, ..Steps::default() };
-        let order: Vec<(u32, u64)> =
-            steps.schedule(&[0, 2, 1, 3, 4]).steps.iter().map(|s| (s.thread, s.ordinal)).collect();
-        assert_eq!(order, [(0, 5), (1, 0), (0, 9)]);
-    }
-
-    #[test]
-    fn joined_thread_runs_to_its_end() {
-        let events = [step(1, 0), step(0, 5)].into_iter().collect();
-        let last = step(1, 7).into_iter().collect();
-        let steps = Steps { events, last, joins: vec![(1, 1)], ..Steps::default() };
-        let order: Vec<(u32, u64)> =
-            steps.schedule(&[0, 1]).steps.iter().map(|s| (s.thread, s.ordinal)).collect();
-        assert_eq!(order, [(1, 0), (1, 7), (0, 5)]);
     }
 
     #[test]

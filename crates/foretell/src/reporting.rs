@@ -57,6 +57,10 @@ pub(crate) struct ReportOptions {
     #[arg(long, hide_short_help = true)]
     show_suppressed: bool,
 
+    /// Count findings that their replay did not confirm for the exit status too
+    #[arg(long, hide_short_help = true)]
+    unconfirmed: bool,
+
     /// Show long witnesses in full
     #[arg(long)]
     full: bool,
@@ -124,6 +128,16 @@ impl ReportOptions {
         Ok(Sources::new(roots))
     }
 
+    /// Whether a finding counts for the exit status.
+    pub(crate) fn counts(&self, finding: &Finding) -> bool {
+        finding.counts(self.unconfirmed)
+    }
+
+    /// Whether a findings file has a finding that counts for the exit status.
+    pub(crate) fn any_counts(&self, file: &Findings) -> bool {
+        file.findings.iter().any(|finding| self.counts(finding))
+    }
+
     /// Returns the layout of findings on this terminal.
     pub(crate) fn look(&self, terminal: &Terminal) -> Look {
         Look { fold: !self.full, hidden: self.show_suppressed, ..terminal.look() }
@@ -136,11 +150,6 @@ fn read_baseline(path: &Path) -> Result<Baseline, Failure> {
         baseline.add(&file);
     }
     Ok(baseline)
-}
-
-/// Whether a findings file has a finding to show.
-pub(crate) fn any_shown(file: &Findings) -> bool {
-    file.findings.iter().any(|finding| finding.is_shown())
 }
 
 /// Report under construction.

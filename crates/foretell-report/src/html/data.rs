@@ -48,6 +48,7 @@ pub(super) fn finding(
         "replay": replay::verdict(finding).map(|verdict| json!({
             "verdict": verdict, "text": replay::text(finding), "wrong": replay::went_wrong(finding),
         })),
+        "confirmation": finding.confirmation,
         "suppressed": finding.suppressed,
         "baseline": finding.baseline,
         "suppress": suppress::suggestion(finding, trace),

@@ -39,6 +39,9 @@ pub struct Finding {
     pub engine: String,
     /// Outcome of the replay on the real program; null without a replay.
     pub replay: Option<Value>,
+    /// Whether the replay reached the finding.
+    #[serde(default)]
+    pub confirmation: Confirmation,
     /// Hash that stays the same when the bug is found again: see `identity`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<String>,
@@ -54,10 +57,55 @@ pub struct Finding {
 }
 
 impl Finding {
+    /// Sets the outcome of the replay, and whether it reached the finding.
+    pub fn set_replay(&mut self, replay: Value, confirmed: bool) {
+        self.replay = Some(replay);
+        self.confirmation =
+            if confirmed { Confirmation::Confirmed } else { Confirmation::Unconfirmed };
+    }
+
+    /// Takes the confirmation from the verdict of the replay, for files of older versions.
+    pub(super) fn derive_confirmation(&mut self) {
+        let verdict = self.replay.as_ref().and_then(|replay| replay.get("verdict")?.as_str());
+        if let (Confirmation::NotReplayed, Some(verdict)) = (self.confirmation, verdict) {
+            self.confirmation = match verdict {
+                "departed" | "not-reached" => Confirmation::Unconfirmed,
+                _ => Confirmation::Confirmed,
+            };
+        }
+    }
+
     /// Returns the values of an event of the witness, if the file has them.
     pub(crate) fn values_of(&self, event: u32) -> Option<&StepValues> {
         let position = self.witness.schedule.iter().position(|&e| e == event)?;
         self.witness.values.get(position)
+    }
+}
+
+/// Answer of the replay to the question whether a finding is real. Reports list the findings in
+/// this order.
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Confirmation {
+    /// The real program was driven to the finding.
+    Confirmed,
+    /// The finding has not been replayed.
+    #[default]
+    NotReplayed,
+    /// The replay did not reach the finding.
+    Unconfirmed,
+}
+
+impl Confirmation {
+    /// Returns the word for it in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Confirmation::Confirmed => "confirmed",
+            Confirmation::NotReplayed => "not-replayed",
+            Confirmation::Unconfirmed => "unconfirmed",
+        }
     }
 }
 
@@ -113,8 +161,8 @@ pub enum Source {
 }
 
 impl Source {
-    /// The write, if it is one.
-    pub(crate) fn event(self) -> Option<u32> {
+    /// Returns the write, if it is one.
+    pub fn event(self) -> Option<u32> {
         match self {
             Source::Initial => None,
             Source::Event(event) => Some(event),
@@ -264,6 +312,12 @@ impl Finding {
     /// Whether it is to be shown: no rule suppresses it, and it is not in the baseline.
     pub fn is_shown(&self) -> bool {
         self.suppressed.is_none() && self.baseline != Some(BaselineState::Unchanged)
+    }
+
+    /// Whether it counts for the exit status: it is to be shown, and its replay did not fail to
+    /// reach it, unless `unconfirmed` asks for those too.
+    pub fn counts(&self, unconfirmed: bool) -> bool {
+        self.is_shown() && (unconfirmed || self.confirmation != Confirmation::Unconfirmed)
     }
 
     /// Every event index that the finding names.

@@ -39,7 +39,7 @@ use serde_json::{Map, Value};
 
 pub use check::{accepts, check};
 pub use finding::{
-    BaselineState, Block, Finding, Source, StepValues, Suppressed, Undecided, Witness,
+    BaselineState, Block, Confirmation, Finding, Source, StepValues, Suppressed, Undecided, Witness,
 };
 pub use merge::{MergeError, merge};
 pub use pattern::finding;

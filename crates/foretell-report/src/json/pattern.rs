@@ -8,7 +8,7 @@ use foretell_trace::{EventId, EventKind, FindingKind, NondeterminismForm, Trace}
 use foretell_verify::Pattern;
 use serde_json::Map;
 
-use super::{Block, Finding, Source, Witness};
+use super::{Block, Confirmation, Finding, Source, Witness};
 
 /// Returns the pattern that a finding claims its witness shows.
 ///
@@ -112,6 +112,7 @@ pub fn finding(pattern: &Pattern, schedule: &[EventId], engine: &str, trace: &Tr
         verified: true,
         engine: engine.to_owned(),
         replay: None,
+        confirmation: Confirmation::NotReplayed,
         fingerprint: None,
         suppressed: None,
         baseline: None,

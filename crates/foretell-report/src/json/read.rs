@@ -138,7 +138,8 @@ impl<'a> File<'a> {
             },
             message,
         };
-        let finding = self.value::<Finding>(raw).map_err(wrong)?;
+        let mut finding = self.value::<Finding>(raw).map_err(wrong)?;
+        finding.derive_confirmation();
         // Identifiers are printed, and typed by people.
         if finding.id.is_empty() || finding.id.contains(|c: char| c.is_control() || c == ' ') {
             return Err(wrong("`id` must be a word".to_owned()));

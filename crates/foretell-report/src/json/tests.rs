@@ -10,7 +10,7 @@ use super::*;
 const EXAMPLE: &str = r#"{"schema":"foretell-findings/1",
  "trace":{"path":"bank.std","events":97,"threads":4,"variables":5,"locks":1,"blocks":4,"model":"value"},
  "findings":[
-  {"id":"race-1","kind":"race","events":[12,31],"objects":["x"],"locations":["bank.c:41","bank.c:58"],"block":null,"witness":{"schedule":[0,1,5,12,31]},"verified":true,"engine":"order","replay":null}],
+  {"id":"race-1","kind":"race","events":[12,31],"objects":["x"],"locations":["bank.c:41","bank.c:58"],"block":null,"witness":{"schedule":[0,1,5,12,31]},"verified":true,"engine":"order","replay":null,"confirmation":"not-replayed"}],
  "summary":{"race":{"candidates":9,"predicted":1,"undecided":0}},
  "undecided":[]}
 "#;
@@ -36,6 +36,7 @@ fn finding(kind: FindingKind, events: &[u32]) -> Finding {
         verified: true,
         engine: "order".to_owned(),
         replay: None,
+        confirmation: Confirmation::NotReplayed,
         fingerprint: None,
         suppressed: None,
         baseline: None,
@@ -57,6 +58,25 @@ fn file(findings: Vec<Finding>) -> Findings {
 #[test]
 fn the_documented_example_passes_through_unchanged() {
     assert_eq!(written(&Findings::parse(EXAMPLE).unwrap()), EXAMPLE);
+}
+
+#[test]
+fn confirmation_of_older_files_follows_from_the_replay() {
+    let old = |replay: &str| {
+        let text = EXAMPLE.replace(r#""replay":null,"confirmation":"not-replayed""#, replay);
+        Findings::parse(&text).unwrap().findings[0].clone()
+    };
+    let departed = old(r#""replay":{"verdict":"departed","text":"left the schedule"}"#);
+    assert_eq!(departed.confirmation, Confirmation::Unconfirmed);
+    assert!(!departed.counts(false) && departed.counts(true) && departed.is_shown());
+    let benign = old(r#""replay":{"verdict":"benign"}"#);
+    assert_eq!(benign.confirmation, Confirmation::Confirmed);
+    let none = old(r#""replay":null"#);
+    assert_eq!(none.confirmation, Confirmation::NotReplayed);
+    assert!(benign.counts(false) && none.counts(false));
+    for word in [Confirmation::Confirmed, Confirmation::NotReplayed, Confirmation::Unconfirmed] {
+        assert_eq!(json!(word), word.name());
+    }
 }
 
 #[test]

@@ -20,7 +20,7 @@ use foretell_trace::{EventId, FindingKind, Trace};
 use serde_json::{Map, Value, json};
 
 use crate::headline::headline;
-use crate::json::{BaselineState, Finding, Findings};
+use crate::json::{BaselineState, Confirmation, Finding, Findings};
 use crate::location::stack;
 use crate::notes;
 use crate::source::Sources;
@@ -212,8 +212,9 @@ impl Describe<'_> {
                 .collect();
             text += &format!(" {}.", links.join(", "));
         }
-        if let Some(replayed) = replay::text(self.finding) {
-            text += &format!(" Replayed: {}.", escaped(&replayed));
+        match replay::outcome(self.finding) {
+            Some(replayed) => text += &format!(" Replayed: {}.", escaped(&replayed)),
+            None => text += " Not replayed.",
         }
         text
     }
@@ -263,6 +264,7 @@ impl Describe<'_> {
         properties.insert("steps".to_owned(), json!(finding.witness.schedule.len()));
         properties
             .insert("suppressWith".to_owned(), json!(suppress::suggestion(finding, self.trace)));
+        properties.insert("confirmation".to_owned(), json!(finding.confirmation));
         if let Some(replay) = &finding.replay {
             properties.insert("replay".to_owned(), replay.clone());
         }
@@ -272,6 +274,7 @@ impl Describe<'_> {
 
 fn level(finding: &Finding) -> &'static str {
     match finding.kind {
+        _ if finding.confirmation == Confirmation::Unconfirmed => "note",
         _ if replay::went_wrong(finding) => "error",
         FindingKind::Nondeterminism => "note",
         FindingKind::Deadlock => "error",

@@ -69,7 +69,7 @@ fn places_are_regions_of_files() {
     assert_eq!(
         text,
         "Threads T1 and T2 can write `x\\[\\]` at the same time. [T1 writes x\\[\\]](1), \
-         [T2 writes x\\[\\]](2)."
+         [T2 writes x\\[\\]](2). Not replayed."
     );
     // A step without a location is at the trace.
     let step = &result["codeFlows"][0]["threadFlows"][0]["locations"][0]["location"];
@@ -103,6 +103,26 @@ fn suppressed_and_known_findings_say_so() {
     let result = &log["runs"][0]["results"][0];
     assert_eq!(result["suppressions"][0]["justification"], "race:f7 (r.txt:1)");
     assert_eq!(result["baselineState"], "unchanged");
+}
+
+#[test]
+fn unconfirmed_findings_are_notes() {
+    let (trace, mut file) = race();
+    let level = |file: &Findings| {
+        let log = log(file, Some(&trace));
+        let result = &log["runs"][0]["results"][0];
+        let text = result["message"]["text"].as_str().unwrap().to_owned();
+        (result["level"].clone(), result["properties"]["confirmation"].clone(), text)
+    };
+    let (word, confirmation, _) = level(&file);
+    assert_eq!((word, confirmation), (json!("warning"), json!("not-replayed")));
+    file.findings[0].set_replay(json!({"verdict": "departed", "text": "left"}), false);
+    let (word, confirmation, text) = level(&file);
+    assert_eq!((word, confirmation), (json!("note"), json!("unconfirmed")));
+    assert!(text.ends_with("Replayed: unconfirmed: left."), "{text}");
+    file.findings[0].set_replay(json!({"verdict": "crash", "text": "SIGSEGV"}), true);
+    let (word, confirmation, _) = level(&file);
+    assert_eq!((word, confirmation), (json!("error"), json!("confirmed")));
 }
 
 #[test]

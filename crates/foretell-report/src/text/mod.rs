@@ -20,7 +20,7 @@ use anstyle::{AnsiColor, Style};
 use foretell_trace::{EventId, Model, Trace};
 
 use crate::headline::headline;
-use crate::json::{BaselineState, Finding, Findings};
+use crate::json::{BaselineState, Confirmation, Finding, Findings};
 use crate::location::{Frame, stack};
 use crate::source::Sources;
 use crate::witness::values::Observed;
@@ -49,6 +49,11 @@ const HEADLINE: Style = Style::new().bold();
 const MARKED: Style = AnsiColor::Red.on_default().bold();
 const QUIET: Style = Style::new().dimmed();
 const TITLE: Style = Style::new().underline();
+
+/// Text below the heading of the unconfirmed findings.
+const UNCONFIRMED: &str = "The program did not come to these when it was driven along their \
+     schedules: something that is not in the trace may prevent them. They do not count for the exit \
+     status unless --unconfirmed is given.";
 
 impl Look {
     /// `text` in a style, if colour is wanted.
@@ -86,9 +91,11 @@ pub fn findings(
     let printer = trace.map(|trace| {
         Printer::new(trace, file.trace.model, sources, *look).with_trace_path(&file.trace.path)
     });
-    let shown: Vec<&Finding> =
+    let mut shown: Vec<&Finding> =
         file.findings.iter().filter(|f| look.hidden || f.is_shown()).collect();
-    for finding in &shown {
+    by_confirmation(&mut shown);
+    for (i, finding) in shown.iter().enumerate() {
+        write_section(out, &shown[..i], finding, look)?;
         match &printer {
             Some(printer) => printer.finding(out, finding)?,
             None => {
@@ -103,6 +110,32 @@ pub fn findings(
     }
     summary::table(out, &shown, look)?;
     summary::counts(out, file, look)
+}
+
+/// Puts findings in the order of reports: those that a replay confirmed first, those that it did
+/// not last.
+pub fn by_confirmation(findings: &mut [&Finding]) {
+    findings.sort_by_key(|finding| finding.confirmation);
+}
+
+/// Writes the heading of the section of unconfirmed findings, if `finding` is the first of them
+/// after those `before`.
+///
+/// # Errors
+/// Errors of `out`.
+pub fn write_section(
+    out: &mut dyn Write,
+    before: &[&Finding],
+    finding: &Finding,
+    look: &Look,
+) -> io::Result<()> {
+    let is_unconfirmed = |f: &Finding| f.confirmation == Confirmation::Unconfirmed;
+    if !is_unconfirmed(finding) || before.iter().any(|f| is_unconfirmed(f)) {
+        return Ok(());
+    }
+    writeln!(out, "{}", look.paint(TITLE, "unconfirmed findings"))?;
+    look.paragraph(out, UNCONFIRMED, 0)?;
+    writeln!(out)
 }
 
 /// Writes a line for each finding, if there is more than one.
@@ -207,9 +240,7 @@ fn footer(
     };
     let verdict = if finding.verified { "the checker accepts it" } else { "not checked" };
     let mut notes = vec![("witness", format!("{events}; {verdict}"))];
-    if let Some(text) = replay::text(finding) {
-        notes.push(("replayed", text));
-    }
+    notes.push(("replayed", replay::outcome(finding).unwrap_or_else(|| "no".to_owned())));
     if let Some(command) = trace.zip(path).and_then(|(t, p)| replay::command(finding, t, p)) {
         notes.push(("replay", command));
     }

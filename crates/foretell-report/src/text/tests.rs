@@ -71,6 +71,7 @@ fn finding(kind: FindingKind, events: &[u32], schedule: &[u32]) -> Finding {
         verified: true,
         engine: "order".to_owned(),
         replay: None,
+        confirmation: Confirmation::NotReplayed,
         fingerprint: None,
         suppressed: None,
         baseline: None,
@@ -112,6 +113,7 @@ atomicity-1: Thread T2 can set `balance` to 90 between the read and the write in
   > 2  w(balance=110)                           bank.c:42
 
   witness   5 events; the checker accepts it
+  replayed  no
   suppress  atomicity file=bank.c variable=balance
 "
     );
@@ -192,6 +194,7 @@ race-1: Threads T1 and T2 can write `balance` at the same
   > 3002                w(balance=2)
 
   witness   3,003 events; the checker accepts it
+  replayed  no
   suppress  race variable=balance
 "
     );
@@ -233,6 +236,7 @@ deadlock-1: Threads T1 and T2 can wait for each other for ever: T1 holds `a` and
   > 5          acq(a)  T2.c:2 blocked
 
   witness   2 events; the checker accepts it
+  replayed  no
   suppress  deadlock file=T1.c variable=balance
 "
     );
@@ -385,6 +389,30 @@ fn stacks_verdicts_and_commands_are_below() {
 }
 
 #[test]
+fn unconfirmed_findings_come_last_in_a_section_of_their_own() {
+    let (trace, one) = Bank::lost_update();
+    let replayed = |id: &str, verdict: &str, confirmed| {
+        let mut finding = Finding { id: id.to_owned(), ..one.clone() };
+        let text = format!("it was {verdict}");
+        finding.set_replay(serde_json::json!({"verdict": verdict, "text": text}), confirmed);
+        finding
+    };
+    let mut file = Findings::new(TraceInfo::new("t.std", &trace, Model::Value));
+    let none = Finding { id: "none".to_owned(), ..one.clone() };
+    file.findings =
+        vec![replayed("left", "departed", false), none, replayed("real", "crash", true)];
+    let mut out = Vec::new();
+    findings(&mut out, &file, None, &Sources::none(), &Look::default()).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    let at = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part}: {text}"));
+    assert!(at("real:") < at("none:") && at("none:") < at("unconfirmed findings\n"));
+    assert!(at("unconfirmed findings\n") < at("left:"));
+    assert!(at("  replayed  it was crash\n") < at("  replayed  no\n"));
+    assert!(at("  replayed  unconfirmed: it was departed\n") > at("left:"));
+    assert_eq!(text.matches("unconfirmed findings").count(), 1);
+}
+
+#[test]
 fn a_whole_file_ends_with_its_summary() {
     let (trace, f) = Bank::lost_update();
     let mut file = Findings::new(TraceInfo::new("bank.std", &trace, Model::Value));
@@ -412,6 +440,7 @@ fn a_whole_file_ends_with_its_summary() {
         "\
 atomicity-1: atomicity violation on balance: event 1, event 5, event 2
   witness   5 events; the checker accepts it
+  replayed  no
   suppress  atomicity variable=balance
 
 undecided: atomicity of events 1, 4, 2: the time limit of 1 s

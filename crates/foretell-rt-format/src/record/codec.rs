@@ -253,6 +253,14 @@ impl Record<'_> {
                 tag::DEPARTURE
             }
             Record::StepsDone => tag::STEPS_DONE,
+            Record::Reached { step, addr, len } => {
+                [step, addr, len].into_iter().for_each(|v| p.var(*v));
+                tag::REACHED
+            }
+            Record::AllBlocked { threads } => {
+                encode_blocked(p, threads);
+                tag::ALL_BLOCKED
+            }
             Record::Signal { signal, starts } => {
                 p.var(u64::from(*signal));
                 p.u8(u8::from(*starts));
@@ -327,6 +335,8 @@ impl Record<'_> {
             tag::STUCK => Record::Stuck { threads: decode_blocked(g)? },
             tag::DEPARTURE => Record::Departure { step: g.var()?, message: g.bytes()? },
             tag::STEPS_DONE => Record::StepsDone,
+            tag::REACHED => Record::Reached { step: g.var()?, addr: g.var()?, len: g.var()? },
+            tag::ALL_BLOCKED => Record::AllBlocked { threads: decode_blocked(g)? },
             tag::TRAIL => Record::Trail {
                 kind: TrailKind::from_u8(g.u8()?)?,
                 pc: g.var()?,

@@ -30,7 +30,7 @@ use crate::log;
 use crate::sys::{self, futex_wake};
 use crate::thread::{Baton, State, ThreadRef, Wake, flush_elided};
 use foretell_rt_format::{Kind, Record, WaitingFor};
-use replay::Replay;
+use replay::{NextStep, Replay};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::*};
 
 /// Virtual duration of a hook.
@@ -332,6 +332,12 @@ fn grant(s: &mut Sched, t: ThreadRef) {
 /// Counts one step of the thread that is about to run: every counted record begins with this.
 #[inline(always)]
 pub(crate) fn step(t: Baton, kind: Kind, pc: usize) {
+    access_step(t, kind, pc, (0, 0));
+}
+
+/// Counts one step of the thread that is about to run, which touches `memory`: address and length.
+#[inline(always)]
+pub(crate) fn access_step(t: Baton, kind: Kind, pc: usize, memory: (usize, usize)) {
     // Several steps may be one call.
     flush_elided(t);
     let used_up = t.hot(|hot| {
@@ -339,7 +345,7 @@ pub(crate) fn step(t: Baton, kind: Kind, pc: usize) {
         hot.budget < 0
     });
     if used_up {
-        turn(t, kind, pc);
+        turn(t, kind, pc, memory);
     }
     t.mark_recorded();
 }
@@ -357,7 +363,7 @@ pub(crate) fn held_step(t: Baton, kind: Kind, pc: usize) {
 /// Lets the scheduler, or the schedule, decide which thread runs: the budget is used up.
 #[cold]
 #[inline(never)]
-fn turn(t: Baton, kind: Kind, pc: usize) {
+fn turn(t: Baton, kind: Kind, pc: usize, memory: (usize, usize)) {
     t.wait().pc.set(pc);
     if t.parallel() {
         t.hot(|hot| (hot.limit, hot.budget) = (1 << 62, 1 << 62));
@@ -370,7 +376,7 @@ fn turn(t: Baton, kind: Kind, pc: usize) {
     loop {
         let mut s = SCHED.lock();
         if s.replay.active {
-            match replay::turn(&mut s, t, ordinal, kind, pc) {
+            match replay::turn(&mut s, t, NextStep { ordinal, kind, pc, memory }) {
                 replay::Turn::Run { budget } => {
                     drop(s);
                     set_budget(budget);
@@ -400,9 +406,12 @@ fn turn(t: Baton, kind: Kind, pc: usize) {
 /// Hands the baton over and waits for it; unlocks. The thread stays runnable.
 fn give_away(mut s: Guard<'_, Sched>, t: Baton) {
     t.wait().state.set(State::Runnable);
-    // Not a candidate itself: it joins the runnable threads after the choice.
+    // Not a candidate itself: it joins the runnable threads after the choice. A schedule may choose
+    // it all the same.
     let next = s.pass();
-    s.runnable.push(t.index());
+    if s.current != t.index() {
+        s.runnable.push(t.index());
+    }
     unlock_and_wake(s, next);
     wait_turn(*t);
 }

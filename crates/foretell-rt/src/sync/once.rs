@@ -3,10 +3,11 @@
 
 use super::*;
 use crate::entry::enter_modelled;
+use crate::sched::access_step;
 
 /// Records one step on the control word, as an atomic access.
 fn once_step(t: Baton, kind: AtomicKind, at: usize, old: u64, new: u64, pc: usize) {
-    step(t, Kind::Atomic, pc);
+    access_step(t, Kind::Atomic, pc, (at, 4));
     let (pc, addr) = (pc as u64, at as u64);
     let (old, new) = ([old, 0], [new, 0]);
     recorder::put(t, &Record::Atomic { kind, size: 4, order: 4, pc, addr, old, new });
@@ -117,7 +118,7 @@ extern "C-unwind" fn guard_acquire(guard: *mut u8, pc: usize) -> c_int {
 }
 
 fn guard_step(t: Baton, kind: AtomicKind, at: usize, old: u64, new: u64, pc: usize) {
-    step(t, Kind::Atomic, pc);
+    access_step(t, Kind::Atomic, pc, (at, 1));
     let (pc, addr) = (pc as u64, at as u64);
     let (old, new) = ([old, 0], [new, 0]);
     recorder::put(t, &Record::Atomic { kind, size: 1, order: 2, pc, addr, old, new });

@@ -1,7 +1,7 @@
 //! Compiles little C programs, runs them under the runtime, reads their logs.
 #![allow(dead_code)] // not every test file uses everything
 
-use foretell_rt_format::{Entry, Log, Record, Schedule, Step, ThreadOrigin};
+use foretell_rt_format::{Act, Entry, Log, Record, Schedule, ScheduledStep, Step, ThreadOrigin};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -144,7 +144,8 @@ impl Run {
     }
 }
 
-/// Returns the schedule that follows these records of a log.
+/// Returns the schedule that follows these records of a log. The other recorded steps of the
+/// threads do not run while it lasts.
 pub(crate) fn schedule(run: &Run, chosen: &[Entry<'_>]) -> Schedule {
     let mut schedule = Schedule::default();
     let mut modules = Vec::new();
@@ -164,7 +165,15 @@ pub(crate) fn schedule(run: &Run, chosen: &[Entry<'_>]) -> Schedule {
         let (Some(kind), Some(pc)) = (e.record.kind(), e.record.pc()) else { continue };
         let module = modules.iter().position(|&(_, start, end)| (start..end).contains(&pc));
         let place = module.map(|m| (m as u32, pc - modules[m].0));
-        schedule.steps.push(Step { thread: e.thread, ordinal: e.ordinal, kind, place });
+        let step = Step { thread: e.thread, ordinal: e.ordinal, kind, place };
+        schedule.steps.push(ScheduledStep { act: Act::Run, step });
+    }
+    for e in run.entries().iter().filter(|e| e.record.counted()) {
+        let last = chosen.iter().filter(|c| c.thread == e.thread && c.record.counted());
+        let next = last.map(|c| c.ordinal + 1).max().unwrap_or(0);
+        if e.ordinal >= next && schedule.holds.iter().all(|&(thread, _)| thread != e.thread) {
+            schedule.holds.push((e.thread, e.ordinal));
+        }
     }
     schedule
 }

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use foretell_report::json::{Finding, Findings};
+use foretell_report::json::{Confirmation, Finding, Findings};
 use foretell_report::text::{self, Printer};
 use foretell_session::{
     CheckOptions, CheckedRun, DriverOptions, Launch, Observer, PredictOptions, Program,
@@ -22,9 +22,11 @@ use crate::terminal::{Terminal, complain};
 
 /// Build a program, record a run, predict, and replay the findings
 ///
-/// Every finding is replayed on the real program. A nondeterministic read is shown only if its
-/// replay goes wrong (crash, failed assertion, deadlock, different exit status), or with
-/// --analyses nondeterminism.
+/// Every finding is replayed on the real program, and confirmed if the replay reaches it. Findings
+/// that are not confirmed are shown last, and do not count for the exit status without
+/// --unconfirmed. A nondeterministic read is shown, and counts, only if its replay goes wrong
+/// (crash, failed assertion, deadlock, different exit status), or with --analyses nondeterminism or
+/// --fail-on nondeterminism.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Check {
     /// C or C++ sources, objects and libraries; Java sources; or a jar
@@ -54,6 +56,12 @@ pub(crate) struct Check {
     /// race, atomicity, serializability, transactions, nondeterminism, deadlock
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     analyses: Vec<FindingKind>,
+
+    /// Kinds of findings that count for the exit status though they need not be bugs
+    ///
+    /// nondeterminism
+    #[arg(long, value_name = "KIND", value_delimiter = ',', hide_short_help = true)]
+    fail_on: Vec<ExtraKind>,
 
     /// Most findings of a run to replay
     #[arg(long, value_name = "N", default_value_t = 100, hide_short_help = true)]
@@ -87,12 +95,58 @@ pub(crate) struct Check {
     report: ReportOptions,
 }
 
+/// Kind of findings that correct programs have too.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+enum ExtraKind {
+    Nondeterminism,
+}
+
+/// Number of findings that were shown, by their confirmation.
+#[derive(Default)]
+struct Tally {
+    confirmed: usize,
+    unconfirmed: usize,
+    not_replayed: usize,
+    /// Findings that count for the exit status.
+    counted: usize,
+}
+
+impl Tally {
+    fn add(&mut self, finding: &Finding, counts: bool) {
+        *match finding.confirmation {
+            Confirmation::Confirmed => &mut self.confirmed,
+            Confirmation::Unconfirmed => &mut self.unconfirmed,
+            Confirmation::NotReplayed => &mut self.not_replayed,
+        } += 1;
+        self.counted += usize::from(counts);
+    }
+
+    /// Returns the last line of the report.
+    fn line(&self) -> String {
+        let all = self.confirmed + self.unconfirmed + self.not_replayed;
+        if all == 0 {
+            return "nothing was predicted".to_owned();
+        }
+        let findings = if self.confirmed == 1 { "finding" } else { "findings" };
+        let mut line = format!("{} {findings} confirmed", self.confirmed);
+        if self.unconfirmed > 0 {
+            let counted = self.counted == all;
+            let counted = if counted { "counted" } else { "not counted" };
+            line += &format!(", {} unconfirmed ({counted})", self.unconfirmed);
+        }
+        if self.not_replayed > 0 {
+            line += &format!(", {} not replayed (see --replays)", self.not_replayed);
+        }
+        line
+    }
+}
+
 impl Check {
     pub(crate) fn run(self, terminal: &mut Terminal) -> Result<Status, Failure> {
         let mut messages = Messages { limit: self.limit, summary: None };
         let mut check = check(self.options()?, &mut messages)?;
         let mut report = self.report.start(Format::Text, &self.sources)?;
-        let mut shown = 0;
+        let mut tally = Tally::default();
         let mut first = true;
         loop {
             let run = check.next_run(&mut messages);
@@ -100,18 +154,17 @@ impl Check {
                 writeln!(terminal, "{summary}\n")?;
             }
             let Some(mut run) = run? else { break };
-            shown += self.report_run(terminal, &mut run, &mut report)?;
+            self.report_run(terminal, &mut run, &mut report, &mut tally)?;
             if std::mem::take(&mut first) {
                 self.save(terminal, &run)?;
             }
         }
         report.finish(terminal)?;
-        if shown == 0 {
-            writeln!(terminal, "nothing was predicted")?;
-        } else {
+        if tally.confirmed + tally.unconfirmed + tally.not_replayed > 0 {
             self.say_how_to_replay(terminal)?;
         }
-        Ok(if shown == 0 { Status::Clean } else { Status::Found })
+        writeln!(terminal, "{}", tally.line())?;
+        Ok(if tally.counted == 0 { Status::Clean } else { Status::Found })
     }
 
     fn program(&self) -> Program {
@@ -140,7 +193,8 @@ impl Check {
             limit: Duration::from_secs(self.limit),
             predict: PredictOptions { driver, ..PredictOptions::default() },
             replays: self.replays,
-            nondeterminism: self.analyses.contains(&FindingKind::Nondeterminism),
+            nondeterminism: self.analyses.contains(&FindingKind::Nondeterminism)
+                || self.fail_on.contains(&ExtraKind::Nondeterminism),
             trace_path: self.trace_path(),
             ..CheckOptions::new(self.program())
         })
@@ -150,14 +204,15 @@ impl Check {
         self.output.clone().unwrap_or_else(|| PathBuf::from("foretell.ft"))
     }
 
-    /// Reports the findings of a run that are worth showing. Returns the number of those that are
-    /// neither suppressed nor known.
+    /// Reports the findings of a run that are worth showing, and counts those that are neither
+    /// suppressed nor known.
     fn report_run(
         &self,
         terminal: &mut Terminal,
         run: &mut CheckedRun,
         report: &mut Reporting,
-    ) -> Result<usize, Failure> {
+        tally: &mut Tally,
+    ) -> Result<(), Failure> {
         let CheckedRun { trace, findings: file, shown, .. } = run;
         report.mark(file, Some(trace));
         // A finding that is not worth showing is no alert in code scanning either; the findings
@@ -167,7 +222,10 @@ impl Check {
         report.collect(&worth, Some(trace));
         shown.retain(|&i| report.wants(&file.findings[i]));
         self.show(terminal, report, file, trace, shown)?;
-        Ok(shown.iter().filter(|&&i| file.findings[i].is_shown()).count())
+        for finding in shown.iter().map(|&i| &file.findings[i]).filter(|f| f.is_shown()) {
+            tally.add(finding, self.report.counts(finding));
+        }
+        Ok(())
     }
 
     /// Saves the trace and the findings of a run where the options ask for that.
@@ -213,12 +271,11 @@ impl Check {
     ) -> Result<(), Failure> {
         let look = self.report.look(terminal);
         let printer = Printer::new(trace, file.trace.model, report.sources(), look);
-        let shown: Vec<&Finding> = shown.iter().map(|&i| &file.findings[i]).collect();
-        for finding in &shown {
+        let mut shown: Vec<&Finding> = shown.iter().map(|&i| &file.findings[i]).collect();
+        text::by_confirmation(&mut shown);
+        for (i, finding) in shown.iter().enumerate() {
+            text::write_section(terminal, &shown[..i], finding, &look)?;
             printer.finding(terminal, finding)?;
-            if finding.replay.is_none() {
-                writeln!(terminal, "  not replayed (see --replays)")?;
-            }
             writeln!(terminal)?;
         }
         text::table(terminal, &shown, &look)?;

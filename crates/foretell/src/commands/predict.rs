@@ -18,7 +18,7 @@ use crate::failure::{Failure, Status};
 use crate::input::{self, TraceOptions};
 use crate::output::Destination;
 use crate::progress;
-use crate::reporting::{Format, ReportOptions, Reporting, any_shown};
+use crate::reporting::{Format, ReportOptions, Reporting};
 use crate::terminal::{Terminal, complain};
 
 /// Predict the bugs that other interleavings of a trace would show
@@ -172,7 +172,7 @@ impl Predict {
             self.show(terminal, &mut report, &trace, &findings, &prediction)?;
             if self.strict && !findings.undecided.is_empty() {
                 status = Status::Undecided;
-            } else if any_shown(&findings) && status == Status::Clean {
+            } else if self.report.any_counts(&findings) && status == Status::Clean {
                 status = Status::Found;
             }
             documents.push(findings);

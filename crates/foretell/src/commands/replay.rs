@@ -21,8 +21,9 @@ use crate::terminal::{Terminal, complain};
 /// Drive the real program along a finding's witness and report the outcome
 ///
 /// The program first runs as it was recorded, for comparison; then along the schedule, and freely
-/// after the last step of the schedule. Exit status: 0 the program ran to the end as before, 1 it
-/// went wrong or its output differs, 2 it left the schedule.
+/// after the last step of the schedule. The finding is confirmed if the program reaches it. Exit
+/// status: 0 confirmed, and the program ran to the end as before; 1 confirmed, and it went wrong or
+/// its output differs; 2 not confirmed: it left the schedule, or ended before.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Replay {
     /// Trace that was analysed
@@ -92,12 +93,14 @@ impl Replay {
         }
         self.show(terminal, &replayed)?;
         let Some((worst, _)) = replayed.worst() else { return Ok(Status::Clean) };
-        file.findings[index].replay = replayed.to_json();
+        if let Some(outcome) = replayed.to_json() {
+            file.findings[index].set_replay(outcome, replayed.confirmed());
+        }
         if let Some(path) = path {
             Destination::new(Some(path)).write(terminal, |mut out| file.write(&mut out))?;
         }
         Ok(match worst {
-            _ if replayed.departed() => Status::Program(2),
+            _ if !replayed.confirmed() => Status::Program(2),
             Verdict::Benign => Status::Clean,
             _ => Status::Found,
         })
@@ -112,7 +115,8 @@ impl Replay {
                 String::new()
             };
             let text = printable(&verdict.to_string());
-            writeln!(terminal, "{}: {text}{count}", self.finding)?;
+            let word = if verdict.confirms() { "confirmed" } else { "unconfirmed" };
+            writeln!(terminal, "{}: {word}: {text}{count}", self.finding)?;
         }
         Ok(())
     }

@@ -10,7 +10,7 @@ use foretell_trace::Trace;
 
 use crate::failure::{Failure, Status};
 use crate::input::{self, TraceOptions};
-use crate::reporting::{Format, ReportOptions, any_shown};
+use crate::reporting::{Format, ReportOptions};
 use crate::terminal::{Terminal, complain};
 
 /// Show a findings file as text, HTML or SARIF
@@ -62,7 +62,7 @@ impl Report {
                 writeln!(terminal, "{}:", path.display())?;
             }
             report.publish(terminal, &file, trace.as_ref())?;
-            if any_shown(&file) {
+            if self.report.any_counts(&file) {
                 status = Status::Found;
             }
         }

@@ -31,6 +31,7 @@ atomicity-1: Thread ledger can set `balance` to 500 between the read and the wri
   >  7                w(balance=110)                  bank.c:15
 
   witness   11 events; the checker accepts it
+  replayed  no
   suppress  atomicity file=bank.c variable=balance
 
 nondeterminism-1: Thread clerk can read 500 from `balance` instead of 100: thread ledger's write at
@@ -50,6 +51,7 @@ nondeterminism-1: Thread clerk can read 500 from `balance` instead of 100: threa
   >  4                r(balance=500, was 100)                  bank.c:12
 
   witness   8 events; the checker accepts it
+  replayed  no
   suppress  nondeterminism file=bank.c variable=balance
 
 nondeterminism-2: Thread main can read 110 from `balance` instead of 500: thread clerk's write at
@@ -78,6 +80,7 @@ nondeterminism-2: Thread main can read 110 from `balance` instead of 500: thread
   > 15  r(balance=110, was 500)                                  bank.c:35
 
   witness   16 events; the checker accepts it
+  replayed  no
   suppress  nondeterminism file=bank.c variable=balance
 
 finding           replayed  objects  locations

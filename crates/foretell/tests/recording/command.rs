@@ -88,12 +88,13 @@ fn replay_reproduces_the_crash_every_time() {
     w.expect(1, &["predict", "run.ft", "--json", "run.json"]);
     let replayed =
         w.expect(1, &["replay", "run.ft", "race-1", "--times", "100", "--", "./program"]);
-    let expected = "race-1: SIGSEGV in get_info at check_then_use.c:18 (100 of 100)\n";
+    let expected = "race-1: confirmed: SIGSEGV in get_info at check_then_use.c:18 (100 of 100)\n";
     assert_eq!(stdout(&replayed), expected);
     let file = fs::read_to_string(w.path("run.json")).expect("findings");
     let file: serde_json::Value = serde_json::from_str(&file).expect("JSON");
     let race = &file["findings"][0]["replay"];
     assert_eq!((race["verdict"].as_str(), race["times"].as_u64()), (Some("crash"), Some(100)));
+    assert_eq!(file["findings"][0]["confirmation"], "confirmed");
     w.expect(0, &["verify", "run.ft", "run.json"]);
     let unknown = stderr(&w.expect(2, &["replay", "run.ft", "race-9", "--", "./program"]));
     assert!(unknown.contains("no finding `race-9`: there are race-1"), "{unknown}");
@@ -116,7 +117,7 @@ fn departure_from_the_schedule_is_reported() {
     w.expect(0, &["record", "-o", "run.ft", "--", "./program"]);
     w.build("lost_update.c");
     let departed = stdout(&w.expect(2, &["replay", "run.ft", "race-1", "--", "./program"]));
-    assert!(departed.contains("race-1: left the schedule: expected "), "{departed}");
+    assert!(departed.contains("race-1: unconfirmed: left the schedule: expected "), "{departed}");
 }
 
 #[test]

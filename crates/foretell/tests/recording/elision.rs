@@ -89,5 +89,5 @@ fn accesses_after_a_release_are_recorded() {
     }
     w.expect(0, &["verify", "run.ft", "run.json"]);
     let replayed = stdout(&w.expect(1, &["replay", "run.ft", "race-1", "--", "./count"]));
-    assert_eq!(replayed, "race-1: exit status 0 instead of 1\n");
+    assert_eq!(replayed, "race-1: confirmed: exit status 0 instead of 1\n");
 }

@@ -1,0 +1,184 @@
+//! Confirmation of a finding: whether a replayed run reached it.
+//!
+//! A run that has reached the finding is a run of the real program in which the finding is there
+//! for all to see, whatever the trace has missed:
+//!
+//! | goal | confirmed when |
+//! |---|---|
+//! | race | both threads stood before their accesses at the same time, of the same memory |
+//! | deadlock | every thread of the cycle waited for a lock that another one of them held, or for the end of one |
+//! | any other | every step of the witness ran, and the events that conflict touched the same memory |
+
+use foretell_rt_format::{Act, WaitingFor};
+use foretell_translate::{Goal, Plan};
+
+use crate::Target;
+use crate::run_end::{Progress, ReachedStep};
+
+/// Marks of a run that reached the finding.
+#[derive(Debug)]
+pub(crate) struct Expected {
+    goal: Goal,
+    /// Steps of the schedule that reach the events of the goal.
+    reached: Vec<(u32, u64)>,
+    same_memory: Vec<(u32, u32)>,
+    /// Threads that have to wait.
+    blocked: Vec<u32>,
+    /// Whether the last step of the schedule is one that is reached.
+    last_is_reached: bool,
+}
+
+impl Expected {
+    pub(crate) fn of(target: &Target, plan: &Plan) -> Expected {
+        let steps = &plan.schedule.steps;
+        let blocked = steps.iter().filter(|s| s.act == Act::Block).map(|s| s.step.thread);
+        let last_is_reached = match &steps[..] {
+            [.., before, last] => before.act == Act::Reach && before.step == last.step,
+            _ => false,
+        };
+        Expected {
+            goal: target.goal.clone(),
+            reached: plan.reached.clone(),
+            same_memory: target.same_memory.clone(),
+            blocked: blocked.collect(),
+            last_is_reached,
+        }
+    }
+
+    /// Returns the threads that have to wait: those of a deadlock.
+    pub(crate) fn blocked(&self) -> &[u32] {
+        &self.blocked
+    }
+
+    /// Returns the reason for which a run does not confirm the finding; `None` if it does.
+    pub(crate) fn missed(&self, progress: &Progress) -> Option<String> {
+        match &self.goal {
+            Goal::Blocked(events) => self.not_blocked(events.len(), progress),
+            Goal::Together(_) if self.reached.len() < 2 => {
+                Some("an event of the race is no step of the program".to_owned())
+            }
+            Goal::Together(_) => {
+                if self.reached.iter().any(|&(_, step)| progress.reached(step).is_none()) {
+                    return Some("its threads were not before their accesses together".to_owned());
+                }
+                self.other_memory(progress)
+            }
+            Goal::Along(_) => {
+                let all = self.reached.iter().all(|&(_, step)| progress.reached(step).is_some());
+                if !all || !(progress.steps_done || self.last_is_reached) {
+                    return Some("not every step of the schedule ran".to_owned());
+                }
+                self.other_memory(progress)
+            }
+        }
+    }
+
+    /// Returns the difference, if two events that conflict touch different memory.
+    fn other_memory(&self, progress: &Progress) -> Option<String> {
+        let step_of = |event: u32| {
+            let step = self.reached.iter().find(|&&(reached, _)| reached == event)?.1;
+            progress.reached(step)
+        };
+        self.same_memory.iter().find_map(|&(a, b)| {
+            let (a, b) = (step_of(a)?, step_of(b)?);
+            (!a.overlaps(b)).then(|| format!("{} and {}: not the same memory", text(a), text(b)))
+        })
+    }
+
+    fn not_blocked(&self, events: usize, progress: &Progress) -> Option<String> {
+        if self.blocked.len() < events {
+            return Some("an event of the deadlock is no step of the program".to_owned());
+        }
+        let Some(waiting) = &progress.all_blocked else {
+            return Some("its threads did not all wait at the same time".to_owned());
+        };
+        self.blocked.iter().find_map(|&thread| {
+            let wait = waiting.iter().find(|wait| wait.thread == thread);
+            let held = |holder: &u32| *holder != thread && self.blocked.contains(holder);
+            let in_cycle = wait.is_some_and(|wait| match wait.what {
+                WaitingFor::Lock | WaitingFor::ReadLock => wait.holders.iter().any(held),
+                WaitingFor::Join => held(&(wait.object as u32)),
+                _ => false,
+            });
+            (!in_cycle).then(|| format!("thread {thread} did not wait for one of the others"))
+        })
+    }
+}
+
+fn text(step: &ReachedStep) -> String {
+    let ReachedStep { thread, addr, len, .. } = step;
+    match len {
+        0 => format!("thread {thread} was about to touch no known memory"),
+        1 => format!("thread {thread} was about to touch the byte at {addr:#x}"),
+        _ => format!("thread {thread} was about to touch {len} bytes at {addr:#x}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run_end::WaitingThread;
+
+    fn reached(step: u64, thread: u32, addr: u64, len: u64) -> ReachedStep {
+        ReachedStep { step, thread, addr, len }
+    }
+
+    fn race() -> Expected {
+        Expected {
+            goal: Goal::Together([7, 9]),
+            reached: vec![(7, 4), (9, 5)],
+            same_memory: vec![(7, 9)],
+            blocked: Vec::new(),
+            last_is_reached: false,
+        }
+    }
+
+    #[test]
+    fn race_needs_both_threads_before_the_same_memory() {
+        let run =
+            |reached: Vec<ReachedStep>| race().missed(&Progress { reached, ..Progress::default() });
+        assert_eq!(run(vec![reached(4, 1, 100, 4), reached(5, 2, 102, 8)]), None);
+        let one = run(vec![reached(4, 1, 100, 4)]);
+        assert_eq!(one.unwrap(), "its threads were not before their accesses together");
+        let other = run(vec![reached(4, 1, 100, 4), reached(5, 2, 104, 1)]);
+        assert_eq!(
+            other.unwrap(),
+            "thread 1 was about to touch 4 bytes at 0x64 and thread 2 was about to touch the byte \
+             at 0x68: not the same memory"
+        );
+        assert!(run(vec![reached(4, 1, 100, 4), reached(5, 2, 100, 0)]).is_some());
+    }
+
+    #[test]
+    fn other_findings_need_every_step() {
+        let reached = vec![reached(4, 1, 100, 4), reached(5, 2, 100, 4)];
+        let run = |steps_done, last_is_reached| {
+            let expected = Expected { goal: Goal::Along(vec![7, 9]), last_is_reached, ..race() };
+            let reached = reached.clone();
+            expected.missed(&Progress { reached, steps_done, ..Progress::default() })
+        };
+        assert_eq!([run(true, false), run(false, true)], [None, None]);
+        assert_eq!(run(false, false).unwrap(), "not every step of the schedule ran");
+    }
+
+    #[test]
+    fn deadlock_needs_a_cycle_of_waits() {
+        let expected = Expected { goal: Goal::Blocked(vec![7, 9]), blocked: vec![1, 2], ..race() };
+        let wait = |thread, what, object, holders: &[u32]| WaitingThread {
+            thread,
+            what,
+            object,
+            holders: holders.to_vec(),
+        };
+        let run = |waits: Vec<WaitingThread>| {
+            expected.missed(&Progress { all_blocked: Some(waits), ..Progress::default() })
+        };
+        let lock = WaitingFor::Lock;
+        assert_eq!(run(vec![wait(1, lock, 8, &[2]), wait(2, lock, 9, &[1])]), None);
+        let join = wait(2, WaitingFor::Join, 1, &[]);
+        assert_eq!(run(vec![wait(1, lock, 8, &[2]), join]), None);
+        let third = run(vec![wait(1, lock, 8, &[2]), wait(2, lock, 9, &[3])]);
+        assert_eq!(third.unwrap(), "thread 2 did not wait for one of the others");
+        assert!(expected.missed(&Progress::default()).is_some());
+    }
+}
