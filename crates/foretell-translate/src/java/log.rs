@@ -156,6 +156,19 @@ pub(crate) enum Record<'a> {
         site: u32,
         semaphore: u32,
     },
+    /// Look at the state of a thread, a task or an executor, or change of it; no step.
+    State {
+        change: bool,
+        site: u32,
+        object: u32,
+    },
+    /// Value of a field, or of the element with this index, that code without events has written.
+    Initial {
+        site: u32,
+        object: u32,
+        index: Option<u32>,
+        value: i64,
+    },
     Begin {
         method: u32,
     },
@@ -209,6 +222,7 @@ impl Record<'_> {
             | Record::Sync { site, .. }
             | Record::Fork { site, .. }
             | Record::Order { site, .. }
+            | Record::State { site, .. }
             | Record::Join { site, .. } => *site,
             _ => 0,
         }
@@ -423,6 +437,10 @@ impl<'a> Reader<'a> {
             29 => self.sync(SyncKind::Arrive, false)?,
             30 => self.sync(SyncKind::Leave, false)?,
             31 => Record::Barrier { object: self.id()?, parties: self.varint()? },
+            32 => self.sync(SyncKind::TryReadFailed, false)?,
+            33 | 34 => {
+                Record::State { change: tag == 34, site: self.id()?, object: self.id()? }
+            }
             35 => Record::Begin { method: self.id()? },
             36 => Record::EndBlock,
             37 => self.uncaught()?,
@@ -443,6 +461,18 @@ impl<'a> Reader<'a> {
             45 => Record::Handle { number: self.id()?, class: self.text()?, field: self.text()? },
             46 | 47 => self.operation(tag == 47)?,
             FIRST_ATOMIC..=LAST_ATOMIC => self.atomic(tag)?,
+            70 => Record::Initial {
+                site: self.id()?,
+                object: self.id()?,
+                index: None,
+                value: self.signed()?,
+            },
+            71 => Record::Initial {
+                site: self.id()?,
+                object: self.id()?,
+                index: Some(self.id()?),
+                value: self.signed()?,
+            },
             _ => return None,
         })
     }

@@ -11,6 +11,7 @@ mod event_writer;
 mod failed_rmw;
 mod log;
 mod objects;
+mod states;
 mod survey;
 mod sync;
 mod tables;

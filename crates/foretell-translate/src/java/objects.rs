@@ -30,6 +30,11 @@ impl Objects {
         *known = (known.0, site, *n);
     }
 
+    /// Whether the creation of an object is in the log.
+    pub(crate) fn is_made(&self, id: u32) -> bool {
+        self.known.get(id as usize).is_some_and(|known| known.2 > 0)
+    }
+
     pub(crate) fn class_name(&mut self, class: u32, name: &str) {
         if let Some(slot) = slot(&mut self.classes, class) {
             *slot = readable(name);

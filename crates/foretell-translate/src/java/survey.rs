@@ -5,6 +5,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::log::{Effect, Log, Record};
 use super::objects::Objects;
+use super::states::StateUses;
 use super::tables::Tables;
 use crate::action::Action;
 use crate::blocks::{Blocks, ScopeFinder, Scopes};
@@ -57,6 +58,12 @@ impl Fields {
         self.by_handle.insert(handle, number);
     }
 
+    /// Returns the class of a field, with its package.
+    fn class(&self, number: u32) -> Option<&str> {
+        let at = number.checked_sub(FIRST_FIELD)? as usize;
+        self.names.get(at).map(|(class, _)| class.as_str())
+    }
+
     /// Returns the class, without its package, and the name of a field.
     pub(crate) fn name(&self, number: u32) -> (&str, &str) {
         match self.names.get((number - FIRST_FIELD) as usize) {
@@ -83,6 +90,11 @@ pub(crate) struct Survey {
     variables: FxHashMap<Key, VariableUse>,
     /// Maps with blind puts; see [`super::blind_puts`].
     pub(crate) blind_puts: FxHashSet<u32>,
+    pub(super) states: StateUses,
+    /// Values that code without events has written before the first access with an event.
+    initial: FxHashMap<Key, i64>,
+    /// Variables that code without events has written later.
+    rewritten: FxHashSet<Key>,
     pub(crate) scopes: Scopes,
 }
 
@@ -93,6 +105,9 @@ impl Survey {
             objects: Objects::default(),
             variables: FxHashMap::default(),
             blind_puts: FxHashSet::default(),
+            states: StateUses::default(),
+            initial: FxHashMap::default(),
+            rewritten: FxHashSet::default(),
             scopes: Scopes::default(),
         };
         let mut scopes = ScopeFinder::default();
@@ -103,6 +118,16 @@ impl Survey {
                 Record::Made { id, site } => survey.objects.made(id, site, tables),
                 Record::Handle { number, class, field } => {
                     survey.fields.handle(number, class, field, tables);
+                }
+                Record::State { object, change, .. } => {
+                    survey.states.touch(entry.thread, object, change);
+                }
+                Record::Initial { site, object, index, value } => {
+                    let key = match index {
+                        Some(index) => (object, ELEMENT, index),
+                        None => (object, survey.fields.at(site, tables).0, 0),
+                    };
+                    survey.initial(key, value);
                 }
                 Record::Sync { kind, object, other, .. } if blocks.locks => {
                     let record = RawRecord::Sync { kind, pc: 0, object: u64::from(object), other };
@@ -130,6 +155,34 @@ impl Survey {
         used.shared |= used.thread != thread;
         used.written |= access.action.writes();
         used.failed_update |= access.action == Action::FailedUpdate;
+    }
+
+    fn initial(&mut self, key: Key, value: i64) {
+        if self.variables.contains_key(&key) {
+            self.rewritten.insert(key);
+        } else {
+            self.initial.insert(key, value);
+        }
+    }
+
+    /// Returns the value that a variable has before its first access, if it is known otherwise
+    /// than by a read: a value that code without events has written, or the default value.
+    pub(crate) fn initial_value(&self, key: &Key, tables: &Tables) -> Option<i64> {
+        let (object, field, _) = *key;
+        if let Some(&value) = self.initial.get(key) {
+            return Some(value);
+        }
+        let default = match (object, field) {
+            (_, ATOMIC) => false,
+            (0, field) => self.fields.class(field).is_some_and(|class| tables.has(class)),
+            _ => self.objects.is_made(object),
+        };
+        default.then_some(0)
+    }
+
+    /// Whether code without events has written a variable after the first access to it.
+    pub(crate) fn is_rewritten(&self, key: &Key) -> bool {
+        self.rewritten.contains(key)
     }
 
     pub(crate) fn is_shared(&self, key: &Key) -> bool {

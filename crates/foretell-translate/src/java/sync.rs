@@ -9,6 +9,9 @@ use super::log::Entry;
 use super::objects::Objects;
 use crate::names::UniqueNames;
 
+/// Bit of the number of an object that is a `Lock`, where the lock is meant and not the monitor.
+const LOCK_OBJECT: u32 = 1 << 31;
+
 /// The synchronisation objects of a run so far.
 #[derive(Default)]
 pub(super) struct SyncObjects {
@@ -34,7 +37,15 @@ impl SyncObjects {
         if let Some(&id) = self.locks.get(&object) {
             return id;
         }
-        let name = self.name(out, objects, object);
+        // A `Lock` and the monitor of the same object are two locks.
+        let name = objects.name(object & !LOCK_OBJECT, out.tables);
+        let is_other = self.locks.contains_key(&(object ^ LOCK_OBJECT));
+        let name = match (is_other, object & LOCK_OBJECT) {
+            (true, 0) => format!("monitor of {name}"),
+            (true, _) => format!("lock {name}"),
+            (false, _) => name,
+        };
+        let name = self.names.unique(name);
         let id = out.trace.builder.lock(&name);
         self.locks.insert(object, id);
         id

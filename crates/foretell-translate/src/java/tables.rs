@@ -111,6 +111,11 @@ impl Tables {
         self.classes.get(number as usize)
     }
 
+    /// Whether a class was rewritten.
+    pub(crate) fn has(&self, class: &str) -> bool {
+        self.by_name.contains_key(class)
+    }
+
     /// Returns file and line of a location: `Main.java:12`.
     pub(crate) fn source_line(&self, site: u32) -> Option<String> {
         let location = self.location(site)?;

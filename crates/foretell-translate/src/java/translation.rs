@@ -14,6 +14,7 @@ use super::blind_puts::MapOrders;
 use super::event_writer::EventWriter;
 use super::failed_rmw::Sections;
 use super::log::{Entry, Log, Record};
+use super::states::States;
 use super::survey::{Access, Survey};
 use super::sync::SyncObjects;
 use super::tables::Tables;
@@ -46,6 +47,7 @@ struct Translation<'a> {
     variables: Variables,
     sync: SyncObjects,
     map_orders: MapOrders,
+    states: States,
     scopes: BlockScopes,
     /// Accesses in the log.
     accesses: u64,
@@ -66,6 +68,7 @@ impl<'a> Translation<'a> {
             variables: Variables::default(),
             sync: SyncObjects::default(),
             map_orders: MapOrders::default(),
+            states: States::default(),
             accesses: 0,
             private: 0,
             damaged: false,
@@ -74,7 +77,7 @@ impl<'a> Translation<'a> {
     }
 
     fn entry(&mut self, entry: &Entry<'_>) {
-        let Translation { out, sync, survey, .. } = self;
+        let Translation { out, sync, survey, states, .. } = self;
         out.note_step(entry);
         match entry.record {
             Record::Node(node) => out.calls.set_current(entry.thread, node),
@@ -111,6 +114,9 @@ impl<'a> Translation<'a> {
                 if post {
                     out.push_marker(entry.thread, EventKind::Post { sem }, entry.record.site());
                 }
+            }
+            Record::State { change, object, .. } => {
+                states.access(out, (&survey.states, &mut survey.objects), entry, (object, change));
             }
             Record::Begin { method } => {
                 let name = out.tables.method(method);

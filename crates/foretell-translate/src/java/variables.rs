@@ -69,8 +69,19 @@ impl Variables {
             let id = builder.variable(&name);
             let failed = survey.has_failed_updates(&access.key);
             let failed_update_lock = failed.then(|| failed_rmw::lock(builder, &name));
-            let content = Content::Initial(None);
-            let variable = Variable { id, content, opaque: false, failed_update_lock };
+            let initial = survey.initial_value(&access.key, out.tables);
+            // A read that comes first tells the value itself.
+            let initial = initial.filter(|_| !access.action.reads());
+            if let Some(value) = initial {
+                let value = out.trace.value(value);
+                out.trace.builder.set_initial_value(id, value);
+            }
+            let content = initial.map_or(Content::Initial(None), Content::Known);
+            let opaque = survey.is_rewritten(&access.key);
+            if opaque {
+                out.trace.builder.set_opaque(id);
+            }
+            let variable = Variable { id, content, opaque, failed_update_lock };
             self.by_key.insert(access.key, variable);
         }
         let (mut var, mut lock) = (VarId(0), None);

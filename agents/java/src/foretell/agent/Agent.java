@@ -18,6 +18,7 @@ public final class Agent {
         }
         Tables tables = new Tables(options.log + ".tables");
         PlatformRewriter platform = new PlatformRewriter();
+        PlatformRewriter.load();
         instrumentation.addTransformer(platform, true);
         for (Class<?> c : platform.alreadyLoaded(instrumentation.getAllLoadedClasses())) {
             instrumentation.retransformClasses(c);

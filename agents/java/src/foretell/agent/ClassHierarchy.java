@@ -6,6 +6,8 @@ import java.io.InputStream;
 import java.util.HashMap;
 import java.util.Map;
 import org.objectweb.asm.ClassReader;
+import org.objectweb.asm.tree.ClassNode;
+import org.objectweb.asm.tree.MethodNode;
 
 /**
  * Subclass relation, found without loading a class. A class that is loaded while another is being
@@ -53,6 +55,26 @@ final class ClassHierarchy {
             }
         }
         return false;
+    }
+
+    /** Whether a class of the platform declares the method that a class has. */
+    boolean isInherited(String name, String method, String desc) {
+        String at = name;
+        for (int depth = 0; depth < 50 && at != null && !isPlatform(at); depth++) {
+            ClassReader reader = read(at);
+            if (reader == null) {
+                return false;
+            }
+            ClassNode node = new ClassNode();
+            reader.accept(node, ClassReader.SKIP_CODE | ClassReader.SKIP_DEBUG);
+            for (MethodNode m : node.methods) {
+                if (m.name.equals(method) && m.desc.equals(desc)) {
+                    return false;
+                }
+            }
+            at = reader.getSuperName();
+        }
+        return at != null;
     }
 
     static boolean isPlatform(String name) {

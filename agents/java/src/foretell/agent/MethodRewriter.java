@@ -345,7 +345,15 @@ final class MethodRewriter implements Opcodes {
                 default: break;
             }
         }
-        return call.getOpcode() != INVOKESPECIAL && replacedByTable(call);
+        if (call.getOpcode() == INVOKESPECIAL) {
+            if (!SuperCalls.isModelled(call, types) || !canLock()) {
+                return false;
+            }
+            noteCall(call);
+            SuperCalls.hook(m, call, site());
+            return true;
+        }
+        return replacedByTable(call);
     }
 
     /** Replaces a call of java.util.concurrent by one of the runtime. */

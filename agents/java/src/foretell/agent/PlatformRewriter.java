@@ -3,7 +3,10 @@ package foretell.agent;
 import java.lang.instrument.ClassFileTransformer;
 import java.security.ProtectionDomain;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import org.objectweb.asm.Opcodes;
 import org.objectweb.asm.tree.AbstractInsnNode;
 import org.objectweb.asm.tree.ClassNode;
@@ -30,14 +33,33 @@ final class PlatformRewriter implements ClassFileTransformer, Opcodes {
 
     private static final String JUC = "java/util/concurrent/";
     private static final String FUTURE = JUC + "CompletableFuture";
+    private static final String VIEW = JUC + "locks/ReentrantReadWriteLock$";
+    private static final String BUILDERS = "java/lang/ThreadBuilders";
+    /** Classes with hooks of tasks or locks; the nested classes of {@link #FUTURE} have them too. */
+    private static final Set<String> HOOKED = new HashSet<String>(Arrays.asList(
+        JUC + "FutureTask", JUC + "ThreadPoolExecutor", JUC + "ForkJoinTask", JUC + "ForkJoinPool",
+        JUC + "CountedCompleter", FUTURE, JUC + "CyclicBarrier",
+        JUC + "Executors$DelegatedExecutorService", JUC + "ThreadPerTaskExecutor",
+        VIEW + "ReadLock", VIEW + "WriteLock"));
 
     /** Whether this transformer rewrites a class. */
     private static boolean isRewritten(String name) {
-        return name.equals(THREAD) || name.equals(SUPPORT) || name.equals(JUC + "FutureTask")
-            || name.equals(JUC + "ThreadPoolExecutor") || name.equals(JUC + "ForkJoinTask")
-            || name.equals(JUC + "ForkJoinPool") || name.equals(JUC + "CountedCompleter")
-            || name.equals(FUTURE)
-            || name.startsWith(FUTURE + "$");
+        return name.equals(THREAD) || name.equals(SUPPORT) || name.equals(BUILDERS)
+            || HOOKED.contains(name) || name.startsWith(FUTURE + "$");
+    }
+
+    /**
+     * Loads the classes that this transformer rewrites. A class that is loaded while the program's
+     * classes are being rewritten would not be rewritten itself.
+     */
+    static void load() {
+        for (String name : HOOKED) {
+            try {
+                Class.forName(name.replace('/', '.'), false, null);
+            } catch (ClassNotFoundException e) {
+                // This version of the platform does not have the class.
+            }
+        }
     }
 
     /** Returns the classes that are loaded already and must be transformed again. */
@@ -74,6 +96,9 @@ final class PlatformRewriter implements ClassFileTransformer, Opcodes {
             if (name.startsWith(JUC) && !name.equals(SUPPORT)) {
                 return tasks(name, bytes);
             }
+            if (BUILDERS.equals(name)) {
+                return builders(bytes);
+            }
             if (THREAD.equals(name)) {
                 return thread(bytes);
             }
@@ -92,12 +117,37 @@ final class PlatformRewriter implements ClassFileTransformer, Opcodes {
         MethodNode start = find(c, "start()V");
         enter(start, call("starting", "(Ljava/lang/Thread;)V", ALOAD, 0));
         leave(start, "started", "(Ljava/lang/Thread;)V");
+        for (MethodNode m : c.methods) {
+            // Threads of an executor with a thread for each task, since Java 19.
+            if (m.name.equals("start") && m.desc.endsWith("/ThreadContainer;)V")) {
+                enter(m, call("starting", "(Ljava/lang/Thread;)V", ALOAD, 0));
+                leave(m, "started", "(Ljava/lang/Thread;)V");
+            }
+        }
         enter(find(c, "exit()V"), call("ended", "(Ljava/lang/Thread;)V", ALOAD, 0));
         enter(find(c, "dispatchUncaughtException(Ljava/lang/Throwable;)V"),
             call("uncaught", "(Ljava/lang/Thread;Ljava/lang/Throwable;)V", ALOAD, 0, ALOAD, 1));
         leave(find(c, "interrupt()V"), "interrupted", "(Ljava/lang/Thread;)V");
         returnIfHandled(find(c, "join(J)V"), call("join", "(Ljava/lang/Thread;J)Z", ALOAD, 0,
             LLOAD, 1));
+        return ClassVersions.write(c, bytes);
+    }
+
+    /**
+     * Gives each virtual thread a thread of the operating system, as on a platform without
+     * continuations. A thread that waits for the baton then takes no carrier from other threads.
+     */
+    private byte[] builders(byte[] bytes) {
+        ClassNode c = ClassVersions.read(bytes);
+        for (MethodNode m : c.methods) {
+            for (AbstractInsnNode n : m.instructions.toArray()) {
+                if (n.getOpcode() == INVOKESTATIC
+                    && ((MethodInsnNode) n).owner.endsWith("/ContinuationSupport")
+                    && ((MethodInsnNode) n).name.equals("isSupported")) {
+                    m.instructions.set(n, new InsnNode(ICONST_0));
+                }
+            }
+        }
         return ClassVersions.write(c, bytes);
     }
 
@@ -127,7 +177,23 @@ final class PlatformRewriter implements ClassFileTransformer, Opcodes {
             if (m.instructions.size() == 0) {
                 continue;
             }
-            if (name.equals(JUC + "FutureTask")) {
+            if (name.startsWith(VIEW)) {
+                if (m.name.equals("<init>")) {
+                    constructed(m, "foretell/rt/Synchronizers", "viewOf");
+                }
+            } else if (name.equals(JUC + "Executors$DelegatedExecutorService")) {
+                if (m.name.equals("<init>")) {
+                    constructed(m, "foretell/rt/Tasks", "wraps");
+                }
+            } else if (name.equals(JUC + "ThreadPerTaskExecutor")) {
+                if (m.name.equals("taskComplete") || m.name.startsWith("shutdown")) {
+                    enter(m, task("completes", 0));
+                }
+            } else if (name.equals(JUC + "CyclicBarrier")) {
+                if (m.name.equals("dowait")) {
+                    replaceRun(m, "foretell/rt/Synchronizers", "runAction");
+                }
+            } else if (name.equals(JUC + "FutureTask")) {
                 futureTask(m);
             } else if (name.equals(JUC + "ThreadPoolExecutor")) {
                 executor(m);
@@ -139,6 +205,8 @@ final class PlatformRewriter implements ClassFileTransformer, Opcodes {
                     if (handsOver) {
                         enter(m, task("submitted", 1));
                     }
+                } else if (m.name.equals("deregisterWorker") || m.name.startsWith("shutdown")) {
+                    enter(m, task("completes", 0));
                 }
             } else if (name.equals(JUC + "ForkJoinTask")) {
                 forkJoinTask(m);
@@ -184,8 +252,13 @@ final class PlatformRewriter implements ClassFileTransformer, Opcodes {
     private static void futureTask(MethodNode m) {
         switch (m.name) {
             case "<init>": leaveTask(m, "submitted"); break;
-            case "run": case "runAndReset": enter(m, task("begins", 0)); break;
-            case "set": case "setException": enter(m, task("completes", 0)); break;
+            case "run": enter(m, task("begins", 0)); break;
+            case "runAndReset":
+                // The next run follows this one.
+                leaveTask(m, "submitted");
+                enter(m, task("begins", 0));
+                break;
+            case "set": case "setException": case "cancel": enter(m, task("completes", 0)); break;
             case "report": enter(m, task("completionSeen", 0)); break;
             default: break;
         }
@@ -195,13 +268,19 @@ final class PlatformRewriter implements ClassFileTransformer, Opcodes {
         if (m.name.equals("execute")) {
             enter(m, task("submitted", 1));
         } else if (m.name.equals("runWorker")) {
-            for (AbstractInsnNode n : m.instructions.toArray()) {
-                if (n.getOpcode() == INVOKEINTERFACE
-                    && ((MethodInsnNode) n).owner.equals("java/lang/Runnable")) {
-                    m.instructions.set(n, new MethodInsnNode(INVOKESTATIC, "foretell/rt/Tasks",
-                        "run",
-                        "(Ljava/lang/Runnable;)V", false));
-                }
+            replaceRun(m, "foretell/rt/Tasks", "run");
+        } else if (m.name.equals("processWorkerExit") || m.name.startsWith("shutdown")) {
+            enter(m, task("completes", 0));
+        }
+    }
+
+    /** Replaces calls of `Runnable.run` by calls of a method of the runtime. */
+    private static void replaceRun(MethodNode m, String owner, String name) {
+        for (AbstractInsnNode n : m.instructions.toArray()) {
+            if (n.getOpcode() == INVOKEINTERFACE
+                && ((MethodInsnNode) n).owner.equals("java/lang/Runnable")) {
+                m.instructions.set(n, new MethodInsnNode(INVOKESTATIC, owner, name,
+                    "(Ljava/lang/Runnable;)V", false));
             }
         }
     }
@@ -326,6 +405,20 @@ final class PlatformRewriter implements ClassFileTransformer, Opcodes {
         for (AbstractInsnNode n : m.instructions.toArray()) {
             if (n.getOpcode() == RETURN) {
                 m.instructions.insertBefore(n, call(hook, desc, ALOAD, 0));
+            }
+        }
+    }
+
+    /** Calls a method of the runtime with `this` and the argument at the end of a constructor. */
+    private static void constructed(MethodNode m, String owner, String name) {
+        for (AbstractInsnNode n : m.instructions.toArray()) {
+            if (n.getOpcode() == RETURN) {
+                InsnList list = new InsnList();
+                list.add(new VarInsnNode(ALOAD, 0));
+                list.add(new VarInsnNode(ALOAD, 1));
+                list.add(new MethodInsnNode(INVOKESTATIC, owner, name,
+                    "(Ljava/lang/Object;Ljava/lang/Object;)V", false));
+                m.instructions.insertBefore(n, list);
             }
         }
     }

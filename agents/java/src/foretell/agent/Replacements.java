@@ -3,6 +3,7 @@ package foretell.agent;
 import foretell.rt.AtomicArrays;
 import foretell.rt.Atomics;
 import foretell.rt.ConcurrentCollections;
+import foretell.rt.Observations;
 import foretell.rt.Permits;
 import foretell.rt.Synchronizers;
 import java.util.ArrayList;
@@ -38,6 +39,8 @@ final class Replacements {
         add(METHODS, Atomics.METHODS, "foretell/rt/Atomics");
         add(METHODS, AtomicArrays.METHODS, "foretell/rt/AtomicArrays");
         add(METHODS, ConcurrentCollections.METHODS, "foretell/rt/ConcurrentCollections");
+        add(METHODS, Observations.METHODS, "foretell/rt/Observations");
+        add(STATIC_METHODS, Observations.STATIC_METHODS, "foretell/rt/Observations");
         add(STATIC_METHODS, Permits.STATIC_METHODS, "foretell/rt/Permits");
     }
 

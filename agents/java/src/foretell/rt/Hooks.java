@@ -470,7 +470,11 @@ public final class Hooks {
         }
         if (Log.on) {
             Log.event(t, Log.FORK, callSite, child.index, nth);
-            Log.threadName(child.index, thread.getName());
+            // A virtual thread may have no name.
+            if (!thread.getName().isEmpty()) {
+                Log.threadName(child.index, thread.getName());
+            }
+            Observations.changed(t, thread, callSite);
         }
         stepLater(t, Kind.CREATE, callSite);
     }
@@ -481,6 +485,7 @@ public final class Hooks {
             return;
         }
         if (Log.on) {
+            Observations.changed(t, thread, 0);
             Log.event(t, Log.END);
         }
         // The end of a thread notifies the waiters in its own monitor.
@@ -593,6 +598,7 @@ public final class Hooks {
         }
         if (t != null && t.unrecordedDepth == 0 && target != t) {
             target.interrupts++;
+            Observations.changed(t, thread, callSite);
             if (Log.on) {
                 Log.event(t, Log.POST, callSite, Semaphores.interruptOf(target), 1);
             }

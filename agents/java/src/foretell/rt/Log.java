@@ -52,6 +52,14 @@ final class Log {
     static final int ARRIVE = 29;
     static final int LEAVE = 30;
     static final int BARRIER = 31;
+    /** A try for the reader side of a lock that failed. */
+    static final int TRY_READ_FAILED = 32;
+    /**
+     * A look at the state of a thread, a task or an executor, and a change of it; these are not
+     * steps.
+     */
+    static final int LOOK = 33;
+    static final int CHANGE = 34;
     static final int BLOCK_BEGIN = 35;
     static final int BLOCK_END = 36;
     static final int UNCAUGHT = 37;
@@ -77,7 +85,12 @@ final class Log {
     static final int ATOMIC = 48;
     static final int HANDLED = 52;
     static final int ELEMENT = 56;
+    /** Values of a field or an element that code without events has written. */
+    static final int INITIAL = 70;
+    static final int INITIAL_ELEMENT = 71;
     static final int SKIP = 255;
+    /** Added to the number of an object: the lock that it is, not its monitor. */
+    static final long LOCK_OBJECT = 1L << 31;
 
     /** Whether events are recorded; records of the end of a run are written in any case. */
     static boolean on;

@@ -18,7 +18,10 @@ final class Monitor {
     /** Number of the semaphore that stands for the object in the trace, and its initial count. */
     int semaphore;
     int count;
-    /** Semaphores of the submissions of a task that has not begun, and of its completions. */
+    /**
+     * Semaphores of the submissions of a task that has not begun, and of the last completion by
+     * each thread: pairs of a thread and a semaphore.
+     */
     int[] submissions;
     int[] completions;
     /** Number of changes of a collection. */

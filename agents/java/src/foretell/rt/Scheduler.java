@@ -557,6 +557,23 @@ final class Scheduler {
         return best;
     }
 
+    /** Returns the state of a thread as the program would see it without the scheduler. */
+    static Thread.State javaState(ThreadState t) {
+        synchronized (LOCK) {
+            if (t.state == ThreadState.ENDED) {
+                return Thread.State.TERMINATED;
+            }
+            if (t.state != ThreadState.BLOCKED) {
+                return Thread.State.RUNNABLE;
+            }
+            if (t.waitsFor == ThreadState.FOR_LOCK) {
+                return Thread.State.BLOCKED;
+            }
+            return t.realDeadline == ThreadState.NEVER ? Thread.State.WAITING
+                : Thread.State.TIMED_WAITING;
+        }
+    }
+
     static ThreadState find(Thread thread) {
         synchronized (LOCK) {
             return BY_THREAD.get(thread);

@@ -1,6 +1,8 @@
 package foretell.rt;
 
 import java.util.Arrays;
+import java.util.HashSet;
+import java.util.Set;
 
 /**
  * Source locations of hooks: class, ordinal in the class, line. Sites are numbered over all
@@ -12,6 +14,7 @@ public final class Sites {
     private static int[] ordinals = new int[1024];
     private static int[] lines = new int[1024];
     private static int count = 1;
+    private static final Set<String> REWRITTEN = new HashSet<String>();
 
     private Sites() {
     }
@@ -24,11 +27,17 @@ public final class Sites {
             ordinals = Arrays.copyOf(ordinals, count * 2);
             lines = Arrays.copyOf(lines, count * 2);
         }
+        REWRITTEN.add(className);
         classes[count] = className;
         files[count] = file;
         ordinals[count] = ordinal;
         lines[count] = line;
         return count++;
+    }
+
+    /** Whether a class, its name with dots, has sites. */
+    static synchronized boolean isRewritten(String name) {
+        return REWRITTEN.contains(name.replace('.', '/'));
     }
 
     static synchronized boolean is(int site, String className, long ordinal) {

@@ -65,9 +65,13 @@ public final class Synchronizers {
 
     // Locks.
 
-    private static boolean isOurs(Lock l) {
-        return l instanceof ReentrantLock || l instanceof ReentrantReadWriteLock.ReadLock
-            || l instanceof ReentrantReadWriteLock.WriteLock;
+    /**
+     * Whether this runtime models a call of a lock's method. The method of a recorded subclass is
+     * not: it calls that of its superclass.
+     */
+    private static boolean isOurs(Lock l, String method) {
+        return (l instanceof ReentrantLock || l instanceof ReentrantReadWriteLock.ReadLock
+            || l instanceof ReentrantReadWriteLock.WriteLock) && !Overrides.has(l, method);
     }
 
     /** Number of times that the calling thread holds a lock. */
@@ -85,12 +89,13 @@ public final class Synchronizers {
         }
     }
 
-    private static int lockId(Lock l) {
+    /** Number of a lock, which is not that of the object's monitor. */
+    private static long lockId(Lock l) {
         Object parent;
         synchronized (PARENT) {
             parent = PARENT.get(l);
         }
-        return ObjectIds.of(parent == null ? l : parent);
+        return ObjectIds.of(parent == null ? l : parent) | Log.LOCK_OBJECT;
     }
 
     private static boolean reads(Lock l) {
@@ -116,15 +121,28 @@ public final class Synchronizers {
         Hooks.step(t, lockKind(l), site);
     }
 
+    /**
+     * Records a try that failed. A reader's try for the writer side fails in every order, so it is
+     * no event.
+     */
     private static void failed(Lock l, int site) {
         ThreadState t = recordingThread();
-        if (t == null) {
+        if (t == null || !reads(l) && readHolds(l) > 0) {
             return;
         }
         if (Log.on) {
-            Log.event(t, Log.TRY_FAILED, site, lockId(l));
+            Log.event(t, reads(l) ? Log.TRY_READ_FAILED : Log.TRY_FAILED, site, lockId(l));
         }
-        Hooks.step(t, Kind.LOCK, site);
+        Hooks.step(t, lockKind(l), site);
+    }
+
+    /** Number of times that the calling thread holds the reader side of a lock. */
+    private static int readHolds(Lock l) {
+        synchronized (PARENT) {
+            Object parent = PARENT.get(l);
+            return parent instanceof ReentrantReadWriteLock
+                ? ((ReentrantReadWriteLock) parent).getReadHoldCount() : 0;
+        }
     }
 
     private static void expect(Lock l, int site) {
@@ -135,7 +153,7 @@ public final class Synchronizers {
     }
 
     public static void lock(Lock l, int site) {
-        if (!isOurs(l)) {
+        if (!isOurs(l, "lock/0")) {
             l.lock();
             Hooks.afterCall();
             return;
@@ -146,7 +164,7 @@ public final class Synchronizers {
     }
 
     public static void lockInterruptibly(Lock l, int site) throws InterruptedException {
-        if (!isOurs(l)) {
+        if (!isOurs(l, "lockInterruptibly/0")) {
             l.lockInterruptibly();
             Hooks.afterCall();
             return;
@@ -162,7 +180,7 @@ public final class Synchronizers {
 
     public static boolean tryLock(Lock l, int site) {
         boolean taken = l.tryLock();
-        tried(l, taken, site);
+        tried(l, "tryLock/0", taken, site);
         return taken;
     }
 
@@ -174,22 +192,22 @@ public final class Synchronizers {
         } catch (InterruptedException e) {
             throw interrupted(e, site);
         }
-        tried(l, taken, site);
+        tried(l, "tryLock/2", taken, site);
         return taken;
     }
 
-    private static void tried(Lock l, boolean taken, int site) {
-        if (!isOurs(l)) {
+    private static void tried(Lock l, String method, boolean taken, int site) {
+        if (!isOurs(l, method)) {
             Hooks.afterCall();
         } else if (taken) {
             locked(l, site);
-        } else if (!reads(l)) {
+        } else {
             failed(l, site);
         }
     }
 
     public static void unlock(Lock l, int site) {
-        if (!isOurs(l)) {
+        if (!isOurs(l, "unlock/0")) {
             l.unlock();
             Hooks.afterCall();
             return;
@@ -200,6 +218,10 @@ public final class Synchronizers {
         } catch (IllegalMonitorStateException e) {
             throw Hooks.withoutRuntimeFrames(e);
         }
+        unlocked(l, last, site);
+    }
+
+    private static void unlocked(Lock l, boolean last, int site) {
         ThreadState t = recordingThread();
         if (t == null || !last) {
             return;
@@ -227,19 +249,24 @@ public final class Synchronizers {
     }
 
     private static <L extends Lock> L view(Object parent, L view) {
-        if (parent instanceof ReentrantReadWriteLock && Hooks.recordedThread() != null) {
-            synchronized (PARENT) {
-                PARENT.put(view, parent);
-            }
+        if (parent instanceof ReentrantReadWriteLock) {
+            viewOf(view, parent);
         }
         return view;
+    }
+
+    /** Records the reader-writer lock of a view; its constructor calls this. */
+    public static void viewOf(Object view, Object parent) {
+        synchronized (PARENT) {
+            PARENT.put((Lock) view, parent);
+        }
     }
 
     // Conditions.
 
     public static Condition newCondition(Lock l, int site) {
         Condition c = l.newCondition();
-        if (isOurs(l) && Hooks.recordedThread() != null) {
+        if (isOurs(l, "") && Hooks.recordedThread() != null) {
             synchronized (LOCK_OF) {
                 LOCK_OF.put(c, l);
             }
@@ -413,10 +440,20 @@ public final class Synchronizers {
     }
 
     public static void acquire(Semaphore s, int site) throws InterruptedException {
+        if (Overrides.has(s, "acquire/0")) {
+            s.acquire();
+            Hooks.afterCall();
+            return;
+        }
         acquire(s, 1, site);
     }
 
     public static void acquire(Semaphore s, int n, int site) throws InterruptedException {
+        if (Overrides.has(s, "acquire/1")) {
+            s.acquire(n);
+            Hooks.afterCall();
+            return;
+        }
         int number = beforeBlocking(s, site);
         try {
             s.acquire(n);
@@ -427,20 +464,40 @@ public final class Synchronizers {
     }
 
     public static void acquireUninterruptibly(Semaphore s, int site) {
+        if (Overrides.has(s, "acquireUninterruptibly/0")) {
+            s.acquireUninterruptibly();
+            Hooks.afterCall();
+            return;
+        }
         acquireUninterruptibly(s, 1, site);
     }
 
     public static void acquireUninterruptibly(Semaphore s, int n, int site) {
+        if (Overrides.has(s, "acquireUninterruptibly/1")) {
+            s.acquireUninterruptibly(n);
+            Hooks.afterCall();
+            return;
+        }
         int number = beforeBlocking(s, site);
         s.acquireUninterruptibly(n);
         down(s, number, n, site);
     }
 
     public static boolean tryAcquire(Semaphore s, int site) {
+        if (Overrides.has(s, "tryAcquire/0")) {
+            boolean taken = s.tryAcquire();
+            Hooks.afterCall();
+            return taken;
+        }
         return tryAcquire(s, 1, site);
     }
 
     public static boolean tryAcquire(Semaphore s, int n, int site) {
+        if (Overrides.has(s, "tryAcquire/1")) {
+            boolean taken = s.tryAcquire(n);
+            Hooks.afterCall();
+            return taken;
+        }
         int number = before(s, site);
         boolean taken = s.tryAcquire(n);
         if (taken) {
@@ -477,19 +534,34 @@ public final class Synchronizers {
     }
 
     public static void release(Semaphore s, int site) {
+        if (Overrides.has(s, "release/0")) {
+            s.release();
+            Hooks.afterCall();
+            return;
+        }
         release(s, 1, site);
     }
 
     public static void release(Semaphore s, int n, int site) {
-        ThreadState t = recordingThread();
-        int number = t == null ? 0 : semaphore(s, s.availablePermits());
-        s.release(n);
-        if (t != null && n > 0) {
-            if (Log.on) {
-                Log.event(t, Log.POST, site, number, n);
-            }
-            Hooks.step(t, Kind.POST, site);
+        if (Overrides.has(s, "release/1")) {
+            s.release(n);
+            Hooks.afterCall();
+            return;
         }
+        int number = before(s, site);
+        s.release(n);
+        post(number, n, site);
+    }
+
+    private static void post(int number, int n, int site) {
+        ThreadState t = recordingThread();
+        if (t == null || n <= 0) {
+            return;
+        }
+        if (Log.on) {
+            Log.event(t, Log.POST, site, number, n);
+        }
+        Hooks.step(t, Kind.POST, site);
     }
 
     /**
@@ -497,16 +569,15 @@ public final class Synchronizers {
      * gives them back.
      */
     public static void countDown(CountDownLatch l, int site) {
-        ThreadState t = recordingThread();
-        if (t != null) {
-            latch(l);
+        if (Overrides.has(l, "countDown/0")) {
+            l.countDown();
+            Hooks.afterCall();
+            return;
         }
+        Monitor m = recordingThread() == null ? null : latch(l);
         l.countDown();
-        if (t != null) {
-            if (Log.on) {
-                Log.event(t, Log.POST, site, ObjectIds.monitor(l).semaphore, 1);
-            }
-            Hooks.step(t, Kind.POST, site);
+        if (m != null) {
+            post(m.semaphore, 1, site);
         }
     }
 
@@ -531,6 +602,11 @@ public final class Synchronizers {
     }
 
     public static void await(CountDownLatch l, int site) throws InterruptedException {
+        if (Overrides.has(l, "await/0")) {
+            l.await();
+            Hooks.afterCall();
+            return;
+        }
         ThreadState t = recordingThread();
         Monitor m = t == null ? null : latch(l);
         if (t != null && m.count > 0) {
@@ -561,14 +637,20 @@ public final class Synchronizers {
 
     // Barriers.
 
+    /** Records an arrival. Returns null if it is not recorded. */
     private static ThreadState arrive(CyclicBarrier b, int site) {
         ThreadState t = recordingThread();
-        if (t == null || b.isBroken()) {
+        if (t == null) {
             return null;
         }
         Monitor m = ObjectIds.monitor(b);
         int id = ObjectIds.of(b);
+        if (b.isBroken()) {
+            m.semaphore = 0;
+            return null;
+        }
         if (m.semaphore == 0) {
+            // The first generation, or the first one after a generation that was broken.
             m.semaphore = -1;
             if (Log.on) {
                 Log.pair(Log.BARRIER, id, b.getParties());
@@ -579,7 +661,30 @@ public final class Synchronizers {
         }
         Scheduler.stepBeforeBlocking(t, Kind.ARRIVE, site);
         t.blocksBetweenSteps = true;
+        t.barrier = b;
+        t.barrierSite = site;
         return t;
+    }
+
+    /**
+     * Runs the action of a barrier, in the last thread that has arrived. The thread leaves the
+     * barrier before: so the action follows all arrivals.
+     */
+    public static void runAction(Runnable action) {
+        ThreadState t = recordingThread();
+        if (t != null && t.barrier != null) {
+            leave(t, (CyclicBarrier) t.barrier, t.barrierSite);
+            t.barrier = null;
+        }
+        action.run();
+    }
+
+    private static void leave(ThreadState t, CyclicBarrier b, int site) {
+        t.blocksBetweenSteps = false;
+        if (Log.on) {
+            Log.event(t, Log.LEAVE, site, ObjectIds.of(b));
+        }
+        Hooks.step(t, Kind.LEAVE, site);
     }
 
     /** Orders the other threads after the barrier's action, which the last thread has run. */
@@ -588,7 +693,6 @@ public final class Synchronizers {
         if (arrived == null || t == null) {
             return;
         }
-        t.blocksBetweenSteps = false;
         if (Log.on) {
             Monitor m = ObjectIds.monitor(b);
             if (last) {
@@ -597,23 +701,30 @@ public final class Synchronizers {
             } else if (m.itemSemaphore != 0) {
                 Log.event(t, Log.ORDER_DOWN_POST, site, m.itemSemaphore);
             }
-            Log.event(t, Log.LEAVE, site, ObjectIds.of(b));
         }
-        Hooks.step(t, Kind.LEAVE, site);
+        if (t.barrier != null) {
+            t.barrier = null;
+            leave(t, b, site);
+        }
     }
 
     public static int await(CyclicBarrier b, int site)
                             throws InterruptedException, BrokenBarrierException {
+        if (Overrides.has(b, "await/0")) {
+            int order = b.await();
+            Hooks.afterCall();
+            return order;
+        }
         ThreadState t = arrive(b, site);
         try {
             int order = b.await();
             left(b, t, order == 0, site);
             return order;
         } catch (InterruptedException e) {
-            arrivedInVain(t);
+            arrivedInVain(b, t);
             throw interrupted(e, site);
         } catch (BrokenBarrierException e) {
-            arrivedInVain(t);
+            arrivedInVain(b, t);
             throw Hooks.withoutRuntimeFrames(e);
         }
     }
@@ -626,26 +737,86 @@ public final class Synchronizers {
             left(b, t, order == 0, site);
             return order;
         } catch (InterruptedException e) {
-            arrivedInVain(t);
+            arrivedInVain(b, t);
             throw interrupted(e, site);
         } catch (BrokenBarrierException e) {
-            arrivedInVain(t);
+            arrivedInVain(b, t);
             throw Hooks.withoutRuntimeFrames(e);
         } catch (TimeoutException e) {
-            arrivedInVain(t);
+            arrivedInVain(b, t);
             throw Hooks.withoutRuntimeFrames(e);
         }
     }
 
-    private static void arrivedInVain(ThreadState t) {
+    /** Ends the wait at a barrier that is broken: later arrivals are at a new one. */
+    private static void arrivedInVain(CyclicBarrier b, ThreadState t) {
         if (t != null) {
             t.blocksBetweenSteps = false;
+            t.barrier = null;
+            ObjectIds.monitor(b).semaphore = 0;
         }
     }
 
     public static void sleep(TimeUnit unit, long time, int site) throws InterruptedException {
         if (time > 0) {
             Hooks.sleep(unit.toMillis(time), site);
+        }
+    }
+
+    // Calls of a superclass's methods from a recorded subclass, which no static method can make.
+
+    /** Hook before such a call; `n` is the number of permits. */
+    public static void beforeSuper(Object o, int n, String method, int site) {
+        ThreadState t = recordingThread();
+        if (t == null) {
+            return;
+        }
+        if (o instanceof Lock) {
+            t.superCount = holds((Lock) o);
+            if (method.startsWith("lock")) {
+                expect((Lock) o, site);
+            }
+        } else if (o instanceof Semaphore) {
+            t.superCount = n;
+            t.superSemaphore = method.startsWith("acquire") ? beforeBlocking((Semaphore) o, site)
+                : before((Semaphore) o, site);
+        } else if (o instanceof CountDownLatch) {
+            latch((CountDownLatch) o);
+        } else if (o instanceof CyclicBarrier) {
+            t.superArrived = arrive((CyclicBarrier) o, site) != null;
+        }
+    }
+
+    /** Hook after such a call; `result` is its result, 1 if it has none. */
+    public static void afterSuper(int result, Object o, String method, int site) {
+        ThreadState t = recordingThread();
+        if (t == null) {
+            return;
+        }
+        if (o instanceof Lock) {
+            Lock l = (Lock) o;
+            if (method.equals("unlock")) {
+                unlocked(l, t.superCount == 1, site);
+            } else if (result != 0) {
+                locked(l, site);
+            } else {
+                failed(l, site);
+            }
+        } else if (o instanceof Semaphore) {
+            if (method.equals("release")) {
+                post(t.superSemaphore, t.superCount, site);
+            } else if (result != 0) {
+                down((Semaphore) o, t.superSemaphore, t.superCount, site);
+            }
+        } else if (o instanceof CountDownLatch) {
+            Monitor m = latch((CountDownLatch) o);
+            if (method.equals("countDown")) {
+                post(m.semaphore, 1, site);
+            } else if (result != 0) {
+                passed(m, site);
+            }
+        } else if (o instanceof CyclicBarrier) {
+            left((CyclicBarrier) o, t.superArrived ? t : null, result == 0, site);
         }
     }
 

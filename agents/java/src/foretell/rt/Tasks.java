@@ -1,6 +1,8 @@
 package foretell.rt;
 
 import java.util.Arrays;
+import java.util.Map;
+import java.util.WeakHashMap;
 
 /**
  * Hooks for tasks of executors, futures and completable futures, called from the platform's
@@ -9,7 +11,24 @@ import java.util.Arrays;
  * this order; they are not steps of the program.
  */
 public final class Tasks {
+    /** Executors behind those that `Executors` makes around them. */
+    private static final Map<Object, Object> WRAPPED = new WeakHashMap<Object, Object>();
+
     private Tasks() {
+    }
+
+    /** Records the executor behind another. */
+    public static void wraps(Object wrapper, Object executor) {
+        synchronized (WRAPPED) {
+            WRAPPED.put(wrapper, executor);
+        }
+    }
+
+    /** Returns the executor behind another, or null. */
+    static Object wrapped(Object wrapper) {
+        synchronized (WRAPPED) {
+            return WRAPPED.get(wrapper);
+        }
     }
 
     private static Monitor of(Object task) {
@@ -61,7 +80,14 @@ public final class Tasks {
         }
         int semaphore = Semaphores.create("completion", 0);
         Log.event(t, Log.ORDER_POST, 0, semaphore);
-        m.completions = append(m.completions, semaphore);
+        Observations.changed(t, task, 0);
+        for (int i = 0; m.completions != null && i < m.completions.length; i += 2) {
+            if (m.completions[i] == t.index) {
+                m.completions[i + 1] = semaphore;
+                return;
+            }
+        }
+        m.completions = append(append(m.completions, t.index), semaphore);
     }
 
     /** Records that the calling thread sees the completion of a task. */
@@ -71,8 +97,10 @@ public final class Tasks {
         if (m == null || m.completions == null) {
             return;
         }
-        for (int semaphore : m.completions) {
-            Log.event(t, Log.ORDER_DOWN_POST, Hooks.callSite, semaphore);
+        for (int i = 0; i < m.completions.length; i += 2) {
+            if (m.completions[i] != t.index) {
+                Log.event(t, Log.ORDER_DOWN_POST, Hooks.callSite, m.completions[i + 1]);
+            }
         }
     }
 

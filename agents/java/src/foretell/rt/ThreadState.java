@@ -61,6 +61,13 @@ final class ThreadState {
     int freeSemaphore;
     /** Whether a call blocks between two steps: that of a condition or a barrier. */
     boolean blocksBetweenSteps;
+    /** Barrier at which the thread has arrived and that it has not left, and the site. */
+    Object barrier;
+    int barrierSite;
+    /** State of a call of a superclass's method: holds or permits, the semaphore, the arrival. */
+    int superCount;
+    int superSemaphore;
+    boolean superArrived;
     /** Interrupts that the trace has and the thread has not seen yet. */
     int interrupts;
     int interruptSemaphore;
