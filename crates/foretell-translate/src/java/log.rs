@@ -438,9 +438,7 @@ impl<'a> Reader<'a> {
             30 => self.sync(SyncKind::Leave, false)?,
             31 => Record::Barrier { object: self.id()?, parties: self.varint()? },
             32 => self.sync(SyncKind::TryReadFailed, false)?,
-            33 | 34 => {
-                Record::State { change: tag == 34, site: self.id()?, object: self.id()? }
-            }
+            33 | 34 => Record::State { change: tag == 34, site: self.id()?, object: self.id()? },
             35 => Record::Begin { method: self.id()? },
             36 => Record::EndBlock,
             37 => self.uncaught()?,

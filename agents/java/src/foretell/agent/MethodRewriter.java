@@ -346,6 +346,10 @@ final class MethodRewriter implements Opcodes {
             }
         }
         if (call.getOpcode() == INVOKESPECIAL) {
+            if (key.equals("clone()Ljava/lang/Object;") && ClassHierarchy.isPlatform(call.owner)) {
+                after(call, new After().op(DUP).add(hook("cloned", "(" + OBJ + ")V")));
+                return false;
+            }
             if (!SuperCalls.isModelled(call, types) || !canLock()) {
                 return false;
             }

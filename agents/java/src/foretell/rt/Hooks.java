@@ -33,16 +33,22 @@ public final class Hooks {
 
     private static void access(int tag, int kind, Object o, long value, int site) {
         ThreadState t = recordedThread();
-        if (t == null || t.unrecordedDepth != 0) {
+        if (t == null) {
+            return;
+        }
+        boolean initial = t.unrecordedDepth != 0;
+        if (initial && kind == Kind.READ) {
             return;
         }
         if (Log.on) {
             int id = ObjectIds.of(o);
             if (id >= 0) {
-                Log.access(t, tag, site, id, value);
+                Log.access(t, initial ? Log.INITIAL : tag, site, id, value);
             }
         }
-        step(t, kind, site);
+        if (!initial) {
+            step(t, kind, site);
+        }
     }
 
     public static void read(Object o, int value, int site) {
@@ -139,16 +145,22 @@ public final class Hooks {
 
     private static void element(int tag, int kind, Object array, int index, long value, int site) {
         ThreadState t = recordedThread();
-        if (t == null || t.unrecordedDepth != 0) {
+        if (t == null) {
+            return;
+        }
+        boolean initial = t.unrecordedDepth != 0;
+        if (initial && kind == Kind.READ) {
             return;
         }
         if (Log.on) {
             int id = ObjectIds.of(array);
             if (id >= 0) {
-                Log.element(t, tag, site, id, index, value);
+                Log.element(t, initial ? Log.INITIAL_ELEMENT : tag, site, id, index, value);
             }
         }
-        step(t, kind, site);
+        if (!initial) {
+            step(t, kind, site);
+        }
     }
 
     public static void load(Object array, int index, int value, int site) {
@@ -203,6 +215,23 @@ public final class Hooks {
         int id = ObjectIds.of(o);
         if (id > 0) {
             Log.allocated(id, site);
+        }
+        if (o instanceof Object[]) {
+            // The arrays in a new array of several dimensions are new, too.
+            for (Object part : (Object[]) o) {
+                if (part == null) {
+                    break;
+                }
+                allocated(part, site);
+            }
+        }
+    }
+
+    /** Makes the copy of an object by `Object.clone` an object of its own. */
+    public static void cloned(Object copy) {
+        if (copy instanceof RecordedObject) {
+            ((RecordedObject) copy).foretellId = 0;
+            ((RecordedObject) copy).foretellMonitor = null;
         }
     }
 
