@@ -63,8 +63,7 @@ pub(crate) fn run(
     }
     let archive = if request.shared { None } else { Some(runtime::archive()?) };
     // Instrumented libraries that are loaded later find the hooks in the executable.
-    const EXPORT: &str =
-        "-Wl,--export-dynamic-symbol=__tsan_*,--export-dynamic-symbol=__foretell_*";
+    const EXPORT: &str = "-Wl,--export-dynamic-symbol=__tsan_*,--export-dynamic-symbol=__foretell_*,--export-dynamic-symbol=pthread_*,--export-dynamic-symbol=sem_*";
     let directory = runtime::linker_directory(archive.as_deref().filter(|_| !clang))?;
     let (linker, arguments) =
         Linker::new(directory.path(), compiler, arguments, archive.as_deref())?;

@@ -218,6 +218,7 @@ unsafe extern "C" fn end_of_thread(p: *mut c_void) {
     }
     t.set_inside(true);
     recorder::flush(t);
+    crate::sync::release_orphans(t);
     recorder::put(t, &Record::ThreadEnd);
     if !sched::finish(t) {
         // The last thread: the C library would end the program now, but for the watchdog.

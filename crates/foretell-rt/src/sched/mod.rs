@@ -27,6 +27,7 @@ pub(crate) use wait_report::{describe, wait_report};
 
 use crate::lock::{Guard, Guarded};
 use crate::log;
+use crate::recorder;
 use crate::sys::{self, futex_wake};
 use crate::thread::{Baton, State, ThreadRef, Wake, flush_elided};
 use foretell_rt_format::{Kind, Record, WaitingFor};
@@ -119,6 +120,13 @@ pub(crate) fn find_unjoined(handle: libc::pthread_t) -> Option<ThreadRef> {
     let matches =
         |t: &ThreadRef| t.lifecycle().pthread.get() == handle && !t.lifecycle().joined.get();
     SCHED.lock().threads.iter().rev().flatten().copied().find(matches)
+}
+
+/// Whether a thread id is that of a thread that has ended, and may still be there.
+pub(crate) fn has_ended(tid: u32) -> bool {
+    let s = SCHED.lock();
+    let of = |t: &ThreadRef| t.lifecycle().tid.get() == tid;
+    s.threads.iter().flatten().any(of) && !s.living().any(|t| of(&t))
 }
 
 /// Whether a schedule is being followed.
@@ -424,7 +432,13 @@ pub(crate) fn give_way(t: Baton) {
         s.now += HOOK_NS * 20;
         return;
     }
+    // A thread that yields again without a step waits for something that no record says.
+    let ordinal = t.hot(|hot| hot.limit.wrapping_sub(hot.budget as u64));
+    let spins = t.wait().yielded_at.replace(Some(ordinal)) == Some(ordinal);
     give_away(s, t);
+    if spins {
+        recorder::put(t, &Record::AfterOthers);
+    }
 }
 
 /// Makes a new thread runnable.

@@ -66,7 +66,11 @@ extern "C-unwind" fn barrier_wait(b: usize, pc: usize) -> c_int {
             }
             0
         }
-        None => blocking_call::call(t, "pthread_barrier_wait", pc, &real),
+        None => {
+            let r = blocking_call::call(t, "pthread_barrier_wait", pc, &real);
+            put_after_others(t);
+            r
+        }
     };
     step(t, Kind::Leave, pc);
     put(t, SyncKind::Leave, b, 0, pc);

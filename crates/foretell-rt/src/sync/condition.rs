@@ -26,7 +26,7 @@ fn wait(t: Baton, c: usize, m: usize, pc: usize, deadline: Option<Deadline>) -> 
         }
     };
     // Own the mutex again before the step that says so.
-    retake_mutex(t, m, pc);
+    let retaken = retake_mutex(t, m, pc);
     let (kind, done) = if timed_out || cancelled {
         (Kind::TimedOut, SyncKind::TimedOut)
     } else {
@@ -34,7 +34,10 @@ fn wait(t: Baton, c: usize, m: usize, pc: usize, deadline: Option<Deadline>) -> 
     };
     step(t, kind, pc);
     put(t, done, c, m, pc);
-    if timed_out { ETIMEDOUT } else { 0 }
+    match retaken {
+        0 if timed_out => ETIMEDOUT,
+        other => other,
+    }
 }
 
 /// Waits for a condition that the library serves, and records that.
@@ -42,6 +45,7 @@ fn native_wait(t: Baton, c: usize, m: usize, pc: usize, f: &dyn Fn() -> c_int) -
     step(t, Kind::Wait, pc);
     put(t, SyncKind::Wait, c, m, pc);
     let r = blocking_call::call(t, "pthread_cond_wait", pc, f);
+    put_after_others(t);
     let timed_out = r == ETIMEDOUT;
     let (kind, done) = if timed_out {
         (Kind::TimedOut, SyncKind::TimedOut)

@@ -13,6 +13,7 @@ mod once;
 mod rwlock;
 mod semaphore;
 mod served_by;
+mod stdio;
 
 use crate::blocking_call;
 use crate::entry::{enter, entries, leave};
@@ -24,6 +25,8 @@ use crate::sys::{self, now_ns};
 use crate::thread::{Baton, Wake};
 use foretell_rt_format::{AtomicKind, Kind, Record, SyncKind, WaitingFor};
 use libc::{EBUSY, ETIMEDOUT, timespec};
+pub(crate) use mutex::release_orphans;
+use mutex::was_orphaned;
 use served_by::{ObjectKind, ServedBy, served_by};
 use std::ffi::{c_int, c_uint};
 
@@ -41,6 +44,14 @@ pub(super) fn field(object: usize, offset: usize) -> u32 {
 pub(crate) fn put(t: Baton, kind: SyncKind, object: usize, other: usize, pc: usize) {
     let (pc, object, other) = (pc as u64, object as u64, other as u64);
     recorder::put(t, &Record::Sync { kind, pc, object, other });
+}
+
+/// Orders the rest of the calling thread after what the other threads have done: it may have waited
+/// for one of them in a way that no record says.
+pub(crate) fn put_after_others(t: Baton) {
+    if !t.parallel() {
+        recorder::put(t, &Record::AfterOthers);
+    }
 }
 
 /// Returns the deadline of an absolute time on a clock; `None` if the time is not valid.
@@ -84,6 +95,10 @@ pub(super) fn acquire(
     step(t, a.kind, pc);
     loop {
         let r = (a.attempt)();
+        // The result tells of the end of the owner, and of what was done about it since.
+        if r == libc::EOWNERDEAD || (r != EBUSY && was_orphaned(object)) {
+            put_after_others(t);
+        }
         if r == 0 || r == libc::EOWNERDEAD {
             put(t, a.done, object, 0, pc);
             return r;
@@ -134,7 +149,9 @@ pub(super) fn native(
 ) -> c_int {
     step(t, kind, pc);
     let r = blocking_call::call(t, name, pc, f);
-    put(t, if r == 0 { done } else { failed }, object, 0, pc);
+    put_after_others(t);
+    let taken = r == 0 || r == libc::EOWNERDEAD;
+    put(t, if taken { done } else { failed }, object, 0, pc);
     r
 }
 

@@ -1,14 +1,70 @@
 //! Mutexes and spin locks.
 
 use super::*;
+use crate::lock::Guarded;
+use crate::sched::has_ended;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 
 /// The kind word of a mutex (glibc, x86-64).
 fn mutex_kind(m: usize) -> u32 {
     field(m, 16)
 }
 
+/// Whether a mutex is robust: its owner may end while it holds it.
+fn is_robust(m: usize) -> bool {
+    mutex_kind(m) & 16 != 0
+}
+
+/// Robust mutexes whose owner has ended while it held them.
+static ORPHANED: Guarded<Vec<usize>> = Guarded::new(Vec::new());
+static ANY_ORPHANED: AtomicBool = AtomicBool::new(false);
+
+/// Whether the owner of a mutex has ended while it held it.
+pub(super) fn was_orphaned(m: usize) -> bool {
+    ANY_ORPHANED.load(Relaxed) && ORPHANED.lock().contains(&m)
+}
+
+/// Records that the calling thread, which ends, releases the robust mutexes that it holds. The
+/// kernel does so a moment later, and tells the next owner: whether that one comes before the end
+/// or after it is no free choice, so the end comes after what the other threads have done.
+pub(crate) fn release_orphans(t: Baton) {
+    // The head of the list: the first entry, and the offset from an entry to its mutex.
+    let (mut head, mut len) = (0usize, 0usize);
+    let a = [0, &raw mut head as usize, &raw mut len as usize, 0, 0, 0];
+    // SAFETY: both are writable; the list is the calling thread's own, and ends at its head.
+    unsafe {
+        if sys::call(libc::SYS_get_robust_list, a) != 0 || head == 0 {
+            return;
+        }
+        let [first, offset] = *(head as *const [usize; 2]);
+        let mut entry = first & !1;
+        while entry != head && entry != 0 {
+            let m = entry.wrapping_add(offset);
+            entry = *(entry as *const usize) & !1;
+            ANY_ORPHANED.store(true, Relaxed);
+            ORPHANED.with(|list| list.push(m));
+            step(t, Kind::Unlock, 0);
+            put_after_others(t);
+            put(t, SyncKind::Unlock, m, 0, 0);
+            wake_waiters(&LOCKERS, m, usize::MAX);
+        }
+    }
+}
+
+/// Tries to take a mutex. The owner may have ended in the model a moment before the kernel says so.
+fn trylock(m: usize) -> c_int {
+    loop {
+        let r = real!(pthread_mutex_trylock(m: usize) -> c_int);
+        let owner = field(m, 0) & libc::FUTEX_TID_MASK;
+        if r != EBUSY || !is_robust(m) || owner == 0 || !has_ended(owner) {
+            return r;
+        }
+        sys::futex_wait(&AtomicU32::new(0), 0, Some(100_000));
+    }
+}
+
 fn try_mutex(m: usize) -> c_int {
-    let r = real!(pthread_mutex_trylock(m: usize) -> c_int);
+    let r = trylock(m);
     let own = field(m, MUTEX_OWNER) == sys::gettid();
     let checking = mutex_kind(m) & 3 == libc::PTHREAD_MUTEX_ERRORCHECK as u32;
     if r == EBUSY && own && checking { libc::EDEADLK } else { r }
@@ -16,7 +72,7 @@ fn try_mutex(m: usize) -> c_int {
 
 fn take_mutex(t: Baton, m: usize, pc: usize, patience: Patience) -> c_int {
     let attempt = || match patience {
-        Patience::None => real!(pthread_mutex_trylock(m: usize) -> c_int),
+        Patience::None => trylock(m),
         _ => try_mutex(m),
     };
     let a = Acquire {
@@ -102,16 +158,25 @@ pub(super) extern "C-unwind" fn mutex_unlock(m: usize, pc: usize) -> c_int {
     r
 }
 
-/// Takes a mutex again after a wait for a condition that the scheduler serves.
-pub(super) fn retake_mutex(t: Baton, m: usize, pc: usize) {
+/// Takes a mutex again after a wait for a condition that the scheduler serves. Returns an error, or
+/// that the owner has ended.
+pub(super) fn retake_mutex(t: Baton, m: usize, pc: usize) -> c_int {
     if served_by(t, ObjectKind::Mutex, m) == ServedBy::Library {
         let real = || real!(pthread_mutex_lock(m: usize) -> c_int);
-        blocking_call::call(t, "pthread_mutex_lock", pc, &real);
-        return;
+        let r = blocking_call::call(t, "pthread_mutex_lock", pc, &real);
+        put_after_others(t);
+        return r;
     }
     let what = WaitingFor::Lock;
     let w = Waiting { what, object: m, pc, owner_at: MUTEX_OWNER, between: true };
-    while real!(pthread_mutex_trylock(m: usize) -> c_int) == EBUSY {
+    loop {
+        let r = trylock(m);
+        if r != EBUSY {
+            if r == libc::EOWNERDEAD || was_orphaned(m) {
+                put_after_others(t);
+            }
+            return r;
+        }
         if block(t, w, None) == Wake::Interrupt {
             crate::signal::deliver(t);
         }
@@ -138,7 +203,9 @@ fn take_spin(t: Baton, l: usize, pc: usize, patience: Patience) -> c_int {
         let waits = r == EBUSY && !matches!(patience, Patience::None);
         if waits && served_by(t, ObjectKind::SpinLock, l) == ServedBy::Library {
             let real = || real!(pthread_spin_lock(l: usize) -> c_int);
-            return blocking_call::call(t, "pthread_spin_lock", pc, &real);
+            let r = blocking_call::call(t, "pthread_spin_lock", pc, &real);
+            put_after_others(t);
+            return r;
         }
         r
     };

@@ -64,6 +64,7 @@ fn down(
     let r = if waits && library {
         step(t, Kind::Down, pc);
         let r = blocking_call::call(t, name, pc, real);
+        put_after_others(t);
         let done = if r == 0 { SyncKind::Down } else { SyncKind::DownFailed };
         put(t, done, s, 0, pc);
         r

@@ -40,6 +40,8 @@ pub(crate) struct WaitState {
     pub(crate) pc: Cell<usize>,
     /// Name of the system call that the thread is in.
     pub(crate) call: Cell<&'static str>,
+    /// Ordinal of the thread's next step when it last yielded.
+    pub(crate) yielded_at: Cell<Option<u64>>,
     /// Whether the thread is to give the baton away at its next hook.
     pub(crate) yields: Cell<bool>,
     /// Order among the threads that wait for the same object.
@@ -67,6 +69,7 @@ impl WaitState {
             owner_at: Cell::new(0),
             pc: Cell::new(0),
             call: Cell::new(""),
+            yielded_at: Cell::new(None),
             yields: Cell::new(false),
             ticket: Cell::new(0),
             virtual_deadline: Cell::new(u64::MAX),

@@ -1,8 +1,8 @@
 //! Translations of handmade logs, for cases that logs of real programs do not have.
 
 use foretell_rt_format::{
-    AccessKind, AtomicKind, CHUNK_HEADER_LEN, CHUNK_LEN, CHUNK_USED, HEADER_LEN, Log, MAGIC,
-    MAX_RECORD_LEN, Record, SyncKind, ThreadOrigin, VERSION, header,
+    ADOPTED, AccessKind, AtomicKind, CHUNK_HEADER_LEN, CHUNK_LEN, CHUNK_USED, HEADER_LEN, Log,
+    MAGIC, MAX_RECORD_LEN, Record, SyncKind, ThreadOrigin, VERSION, header,
 };
 use foretell_trace::{BarrierId, EventKind, LockId, Op, SemId, ValueId, legality};
 
@@ -424,4 +424,16 @@ fn damaged_log_is_translated_up_to_the_damage() {
     let t = w.translated();
     assert!(t.damaged);
     assert_eq!(t.trace.len(), 3);
+}
+
+/// A thread that no recorded thread has created is known by its ordinal among such threads.
+#[test]
+fn adopted_threads_have_an_origin() {
+    let mut w = Writer::new();
+    w.write(0, 64, 4, 1);
+    for thread in [2, 1] {
+        w.put(thread, Record::AfterOthers).read(thread, 64, 4, 1);
+    }
+    let origin = |thread, nth| ThreadOrigin { thread, parent: ADOPTED, nth };
+    assert_eq!(w.translated().steps.threads, [origin(2, 1), origin(1, 0)]);
 }

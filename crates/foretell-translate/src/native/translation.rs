@@ -1,7 +1,7 @@
 //! Second pass over the records of a run: each record goes to the part that it is about.
 
 use foretell_log::{Calls, LastStep, LoggedRecord, PlainAccess, Sink, Source};
-use foretell_rt_format::{AtomicKind, Header, Record, SyncKind, ThreadOrigin};
+use foretell_rt_format::{ADOPTED, AtomicKind, Header, Record, SyncKind, ThreadOrigin};
 use foretell_trace::EventKind;
 
 use super::PARALLEL;
@@ -90,6 +90,9 @@ impl<'a> Translation<'a> {
                 out.trace.steps.threads.push(ThreadOrigin { thread, parent, nth });
                 let thread = out.trace.thread(thread);
                 out.push(at, EventKind::Fork { thread });
+            }
+            Record::AfterOthers if at.ordinal == 0 => {
+                adopt(&mut out.trace.steps.threads, at.thread)
             }
             Record::Join { thread, .. } => {
                 let thread = out.trace.thread(thread);
@@ -240,4 +243,21 @@ impl Sink<'_> for Translation<'_> {
         }
         self.record(calls, &access.logged())
     }
+}
+
+/// Adds the origin of a thread that no recorded thread has created. The runtime numbers these
+/// threads in the order of their indices.
+fn adopt(origins: &mut Vec<ThreadOrigin>, thread: u32) {
+    if thread == 0 || origins.iter().any(|o| o.thread == thread) {
+        return;
+    }
+    let mut nth = 0;
+    for other in origins.iter_mut().filter(|o| o.parent == ADOPTED) {
+        if other.thread < thread {
+            nth += 1;
+        } else {
+            other.nth += 1;
+        }
+    }
+    origins.push(ThreadOrigin { thread, parent: ADOPTED, nth });
 }
