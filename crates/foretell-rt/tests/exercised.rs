@@ -42,6 +42,7 @@ const RUNS: &[(&str, &[&[&str]])] = &[
     ("semaphores.c", &[&[]]),
     ("signals.c", &[&[]]),
     ("threads.c", &[&[]]),
+    ("unmodelled.c", &[&[]]),
 ];
 
 /// The symbols that the program at `exe` found in the runtime, from what the dynamic linker wrote.
