@@ -53,6 +53,11 @@ impl Default for FilterLimits {
     }
 }
 
+/// Number of bytes that a function which is not recorded may write at an address that it is given.
+const GIVEN: u64 = 64;
+/// First address that no program has.
+const MAX_ADDRESS: u64 = 1 << 47;
+
 /// A record that may matter.
 #[derive(Clone, Copy, Debug)]
 enum Note {
@@ -407,6 +412,10 @@ impl Filter {
             }
             Record::HiddenCall { ref arguments, .. } => {
                 self.hidden_arguments.extend(arguments);
+                // The call may write them.
+                for &addr in arguments.iter().filter(|addr| **addr < MAX_ADDRESS) {
+                    self.table.access(by, &self.clock, addr, GIVEN, true);
+                }
                 true
             }
             Record::ElisionGap { ordered: true, writes, addr, .. } => {

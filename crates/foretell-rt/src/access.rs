@@ -326,10 +326,18 @@ extern "C" fn write_range(addr: usize, len: usize, pc: usize) {
     }
 }
 
+/// Hook of a store of a vtable pointer. A destructor stores the pointer of its own class, which the
+/// object mostly has already: such a store changes nothing and is recorded as a read.
 #[unsafe(link_section = "foretell_hot")]
-unsafe extern "C" fn vptr_update(addr: usize, _new: usize, pc: usize) {
-    // SAFETY: called by the program before the access.
-    unsafe { recorded::<{ AccessCode::access(3, true).byte() }>(addr, pc) }
+unsafe extern "C" fn vptr_update(addr: usize, new: usize, pc: usize) {
+    // SAFETY: called by the program before it writes to `addr`.
+    unsafe {
+        if (addr as *const usize).read_volatile() == new {
+            recorded::<{ AccessCode::access(3, false).byte() }>(addr, pc)
+        } else {
+            recorded::<{ AccessCode::access(3, true).byte() }>(addr, pc)
+        }
+    }
 }
 
 /// Hook of a function entry. `call` is the return address; `sp` tells frames left by `longjmp`.

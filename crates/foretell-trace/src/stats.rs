@@ -10,7 +10,10 @@
 //! thread only" is all that is said about locks that might not be needed.
 
 mod count;
+mod kept_order;
 mod unusual;
+
+pub use kept_order::{FunctionCalls, KeptOrder, LibraryCalls};
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -66,6 +69,8 @@ pub struct Stats {
     pub model: Model,
     /// End of the program, if the recorder has noted it.
     pub ended: Option<String>,
+    /// Order that is kept because of code that is not recorded.
+    pub order_kept: KeptOrder,
     /// Unusual features, in plain sentences.
     pub unusual: Vec<String>,
 }
@@ -158,6 +163,9 @@ impl fmt::Display for Stats {
         line("model", self.model.to_string())?;
         if let Some(ended) = &self.ended {
             line("ended", ended.clone())?;
+        }
+        if !self.order_kept.is_empty() {
+            line("order kept", self.order_kept.to_string())?;
         }
         for held in &self.locks_held {
             let side = if held.shared { " (reader)" } else { "" };

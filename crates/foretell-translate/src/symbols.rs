@@ -209,6 +209,14 @@ impl Symbols {
         format!("{file}:{line}")
     }
 
+    /// Whether an address is in the virtual table of a class.
+    pub(crate) fn is_vtable(&mut self, addr: u64) -> bool {
+        let global = self.global(addr);
+        global.is_some_and(|(name, _)| {
+            name.starts_with("vtable for ") || name.starts_with("construction vtable for ")
+        })
+    }
+
     /// Returns the name of the global that holds an address, and the offset in it.
     pub(crate) fn global(&mut self, addr: u64) -> Option<(String, u64)> {
         let module = self.module(addr)?;

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::{Blocks, Held, ReadsFromCounts, Stats, Waiting};
+use super::{Blocks, Held, KeptOrder, ReadsFromCounts, Stats, Waiting};
 use crate::trace::NONE;
 use crate::{CondId, LockId, Model, Op, ThreadId, Trace, VarId};
 
@@ -289,6 +289,7 @@ impl Counts {
             values_known_percent: 100.0 * share(self.known, self.accesses()),
             model: self.model,
             ended: trace.meta().get("ended").cloned(),
+            order_kept: KeptOrder::of(trace),
             unusual: Vec::new(),
         }
     }

@@ -135,3 +135,23 @@ fn people_and_programs_can_read_it() {
     assert_eq!(json["model"], "value");
     assert_eq!(json["couples"]["inter"], 1);
 }
+
+#[test]
+fn kept_order_is_told() {
+    let stats = stats(
+        "#! meta kept calls libstdc++.so.6=214; 120 std::string::_M_assign; 60 f<a, b>; 30 g; 4 h\n\
+         #! meta kept calls libglib-2.0.so.0=3; 3 g_list_append\n\
+         #! meta kept waits=2\n\
+         #! meta kept first uses=5\n\
+         #! meta kept unexplained reads=1\n\
+         #! meta kept nonsense=x\n\
+         A|w(x=1)\n",
+    );
+    let text = "214 calls of libstdc++.so.6 (std::string::_M_assign 120, f<a, b> 60, g 30, …), \
+                3 of libglib-2.0.so.0 (g_list_append 3); 2 waits that are not modelled; \
+                5 first uses of memory without a visible reference; 1 read that nothing explains";
+    assert_eq!(stats.order_kept.to_string(), text);
+    assert!(stats.to_string().contains(&format!("order kept            {text}\n")));
+    let json = serde_json::to_string(&stats.order_kept).unwrap();
+    assert!(json.contains(r#"{"library":"libglib-2.0.so.0","calls":3,"functions":["#), "{json}");
+}

@@ -193,6 +193,13 @@ impl Cells {
         cutter.close();
     }
 
+    /// Whether a shared cell has bytes of the word at `at`.
+    pub(crate) fn is_shared(&self, region: RegionId, at: u64) -> bool {
+        let page = self.index.get(&(region, at & !(PAGE - 1)));
+        let word = page.map(|&page| &self.pages[page as usize].words[index_in_page(at)]);
+        word.is_some_and(|word| word.shared != 0 && word.written != 0)
+    }
+
     /// Returns all shared cells of a region, by address.
     pub(crate) fn of_region(&self, region: RegionId) -> Vec<Cell> {
         let mut out = Vec::new();
@@ -284,7 +291,7 @@ fn index_in_page(at: u64) -> usize {
 }
 
 /// Returns the words of `len` bytes at `addr`: address of the word, first byte, end.
-fn words(addr: u64, len: u64) -> impl Iterator<Item = (u64, u8, u8)> {
+pub(crate) fn words(addr: u64, len: u64) -> impl Iterator<Item = (u64, u8, u8)> {
     let end = addr.saturating_add(len);
     let mut at = addr;
     std::iter::from_fn(move || {

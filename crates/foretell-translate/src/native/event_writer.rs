@@ -5,7 +5,7 @@ use foretell_trace::expr::{Expr, ExprOp};
 use foretell_trace::{EventKind, RegId, SiteId, Value};
 
 use super::context::Context;
-use super::hidden::OpenCalls;
+use super::hidden::{Hidden, OpenCalls};
 use super::locations::Locations;
 use crate::symbolic::Rebuild;
 use crate::trace_writer::TraceWriter;
@@ -14,6 +14,8 @@ use crate::trace_writer::TraceWriter;
 pub(super) struct EventWriter {
     pub(super) trace: TraceWriter,
     pub(super) locations: Locations,
+    /// Hidden state; none while it writes events itself.
+    pub(super) hidden: Option<Box<Hidden>>,
     /// Calls of functions that are not recorded and that may not have ended.
     pub(super) open: OpenCalls,
     /// Follows the paths of threads, for a symbolic trace.

@@ -23,7 +23,7 @@ use crate::action::Action;
 use crate::native::cells::{Cell, Cells};
 use access_cache::WordAccess;
 use elision_gaps::ElisionGaps;
-use variables::Variables;
+use variables::{Content, Variables};
 
 /// The memory of a run so far, and its variables in the trace.
 pub(super) struct Memory {
@@ -44,7 +44,7 @@ impl Memory {
         Memory {
             regions: Regions::new(),
             cells: survey.cells,
-            variables: Variables::new(survey.failed_updates),
+            variables: Variables::new(survey.failed_updates, survey.hidden_words),
             gaps: ElisionGaps::new(survey.awaited_points),
             accesses: 0,
             private: 0,
@@ -158,6 +158,10 @@ impl Memory {
         variable: u32,
         access: Access,
     ) {
+        if let Some(object) = self.variables.get(variable).and_then(|v| v.hidden) {
+            out.use_object(&self.regions, at, object);
+        }
+        let access = self.without_unchanged_vptr(out, variable, access);
         if out.symbolic.is_some() {
             return self.symbolic_access(out, at, variable, access);
         }
@@ -175,6 +179,29 @@ impl Memory {
         };
         out.push(at, kind);
         self.check_failed_updates(out, at, variable, access.action);
+    }
+}
+
+impl Memory {
+    /// Returns a store of a vtable pointer that the object already has as a read: destructors make
+    /// it, and it changes nothing.
+    fn without_unchanged_vptr(
+        &self,
+        out: &mut EventWriter,
+        variable: u32,
+        access: Access,
+    ) -> Access {
+        let variable = self.variables.get(variable).filter(|variable| variable.len == 8);
+        let content = variable.map(|variable| variable.content);
+        match (access, content) {
+            (
+                Access { action: Action::Write, atomic: false, new: Some(new), .. },
+                Some(content),
+            ) if content == Content::Known(new) && out.locations.symbols.is_vtable(new as u64) => {
+                Access { action: Action::Read, atomic: false, old: Some(new), new: None }
+            }
+            _ => access,
+        }
     }
 }
 

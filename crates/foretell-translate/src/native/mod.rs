@@ -78,7 +78,10 @@ fn translate_with<'a>(
     blocks: &Blocks,
     symbolic: Option<Box<Rebuild>>,
 ) -> Translated {
-    let survey = Survey::of(source, &mut calls, blocks);
+    let mut survey = Survey::of(source, &mut calls, blocks);
+    if header.mode == PARALLEL {
+        survey.hidden.forget_orders();
+    }
     // A trace that may not be legal, or whose values are filled in later, is not packed.
     let packed = symbolic.is_none() && header.mode != PARALLEL;
     let mut translation = Translation::new(survey, blocks, symbolic, packed);

@@ -72,6 +72,11 @@ impl Regions {
             .map_or((RegionKind::Elsewhere, 0), |&(kind, start, _)| (kind, start))
     }
 
+    /// Returns the region that was born last.
+    pub(crate) fn last(&self) -> RegionId {
+        (self.kinds.len() - 1) as RegionId
+    }
+
     /// Returns the end of a region at its birth.
     pub(crate) fn end(&self, region: RegionId) -> u64 {
         self.kinds.get(region as usize).map_or(0, |&(_, _, end)| end)

@@ -5,7 +5,7 @@ use foretell_rt_format::channel::Channel;
 use foretell_rt_format::{AtomicKind, Entry, Record, SyncKind};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::hidden::HiddenSurvey;
+use super::hidden::{HiddenSurvey, Object};
 use super::regions::{RegionId, Regions};
 use crate::blocks::{Blocks, ScopeFinder, Scopes};
 use crate::native::cells::Cells;
@@ -32,6 +32,8 @@ pub(super) struct MemorySurvey {
     /// Elision points that another thread waits for: the thread, and the number of its elision
     /// points before.
     pub(super) awaited_points: FxHashSet<(u32, u64)>,
+    /// Words that code which is not recorded writes, by region and address, with their objects.
+    pub(super) hidden_words: FxHashMap<(RegionId, u64), Object>,
 }
 
 /// Use of a channel in a run.
@@ -109,7 +111,9 @@ impl Survey {
             threads: 0,
         };
         source.for_each(calls, &mut surveyor);
-        surveyor.survey.hidden.finish();
+        let Survey { hidden, memory, .. } = &mut surveyor.survey;
+        hidden.finish(&memory.cells);
+        memory.hidden_words = hidden.hidden_words();
         let scopes = surveyor.scopes.map(ScopeFinder::finish).unwrap_or_default();
         Survey { scopes, ..surveyor.survey }
     }
@@ -156,16 +160,17 @@ impl Sink<'_> for Surveyor {
     fn record(&mut self, _: &Calls, logged: &LoggedRecord<'_>) -> bool {
         let entry = &logged.entry;
         if logged.private > 0 {
+            self.survey.hidden.skip();
             return true;
         }
         self.regions.apply(entry.thread, &entry.record);
         self.elision_gap(entry);
-        self.survey.hidden.take(&mut self.regions, entry);
         let memory = &mut self.survey.memory;
         if let Some((addr, len)) = touched(&entry.record) {
             let writes = writes(&entry.record);
             memory.cells.touch(&mut self.regions, entry.thread, addr, len, writes);
         }
+        self.survey.hidden.take(&mut self.regions, &mut memory.cells, entry);
         if let Record::Free { counted: true, addr, .. } = entry.record
             && let Some((region, _)) = self.regions.extent(addr)
         {
@@ -194,7 +199,9 @@ impl Sink<'_> for Surveyor {
     fn plain(&mut self, _: &Calls, access: &PlainAccess) -> bool {
         let &PlainAccess { thread, slot, addr, .. } = access;
         let (len, writes) = (slot.size() as u64, slot.writes());
-        self.survey.memory.cells.touch(&mut self.regions, thread, addr, len, writes);
+        let Survey { memory, hidden, .. } = &mut self.survey;
+        memory.cells.touch(&mut self.regions, thread, addr, len, writes);
+        hidden.plain(&mut self.regions, &mut memory.cells, access);
         true
     }
 }

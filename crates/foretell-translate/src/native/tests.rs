@@ -142,10 +142,9 @@ fn accesses_to_private_memory_are_counted_without_events() {
 #[test]
 fn reallocated_memory_is_a_new_variable_and_free_writes() {
     let mut w = Writer::new();
-    w.create(1);
-    for _ in 0..2 {
+    for thread in 1..3 {
         w.put(0, Record::Alloc { pc: 9, addr: 1024, size: 16 });
-        w.write(0, 1032, 8, 5).read(1, 1032, 8, 5);
+        w.create(thread).write(0, 1032, 8, 5).read(thread, 1032, 8, 5);
         w.put(0, Record::Free { counted: true, pc: 9, addr: 1024, size: 16 });
     }
     let t = w.translated();
@@ -156,8 +155,9 @@ fn reallocated_memory_is_a_new_variable_and_free_writes() {
             "T0 w heap@?#1+8=5",
             "T1 r heap@?#1+8=5",
             "T0 w heap@?#1+8",
+            "T0 fork",
             "T0 w heap@?#2+8=5",
-            "T1 r heap@?#2+8=5",
+            "T2 r heap@?#2+8=5",
             "T0 w heap@?#2+8",
         ]
     );

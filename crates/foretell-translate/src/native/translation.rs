@@ -26,7 +26,8 @@ pub(super) struct Translation<'a> {
     objects: SyncObjects,
     scopes: BlockScopes,
     channels: Channels,
-    hidden: Hidden,
+    /// Number of records so far.
+    records: u64,
     /// Whether events are missing at the end.
     damaged: bool,
     /// Whether the run ended in a deadlock.
@@ -46,6 +47,7 @@ impl<'a> Translation<'a> {
             out: EventWriter {
                 trace,
                 locations: Locations::default(),
+                hidden: Some(Box::new(Hidden::new(survey.hidden))),
                 open: OpenCalls::default(),
                 symbolic,
             },
@@ -53,7 +55,7 @@ impl<'a> Translation<'a> {
             objects: SyncObjects::new(survey.tried_semaphores),
             scopes: BlockScopes::new(survey.scopes),
             channels: Channels::new(survey.channels),
-            hidden: Hidden::new(survey.hidden),
+            records: 0,
             damaged: false,
             deadlock: false,
         }
@@ -69,8 +71,11 @@ impl<'a> Translation<'a> {
 
     fn entry(&mut self, at: &Context<'_>, record: &Record<'_>, last: Option<LastStep>) {
         self.out.follow(at, record);
-        let Translation { out, memory, hidden, .. } = self;
-        hidden.take(out, &mut memory.regions, at, record);
+        let Translation { out, memory, .. } = self;
+        if let Some(mut hidden) = out.hidden.take() {
+            hidden.take(out, &mut memory.regions, at, record);
+            out.hidden = Some(hidden);
+        }
         match *record {
             Record::Module { bias, start, end, path, .. } => {
                 out.locations.add_module(start, end, bias, path);
@@ -176,13 +181,54 @@ impl<'a> Translation<'a> {
         }
     }
 
+    /// Adds the order of the record with this index after others. Returns the points that follow
+    /// the record.
+    fn order_before(&mut self, at: &Context<'_>, index: u64) -> Vec<u32> {
+        let Some(mut hidden) = self.out.hidden.take() else { return Vec::new() };
+        let mut points = Vec::new();
+        if hidden.next_order() == index {
+            points = hidden.order_before(&mut self.out, at, index);
+        }
+        self.out.hidden = Some(hidden);
+        points
+    }
+
+    /// Takes a record that was counted. Returns false when the trace is full.
+    fn numbered(&mut self, calls: &Calls, logged: &LoggedRecord<'_>) -> bool {
+        if !self.has_room() {
+            return false;
+        }
+        let (thread, record) = (logged.entry.thread, &logged.entry.record);
+        let regions = &mut self.memory.regions;
+        if let Record::Alloc { pc, addr, size } = *record {
+            let pc = self.out.locations.own_code(pc, logged.stack, calls);
+            if logged.private > 0 {
+                regions.count(pc, logged.private);
+                return true;
+            }
+            regions.apply(thread, &Record::Alloc { pc, addr, size });
+        } else {
+            regions.apply(thread, record);
+        }
+        let at = Context::of(logged, calls);
+        let points = self.order_before(&at, self.records - 1);
+        self.entry(&at, record, logged.last);
+        if !points.is_empty()
+            && let Some(mut hidden) = self.out.hidden.take()
+        {
+            hidden.add_points(&mut self.out, &self.memory.regions, at.thread, points);
+            self.out.hidden = Some(hidden);
+        }
+        true
+    }
+
     pub(super) fn finish(self, header: &Header, source: &dyn Source<'_>) -> Translated {
         let Memory { mut accesses, mut private, .. } = self.memory;
         if let Some(all) = source.accesses() {
             private += all.saturating_sub(accesses);
             accesses = all;
         }
-        let EventWriter { mut trace, locations, symbolic, .. } = self.out;
+        let EventWriter { mut trace, locations, hidden, symbolic, .. } = self.out;
         trace.steps.modules = locations.symbols.paths();
         let mode = if header.mode == PARALLEL { "parallel" } else { "serialized" };
         let builder = &mut trace.builder;
@@ -191,7 +237,8 @@ impl<'a> Translation<'a> {
         builder.set_meta("quantum", &header.quantum.to_string());
         builder.set_meta("accesses", &accesses.to_string());
         builder.set_meta("private accesses", &private.to_string());
-        for (key, value) in self.hidden.kept.properties() {
+        let kept = hidden.map(|hidden| hidden.kept.properties()).unwrap_or_default();
+        for (key, value) in kept {
             builder.set_meta(&key, &value);
         }
         let mut symbolic = symbolic.filter(|rebuild| rebuild.program.found);
@@ -213,23 +260,8 @@ impl<'a> Translation<'a> {
 impl Sink<'_> for Translation<'_> {
     /// Takes a record. Returns false when the trace is full.
     fn record(&mut self, calls: &Calls, logged: &LoggedRecord<'_>) -> bool {
-        if !self.has_room() {
-            return false;
-        }
-        let (thread, record) = (logged.entry.thread, &logged.entry.record);
-        let regions = &mut self.memory.regions;
-        if let Record::Alloc { pc, addr, size } = *record {
-            let pc = self.out.locations.own_code(pc, logged.stack, calls);
-            if logged.private > 0 {
-                regions.count(pc, logged.private);
-                return true;
-            }
-            regions.apply(thread, &Record::Alloc { pc, addr, size });
-        } else {
-            regions.apply(thread, record);
-        }
-        self.entry(&Context::of(logged, calls), record, logged.last);
-        true
+        self.records += 1;
+        self.numbered(calls, logged)
     }
 
     /// Takes a plain access, which most records are.
@@ -238,10 +270,15 @@ impl Sink<'_> for Translation<'_> {
             return false;
         }
         let Translation { out, memory, .. } = self;
-        if out.symbolic.is_none() && memory.cached_access(out, calls, access) {
+        let next_order = out.hidden.as_ref().map_or(u64::MAX, |hidden| hidden.next_order());
+        self.records += 1;
+        if next_order >= self.records
+            && out.symbolic.is_none()
+            && memory.cached_access(out, calls, access)
+        {
             return true;
         }
-        self.record(calls, &access.logged())
+        self.numbered(calls, &access.logged())
     }
 }
 

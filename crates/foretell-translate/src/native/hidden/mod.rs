@@ -16,9 +16,15 @@
 //! - Where a call that is not recorded uses the kernel, every operation on a recorded channel
 //!   updates `hidden:kernel` too, before the system call and after it.
 //! - Freeing a block updates the block's state.
+//! - A use of a block without a visible reference to it, and a read of a value that nothing
+//!   explains, are ordered after other threads ([`first_pass`]).
 
+mod contents;
+mod first_pass;
 mod objects;
 mod open_calls;
+mod orders;
+mod provenance;
 mod survey;
 #[cfg(test)]
 mod tests;
@@ -34,11 +40,23 @@ use super::opaque::{self, Chain};
 use super::regions::{RegionKind, Regions};
 use crate::kept_order::KeptOrder;
 use crate::symbols::readable;
-use objects::Object;
+pub(super) use objects::Object;
 use open_calls::ChainId;
 pub(super) use open_calls::OpenCalls;
+use orders::Order;
 pub(super) use survey::HiddenSurvey;
 use survey::uses_kernel;
+
+impl EventWriter {
+    /// Updates the state of an object that a recorded access uses too.
+    pub(super) fn use_object(&mut self, regions: &Regions, at: &Context<'_>, object: Object) {
+        let Some(mut hidden) = self.hidden.take() else { return };
+        if let Some(chain) = hidden.chain(self, regions, object) {
+            self.update_chain(at, chain, at.pc, at.kind.is_some());
+        }
+        self.hidden = Some(hidden);
+    }
+}
 
 /// Hidden state of a run so far.
 pub(super) struct Hidden {
@@ -53,12 +71,17 @@ pub(super) struct Hidden {
     ends: FxHashMap<u32, (VarId, u32)>,
     /// Number of variables in `ends` so far.
     numbered_ends: u64,
+    /// Points that were written and not read yet.
+    points: FxHashMap<u32, VarId>,
     /// Order that is kept, for the user.
     pub(super) kept: KeptOrder,
 }
 
 impl Hidden {
     pub(super) fn new(survey: HiddenSurvey) -> Hidden {
+        let mut kept = KeptOrder::default();
+        kept.first_uses = survey.accesses.first_uses;
+        kept.unexplained_reads = survey.accesses.unexplained_reads;
         Hidden {
             survey,
             chains: FxHashMap::default(),
@@ -66,7 +89,57 @@ impl Hidden {
             joined: FxHashSet::default(),
             ends: FxHashMap::default(),
             numbered_ends: 0,
-            kept: KeptOrder::default(),
+            points: FxHashMap::default(),
+            kept,
+        }
+    }
+
+    /// Returns the index of the next record that is ordered with others.
+    #[inline]
+    pub(super) fn next_order(&self) -> u64 {
+        self.survey.accesses.orders.next()
+    }
+
+    /// Adds the order of a record after others, before its own events. Returns the points that
+    /// follow the record.
+    pub(super) fn order_before(
+        &mut self,
+        out: &mut EventWriter,
+        at: &Context<'_>,
+        index: u64,
+    ) -> Vec<u32> {
+        let mut points = Vec::new();
+        while let Some(order) = self.survey.accesses.orders.take(index) {
+            match order {
+                Order::AfterOthers => {
+                    self.after_threads(out, at);
+                }
+                Order::After(point) => {
+                    if let Some(var) = self.points.remove(&point) {
+                        opaque::read_point(out, at, var);
+                    }
+                }
+                Order::Point(point) => points.push(point),
+            }
+        }
+        points
+    }
+
+    /// Adds the points that follow a record, after its own events.
+    pub(super) fn add_points(
+        &mut self,
+        out: &mut EventWriter,
+        regions: &Regions,
+        thread: u32,
+        points: Vec<u32>,
+    ) {
+        for point in points {
+            let object = Object::Region(self.survey.accesses.orders.block(point));
+            let name = self.name(out, regions, object);
+            let name = self.names.names.unique(format!("hidden:{name}"));
+            let var = opaque::variable(out, &name);
+            opaque::write_end(out, thread, var);
+            self.points.insert(point, var);
         }
     }
 
@@ -190,22 +263,26 @@ impl Hidden {
         }
     }
 
-    /// Orders the rest of a thread after everything that the other threads have done so far.
+    /// Orders the rest of a thread that comes back from a wait after everything that the other
+    /// threads have done so far.
     fn after_others(&mut self, out: &mut EventWriter, at: &Context<'_>) {
+        self.kept.waits += u64::from(self.after_threads(out, at));
+    }
+
+    /// Orders the rest of a thread after everything that the other threads have done so far.
+    /// Returns whether there was anything.
+    fn after_threads(&mut self, out: &mut EventWriter, at: &Context<'_>) -> bool {
         let since = out.trace.last_event(at.thread);
         let others: Vec<u32> = out
             .trace
             .ran_since(since)
             .filter(|other| *other != at.thread && !self.joined.contains(other))
             .collect();
-        if others.is_empty() {
-            return;
-        }
-        self.kept.waits += 1;
-        for other in others {
+        for &other in &others {
             let end = self.end_so_far(out, other);
             opaque::read_point(out, at, end);
         }
+        !others.is_empty()
     }
 
     /// Returns the variable that a thread writes at its end so far.

@@ -1,10 +1,14 @@
 //! Hidden state in the first pass: the functions that are called, and the users of each object.
 
+use foretell_log::PlainAccess;
 use foretell_rt_format::{Entry, HiddenState, Record, SyncKind};
 use rustc_hash::FxHashMap;
 
+use super::first_pass::{Accesses, FirstPass, Memory};
 use super::objects::{Object, Objects};
-use crate::native::regions::Regions;
+use super::orders::Orders;
+use crate::native::cells::Cells;
+use crate::native::regions::{RegionId, Regions};
 use crate::native::survey::Users;
 
 /// A function that is not recorded.
@@ -48,11 +52,49 @@ pub(in crate::native) struct HiddenSurvey {
     users: FxHashMap<Object, Users>,
     /// Threads that make system calls which are recorded.
     callers: Users,
+    /// Number of records so far.
+    records: u64,
+    first_pass: FirstPass,
+    orders: Orders,
+    pub(super) accesses: Accesses,
 }
 
 impl HiddenSurvey {
-    /// Takes a record of the first pass.
-    pub(in crate::native) fn take(&mut self, regions: &mut Regions, entry: &Entry<'_>) {
+    /// Counts a record that says nothing of memory.
+    pub(in crate::native) fn skip(&mut self) {
+        self.records += 1;
+    }
+
+    /// Takes a plain access of the first pass, after its cells were touched.
+    #[inline]
+    pub(in crate::native) fn plain(
+        &mut self,
+        regions: &mut Regions,
+        cells: &mut Cells,
+        access: &PlainAccess,
+    ) {
+        let index = self.records;
+        self.records += 1;
+        let &PlainAccess { thread, slot, addr, value, .. } = access;
+        let HiddenSurvey { objects, orders, first_pass, .. } = self;
+        let memory = &mut Memory { regions, cells, objects, orders };
+        let (len, writes) = (slot.size() as u64, slot.writes());
+        if addr % 8 + len <= 8 {
+            first_pass.word_access(memory, (thread, index), (addr, len), value, writes);
+        } else {
+            first_pass.record(memory, &access.logged().entry, index);
+        }
+    }
+
+    /// Takes a record of the first pass, after its cells were touched.
+    pub(in crate::native) fn take(
+        &mut self,
+        regions: &mut Regions,
+        cells: &mut Cells,
+        entry: &Entry<'_>,
+    ) {
+        let index = self.records;
+        self.records += 1;
         match entry.record {
             Record::Module { bias, start, end, path, .. } => {
                 self.objects.add_module(start, end, bias, path);
@@ -79,14 +121,32 @@ impl HiddenSurvey {
             Record::Forked { .. } => self.callers.add(entry.thread),
             _ => {}
         }
+        let HiddenSurvey { objects, orders, first_pass, .. } = self;
+        first_pass.record(&mut Memory { regions, cells, objects, orders }, entry, index);
     }
 
     /// Ends the first pass.
-    pub(in crate::native) fn finish(&mut self) {
+    pub(in crate::native) fn finish(&mut self, cells: &Cells) {
+        let (first_pass, orders) =
+            (std::mem::take(&mut self.first_pass), std::mem::take(&mut self.orders));
+        self.accesses = first_pass.finish(cells, orders);
+        for &object in self.accesses.hidden_words.values() {
+            self.users.insert(object, Users::Many);
+        }
         self.objects.restart();
         if let Some(users) = self.users.get_mut(&Object::Kernel) {
             users.join(self.callers);
         }
+    }
+
+    /// Forgets the orders between records: the second pass sees them in another sequence.
+    pub(in crate::native) fn forget_orders(&mut self) {
+        self.accesses.orders = Orders::default();
+    }
+
+    /// Returns the words that hidden code writes, by region and address, with their objects.
+    pub(in crate::native) fn hidden_words(&mut self) -> FxHashMap<(RegionId, u64), Object> {
+        std::mem::take(&mut self.accesses.hidden_words)
     }
 
     /// Whether several threads use the state of an object.

@@ -50,17 +50,18 @@ fn call(w: &mut Writer, thread: u32, function: u64, arguments: &[u64]) {
 fn calls_with_one_object_keep_their_order() {
     let mut w = log();
     alloc(&mut w, 0, BLOCK);
+    w.create(2);
     call(&mut w, 0, ARGUMENTS, &[BLOCK + 8, BLOCK + 16]);
-    call(&mut w, 1, ARGUMENTS, &[BLOCK]);
+    call(&mut w, 2, ARGUMENTS, &[BLOCK]);
     let t = w.translated();
     assert_eq!(
-        events(&t),
-        ["T0 fork", "T0 au hidden:heap@program+0xff#1=0=1", "T1 au hidden:heap@program+0xff#1=1=2"]
+        events(&t)[2..],
+        ["T0 au hidden:heap@program+0xff#1=0=1", "T2 au hidden:heap@program+0xff#1=1=2"]
     );
     let names = t.trace.names();
     let object = names.find_variable("hidden:heap@program+0xff#1").expect("the object");
     assert!(names.is_opaque(object));
-    assert_eq!(t.steps.events.get(2).map(|s| (s.thread, s.ordinal)), Some((1, 0)));
+    assert_eq!(t.steps.events.get(3).map(|s| (s.thread, s.ordinal)), Some((2, 0)));
     assert_eq!(names.meta()["kept calls libq.so"], "2; 2 push");
 }
 
@@ -240,11 +241,12 @@ fn recorded_channels_alone_do_not_use_the_kernel() {
 fn free_uses_the_state_of_its_block() {
     let mut w = log();
     alloc(&mut w, 0, BLOCK);
+    w.create(2);
     call(&mut w, 0, ARGUMENTS, &[BLOCK]);
-    w.put(1, Record::Free { counted: true, pc: OWN, addr: BLOCK, size: 64 });
+    w.put(2, Record::Free { counted: true, pc: OWN, addr: BLOCK, size: 64 });
     assert_eq!(
-        events(&w.translated())[1..],
-        ["T0 au hidden:heap@program+0xff#1=0=1", "T1 au hidden:heap@program+0xff#1=1=2"]
+        events(&w.translated())[2..4],
+        ["T0 au hidden:heap@program+0xff#1=0=1", "T2 au hidden:heap@program+0xff#1=1=2"]
     );
 }
 
@@ -290,5 +292,97 @@ fn adopted_thread_comes_after_all_threads_so_far() {
     assert_eq!(
         events(&w.translated())[1..],
         ["T1 notify", "T0 join", "T0 aw hidden:after 1=1", "T2 ar hidden:after 1=1", "T2 notify"]
+    );
+}
+
+/// A block that reached a thread through code that is not recorded.
+#[test]
+fn first_use_without_a_reference_comes_after_the_last_use() {
+    let mut w = log();
+    alloc(&mut w, 0, BLOCK);
+    w.write(0, BLOCK, 4, 1).write(0, 64, 4, 1).read(1, BLOCK, 4, 1).read(1, 64, 4, 1);
+    let t = w.translated();
+    assert_eq!(
+        events(&t)[1..],
+        [
+            "T0 w heap@program+0xff#1=1",
+            "T0 aw hidden:heap@program+0xff#1=1",
+            "T0 w memory+0x40=1",
+            "T1 ar hidden:heap@program+0xff#1=1",
+            "T1 r heap@program+0xff#1=1",
+            "T1 r memory+0x40=1",
+        ]
+    );
+    assert_eq!(t.trace.names().meta()["kept first uses"], "1");
+}
+
+/// A recorded read of the address, the creator's past and a joined thread's past are references.
+#[test]
+fn visible_reference_explains_a_use() {
+    let mut read = log();
+    alloc(&mut read, 0, BLOCK);
+    read.write(0, BLOCK, 4, 1).write(0, 64, 8, BLOCK + 8);
+    read.read(1, 64, 8, BLOCK + 8).read(1, BLOCK, 4, 1);
+    let mut created = log();
+    alloc(&mut created, 0, BLOCK);
+    created.create(2).write(0, BLOCK, 4, 1).read(2, BLOCK, 4, 1);
+    let mut joined = log();
+    alloc(&mut joined, 1, BLOCK);
+    joined.write(1, BLOCK, 4, 1).put(1, Record::ThreadEnd);
+    joined.put(0, Record::Join { thread: 1, pc: OWN }).read(0, BLOCK, 4, 1);
+    for (i, w) in [read, created, joined].iter().enumerate() {
+        let events = events(&w.translated());
+        assert!(events.iter().all(|event| !event.contains("hidden:")), "{i}: {events:?}");
+    }
+}
+
+/// An address that the thread itself stored, or that hidden code stored, is no reference.
+#[test]
+fn address_of_unknown_origin_explains_nothing() {
+    let mut w = log();
+    alloc(&mut w, 0, BLOCK);
+    w.write(0, BLOCK, 4, 1).write(0, 64, 8, 7).write(1, 64, 8, BLOCK).read(1, 64, 8, BLOCK);
+    w.read(1, BLOCK, 4, 1);
+    assert_eq!(w.translated().trace.names().meta()["kept first uses"], "1");
+}
+
+/// The reader comes after all threads; later accesses to the word update its state.
+#[test]
+fn unexplained_read_comes_after_the_other_threads() {
+    let mut w = log();
+    w.write(0, 0x2000, 4, 1).write(0, 64, 4, 5).read(1, 0x2000, 4, 9).read(1, 64, 4, 5);
+    let t = w.translated();
+    assert_eq!(
+        events(&t)[1..],
+        [
+            "T0 au hidden:memory+0x0=0=1",
+            "T0 w memory+0x2000=1",
+            "T0 w memory+0x40=5",
+            "T0 aw hidden:after 1=1",
+            "T1 ar hidden:after 1=1",
+            "T1 au hidden:memory+0x0=1=2",
+            "T1 r memory+0x2000=9",
+            "T1 r memory+0x40=5",
+        ]
+    );
+    assert_eq!(t.trace.names().meta()["kept unexplained reads"], "1");
+}
+
+/// A flag that only code which is not recorded sets: its readers see the change.
+#[test]
+fn word_that_hidden_calls_write_is_in_the_trace() {
+    let mut w = log();
+    w.read(1, BLOCK, 4, 0);
+    call(&mut w, 0, ARGUMENTS, &[BLOCK]);
+    w.read(1, BLOCK, 4, 1);
+    assert_eq!(
+        events(&w.translated())[1..],
+        [
+            "T1 au hidden:memory+0x0=0=1",
+            "T1 r memory+0x10000=0",
+            "T0 au hidden:memory+0x0=1=2",
+            "T1 au hidden:memory+0x0=2=3",
+            "T1 r memory+0x10000=1",
+        ]
     );
 }

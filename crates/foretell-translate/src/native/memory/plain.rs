@@ -3,6 +3,7 @@
 
 use foretell_log::{Calls, PlainAccess};
 
+use super::variables::Content;
 use super::{Context, EventWriter, Memory};
 use crate::action::Action;
 use crate::native::context::{kind_of, signed};
@@ -34,8 +35,12 @@ impl Memory {
             // The event is ordered after an elision gap first.
             return false;
         }
-        if !out.open.is_empty() {
+        if !out.open.is_empty() || variable.hidden.is_some() {
             // Updates of hidden state come first.
+            return false;
+        }
+        if writes && slot.size() == 8 && variable.content == Content::Known(value) {
+            // A store of a vtable pointer that does not change may be no write.
             return false;
         }
         self.accesses += 1;

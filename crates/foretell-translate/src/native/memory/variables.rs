@@ -7,8 +7,9 @@ use super::access_cache::AccessCache;
 use super::elision_gaps::ElisionGaps;
 use super::{Access, EventWriter};
 use crate::failed_rmw;
-use crate::native::cells::Cell;
+use crate::native::cells::{Cell, words};
 use crate::native::context::Part;
+use crate::native::hidden::Object;
 use crate::native::names::MemoryNames;
 use crate::native::regions::{RegionId, Regions};
 
@@ -32,6 +33,8 @@ pub(super) struct Variable {
     pub(super) value: Option<(i64, ValueId)>,
     /// The elision gap before all accesses to the variable; see [`super::elision_gaps`].
     pub(super) gap: Option<u32>,
+    /// The object whose hidden state accesses to the variable use.
+    pub(super) hidden: Option<Object>,
     /// The lock around failed updates of the variable, if it has any.
     pub(super) failed_update_lock: Option<LockId>,
 }
@@ -73,16 +76,22 @@ pub(super) struct Variables {
     names: MemoryNames,
     /// Bytes with failed updates.
     failed_updates: FxHashSet<(RegionId, u64)>,
+    /// Words that code which is not recorded writes.
+    hidden_words: FxHashMap<(RegionId, u64), Object>,
 }
 
 impl Variables {
-    pub(super) fn new(failed_updates: FxHashSet<(RegionId, u64)>) -> Variables {
+    pub(super) fn new(
+        failed_updates: FxHashSet<(RegionId, u64)>,
+        hidden_words: FxHashMap<(RegionId, u64), Object>,
+    ) -> Variables {
         Variables {
             list: Vec::new(),
             by_cell: FxHashMap::default(),
             cache: AccessCache::default(),
             names: MemoryNames::default(),
             failed_updates,
+            hidden_words,
         }
     }
 
@@ -123,6 +132,11 @@ impl Variables {
         }
         let failed = self.failed_updates.contains(&(region, addr));
         let failed_update_lock = failed.then(|| failed_rmw::lock(&mut out.trace.builder, &name));
+        let hidden = match self.hidden_words.is_empty() {
+            true => None,
+            false => words(addr, len).find_map(|word| self.hidden_words.get(&(region, word.0))),
+        };
+        let hidden = hidden.copied();
         let variable = self.list.len() as u32;
         self.list.push(Variable {
             id,
@@ -132,6 +146,7 @@ impl Variables {
             opaque: false,
             value: None,
             gap: after.and_then(|after| after.gap),
+            hidden,
             failed_update_lock,
         });
         self.by_cell.insert(cell, variable);
