@@ -183,13 +183,17 @@ unsafe extern "C-unwind" fn note(descriptor: &Descriptor, arguments: &[usize; 6]
     }
     let errno = sys::errno();
     // SAFETY: the stub's descriptor and the caller's registers.
-    if let Some(state) = unsafe { state(descriptor, arguments) }
-        && let Some(t) = enter()
-    {
-        step(t, Kind::HiddenCall, pc);
-        // SAFETY: as above.
-        unsafe { record(t, descriptor, state, addresses(arguments), pc) };
-        leave(t);
+    if let Some(state) = unsafe { state(descriptor, arguments) } {
+        let addresses = addresses(arguments);
+        // Without an object, a call that uses only its arguments uses nothing.
+        if (state != HiddenState::Arguments || !addresses.is_empty())
+            && let Some(t) = enter()
+        {
+            step(t, Kind::HiddenCall, pc);
+            // SAFETY: as above.
+            unsafe { record(t, descriptor, state, addresses, pc) };
+            leave(t);
+        }
     }
     sys::set_errno(errno);
 }
