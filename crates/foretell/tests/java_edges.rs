@@ -192,3 +192,29 @@ fn virtual_threads_are_recorded() {
     let trace = record(dir, &java, &["Virtual", "many"]);
     assert_eq!(trace.matches("|fork(").count(), 1000);
 }
+
+#[test]
+fn try_lock_that_succeeds_is_in_no_deadlock() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let dir = dir.path();
+    fs::write(
+        dir.join("Tries.java"),
+        "import java.util.concurrent.locks.ReentrantLock;\npublic class Tries {\n\
+         public static void main(String[] x) throws Exception {\n\
+         ReentrantLock a = new ReentrantLock(), b = new ReentrantLock();\n\
+         Thread p = new Thread(() -> { a.lock(); if (b.tryLock()) b.unlock(); a.unlock(); });\n\
+         Thread q = new Thread(() -> { b.lock(); if (x.length > 0) a.lock(); else a.tryLock();\n\
+         if (a.isHeldByCurrentThread()) a.unlock(); b.unlock(); });\n\
+         p.start(); p.join(); q.start(); q.join();\n\
+         Thread r = new Thread(() -> { a.lock(); b.lock(); b.unlock(); a.unlock(); });\n\
+         Thread s = new Thread(() -> { b.lock(); a.tryLock(); b.unlock(); });\n\
+         r.start(); r.join(); s.start(); s.join();\n }\n}\n",
+    )
+    .expect("it can be written");
+    let compiled = run(dir, "javac", &["-g", "Tries.java"]);
+    assert!(compiled.status.success(), "{}", said(&compiled));
+    let trace = record(dir, "java", &["Tries"]);
+    assert!(trace.contains("#! opaque hidden:tries of ReentrantLock@"), "{trace}");
+    let found = findings(dir, "deadlock");
+    assert!(found.is_empty(), "{found:?}\n{trace}");
+}

@@ -118,8 +118,8 @@ pub(crate) enum Record<'a> {
         index: u32,
         effect: Effect,
     },
-    /// Synchronisation operation; `other` is the lock of a wait, or the count of a semaphore's
-    /// operation.
+    /// Synchronisation operation; `other` is the lock of a wait, the count of a semaphore's
+    /// operation, or 1 for an acquire by a try.
     Sync {
         kind: SyncKind,
         site: u32,
@@ -352,6 +352,11 @@ impl<'a> Reader<'a> {
         Some(Record::Sync { kind, site, object, other })
     }
 
+    /// Parses an acquire by a try.
+    fn tried(&mut self, kind: SyncKind) -> Option<Record<'a>> {
+        Some(Record::Sync { kind, site: self.id()?, object: self.id()?, other: 1 })
+    }
+
     fn order(&mut self, post: bool, down: bool) -> Option<Record<'a>> {
         Some(Record::Order { post, down, site: self.id()?, semaphore: self.id()? })
     }
@@ -459,6 +464,8 @@ impl<'a> Reader<'a> {
             45 => Record::Handle { number: self.id()?, class: self.text()?, field: self.text()? },
             46 | 47 => self.operation(tag == 47)?,
             FIRST_ATOMIC..=LAST_ATOMIC => self.atomic(tag)?,
+            72 => self.tried(SyncKind::Lock)?,
+            73 => self.tried(SyncKind::ReadLock)?,
             70 => Record::Initial {
                 site: self.id()?,
                 object: self.id()?,

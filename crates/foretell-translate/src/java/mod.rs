@@ -18,6 +18,7 @@ mod tables;
 #[cfg(test)]
 mod tests;
 mod translation;
+mod try_locks;
 mod variables;
 
 use std::path::Path;

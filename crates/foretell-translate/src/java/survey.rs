@@ -1,6 +1,6 @@
 //! First pass over a log: which variables are shared, and which lock scopes are blocks.
 
-use foretell_rt_format::{Entry as RawEntry, Record as RawRecord};
+use foretell_rt_format::{Entry as RawEntry, Record as RawRecord, SyncKind};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::log::{Effect, Log, Record};
@@ -91,6 +91,8 @@ pub(crate) struct Survey {
     /// Maps with blind puts; see [`super::blind_puts`].
     pub(crate) blind_puts: FxHashSet<u32>,
     pub(super) states: StateUses,
+    /// Locks that were taken by a try.
+    pub(super) tried: FxHashSet<u32>,
     /// Values that code without events has written before the first access with an event.
     initial: FxHashMap<Key, i64>,
     /// Variables that code without events has written later.
@@ -106,12 +108,22 @@ impl Survey {
             variables: FxHashMap::default(),
             blind_puts: FxHashSet::default(),
             states: StateUses::default(),
+            tried: FxHashSet::default(),
             initial: FxHashMap::default(),
             rewritten: FxHashSet::default(),
             scopes: Scopes::default(),
         };
         let mut scopes = ScopeFinder::default();
         for entry in log.entries() {
+            if let Record::Sync {
+                kind: SyncKind::Lock | SyncKind::ReadLock,
+                object,
+                other: 1,
+                ..
+            } = entry.record
+            {
+                survey.tried.insert(object);
+            }
             match entry.record {
                 Record::Object { id, class } => survey.objects.object(id, class),
                 Record::ClassName { class, name } => survey.objects.class_name(class, name),

@@ -10,7 +10,7 @@ use super::objects::Objects;
 use crate::names::UniqueNames;
 
 /// Bit of the number of an object that is a `Lock`, where the lock is meant and not the monitor.
-const LOCK_OBJECT: u32 = 1 << 31;
+pub(super) const LOCK_OBJECT: u32 = 1 << 31;
 
 /// The synchronisation objects of a run so far.
 #[derive(Default)]

@@ -18,6 +18,7 @@ use super::states::States;
 use super::survey::{Access, Survey};
 use super::sync::SyncObjects;
 use super::tables::Tables;
+use super::try_locks::{Position, TryLocks};
 use super::variables::Variables;
 use crate::Translated;
 use crate::blocks::{BlockScopes, Blocks, Scope};
@@ -48,6 +49,7 @@ struct Translation<'a> {
     sync: SyncObjects,
     map_orders: MapOrders,
     states: States,
+    try_locks: TryLocks,
     scopes: BlockScopes,
     /// Accesses in the log.
     accesses: u64,
@@ -69,6 +71,7 @@ impl<'a> Translation<'a> {
             sync: SyncObjects::default(),
             map_orders: MapOrders::default(),
             states: States::default(),
+            try_locks: TryLocks::default(),
             accesses: 0,
             private: 0,
             damaged: false,
@@ -155,7 +158,8 @@ impl<'a> Translation<'a> {
         let (kind, _, other) = operation;
         let (thread, site) = (entry.thread, entry.record.site());
         let scope = self.scopes.step(thread, entry.ordinal, kind);
-        let Translation { out, sync, survey, .. } = self;
+        let Translation { out, sync, survey, try_locks, .. } = self;
+        let tried = TryLocks::lock(operation).filter(|(lock, _)| survey.tried.contains(lock));
         let Some(event) = sync.event(out, &mut survey.objects, operation) else { return };
         if scope == Scope::Opens {
             out.push_marker(thread, EventKind::Begin { label: None }, site);
@@ -164,8 +168,14 @@ impl<'a> Translation<'a> {
             SyncKind::Post | SyncKind::Down => other.min(MAX_PERMITS),
             _ => 1,
         };
+        if let Some((lock, Position::Before)) = tried {
+            try_locks.update(out, &mut survey.objects, entry, lock);
+        }
         for _ in 0..times {
             out.push(entry, event);
+        }
+        if let Some((lock, Position::After)) = tried {
+            try_locks.update(out, &mut survey.objects, entry, lock);
         }
         if scope == Scope::Closes {
             out.push_marker(thread, EventKind::End { label: None }, site);

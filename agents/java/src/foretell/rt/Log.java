@@ -88,6 +88,9 @@ final class Log {
     /** Values of a field or an element that code without events has written. */
     static final int INITIAL = 70;
     static final int INITIAL_ELEMENT = 71;
+    /** A lock, or its reader side, taken by a try. */
+    static final int TRY_LOCK = 72;
+    static final int TRY_READ_LOCK = 73;
     static final int SKIP = 255;
     /** Added to the number of an object: the lock that it is, not its monitor. */
     static final long LOCK_OBJECT = 1L << 31;

@@ -110,13 +110,15 @@ public final class Synchronizers {
      * Records that a lock was taken: the first time only, but each time for a shared lock or a
      * downgrade.
      */
-    private static void locked(Lock l, int site) {
+    private static void locked(Lock l, boolean tried, int site) {
         ThreadState t = recordingThread();
         if (t == null || holds(l) != 1) {
             return;
         }
         if (Log.on) {
-            Log.event(t, reads(l) ? Log.READ_LOCK : Log.LOCK, site, lockId(l));
+            int tag = tried ? reads(l) ? Log.TRY_READ_LOCK : Log.TRY_LOCK
+                : reads(l) ? Log.READ_LOCK : Log.LOCK;
+            Log.event(t, tag, site, lockId(l));
         }
         Hooks.step(t, lockKind(l), site);
     }
@@ -160,7 +162,7 @@ public final class Synchronizers {
         }
         expect(l, site);
         l.lock();
-        locked(l, site);
+        locked(l, false, site);
     }
 
     public static void lockInterruptibly(Lock l, int site) throws InterruptedException {
@@ -175,7 +177,7 @@ public final class Synchronizers {
         } catch (InterruptedException e) {
             throw interrupted(e, site);
         }
-        locked(l, site);
+        locked(l, false, site);
     }
 
     public static boolean tryLock(Lock l, int site) {
@@ -200,7 +202,7 @@ public final class Synchronizers {
         if (!isOurs(l, method)) {
             Hooks.afterCall();
         } else if (taken) {
-            locked(l, site);
+            locked(l, true, site);
         } else {
             failed(l, site);
         }
@@ -798,7 +800,7 @@ public final class Synchronizers {
             if (method.equals("unlock")) {
                 unlocked(l, t.superCount == 1, site);
             } else if (result != 0) {
-                locked(l, site);
+                locked(l, method.equals("tryLock"), site);
             } else {
                 failed(l, site);
             }
