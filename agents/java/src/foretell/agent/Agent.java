@@ -24,6 +24,7 @@ public final class Agent {
             instrumentation.retransformClasses(c);
         }
         platform.reportMissing();
+        Modules.readRuntime(instrumentation);
         instrumentation.addTransformer(new ClassRewriter(options, tables), false);
         Startup.start(options);
     }
