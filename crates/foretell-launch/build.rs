@@ -64,7 +64,8 @@ fn build(sources: &Path, out: &Path, jar: &Path) -> Result<(), String> {
     tools.push(shade);
     let tools = env::join_paths(tools).map_err(|e| e.to_string())?;
     let mut java = Command::new(tool("java"));
-    run(java.arg("-cp").arg(tools).arg("Shade").arg(jar).arg(classes).args(libraries))
+    let tables = sources.join("src");
+    run(java.arg("-cp").arg(tools).arg("Shade").arg(jar).arg(classes).arg(tables).args(libraries))
 }
 
 /// Returns the path of a program of the JDK.

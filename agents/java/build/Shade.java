@@ -23,6 +23,7 @@ public final class Shade {
     private static final String FROM = "org/objectweb/asm/";
     private static final String TO = "foretell/asm/";
 
+    /** Classes and tables by their path in the jar. */
     private final TreeMap<String, byte[]> classes = new TreeMap<String, byte[]>();
 
     public static void main(String[] args) throws IOException {
@@ -45,6 +46,10 @@ public final class Shade {
             } else if (f.getName().endsWith(".class")) {
                 InputStream in = new FileInputStream(f);
                 add(all(in));
+                in.close();
+            } else if (f.getName().endsWith(".txt")) {
+                InputStream in = new FileInputStream(f);
+                classes.put(prefix + f.getName(), all(in));
                 in.close();
             }
         }

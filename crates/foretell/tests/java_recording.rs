@@ -351,3 +351,54 @@ fn ant_runs_unharmed() {
     assert!(without_time(&plain).contains("[echo] sum "), "{}", stdout(&plain));
     w.expect(0, &["stats", "run.ft"]);
 }
+
+/// Methods of `Hidden.java` that begin like this, or that do not.
+fn hand_overs(racy: bool) -> Vec<String> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/java/Hidden.java");
+    let source = fs::read_to_string(path).expect("it is there");
+    let names = source.lines().filter_map(|line| {
+        line.strip_prefix("    static void ")?.strip_suffix("() throws Exception {")
+    });
+    names.filter(|name| name.starts_with("racy") == racy).map(str::to_owned).collect()
+}
+
+/// The virtual machines of this system.
+fn virtual_machines() -> Vec<String> {
+    let found = fs::read_dir("/usr/lib/jvm").into_iter().flatten().flatten();
+    let found = found.filter_map(|entry| entry.path().join("bin/java").canonicalize().ok());
+    let paths: std::collections::BTreeSet<PathBuf> = found.collect();
+    paths.into_iter().filter_map(|path| path.into_os_string().into_string().ok()).collect()
+}
+
+#[test]
+fn code_that_is_not_recorded_orders_threads() {
+    let w = Workshop::new();
+    w.compile_file("Hidden.java");
+    let names = hand_overs(false);
+    assert!(names.len() > 40, "{names:?}");
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let installed = virtual_machines();
+    let runs = [("java", "1"), ("java", "2")];
+    for (java, seed) in runs.into_iter().chain(installed.iter().map(|java| (&**java, "3"))) {
+        let command = [java, "-Xverify:all", "-XX:-PrintWarnings", "Hidden"];
+        let record = ["record", "--seed", seed, "--quantum", "20", "-o", "run.ft", "--"];
+        let output = w.expect(0, &[&record[..], &command, &names].concat());
+        assert_eq!(stdout(&output), format!("{} hand-overs\n", names.len()));
+        let analyses = "race,atomicity,serializability,transactions,deadlock";
+        w.expect(0, &["predict", "run.ft", "--analyses", analyses]);
+    }
+    let trace = w.trace(&[], &["java", "Hidden", "linkedList"]);
+    assert!(trace.contains("au(hidden:LinkedList@Hidden.java:"), "{trace}");
+    assert!(trace.contains("kept calls java.util.LinkedList"), "{trace}");
+}
+
+#[test]
+fn races_beside_code_that_is_not_recorded_are_found() {
+    let w = Workshop::new();
+    w.compile_file("Hidden.java");
+    for name in hand_overs(true) {
+        w.expect(0, &["record", "-o", "run.ft", "--", "java", "Hidden", &name]);
+        let output = w.expect(1, &["predict", "run.ft", "--analyses", "race"]);
+        assert!(stdout(&output).contains("race-1"), "{name}");
+    }
+}

@@ -1,5 +1,7 @@
 //! Writes events of a Java run: each with its step and its call stack.
 
+use std::collections::BTreeMap;
+
 use foretell_rt_format::Step;
 use foretell_trace::{EventKind, SiteId, TraceBuilder};
 use rustc_hash::FxHashMap;
@@ -15,6 +17,8 @@ pub(super) struct EventWriter<'a> {
     pub(super) calls: CallTree,
     /// The last step of each thread so far.
     last_steps: FxHashMap<u32, Step>,
+    /// Number of events of each thread so far.
+    counts: BTreeMap<u32, u64>,
     /// Numbers of classes among the modules of the steps, by name.
     modules: FxHashMap<String, u32>,
 }
@@ -26,6 +30,7 @@ impl<'a> EventWriter<'a> {
             tables,
             calls: CallTree::default(),
             last_steps: FxHashMap::default(),
+            counts: BTreeMap::new(),
             modules: FxHashMap::default(),
         }
     }
@@ -60,13 +65,25 @@ impl<'a> EventWriter<'a> {
     pub(super) fn push(&mut self, entry: &Entry<'_>, kind: EventKind) {
         let site = self.site(entry.thread, entry.record.site());
         let step = self.last_steps.get(&entry.thread).copied();
+        *self.counts.entry(entry.thread).or_insert(0) += 1;
         self.trace.push(entry.thread, kind, site, step);
     }
 
     /// Adds an event that is no step of its own, at a location; 0: none.
     pub(super) fn push_marker(&mut self, thread: u32, kind: EventKind, site: u32) {
         let site = self.site(thread, site);
+        *self.counts.entry(thread).or_insert(0) += 1;
         self.trace.push_marker(thread, kind, site);
+    }
+
+    /// Returns the threads that have events.
+    pub(super) fn threads_with_events(&self) -> Vec<u32> {
+        self.counts.keys().copied().collect()
+    }
+
+    /// Returns the number of events of a thread so far.
+    pub(super) fn events_of(&self, thread: u32) -> u64 {
+        self.counts.get(&thread).copied().unwrap_or(0)
     }
 
     /// Ends a thread.

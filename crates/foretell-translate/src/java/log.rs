@@ -169,6 +169,27 @@ pub(crate) enum Record<'a> {
         index: Option<u32>,
         value: i64,
     },
+    /// Method whose code is not recorded, with its state besides that of objects.
+    HiddenMethod {
+        number: u32,
+        state: u32,
+        class: &'a str,
+        name: &'a str,
+    },
+    /// Call of such a method, or the end of one: the objects whose state it uses.
+    Hidden {
+        returns: bool,
+        site: u32,
+        method: u32,
+        objects: Vec<u32>,
+    },
+    /// The result of such a call shares state with these objects.
+    HiddenJoin {
+        object: u32,
+        objects: Vec<u32>,
+    },
+    /// The rest of the thread follows everything that other threads have done so far.
+    AfterOthers,
     Begin {
         method: u32,
     },
@@ -201,6 +222,7 @@ impl Record<'_> {
             | Record::AtomicElement { .. }
             | Record::Operation { .. } => Kind::Atomic,
             Record::Latch { .. } | Record::Permit { .. } => Kind::Down,
+            Record::Hidden { returns: false, .. } => Kind::HiddenCall,
             Record::Fork { .. } => Kind::Create,
             Record::Join { .. } => Kind::Join,
             Record::Sync { kind, .. } => return kind.step(),
@@ -223,6 +245,7 @@ impl Record<'_> {
             | Record::Fork { site, .. }
             | Record::Order { site, .. }
             | Record::State { site, .. }
+            | Record::Hidden { site, .. }
             | Record::Join { site, .. } => *site,
             _ => 0,
         }
@@ -390,6 +413,11 @@ impl<'a> Reader<'a> {
         Some(Record::Operation { site, down, object, effect, post: self.id()? })
     }
 
+    fn objects(&mut self) -> Option<Vec<u32>> {
+        let n = self.varint()?;
+        (0..n).map(|_| self.id()).collect()
+    }
+
     fn version(&mut self) -> Option<i64> {
         i64::try_from(self.varint()?).ok()
     }
@@ -478,6 +506,24 @@ impl<'a> Reader<'a> {
                 index: Some(self.id()?),
                 value: self.signed()?,
             },
+            60 | 61 => Record::Hidden {
+                returns: tag == 61,
+                site: self.id()?,
+                method: self.id()?,
+                objects: self.objects()?,
+            },
+            62 => {
+                // The site of the call.
+                self.id()?;
+                Record::HiddenJoin { object: self.id()?, objects: self.objects()? }
+            }
+            63 => Record::HiddenMethod {
+                number: self.id()?,
+                state: self.id()?,
+                class: self.text()?,
+                name: self.text()?,
+            },
+            64 => Record::AfterOthers,
             _ => return None,
         })
     }

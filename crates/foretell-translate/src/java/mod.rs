@@ -9,6 +9,7 @@ mod blind_puts;
 mod end;
 mod event_writer;
 mod failed_rmw;
+mod hidden;
 mod log;
 mod objects;
 mod states;

@@ -3,6 +3,7 @@
 use foretell_rt_format::{Entry as RawEntry, Record as RawRecord, SyncKind};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::hidden::HiddenSurvey;
 use super::log::{Effect, Log, Record};
 use super::objects::Objects;
 use super::states::StateUses;
@@ -98,6 +99,7 @@ pub(crate) struct Survey {
     /// Variables that code without events has written later.
     rewritten: FxHashSet<Key>,
     pub(crate) scopes: Scopes,
+    pub(super) hidden: HiddenSurvey,
 }
 
 impl Survey {
@@ -112,6 +114,7 @@ impl Survey {
             initial: FxHashMap::default(),
             rewritten: FxHashSet::default(),
             scopes: Scopes::default(),
+            hidden: HiddenSurvey::default(),
         };
         let mut scopes = ScopeFinder::default();
         for entry in log.entries() {
@@ -124,6 +127,7 @@ impl Survey {
             {
                 survey.tried.insert(object);
             }
+            survey.hidden.take(&entry);
             match entry.record {
                 Record::Object { id, class } => survey.objects.object(id, class),
                 Record::ClassName { class, name } => survey.objects.class_name(class, name),
@@ -158,6 +162,7 @@ impl Survey {
             }
         }
         survey.scopes = scopes.finish();
+        survey.hidden.finish();
         survey
     }
 

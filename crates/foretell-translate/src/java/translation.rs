@@ -13,6 +13,7 @@ use foretell_trace::EventKind;
 use super::blind_puts::MapOrders;
 use super::event_writer::EventWriter;
 use super::failed_rmw::Sections;
+use super::hidden::Hidden;
 use super::log::{Entry, Log, Record};
 use super::states::States;
 use super::survey::{Access, Survey};
@@ -50,6 +51,7 @@ struct Translation<'a> {
     map_orders: MapOrders,
     states: States,
     try_locks: TryLocks,
+    hidden: Hidden,
     scopes: BlockScopes,
     /// Accesses in the log.
     accesses: u64,
@@ -65,6 +67,7 @@ impl<'a> Translation<'a> {
     fn new(mut survey: Survey, tables: &'a Tables) -> Self {
         Translation {
             scopes: BlockScopes::new(std::mem::take(&mut survey.scopes)),
+            hidden: Hidden::new(std::mem::take(&mut survey.hidden)),
             survey,
             out: EventWriter::new(tables),
             variables: Variables::default(),
@@ -79,9 +82,16 @@ impl<'a> Translation<'a> {
         }
     }
 
+    /// Adds the events of a record, between those of the hidden state that it uses.
     fn entry(&mut self, entry: &Entry<'_>) {
-        let Translation { out, sync, survey, states, .. } = self;
-        out.note_step(entry);
+        self.out.note_step(entry);
+        self.hidden.around(&mut self.out, &mut self.survey.objects, entry);
+        self.events(entry);
+        self.hidden.around(&mut self.out, &mut self.survey.objects, entry);
+    }
+
+    fn events(&mut self, entry: &Entry<'_>) {
+        let Translation { out, sync, survey, hidden, states, .. } = self;
         match entry.record {
             Record::Node(node) => out.calls.set_current(entry.thread, node),
             Record::Frame { node, parent, call, method } => {
@@ -98,6 +108,7 @@ impl<'a> Translation<'a> {
                 out.push(entry, EventKind::Fork { thread });
             }
             Record::Join { thread, .. } => {
+                hidden.joined(thread);
                 let thread = out.trace.thread(thread);
                 out.push(entry, EventKind::Join { thread });
             }
@@ -121,6 +132,8 @@ impl<'a> Translation<'a> {
             Record::State { change, object, .. } => {
                 states.access(out, (&survey.states, &mut survey.objects), entry, (object, change));
             }
+            Record::Hidden { .. } => hidden.call(out, &mut survey.objects, entry),
+            Record::AfterOthers => hidden.after_others(out, entry.thread, 0),
             Record::Begin { method } => {
                 let name = out.tables.method(method);
                 let label = Some(out.trace.builder.label(name));
@@ -158,8 +171,13 @@ impl<'a> Translation<'a> {
         let (kind, _, other) = operation;
         let (thread, site) = (entry.thread, entry.record.site());
         let scope = self.scopes.step(thread, entry.ordinal, kind);
-        let Translation { out, sync, survey, try_locks, .. } = self;
+        let Translation { out, sync, survey, try_locks, hidden, .. } = self;
         let tried = TryLocks::lock(operation).filter(|(lock, _)| survey.tried.contains(lock));
+        match kind {
+            SyncKind::Wait => hidden.waits(out, thread),
+            SyncKind::Woken | SyncKind::TimedOut => hidden.woken(thread),
+            _ => {}
+        }
         let Some(event) = sync.event(out, &mut survey.objects, operation) else { return };
         if scope == Scope::Opens {
             out.push_marker(thread, EventKind::Begin { label: None }, site);
@@ -231,6 +249,9 @@ impl<'a> Translation<'a> {
         builder.set_meta("quantum", &log.quantum.to_string());
         builder.set_meta("accesses", &self.accesses.to_string());
         builder.set_meta("private accesses", &self.private.to_string());
+        for (key, value) in self.hidden.kept.properties() {
+            builder.set_meta(&key, &value);
+        }
         let (trace, steps, repairs) = trace.finish(Vec::new());
         Translated {
             trace,

@@ -4,8 +4,13 @@ import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.Map;
+import java.util.Set;
 import org.objectweb.asm.ClassReader;
+import org.objectweb.asm.ClassVisitor;
+import org.objectweb.asm.MethodVisitor;
+import org.objectweb.asm.Opcodes;
 import org.objectweb.asm.tree.ClassNode;
 import org.objectweb.asm.tree.MethodNode;
 
@@ -16,6 +21,19 @@ import org.objectweb.asm.tree.MethodNode;
 final class ClassHierarchy {
     private final ClassLoader loader;
     private final Map<String, Boolean> known = new HashMap<String, Boolean>();
+    private final Map<String, Methods> methods = new HashMap<String, Methods>();
+
+    /** Superclass of a class, and its methods with code. */
+    private static final class Methods {
+        String superName;
+        final Set<String> names = new HashSet<String>();
+
+        void add(int access, String name, String desc) {
+            if ((access & Opcodes.ACC_ABSTRACT) == 0) {
+                names.add(name + desc);
+            }
+        }
+    }
 
     ClassHierarchy(ClassLoader loader) {
         this.loader = loader;
@@ -75,6 +93,58 @@ final class ClassHierarchy {
             at = reader.getSuperName();
         }
         return at != null;
+    }
+
+    /** Adds a class that is being rewritten. */
+    synchronized void add(ClassNode node) {
+        Methods m = new Methods();
+        m.superName = node.superName;
+        for (MethodNode method : node.methods) {
+            m.add(method.access, method.name, method.desc);
+        }
+        methods.put(node.name, m);
+    }
+
+    /**
+     * Returns the class of the program that has the code of a method, by a name and a descriptor;
+     * else the first superclass of the platform; null if the class files do not tell.
+     */
+    synchronized String declaring(String owner, String method) {
+        String name = owner;
+        for (int depth = 0; depth < 50 && name != null && !name.startsWith("["); depth++) {
+            if (isPlatform(name)) {
+                return name;
+            }
+            Methods m = methods(name);
+            if (m == null) {
+                return null;
+            }
+            if (m.names.contains(method)) {
+                return name;
+            }
+            name = m.superName;
+        }
+        return null;
+    }
+
+    private Methods methods(String name) {
+        if (!methods.containsKey(name)) {
+            ClassReader reader = read(name);
+            final Methods m = reader == null ? null : new Methods();
+            if (m != null) {
+                m.superName = reader.getSuperName();
+                reader.accept(new ClassVisitor(Opcodes.ASM9) {
+                    @Override
+                    public MethodVisitor visitMethod(int access, String method, String desc,
+                                                     String signature, String[] exceptions) {
+                        m.add(access, method, desc);
+                        return null;
+                    }
+                }, ClassReader.SKIP_CODE | ClassReader.SKIP_DEBUG | ClassReader.SKIP_FRAMES);
+            }
+            methods.put(name, m);
+        }
+        return methods.get(name);
     }
 
     static boolean isPlatform(String name) {

@@ -1,5 +1,6 @@
 package foretell.agent;
 
+import foretell.rt.Hidden;
 import foretell.rt.Hooks;
 import foretell.rt.Options;
 import java.io.IOException;
@@ -37,7 +38,8 @@ final class ClassRewriter implements ClassFileTransformer {
     public byte[] transform(ClassLoader loader, String name, Class<?> redefined,
                             ProtectionDomain domain,
                             byte[] bytes) {
-        if (loader == null || name == null || redefined != null || !isRecorded(name)) {
+        if (loader == null || name == null || redefined != null
+            || !isRecorded(name, options)) {
             return null;
         }
         try {
@@ -60,7 +62,8 @@ final class ClassRewriter implements ClassFileTransformer {
         return null;
     }
 
-    private boolean isRecorded(String name) {
+    /** Whether a class is to be recorded, by its name with slashes. */
+    static boolean isRecorded(String name, Options options) {
         if (ClassHierarchy.isPlatform(name) || name.startsWith("foretell/")) {
             return false;
         }
@@ -116,6 +119,7 @@ final class ClassRewriter implements ClassFileTransformer {
             && (node.access & Opcodes.ACC_INTERFACE) == 0
             && (node.access & Opcodes.ACC_MODULE) == 0;
         Wrappers wrappers = new Wrappers(node);
+        types(loader).add(node);
         for (MethodNode m : node.methods) {
             if (m.instructions.size() > 0) {
                 new MethodRewriter(node, m, finals, extendsRecordedObject, table, types(loader),
@@ -128,6 +132,7 @@ final class ClassRewriter implements ClassFileTransformer {
         }
         byte[] rewritten = ClassVersions.write(node, bytes);
         table.write();
+        Hidden.recorded(node.name.replace('/', '.'));
         return rewritten;
     }
 }

@@ -6,7 +6,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.ConcurrentMap;
 import org.objectweb.asm.Handle;
 import org.objectweb.asm.Opcodes;
 import org.objectweb.asm.Type;
@@ -49,6 +48,10 @@ final class MethodRewriter implements Opcodes {
     private int method;
     private int line;
     private boolean hooked;
+    /** First variable that the method does not use. */
+    private final int freeVariable;
+    /** End of the variables of hidden calls. */
+    private int endOfVariables;
     /**
      * In a constructor: the call of `super(...)` or `this(...)`, before which `this` is not
      * initialised.
@@ -73,6 +76,8 @@ final class MethodRewriter implements Opcodes {
         this.options = options;
         this.wrappers = wrappers;
         isConstructor = m.name.equals("<init>");
+        freeVariable = m.maxLocals;
+        endOfVariables = freeVariable;
     }
 
     void rewrite() {
@@ -277,7 +282,51 @@ final class MethodRewriter implements Opcodes {
         if (insn instanceof InvokeDynamicInsnNode) {
             references((InvokeDynamicInsnNode) insn);
         }
+        if (insn instanceof MethodInsnNode) {
+            MethodInsnNode call = (MethodInsnNode) insn;
+            if (dispatched(call)) {
+                return;
+            }
+            if (mayBeHidden(call)) {
+                HiddenCalls hidden = new HiddenCalls(call, site(), freeVariable);
+                beforeHidden(call, hidden);
+                noteCall(call);
+                m.instructions.insert(call, hidden.after(null));
+                return;
+            }
+        }
         noteCall(insn);
+    }
+
+    /** Whether the code that a call runs may be code that is not recorded. */
+    private boolean mayBeHidden(MethodInsnNode call) {
+        // Class initialisers are not recorded. Before Java 5 no instruction loads a class.
+        return !m.name.equals("<clinit>") && (owner.version & 0xffff) >= V1_5
+            && HiddenCalls.isPossible(call, types, options);
+    }
+
+    private void beforeHidden(AbstractInsnNode at, HiddenCalls hidden) {
+        m.instructions.insertBefore(at, hidden.store());
+        m.instructions.insertBefore(at, hidden.before());
+        m.instructions.insertBefore(at, hidden.load());
+        endOfVariables = Math.max(endOfVariables, freeVariable + hidden.variables());
+    }
+
+    /** Replaces a call that the class of the receiver decides: the runtime's, or the real one. */
+    private boolean dispatched(MethodInsnNode call) {
+        if (call.getOpcode() == INVOKESTATIC || call.getOpcode() == INVOKESPECIAL) {
+            return false;
+        }
+        List<Replacements.Target> targets = Replacements.ofSubclasses(call.owner, call.name,
+            call.desc);
+        if (targets.isEmpty()) {
+            return false;
+        }
+        boolean dropped = isResultDropped(call);
+        boolean hidden = mayBeHidden(call);
+        noteCall(call);
+        wrappers.dispatch(call, site(), targets, dropped, hidden);
+        return true;
     }
 
     /** Replaces references to methods that the runtime calls instead. */
@@ -285,11 +334,21 @@ final class MethodRewriter implements Opcodes {
         for (int i = 0; i < insn.bsmArgs.length; i++) {
             if (insn.bsmArgs[i] instanceof Handle) {
                 Handle wrapped = wrappers.reference((Handle) insn.bsmArgs[i], types, this);
+                if (wrapped == null && isLambda(insn)) {
+                    wrapped = wrappers.hiddenReference((Handle) insn.bsmArgs[i], types, options,
+                        this);
+                }
                 if (wrapped != null) {
                     insn.bsmArgs[i] = wrapped;
                 }
             }
         }
+    }
+
+    /** Whether an instruction makes a function object that is not serialisable. */
+    private static boolean isLambda(InvokeDynamicInsnNode insn) {
+        return insn.bsm.getOwner().equals("java/lang/invoke/LambdaMetafactory")
+            && insn.bsm.getName().equals("metafactory");
     }
 
     /** Stores the call's site before the call, and waits for the baton when it returns. */
@@ -310,17 +369,35 @@ final class MethodRewriter implements Opcodes {
             : underConstruction.get(underConstruction.size() - 1);
         if (made != null && made.desc.equals(call.owner)) {
             underConstruction.remove(underConstruction.size() - 1);
-            if (made.getOpcode() == NEW) {
+            boolean doubled = made.getOpcode() == NEW;
+            if (doubled) {
                 after(call, new After().op(DUP).hook(site(), "allocated", "(" + OBJ + "I)V"));
             }
             noteCall(call);
+            hiddenConstruction(call, doubled ? new InsnNode(DUP) : null);
             return;
         }
         if (isConstructor && constructorCall == null) {
             constructorCall = call;
+            hiddenConstruction(call, new VarInsnNode(ALOAD, 0));
             if (extendsRecordedObject && call.owner.equals("java/lang/Object")) {
                 call.owner = ClassRewriter.RECORDED_OBJECT;
             }
+        }
+    }
+
+    /** Adds the hooks of a constructor that is not recorded. `made` loads the new object. */
+    private void hiddenConstruction(MethodInsnNode call, AbstractInsnNode made) {
+        if (mayBeHidden(call)) {
+            HiddenCalls hidden = new HiddenCalls(call, site(), freeVariable);
+            AbstractInsnNode first = call;
+            // The site of the call is stored last.
+            while (first.getPrevious() instanceof FieldInsnNode
+                && ((FieldInsnNode) first.getPrevious()).owner.equals(HOOKS)) {
+                first = first.getPrevious().getPrevious();
+            }
+            beforeHidden(first, hidden);
+            m.instructions.insert(call, hidden.after(made));
         }
     }
 
@@ -381,9 +458,7 @@ final class MethodRewriter implements Opcodes {
         m.instructions.insertBefore(call, new FieldInsnNode(PUTSTATIC, HOOKS, "callSite", "I"));
         m.instructions.insertBefore(call, number(site()));
         m.instructions.insert(call, hook("afterCall", "()V"));
-        boolean blind = target.type == ConcurrentMap.class && call.name.equals("put")
-            && isResultDropped(call);
-        String name = blind ? "blindPut" : call.name;
+        String name = target.name(call.name, isResultDropped(call));
         m.instructions.set(call, new MethodInsnNode(INVOKESTATIC, target.helper, name, desc,
             false));
         return true;
@@ -421,6 +496,7 @@ final class MethodRewriter implements Opcodes {
                 first = first.getNext();
             }
             m.instructions.insert(first, hook("afterCall", "()V"));
+            m.instructions.insert(first, HiddenCalls.forget(freeVariable, endOfVariables));
         }
     }
 

@@ -10,6 +10,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ConcurrentMap;
 
 /** Calls of java.util.concurrent that the runtime makes instead. */
 final class Replacements {
@@ -21,6 +22,12 @@ final class Replacements {
         Target(Class<?> type, String helper) {
             this.type = type;
             this.helper = helper;
+        }
+
+        /** Returns the name of the replacement. */
+        String name(String name, boolean isResultDropped) {
+            boolean blind = isResultDropped && type == ConcurrentMap.class && name.equals("put");
+            return blind ? "blindPut" : name;
         }
 
         /** Returns the descriptor of the replacement: the receiver first, the site last. */
@@ -79,5 +86,29 @@ final class Replacements {
             }
         }
         return null;
+    }
+
+    /**
+     * Returns the replacements that a call may have although its class does not tell: those of
+     * subclasses.
+     */
+    static List<Target> ofSubclasses(String owner, String name, String desc) {
+        List<Target> found = new ArrayList<Target>();
+        List<Target> targets = METHODS.get(name + desc);
+        if (targets == null || !ClassHierarchy.isPlatform(owner)) {
+            return found;
+        }
+        try {
+            Class<?> type = Class.forName(owner.replace('/', '.'), false, null);
+            for (Target target : targets) {
+                if (type.isAssignableFrom(target.type) && type != target.type) {
+                    found.add(target);
+                }
+            }
+        } catch (ClassNotFoundException e) {
+            // A class of another loader of the platform, which has no such subclasses.
+            return found;
+        }
+        return found;
     }
 }

@@ -1,5 +1,6 @@
 package foretell.agent;
 
+import foretell.rt.Options;
 import java.util.ArrayList;
 import java.util.List;
 import org.objectweb.asm.Handle;
@@ -7,17 +8,22 @@ import org.objectweb.asm.Opcodes;
 import org.objectweb.asm.Type;
 import org.objectweb.asm.tree.ClassNode;
 import org.objectweb.asm.tree.FieldInsnNode;
+import org.objectweb.asm.tree.FrameNode;
 import org.objectweb.asm.tree.InsnList;
 import org.objectweb.asm.tree.InsnNode;
+import org.objectweb.asm.tree.JumpInsnNode;
+import org.objectweb.asm.tree.LabelNode;
 import org.objectweb.asm.tree.MethodInsnNode;
 import org.objectweb.asm.tree.MethodNode;
+import org.objectweb.asm.tree.TryCatchBlockNode;
+import org.objectweb.asm.tree.TypeInsnNode;
 import org.objectweb.asm.tree.VarInsnNode;
 
 /**
  * Methods added to a rewritten class: for calls of a VarHandle and calls that create one, whose
  * types only the class itself can name; for calls of field updaters, which are alike; and for
- * references to methods that the runtime replaces. They are private, static and synthetic, and have
- * no branches.
+ * references to methods that the runtime replaces; for calls whose receiver's class decides whether
+ * the runtime replaces them. They are private, static and synthetic.
  */
 final class Wrappers implements Opcodes {
     private static final String VAR_HANDLE = "java/lang/invoke/VarHandle";
@@ -273,6 +279,120 @@ final class Wrappers implements Opcodes {
         String desc = target.descriptor(h.getDesc(), isStatic);
         code.add(new MethodInsnNode(INVOKESTATIC, target.helper, h.getName(), desc, false));
         code.add(new InsnNode(Type.getReturnType(m.desc).getOpcode(IRETURN)));
+        return new Handle(H_INVOKESTATIC, owner.name, m.name, m.desc, isInterface());
+    }
+
+    // Calls that the class of the receiver decides.
+
+    /**
+     * Replaces a call by one of a method that makes the runtime's call if the receiver is of a
+     * class that the runtime models, and otherwise the real one.
+     */
+    void dispatch(MethodInsnNode call, int site, List<Replacements.Target> targets,
+                  boolean isResultDropped, boolean hidden) {
+        MethodNode m = dispatcher(call, site, targets, isResultDropped, hidden);
+        call.setOpcode(INVOKESTATIC);
+        call.owner = owner.name;
+        call.name = m.name;
+        call.desc = m.desc;
+        call.itf = isInterface();
+    }
+
+    private MethodNode dispatcher(MethodInsnNode call, int site,
+                                  List<Replacements.Target> targets, boolean isResultDropped,
+                                  boolean hidden) {
+        MethodNode m = add("(L" + call.owner + ";" + call.desc.substring(1));
+        InsnList code = m.instructions;
+        LabelNode start = new LabelNode();
+        LabelNode end = new LabelNode();
+        code.add(start);
+        for (Replacements.Target target : targets) {
+            LabelNode other = new LabelNode();
+            String type = target.type.getName().replace('.', '/');
+            code.add(new VarInsnNode(ALOAD, 0));
+            code.add(new TypeInsnNode(INSTANCEOF, type));
+            code.add(new JumpInsnNode(IFEQ, other));
+            code.add(new VarInsnNode(ALOAD, 0));
+            code.add(new TypeInsnNode(CHECKCAST, type));
+            load(code, Type.getArgumentTypes(call.desc), 1);
+            code.add(MethodRewriter.number(site));
+            code.add(new MethodInsnNode(INVOKESTATIC, target.helper,
+                target.name(call.name, isResultDropped), target.descriptor(call.desc, false),
+                false));
+            code.add(new InsnNode(Type.getReturnType(call.desc).getOpcode(IRETURN)));
+            code.add(other);
+            if ((owner.version & 0xffff) >= V1_6) {
+                code.add(new FrameNode(F_SAME, 0, null, 0, null));
+            }
+        }
+        realCall(code, new MethodInsnNode(call.getOpcode(), call.owner, call.name, call.desc,
+            call.itf), site, hidden);
+        code.add(end);
+        LabelNode handler = new LabelNode();
+        code.add(handler);
+        if ((owner.version & 0xffff) >= V1_6) {
+            code.add(new FrameNode(F_FULL, 0, new Object[0], 1,
+                new Object[] {"java/lang/Throwable"}));
+        }
+        code.add(new MethodInsnNode(INVOKESTATIC, MethodRewriter.HOOKS, "passed",
+            "(Ljava/lang/Throwable;)Ljava/lang/Throwable;", false));
+        code.add(new InsnNode(ATHROW));
+        m.tryCatchBlocks.add(new TryCatchBlockNode(start, end, handler, null));
+        return m;
+    }
+
+    /** Makes a call whose receiver and arguments are the variables of the method, and returns. */
+    private static void realCall(InsnList code, MethodInsnNode call, int site, boolean hidden) {
+        HiddenCalls hooks = new HiddenCalls(call, site, 0);
+        boolean constructs = call.name.equals("<init>");
+        if (hidden) {
+            code.add(hooks.before());
+        }
+        if (constructs) {
+            code.add(new TypeInsnNode(NEW, call.owner));
+            code.add(new InsnNode(DUP));
+        }
+        code.add(hooks.load());
+        code.add(call);
+        if (hidden) {
+            code.add(hooks.after(constructs ? new InsnNode(DUP) : null));
+        }
+        code.add(new MethodInsnNode(INVOKESTATIC, MethodRewriter.HOOKS, "afterCall", "()V",
+            false));
+        code.add(new InsnNode(constructs ? ARETURN
+            : Type.getReturnType(call.desc).getOpcode(IRETURN)));
+    }
+
+    /** Returns the reference that replaces one to a method whose code may not be recorded. */
+    Handle hiddenReference(Handle h, ClassHierarchy types, Options options,
+                           MethodRewriter rewriter) {
+        int opcode;
+        switch (h.getTag()) {
+            case H_INVOKEVIRTUAL: opcode = INVOKEVIRTUAL; break;
+            case H_INVOKEINTERFACE: opcode = INVOKEINTERFACE; break;
+            case H_INVOKESTATIC: opcode = INVOKESTATIC; break;
+            case H_NEWINVOKESPECIAL: opcode = INVOKESPECIAL; break;
+            default: return null;
+        }
+        MethodInsnNode call = new MethodInsnNode(opcode, h.getOwner(), h.getName(), h.getDesc(),
+            h.isInterface());
+        boolean hidden = HiddenCalls.isPossible(call, types, options);
+        boolean virtual = opcode == INVOKEVIRTUAL || opcode == INVOKEINTERFACE;
+        List<Replacements.Target> targets = virtual
+            ? Replacements.ofSubclasses(call.owner, call.name, call.desc)
+            : new ArrayList<Replacements.Target>();
+        if (!hidden && targets.isEmpty() || call.owner.startsWith("[")) {
+            return null;
+        }
+        MethodNode m;
+        if (virtual) {
+            m = dispatcher(call, rewriter.site(), targets, false, hidden);
+        } else {
+            boolean constructs = opcode == INVOKESPECIAL;
+            m = add(constructs ? call.desc.substring(0, call.desc.indexOf(')') + 1) + "L"
+                + call.owner + ";" : call.desc);
+            realCall(m.instructions, call, rewriter.site(), hidden);
+        }
         return new Handle(H_INVOKESTATIC, owner.name, m.name, m.desc, isInterface());
     }
 }

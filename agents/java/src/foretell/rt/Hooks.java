@@ -241,6 +241,9 @@ public final class Hooks {
         int from = callSite;
         ThreadState t = recordedThread();
         if (t != null && Log.on) {
+            if (t.depth == 0 || t.unexplainedWait) {
+                Entries.enter(t);
+            }
             Stacks.enter(t, method, from);
         }
     }
@@ -513,6 +516,7 @@ public final class Hooks {
         if (t == null) {
             return;
         }
+        t.unexplainedWait = false;
         if (Log.on) {
             Observations.changed(t, thread, 0);
             Log.event(t, Log.END);
@@ -676,6 +680,8 @@ public final class Hooks {
         Scheduler.block(t, ThreadState.FOR_PERMIT, null, null, nanos, callSite,
             t.blocksBetweenSteps);
         t.permit = false;
+        t.waits++;
+        t.unexplainedWait = true;
         return true;
     }
 
@@ -697,12 +703,18 @@ public final class Hooks {
         return true;
     }
 
+    /** Removes the runtime's frames from the stack of an exception that a wrapper lets through. */
+    public static Throwable passed(Throwable e) {
+        return withoutRuntimeFrames(e);
+    }
+
     /** Removes the runtime's frames from a stack that the program may print. */
     static <E extends Throwable> E withoutRuntimeFrames(E e) {
         StackTraceElement[] stack = e.getStackTrace();
         int n = 0;
         for (StackTraceElement f : stack) {
-            if (!f.getClassName().startsWith("foretell.rt.")) {
+            if (!f.getClassName().startsWith("foretell.rt.")
+                && !f.getMethodName().startsWith("foretell$")) {
                 stack[n++] = f;
             }
         }

@@ -19,10 +19,12 @@ final class Kind {
     static final int LEAVE = 14;
     static final int CREATE = 15;
     static final int JOIN = 16;
+    static final int HIDDEN_CALL = 17;
 
     static final String[] NAMES = {"Read", "Write", "Atomic", "Lock", "ReadLock", "Unlock", "Wait",
         "Woken",
-        "TimedOut", "Signal", "Broadcast", "Post", "Down", "Arrive", "Leave", "Create", "Join"};
+        "TimedOut", "Signal", "Broadcast", "Post", "Down", "Arrive", "Leave", "Create", "Join",
+        "HiddenCall"};
 
     private Kind() {
     }

@@ -91,9 +91,21 @@ final class Log {
     /** A lock, or its reader side, taken by a try. */
     static final int TRY_LOCK = 72;
     static final int TRY_READ_LOCK = 73;
+    /** Call whose code is not recorded; its end, which is no step; its result's group. */
+    static final int HIDDEN_CALL = 60;
+    static final int HIDDEN_RETURN = 61;
+    static final int HIDDEN_JOIN = 62;
+    static final int HIDDEN_METHOD = 63;
+    /** The rest of the thread follows everything that other threads have done. */
+    static final int AFTER_OTHERS = 64;
     static final int SKIP = 255;
     /** Added to the number of an object: the lock that it is, not its monitor. */
     static final long LOCK_OBJECT = 1L << 31;
+
+    /** State of a method besides that of objects. */
+    static final int CLASS_STATE = 1;
+    static final int KERNEL_STATE = 2;
+    static final int EXCLUDED_STATE = 4;
 
     /** Whether events are recorded; records of the end of a run are written in any case. */
     static boolean on;
@@ -210,6 +222,42 @@ final class Log {
             buffer.put(at, (byte) NODE);
             at = p;
             t.loggedNode = t.node;
+        }
+        if (t.unexplainedWait) {
+            t.unexplainedWait = false;
+            buffer.put(at++, (byte) AFTER_OTHERS);
+        }
+    }
+
+    /** Writes that the rest of the thread follows what other threads have done, if it waited. */
+    static void settle(ThreadState t) {
+        if (t.unexplainedWait && room()) {
+            writerIs(t);
+        }
+    }
+
+    /**
+     * Writes a hidden call or its end, with the number of the method, or the result of one; and the
+     * objects whose state it uses.
+     */
+    static void hidden(ThreadState t, int tag, int site, long number, int[] ids, int count) {
+        if (room()) {
+            writerIs(t);
+            int p = put(put(put(at + 1, site), number), count);
+            for (int i = 0; i < count; i++) {
+                p = put(p, ids[i]);
+            }
+            buffer.put(at, (byte) tag);
+            at = p;
+        }
+    }
+
+    static void hiddenMethod(int number, int state, String owner, String name) {
+        if (room()) {
+            int p = put(put(put(at + 1, number), state), owner);
+            p = put(p, name);
+            buffer.put(at, (byte) HIDDEN_METHOD);
+            at = p;
         }
     }
 

@@ -19,11 +19,16 @@ final class Monitor {
     int semaphore;
     int count;
     /**
-     * Semaphores of the submissions of a task that has not begun, and of the last completion by
+     * Semaphores of the last submissions of a task, and of the last completion by
      * each thread: pairs of a thread and a semaphore.
      */
     int[] submissions;
     int[] completions;
+    /** Number of submissions and of runs of the task, and the threads of the last ones. */
+    int submitted;
+    int begun;
+    ThreadState submitter;
+    ThreadState begunBy;
     /** Number of changes of a collection. */
     long version;
     int itemSemaphore;

@@ -51,6 +51,20 @@ final class ObjectIds {
         return e == null ? -1 : e.id;
     }
 
+    /** Whether an object has a number. */
+    static boolean isKnown(Object o) {
+        if (o instanceof RecordedObject) {
+            return ((RecordedObject) o).foretellId != 0;
+        }
+        int hash = System.identityHashCode(o);
+        for (Entry e = table[hash & (table.length - 1)]; e != null; e = e.next) {
+            if (e.hash == hash && e.get() == o) {
+                return true;
+            }
+        }
+        return false;
+    }
+
     static Monitor monitor(Object o) {
         if (o instanceof RecordedObject) {
             RecordedObject b = (RecordedObject) o;

@@ -37,6 +37,11 @@ public final class Options {
         verbose = p.containsKey("verbose");
     }
 
+    /** Whether only some of the program's classes are recorded. */
+    public boolean selectsClasses() {
+        return include.length + exclude.length > 0;
+    }
+
     public static Options read(String path) throws IOException {
         Properties p = new Properties();
         InputStream in = new FileInputStream(path);

@@ -49,11 +49,12 @@ public final class Permits {
     }
 
     private static void parked(int site) {
-        ThreadState t = Synchronizers.recordingThread();
-        if (t == null || !t.permitInTrace) {
+        ThreadState t = Hooks.recordedThread();
+        if (t == null || t.unrecordedDepth != 0 || !t.permitInTrace) {
             return;
         }
         t.permitInTrace = false;
+        t.unexplainedWait = false;
         if (Log.on) {
             Log.event(t, Log.PERMIT, site, t.permitSemaphore, t.freeSemaphore);
         }

@@ -589,6 +589,8 @@ final class Scheduler {
                 return null;
             }
             if (t.state == ThreadState.BLOCKING_CALL) {
+                t.waits++;
+                t.unexplainedWait = true;
                 if (current == NO_THREAD && schedule == null) {
                     giveBaton(t);
                 } else {

@@ -60,7 +60,12 @@ public final class Synchronizers {
     /** Returns the calling thread, or null if its actions are not recorded. */
     static ThreadState recordingThread() {
         ThreadState t = Hooks.recordedThread();
-        return t == null || t.unrecordedDepth != 0 ? null : t;
+        if (t == null || t.unrecordedDepth != 0) {
+            return null;
+        }
+        // The trace has the operation for which the thread has waited.
+        t.unexplainedWait = false;
+        return t;
     }
 
     // Locks.
@@ -307,6 +312,7 @@ public final class Synchronizers {
             return;
         }
         t.blocksBetweenSteps = false;
+        t.unexplainedWait = false;
         boolean notified = t.notified;
         if (!notified) {
             m.waitSet.remove(t);
@@ -683,6 +689,7 @@ public final class Synchronizers {
 
     private static void leave(ThreadState t, CyclicBarrier b, int site) {
         t.blocksBetweenSteps = false;
+        t.unexplainedWait = false;
         if (Log.on) {
             Log.event(t, Log.LEAVE, site, ObjectIds.of(b));
         }
@@ -695,6 +702,7 @@ public final class Synchronizers {
         if (arrived == null || t == null) {
             return;
         }
+        t.unexplainedWait = false;
         if (Log.on) {
             Monitor m = ObjectIds.monitor(b);
             if (last) {

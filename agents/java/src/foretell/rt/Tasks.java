@@ -11,6 +11,7 @@ import java.util.WeakHashMap;
  * this order; they are not steps of the program.
  */
 public final class Tasks {
+    private static final int MAX_SUBMISSIONS = 64;
     /** Executors behind those that `Executors` makes around them. */
     private static final Map<Object, Object> WRAPPED = new WeakHashMap<Object, Object>();
 
@@ -42,7 +43,8 @@ public final class Tasks {
     }
 
     private static ThreadState recordingThread() {
-        return Log.on ? Synchronizers.recordingThread() : null;
+        ThreadState t = Log.on ? Hooks.recordedThread() : null;
+        return t == null || t.unrecordedDepth != 0 ? null : t;
     }
 
     /** Records that a task is submitted. */
@@ -53,21 +55,43 @@ public final class Tasks {
             return;
         }
         int semaphore = Semaphores.create("task", 0);
+        m.submitted++;
+        if (m.submissions != null && m.submissions.length > MAX_SUBMISSIONS) {
+            follow(t, m.submissions);
+            m.submissions = null;
+        }
         Log.event(t, Log.ORDER_POST, Hooks.callSite, semaphore);
-        m.submissions = append(m.submissions, semaphore);
+        if (m.submissions != null && m.submitter == t) {
+            // The submission before comes first in the thread.
+            m.submissions[m.submissions.length - 1] = semaphore;
+        } else {
+            m.submissions = append(m.submissions, semaphore);
+        }
+        m.submitter = t;
+    }
+
+    /** Orders a thread after posts, which stay. */
+    private static void follow(ThreadState t, int[] semaphores) {
+        for (int semaphore : semaphores) {
+            Log.event(t, Log.ORDER_DOWN_POST, 0, semaphore);
+        }
     }
 
     /** Records that a task begins to run. */
     public static void begins(Object task) {
         ThreadState t = recordingThread();
         Monitor m = t == null ? null : of(task);
-        if (m == null || m.submissions == null) {
+        if (m == null) {
             return;
         }
-        int[] submissions = m.submissions;
-        m.submissions = null;
-        for (int semaphore : submissions) {
-            Log.event(t, Log.ORDER_DOWN, 0, semaphore);
+        t.runsTasks = true;
+        // Not so where the task runs again, or its submission is not known.
+        boolean explained = m.begun < m.submitted || m.begunBy == t;
+        m.begun++;
+        m.begunBy = t;
+        t.unexplainedWait = !explained;
+        if (m.submissions != null) {
+            follow(t, m.submissions);
         }
     }
 
@@ -97,6 +121,7 @@ public final class Tasks {
         if (m == null || m.completions == null) {
             return;
         }
+        t.unexplainedWait = false;
         for (int i = 0; i < m.completions.length; i += 2) {
             if (m.completions[i] != t.index) {
                 Log.event(t, Log.ORDER_DOWN_POST, Hooks.callSite, m.completions[i + 1]);

@@ -74,6 +74,13 @@ final class ThreadState {
     /** Whether the runtime itself sets the interrupt flag again. */
     boolean restoringInterrupt;
 
+    /** Number of waits that are not modelled, and whether the trace does not explain the last. */
+    long waits;
+    boolean unexplainedWait;
+    /** Whether recorded code has run in the thread, and whether it runs tasks that are modelled. */
+    boolean entered;
+    boolean runsTasks;
+
     /**
      * Stack: its node, the number of frames below the deepest node, the node that was last written.
      */

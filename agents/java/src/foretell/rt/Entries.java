@@ -1,0 +1,41 @@
+package foretell.rt;
+
+/**
+ * Entries of recorded code from code that is not recorded. A thread that enters with no recorded
+ * caller got its work from the platform. Where the trace does not show how, as it does for a
+ * thread's own `run` and for modelled tasks, the thread follows everything that other threads have
+ * done.
+ */
+final class Entries {
+    private Entries() {
+    }
+
+    static void enter(ThreadState t) {
+        if (t.depth == 0 && !t.runsTasks) {
+            boolean first = !t.entered;
+            t.entered = true;
+            if (t.index != 0 && !(first && isOwnRun())) {
+                t.unexplainedWait = true;
+            }
+        }
+        Log.settle(t);
+    }
+
+    /** Whether the calling thread is in its `run`, with no other code of the platform below. */
+    private static boolean isOwnRun() {
+        StackTraceElement[] stack = new Throwable().getStackTrace();
+        int at = 0;
+        while (at < stack.length && stack[at].getClassName().startsWith("foretell.rt.")) {
+            at++;
+        }
+        for (at++; at < stack.length; at++) {
+            String name = stack[at].getClassName();
+            if (!(name.equals("java.lang.Thread") || name.startsWith("java.lang.VirtualThread")
+                || name.startsWith("java.lang.ThreadBuilders")
+                || name.startsWith("jdk.internal.vm."))) {
+                return false;
+            }
+        }
+        return true;
+    }
+}

@@ -1,0 +1,376 @@
+//! Hidden state of a Java run: order that code which is not recorded makes between threads.
+//!
+//! A call of a method that is not recorded uses the state of its receiver and its arguments, and
+//! perhaps that of a class or of the kernel. Objects that share state (a list and its iterators, a
+//! stream and its reader) are one group, found by the [survey](HiddenSurvey). Each group is an
+//! opaque variable, and each use an update of it: in every feasible interleaving the uses keep
+//! their recorded order, and none is skipped. A group that one thread alone uses has no events.
+//!
+//! | variable | stands for |
+//! |---|---|
+//! | `hidden:OBJECT` | the state of a group of objects, named after the first |
+//! | `hidden:class NAME` | static state of a class |
+//! | `hidden:excluded classes` | state of the program's classes that are not recorded |
+//! | `hidden:kernel` | what passes through the kernel |
+//! | `hidden:after THREAD` | the end of a thread so far, after which another thread comes |
+//!
+//! Recorded code uses some of these objects too: elements of arrays, and objects that the runtime
+//! models. Such a use updates the variable before its own event and after it.
+
+use foretell_rt_format::SyncKind;
+use foretell_trace::{EventKind, VarId};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::event_writer::EventWriter;
+use super::log::{Entry, Record};
+use super::objects::Objects;
+use crate::kept_order::KeptOrder;
+use crate::names::UniqueNames;
+
+/// Bits of [`Record::HiddenMethod`]: state besides that of objects.
+const CLASS_STATE: u32 = 1;
+const KERNEL_STATE: u32 = 2;
+const EXCLUDED_STATE: u32 = 4;
+
+/// State that calls use.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+enum State {
+    /// The group of objects with this representative.
+    Group(u32),
+    /// Static state of the class with this number.
+    Class(u32),
+    Excluded,
+    Kernel,
+}
+
+/// Threads that use a state.
+#[derive(Clone, Copy)]
+struct Users {
+    first: u32,
+    shared: bool,
+    /// Whether code that is not recorded uses it.
+    hidden: bool,
+}
+
+impl Users {
+    fn add(&mut self, thread: u32, hidden: bool) {
+        self.shared |= self.first != thread;
+        self.hidden |= hidden;
+    }
+
+    fn merge(&mut self, other: Users) {
+        self.shared |= other.shared || self.first != other.first;
+        self.hidden |= other.hidden;
+    }
+}
+
+/// A method that is not recorded.
+struct Method {
+    state: u32,
+    class: u32,
+    name: String,
+}
+
+/// Groups of objects, and the states that several threads use.
+#[derive(Default)]
+pub(super) struct HiddenSurvey {
+    /// Parent of each object in the forest of groups; the representative is the oldest object.
+    parents: FxHashMap<u32, u32>,
+    users: FxHashMap<State, Users>,
+    methods: FxHashMap<u32, Method>,
+    classes: Vec<String>,
+    class_numbers: FxHashMap<String, u32>,
+    /// Objects that semaphores stand for, by the number of the semaphore.
+    semaphores: FxHashMap<u32, u32>,
+    /// Whether some thread follows all others at a point.
+    after_others: bool,
+}
+
+impl HiddenSurvey {
+    /// Notes a record.
+    pub(super) fn take(&mut self, entry: &Entry<'_>) {
+        let thread = entry.thread;
+        match &entry.record {
+            Record::HiddenMethod { number, state, class, name } => {
+                let (class, name) = (self.class(class), (*name).to_owned());
+                self.methods.insert(*number, Method { state: *state, class, name });
+            }
+            Record::Hidden { method, objects, .. } => {
+                for &object in objects {
+                    self.use_state(State::Group(object), thread, true);
+                }
+                for state in self.states_of(*method) {
+                    self.use_state(state, thread, true);
+                }
+            }
+            Record::HiddenJoin { object, objects } => {
+                for other in objects {
+                    self.join(*object, *other);
+                }
+            }
+            Record::Semaphore { number, name, .. } => {
+                let object = name.split_once('@').and_then(|(_, id)| id.parse().ok());
+                self.semaphores.extend(object.map(|object| (*number, object)));
+            }
+            Record::AfterOthers => self.after_others = true,
+            record => {
+                if let Some(object) = self.object(record) {
+                    self.use_state(State::Group(object), thread, false);
+                }
+            }
+        }
+    }
+
+    /// Returns the object that a record of recorded code uses and hidden calls may use as well: an
+    /// array, or an object that the runtime models.
+    fn object(&self, record: &Record<'_>) -> Option<u32> {
+        match record {
+            Record::Element { array, .. } | Record::AtomicElement { array, .. } => Some(*array),
+            Record::Atomic { object, .. } | Record::Operation { object, .. } => Some(*object),
+            Record::Latch { semaphore, .. } => self.semaphores.get(semaphore).copied(),
+            Record::Sync { kind: SyncKind::Post | SyncKind::Down, object, .. } => {
+                self.semaphores.get(object).copied()
+            }
+            _ => None,
+        }
+    }
+
+    fn class(&mut self, name: &str) -> u32 {
+        let next = self.classes.len() as u32;
+        let number = *self.class_numbers.entry(name.to_owned()).or_insert(next);
+        if number == next {
+            self.classes.push(name.to_owned());
+        }
+        number
+    }
+
+    /// Returns the state of a method besides that of objects.
+    fn states_of(&self, method: u32) -> impl Iterator<Item = State> + use<> {
+        let (state, class) = self.methods.get(&method).map_or((0, 0), |m| (m.state, m.class));
+        let bits = [
+            (CLASS_STATE, State::Class(class)),
+            (KERNEL_STATE, State::Kernel),
+            (EXCLUDED_STATE, State::Excluded),
+        ];
+        bits.into_iter().filter(move |(bit, _)| state & bit != 0).map(|(_, state)| state)
+    }
+
+    fn use_state(&mut self, state: State, thread: u32, hidden: bool) {
+        let new = Users { first: thread, shared: false, hidden };
+        self.users.entry(state).or_insert(new).add(thread, hidden);
+    }
+
+    fn join(&mut self, a: u32, b: u32) {
+        let (a, b) = (self.group(a), self.group(b));
+        let (old, new) = (a.min(b), a.max(b));
+        if old != new {
+            self.parents.insert(new, old);
+        }
+    }
+
+    /// Returns the representative of an object's group.
+    fn group(&mut self, object: u32) -> u32 {
+        let mut root = object;
+        while let Some(&parent) = self.parents.get(&root) {
+            root = parent;
+        }
+        let mut at = object;
+        while at != root {
+            match self.parents.insert(at, root) {
+                Some(next) => at = next,
+                None => break,
+            }
+        }
+        root
+    }
+
+    /// Completes the survey: the users of an object are users of its group.
+    pub(super) fn finish(&mut self) {
+        let users = std::mem::take(&mut self.users);
+        for (state, used) in users {
+            let state = match state {
+                State::Group(object) => State::Group(self.group(object)),
+                state => state,
+            };
+            self.users.entry(state).and_modify(|all| all.merge(used)).or_insert(used);
+        }
+        self.users.retain(|_, used| used.shared && used.hidden);
+    }
+}
+
+/// A variable that every use updates.
+struct Chain {
+    var: VarId,
+    updates: i64,
+}
+
+/// Hidden state of a run so far.
+#[derive(Default)]
+pub(super) struct Hidden {
+    survey: HiddenSurvey,
+    names: UniqueNames,
+    chains: FxHashMap<State, Chain>,
+    /// End of each thread so far: the variable, the number of writes, the thread's events then.
+    ends: FxHashMap<u32, (VarId, i64, u64)>,
+    /// Threads that wait for a notification: they have no event before they are woken.
+    waiting: FxHashSet<u32>,
+    /// Threads that were joined: they have no further events.
+    joined: FxHashSet<u32>,
+    /// Ends of threads that each thread has come after: the number of the write.
+    seen: FxHashMap<(u32, u32), i64>,
+    /// Order that is kept, for the user.
+    pub(super) kept: KeptOrder,
+}
+
+impl Hidden {
+    pub(super) fn new(survey: HiddenSurvey) -> Hidden {
+        Hidden { survey, ..Hidden::default() }
+    }
+
+    /// Adds an update of the hidden state that a record of recorded code uses, if it does.
+    pub(super) fn around(
+        &mut self,
+        out: &mut EventWriter<'_>,
+        objects: &mut Objects,
+        entry: &Entry<'_>,
+    ) {
+        if let Some(object) = self.survey.object(&entry.record) {
+            let state = State::Group(self.survey.group(object));
+            if self.survey.users.contains_key(&state) {
+                self.update(out, objects, entry, state, false);
+            }
+        }
+    }
+
+    /// Adds the events of a call that is not recorded, or of its end.
+    pub(super) fn call(
+        &mut self,
+        out: &mut EventWriter<'_>,
+        names: &mut Objects,
+        entry: &Entry<'_>,
+    ) {
+        let Record::Hidden { returns, method, objects, .. } = &entry.record else { return };
+        let mut states: Vec<State> =
+            objects.iter().map(|&object| State::Group(self.survey.group(object))).collect();
+        states.extend(self.survey.states_of(*method));
+        states.retain(|state| self.survey.users.contains_key(state));
+        states.sort_unstable();
+        states.dedup();
+        if let (Some(method), false, false) =
+            (self.survey.methods.get(method), *returns, states.is_empty())
+        {
+            let class = self.survey.classes.get(method.class as usize);
+            self.kept.call(class.map_or("?", String::as_str), &method.name);
+        }
+        for state in states {
+            self.update(out, names, entry, state, !returns);
+        }
+    }
+
+    fn update(
+        &mut self,
+        out: &mut EventWriter<'_>,
+        objects: &mut Objects,
+        entry: &Entry<'_>,
+        state: State,
+        is_step: bool,
+    ) {
+        if !self.chains.contains_key(&state) {
+            let name = match state {
+                State::Group(object) => objects.name(object, out.tables),
+                State::Class(class) => {
+                    let class = self.survey.classes.get(class as usize);
+                    format!("class {}", class.map_or("?", String::as_str))
+                }
+                State::Excluded => "excluded classes".to_owned(),
+                State::Kernel => "kernel".to_owned(),
+            };
+            let name = self.names.unique(format!("hidden:{name}"));
+            let chain = Chain { var: opaque_variable(out, &name), updates: 0 };
+            self.chains.insert(state, chain);
+        }
+        let Some(chain) = self.chains.get_mut(&state) else { return };
+        let (old, new) = (out.trace.value(chain.updates), out.trace.value(chain.updates + 1));
+        chain.updates += 1;
+        let (var, old, new) = (chain.var, Some(old), Some(new));
+        let event = EventKind::Update { var, old, new, register: None, expr: None };
+        if is_step {
+            out.push(entry, event);
+        } else {
+            out.push_marker(entry.thread, event, entry.record.site());
+            out.trace.set_observed_last(entry.thread, true);
+        }
+    }
+
+    /// Notes that a thread begins to wait for a notification.
+    pub(super) fn waits(&mut self, out: &mut EventWriter<'_>, thread: u32) {
+        if self.survey.after_others {
+            self.write_end(out, thread);
+            self.waiting.insert(thread);
+        }
+    }
+
+    /// Notes that a thread has been woken.
+    pub(super) fn woken(&mut self, thread: u32) {
+        self.waiting.remove(&thread);
+    }
+
+    /// Notes that a thread was joined.
+    pub(super) fn joined(&mut self, thread: u32) {
+        self.joined.insert(thread);
+    }
+
+    /// Orders the rest of a thread after everything that the other threads have done so far.
+    pub(super) fn after_others(&mut self, out: &mut EventWriter<'_>, thread: u32, site: u32) {
+        let before = out.events_of(thread);
+        for other in out.threads_with_events() {
+            if other == thread {
+                continue;
+            }
+            if !self.waiting.contains(&other) && !self.joined.contains(&other) {
+                self.write_end(out, other);
+            }
+            let Some(&(var, writes, _)) = self.ends.get(&other) else { continue };
+            if self.joined.contains(&other)
+                || self.seen.insert((thread, other), writes) == Some(writes)
+            {
+                // The thread that has joined it is another one, or this one.
+                continue;
+            }
+            let value = Some(out.trace.value(writes));
+            let event = EventKind::Read { var, atomic: true, value, register: None };
+            out.push_marker(thread, event, site);
+            out.trace.set_observed_last(thread, true);
+        }
+        self.kept.waits += u64::from(out.events_of(thread) > before);
+    }
+
+    /// Adds a write that marks the end of a thread so far.
+    fn write_end(&mut self, out: &mut EventWriter<'_>, thread: u32) {
+        let events = out.events_of(thread);
+        let known = self.ends.get(&thread).copied();
+        if known.is_some_and(|(.., then)| then == events) {
+            return;
+        }
+        let (var, writes) = match known {
+            Some((var, writes, _)) => (var, writes + 1),
+            None => {
+                let name = self.names.unique(format!("hidden:after T{thread}"));
+                (opaque_variable(out, &name), 1)
+            }
+        };
+        let value = Some(out.trace.value(writes));
+        let event = EventKind::Write { var, atomic: true, value, expr: None };
+        out.push_marker(thread, event, 0);
+        self.ends.insert(thread, (var, writes, out.events_of(thread)));
+    }
+}
+
+/// Returns a new variable that is part of no finding; zero at first.
+fn opaque_variable(out: &mut EventWriter<'_>, name: &str) -> VarId {
+    let var = out.trace.builder.variable(name);
+    out.trace.builder.set_opaque(var);
+    let zero = out.trace.value(0);
+    out.trace.builder.set_initial_value(var, zero);
+    var
+}
