@@ -27,8 +27,9 @@
 //!   to its step `ORDINAL` as long as the schedule lasts, even if another thread waits for it. A
 //!   thread without such a line may run to its end then.
 //!
-//! Steps of one thread must have rising ordinals; a step may be reached before it runs. A step that shares its ordinal with the one
-//! before (several trace events that are one step of the program) is left out by the writer.
+//! Steps of one thread must have rising ordinals; a step may be reached before it runs. A step that
+//! shares its ordinal with the one before (several trace events that are one step of the program)
+//! is left out by the writer.
 
 use crate::record::Kind;
 use std::fmt;

@@ -44,7 +44,8 @@ const MAX_GROWTH: u64 = 32;
 const ELIDED_GROWTH: u64 = 8;
 /// Runs that were granted fewer steps have a record of every access.
 const LONG_RUN: u64 = 1 << 20;
-/// Interval at which the last thread looks whether threads that the runtime does not know have ended.
+/// Interval at which the last thread looks whether threads that the runtime does not know have
+/// ended.
 const UNKNOWN_POLL_NS: u64 = 2_000_000;
 /// No thread holds the baton.
 pub(crate) const NONE: u32 = u32::MAX;

@@ -6,10 +6,11 @@
 //! and a write that has not run comes after every read that has, so the constraints
 //! need no case for skipped events. What comes after `END` is unconstrained.
 //!
-//! Nothing is written down in advance but forks and joins (of threads that are not cut). The engine proposes a sequence, the
-//! simulator names the rules it breaks, and [`Encoding::learn`] adds the clauses for
-//! those. All clauses are true of every feasible interleaving whatever the query asks, so they stay
-//! for the next query; what belongs to one query are assumptions, or clauses behind a switch.
+//! Nothing is written down in advance but forks and joins (of threads that are not cut). The engine
+//! proposes a sequence, the simulator names the rules it breaks, and [`Encoding::learn`] adds the
+//! clauses for those. All clauses are true of every feasible interleaving whatever the query asks,
+//! so they stay for the next query; what belongs to one query are assumptions, or clauses behind a
+//! switch.
 //!
 //! - *Kept* reads: `kept(r)` holds when the view of `r` is relied on: its thread goes on, or
 //!   an update's value is seen. It implies that `r` sees one of the writes that preserve it.
