@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use crate::json::{Confirmation, Finding};
 
-/// Returns the verdict: `crash`, `assertion`, `deadlock`, `hang`, `status`, `output`, `benign`,
-/// `departed`, `not-reached`.
+/// Returns the verdict: `crash`, `exception`, `assertion`, `deadlock`, `use-after-free`, `hang`,
+/// `status`, `output`, `benign`, `departed`, `not-reached`.
 pub(crate) fn verdict(finding: &Finding) -> Option<&str> {
     field(finding, "verdict")?.as_str()
 }
@@ -33,7 +33,7 @@ pub(crate) fn text(finding: &Finding) -> Option<String> {
 
 /// Whether the program went wrong when it was driven along the witness.
 pub(crate) fn went_wrong(finding: &Finding) -> bool {
-    let bad = ["crash", "assertion", "deadlock", "hang", "status"];
+    let bad = ["crash", "assertion", "exception", "deadlock", "use-after-free", "hang", "status"];
     verdict(finding).is_some_and(|verdict| bad.contains(&verdict))
 }
 

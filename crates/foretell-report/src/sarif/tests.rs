@@ -120,9 +120,11 @@ fn unconfirmed_findings_are_notes() {
     let (word, confirmation, text) = level(&file);
     assert_eq!((word, confirmation), (json!("note"), json!("unconfirmed")));
     assert!(text.ends_with("Replayed: unconfirmed: left."), "{text}");
-    file.findings[0].set_replay(json!({"verdict": "crash", "text": "SIGSEGV"}), true);
-    let (word, confirmation, _) = level(&file);
-    assert_eq!((word, confirmation), (json!("error"), json!("confirmed")));
+    for verdict in ["crash", "use-after-free", "exception"] {
+        file.findings[0].set_replay(json!({"verdict": verdict, "text": "SIGSEGV"}), true);
+        let (word, confirmation, _) = level(&file);
+        assert_eq!((word, confirmation), (json!("error"), json!("confirmed")), "{verdict}");
+    }
 }
 
 #[test]

@@ -21,7 +21,7 @@ use crate::terminal::Terminal;
 /// A command with its arguments.
 #[derive(clap::Subcommand, Debug)]
 pub(crate) enum Command {
-    Check(check::Check),
+    Check(Box<check::Check>),
     Cc(cc::Cc),
     #[command(name = "c++")]
     Cpp(cc::Cpp),
