@@ -24,7 +24,7 @@ macro_rules! programs {
 }
 
 programs! {
-    tsearch: "c/tsearch.c" [] Found("race");
+    tsearch: "c/tsearch.c" [] Lost(Provenance);
     hsearch: "c/hsearch.c" [] Found("race");
     lsearch: "c/lsearch.c" [] Found("race");
     qsort: "c/qsort.c" [] Lost(HiddenState);
@@ -60,14 +60,14 @@ programs! {
     sysv_memory: "c/mapped_twice.c" ["-DMAP=2"] Found("race");
     shared_with_child: "c/shared_with_child.c" [] Unconfirmed("race");
     signalfd: "c/signalfd.c" [] Found("race");
-    timer_thread: "c/timer_thread.c" [] Unconfirmed("race");
+    timer_thread: "c/timer_thread.c" [] Found("race");
     timer_thread_input: "c/timer_thread_input.c" [] Lost(UnknownWait);
-    mq_notify: "c/mq_notify.c" [] Unconfirmed("race");
-    robust_mutex: "c/robust_mutex.c" [] Found("race");
-    process_shared_mutex: "c/pshared.c" ["-DOBJECT=1"] Found("race");
+    mq_notify: "c/mq_notify.c" [] Found("race");
+    robust_mutex: "c/robust_mutex.c" [] Lost(UnknownWait);
+    process_shared_mutex: "c/pshared.c" ["-DOBJECT=1"] Lost(UnknownWait);
     process_shared_semaphore: "c/pshared.c" ["-DOBJECT=2"] Found("race");
-    process_shared_rwlock: "c/pshared.c" ["-DOBJECT=3"] Found("race");
-    process_shared_barrier: "c/pshared.c" ["-DOBJECT=4"] Found("race");
+    process_shared_rwlock: "c/pshared.c" ["-DOBJECT=3"] Lost(UnknownWait);
+    process_shared_barrier: "c/pshared.c" ["-DOBJECT=4"] Lost(UnknownWait);
     process_shared_mutex_and_child: "c/pshared.c" ["-DOBJECT=5"] Unconfirmed("race");
     flockfile: "c/flockfile.c" [] Found("race");
     flockfile_waits: "c/flockfile_waits.c" [] Found("race");
@@ -87,7 +87,7 @@ programs! {
     futex_asm: "c/futex.c" ["-DASM=1"] Found("race");
     object_lock: "c/uses_hidden.c" ["hidden.o" "-DOBJECT=1"] Found("race");
     object_spin_lock: "c/uses_hidden.c" ["hidden.o" "-DOBJECT=2"] Found("race");
-    object_queue: "c/uses_hidden.c" ["hidden.o" "-DOBJECT=3"] Found("race");
+    object_queue: "c/uses_hidden.c" ["hidden.o" "-DOBJECT=3"] Lost(Provenance);
     object_own_queue: "c/uses_hidden.c" ["hidden.o" "-DOBJECT=4"] Found("race");
     object_semaphore: "c/uses_hidden.c" ["hidden.o" "-DOBJECT=5"] Found("race");
     object_read: "c/uses_hidden.c" ["hidden.o" "-DOBJECT=6"] Found("race");
@@ -98,14 +98,14 @@ programs! {
     object_buffers: "c/uses_hidden.c" ["hidden.o" "-DOBJECT=11"] Found("race");
     object_round_trip: "c/uses_hidden.c" ["hidden.o" "-DOBJECT=12"] Found("race");
     archive_lock: "c/uses_hidden.c" ["hidden.a" "-DOBJECT=1"] Found("race");
-    archive_queue: "c/uses_hidden.c" ["hidden.a" "-DOBJECT=3"] Found("race");
+    archive_queue: "c/uses_hidden.c" ["hidden.a" "-DOBJECT=3"] Lost(Provenance);
     archive_semaphore: "c/uses_hidden.c" ["hidden.a" "-DOBJECT=5"] Found("race");
     library_lock: "c/uses_hidden.c" ["hidden.so" "-DOBJECT=1"] Found("race");
-    library_queue: "c/uses_hidden.c" ["hidden.so" "-DOBJECT=3"] Found("race");
+    library_queue: "c/uses_hidden.c" ["hidden.so" "-DOBJECT=3"] Lost(Provenance);
     library_semaphore: "c/uses_hidden.c" ["hidden.so" "-DOBJECT=5"] Found("race");
     library_threads: "c/uses_hidden.c" ["hidden.so" "-DOBJECT=9"] Found("race");
     clang_lock: "c/uses_hidden.c" ["clang" "hidden.so" "-DOBJECT=1"] Found("race");
-    clang_queue: "c/uses_hidden.c" ["clang" "hidden.so" "-DOBJECT=3"] Found("race");
+    clang_queue: "c/uses_hidden.c" ["clang" "hidden.so" "-DOBJECT=3"] Lost(Provenance);
     clang_buffers: "c/uses_hidden.c" ["clang" "hidden.so" "-DOBJECT=11"] Found("race");
     dlopen: "c/dlopen.c" ["loads hidden.so"] Found("race");
     omp_critical: "c/omp.c" ["-fopenmp" "-DCONSTRUCT=1"] Lost(UnknownWait);
@@ -123,7 +123,7 @@ programs! {
     clang_omp_tasks: "c/omp.c" ["clang" "-fopenmp" "-DCONSTRUCT=4"] Lost(UnknownWait);
     clang_omp_ordered: "c/omp.c" ["clang" "-fopenmp" "-DCONSTRUCT=5"] Lost(UnknownWait);
     clang_omp_single_sections: "c/omp.c" ["clang" "-fopenmp" "-DCONSTRUCT=6"] Lost(UnknownWait);
-    clang_omp_locks: "c/omp.c" ["clang" "-fopenmp" "-DCONSTRUCT=7"] Unconfirmed("race");
+    clang_omp_locks: "c/omp.c" ["clang" "-fopenmp" "-DCONSTRUCT=7"] Found("race");
     clang_omp_atomic: "c/omp.c" ["clang" "-fopenmp" "-DCONSTRUCT=8"] Found("race");
     clang_omp_taskwait: "c/omp.c" ["clang" "-fopenmp" "-DCONSTRUCT=9"] Lost(UnknownWait);
     environment: "c/environment.c" ["-DSTATE=1"] Found("race");
@@ -199,10 +199,10 @@ programs! {
     fstream: "cpp/streams.cpp" ["-std=c++17" "-DSTREAM=4"] Found("race");
     ostringstream: "cpp/streams.cpp" ["-std=c++17" "-DSTREAM=5"] Lost(HiddenState);
     destructor: "cpp/destructor.cpp" ["-std=c++17"] Found("race");
-    destructor_queue: "cpp/destructor_queue.cpp" ["-std=c++17"] Found("race");
+    destructor_queue: "cpp/destructor_queue.cpp" ["-std=c++17"] Lost(Provenance);
     magic_static: "cpp/magic_static.cpp" ["-std=c++17"] Found("race");
     atomic_shared_ptr: "cpp/atomic_shared_ptr.cpp" ["-std=c++17"] Found("race");
     thread_local_objects: "cpp/thread_local_objects.cpp" ["-std=c++17"] Lost(HiddenState);
     memory_pool: "cpp/memory_pool.cpp" ["-std=c++17"] Found("race");
-    cpp_hidden_queue: "cpp/hidden_queue.cpp" ["-std=c++17" "hidden.o"] Found("race");
+    cpp_hidden_queue: "cpp/hidden_queue.cpp" ["-std=c++17" "hidden.o"] Lost(Provenance);
 }
