@@ -224,7 +224,7 @@ fn messages_order_threads_with_clang() {
 }
 
 /// Two workers read jobs from one pipe and write the results to another; no thread uses the data of
-/// another.
+/// another. With `RACE` the first thread races with each worker that gets a job, whichever it is.
 const JOBS: &str = r#"
 #include <pthread.h>
 #include <stdio.h>
@@ -251,8 +251,8 @@ int main(void) {
     for (int i = 0; i < 6; i++) {
         job = malloc(sizeof *job);
         job->n = i;
-        RACE
         write(jobs[1], &job, sizeof job);
+        RACE
     }
     for (int i = 0; i < 6; i++) {
         read(results[0], &job, sizeof job);
