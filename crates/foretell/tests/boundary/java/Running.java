@@ -39,7 +39,8 @@ final class Running extends Scenario {
             });
             case "completableFuture" -> {
                 CompletableFuture<Integer> result = CompletableFuture.supplyAsync(() -> { data = 42; return 1; });
-                if (!bug) result.thenApply(n -> n + 1).join();
+                if (bug) seen = data;
+                result.thenApply(n -> n + 1).join();
                 seen = data;
             }
             case "complete" -> {
@@ -52,8 +53,8 @@ final class Running extends Scenario {
                 Thread thread = new Thread(() -> handOver(() -> result.complete("x")));
                 thread.start();
                 after.join();
-                thread.join();
                 if (bug) seen = data;
+                thread.join();
             }
             case "forkJoin" -> {
                 int[] array = IntStream.range(0, 64).toArray();

@@ -143,8 +143,7 @@ final class Shared extends Scenario {
     private static void meet(CyclicBarrier box, int[] parts, int me) {
         if (!bug) parts[me] = 21;
         unchecked(() -> box.await());
-        if (bug) parts[1 - me] = 21;
-        if (seen == 1) parts[me] = 0;
+        if (bug) parts[0] = me;
     }
 
     interface Call { void run() throws Exception; }
