@@ -8,12 +8,16 @@
 //! | race | both threads stood before their accesses at the same time, of the same memory |
 //! | deadlock | every thread of the cycle waited for a lock that another one of them held, or for the end of one |
 //! | any other | every step of the witness ran, and the events that conflict touched the same memory |
+//!
+//! The log of a Java program tells of a step after it has run. A thread stands before its access
+//! there when it has made every step before it; both accesses of a race run then, with no other
+//! step between them, and must be of the same variable.
 
 use foretell_rt_format::{Act, WaitingFor};
 use foretell_translate::{Goal, Plan};
 
 use crate::Target;
-use crate::run_end::{Progress, ReachedStep};
+use crate::run_end::{Memory, Progress, ReachedStep};
 
 /// Marks of a run that reached the finding.
 #[derive(Debug)]
@@ -26,6 +30,8 @@ pub(crate) struct Expected {
     blocked: Vec<u32>,
     /// Whether the last step of the schedule is one that is reached.
     last_is_reached: bool,
+    /// Steps of the schedule that reach a step, with its thread and its ordinal.
+    reaching: Vec<(u64, (u32, u64))>,
 }
 
 impl Expected {
@@ -36,13 +42,20 @@ impl Expected {
             [.., before, last] => before.act == Act::Reach && before.step == last.step,
             _ => false,
         };
+        let reaching = (0u64..).zip(steps).filter(|(_, s)| s.act == Act::Reach);
         Expected {
             goal: target.goal.clone(),
             reached: plan.reached.clone(),
             same_memory: target.same_memory.clone(),
             blocked: blocked.collect(),
             last_is_reached,
+            reaching: reaching.map(|(i, s)| (i, (s.step.thread, s.step.ordinal))).collect(),
         }
+    }
+
+    /// Returns the steps of the schedule that reach a step, with its thread and its ordinal.
+    pub(crate) fn reaching(&self) -> &[(u64, (u32, u64))] {
+        &self.reaching
     }
 
     /// Returns the threads that have to wait: those of a deadlock.
@@ -81,7 +94,8 @@ impl Expected {
         };
         self.same_memory.iter().find_map(|&(a, b)| {
             let (a, b) = (step_of(a)?, step_of(b)?);
-            (!a.overlaps(b)).then(|| format!("{} and {}: not the same memory", text(a), text(b)))
+            (!a.memory.overlaps(&b.memory))
+                .then(|| format!("{} and {}: not the same memory", text(a), text(b)))
         })
     }
 
@@ -106,12 +120,13 @@ impl Expected {
 }
 
 fn text(step: &ReachedStep) -> String {
-    let ReachedStep { thread, addr, len, .. } = step;
-    match len {
-        0 => format!("thread {thread} was about to touch no known memory"),
-        1 => format!("thread {thread} was about to touch the byte at {addr:#x}"),
-        _ => format!("thread {thread} was about to touch {len} bytes at {addr:#x}"),
-    }
+    let touched = match &step.memory {
+        Memory::Bytes { len: 0, .. } | Memory::Variable(None) => "no known memory".to_owned(),
+        Memory::Bytes { addr, len: 1 } => format!("the byte at {addr:#x}"),
+        Memory::Bytes { addr, len } => format!("{len} bytes at {addr:#x}"),
+        Memory::Variable(Some(variable)) => variable.name.clone(),
+    };
+    format!("thread {} was about to touch {touched}", step.thread)
 }
 
 #[cfg(test)]
@@ -120,7 +135,7 @@ mod tests {
     use crate::run_end::WaitingThread;
 
     fn reached(step: u64, thread: u32, addr: u64, len: u64) -> ReachedStep {
-        ReachedStep { step, thread, addr, len }
+        ReachedStep { step, thread, memory: Memory::Bytes { addr, len } }
     }
 
     fn race() -> Expected {
@@ -130,6 +145,7 @@ mod tests {
             same_memory: vec![(7, 9)],
             blocked: Vec::new(),
             last_is_reached: false,
+            reaching: Vec::new(),
         }
     }
 

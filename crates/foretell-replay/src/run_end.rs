@@ -1,8 +1,8 @@
-//! Progress and end of a native run, according to its log.
+//! Progress of a run along its schedule, and the end of a native run, according to the log.
 
 use foretell_log::Stack;
 use foretell_rt_format::{Log, Record, SyncKind, WaitingFor};
-use foretell_translate::Symbols;
+use foretell_translate::{Symbols, java};
 use rustc_hash::FxHashMap;
 
 use crate::use_after_free::Heap;
@@ -13,16 +13,28 @@ pub(crate) struct ReachedStep {
     /// Index of the step in the schedule.
     pub(crate) step: u64,
     pub(crate) thread: u32,
-    /// Memory that the step was about to touch; the length is 0 where it is not known.
-    pub(crate) addr: u64,
-    pub(crate) len: u64,
+    pub(crate) memory: Memory,
 }
 
-impl ReachedStep {
-    /// Whether two steps touch a common byte.
-    pub(crate) fn overlaps(&self, other: &ReachedStep) -> bool {
-        let before = |a: &ReachedStep, b: &ReachedStep| b.addr.wrapping_sub(a.addr) < a.len;
-        before(self, other) && other.len > 0 || before(other, self) && self.len > 0
+/// Memory that a step touches.
+#[derive(Clone, Debug)]
+pub(crate) enum Memory {
+    /// Bytes of a native program; the length is 0 where it is not known.
+    Bytes { addr: u64, len: u64 },
+    /// A variable of a Java program, where it is known.
+    Variable(Option<java::Variable>),
+}
+
+impl Memory {
+    /// Whether two steps touch a common byte, or the same variable.
+    pub(crate) fn overlaps(&self, other: &Memory) -> bool {
+        match (self, other) {
+            (&Memory::Bytes { addr: a, len: a_len }, &Memory::Bytes { addr: b, len: b_len }) => {
+                b.wrapping_sub(a) < a_len && b_len > 0 || a.wrapping_sub(b) < b_len && a_len > 0
+            }
+            (Memory::Variable(Some(a)), Memory::Variable(Some(b))) => a == b,
+            _ => false,
+        }
     }
 }
 
@@ -50,6 +62,26 @@ impl Progress {
     /// Returns the step with this index in the schedule, if it was reached.
     pub(crate) fn reached(&self, step: u64) -> Option<&ReachedStep> {
         self.reached.iter().find(|reached| reached.step == step)
+    }
+
+    /// Returns the progress of a Java run. `reaching`: the steps of the schedule that reach a step,
+    /// with its thread and its ordinal.
+    pub(crate) fn of_java(run: java::Progress, reaching: &[(u64, (u32, u64))]) -> Progress {
+        let reached = reaching.iter().filter_map(|&(step, key)| {
+            let memory = Memory::Variable(run.steps.get(&key)?.clone());
+            Some(ReachedStep { step, thread: key.0, memory })
+        });
+        let waiting = |w: java::Waiting| WaitingThread {
+            thread: w.blocked.thread,
+            what: if w.blocked.joins { WaitingFor::Join } else { WaitingFor::Lock },
+            object: u64::from(w.blocked.object),
+            holders: w.holders,
+        };
+        Progress {
+            reached: reached.collect(),
+            steps_done: run.steps_done,
+            all_blocked: run.all_blocked.map(|all| all.into_iter().map(waiting).collect()),
+        }
     }
 }
 
@@ -111,7 +143,8 @@ impl RunEnd {
             held.take(entry.thread, &entry.record);
             match entry.record {
                 Record::Reached { step, addr, len } => {
-                    let reached = ReachedStep { step, thread: entry.thread, addr, len };
+                    let memory = Memory::Bytes { addr, len };
+                    let reached = ReachedStep { step, thread: entry.thread, memory };
                     end.progress.reached.push(reached);
                 }
                 Record::StepsDone => end.progress.steps_done = true,

@@ -14,7 +14,7 @@ use foretell_translate::java;
 
 use crate::Error;
 use crate::confirmation::Expected;
-use crate::run_end::RunEnd;
+use crate::run_end::{Progress, RunEnd};
 
 /// Outcome of a replay, from harmless to severe.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -174,7 +174,7 @@ pub(crate) fn judge(
     expected: &Expected,
 ) -> Result<Verdict, Error> {
     if run.java {
-        return judge_java(run, reference, seconds);
+        return judge_java(run, reference, seconds, expected);
     }
     let path = run.log();
     let bytes = std::fs::read(&path).map_err(foretell_translate::Error::file(&path))?;
@@ -237,10 +237,24 @@ fn by_output(run: &Run, reference: &Reference) -> Verdict {
 }
 
 /// Returns the verdict on a replayed run of a Java program.
-fn judge_java(run: &Run, reference: &Reference, seconds: u64) -> Result<Verdict, Error> {
+fn judge_java(
+    run: &Run,
+    reference: &Reference,
+    seconds: u64,
+    expected: &Expected,
+) -> Result<Verdict, Error> {
     let end = java::RunEnd::load(&run.log())?;
     if let Some(message) = end.departure {
         return Ok(Verdict::Departed { message });
+    }
+    let wanted: Vec<(u32, u64)> = expected.reaching().iter().map(|&(_, step)| step).collect();
+    let progress = java::Progress::load(&run.log(), &wanted)?;
+    let progress = Progress::of_java(progress, expected.reaching());
+    if let Some(reason) = expected.missed(&progress) {
+        return Ok(not_reached(run, &reason, end.deadlock.is_some(), seconds));
+    }
+    if !expected.blocked().is_empty() {
+        return Ok(Verdict::Deadlock { threads: expected.blocked().to_vec() });
     }
     if let Some(threads) = end.deadlock {
         return Ok(Verdict::Deadlock { threads });

@@ -31,7 +31,7 @@ fn check(name: &str, options: &[&str]) -> Checked {
     Checked { output, findings: serde_json::from_str(&findings).unwrap_or_default() }
 }
 
-/// Asserts a finding of this kind at these locations with this verdict.
+/// Asserts a confirmed finding of this kind at these locations with this verdict.
 fn predicts(name: &str, kind: &str, places: &[&str], verdict: &str) {
     let checked = check(name, &[]);
     let context =
@@ -43,6 +43,7 @@ fn predicts(name: &str, kind: &str, places: &[&str], verdict: &str) {
         f["kind"] == kind
             && places.iter().all(|place| at.contains(place))
             && f["replay"]["text"].as_str().is_some_and(|t| t.contains(verdict))
+            && f["confirmation"] == "confirmed"
     });
     assert!(found, "no {kind} with {verdict}: {context}");
     assert!(text(&checked.output.stdout).contains(verdict), "{context}");

@@ -315,6 +315,40 @@ fn jar_is_checked_and_a_departure_is_reported() {
 }
 
 #[test]
+fn race_is_confirmed_on_the_same_object_only() {
+    let w = Workshop::new();
+    // The thread that is joined first has no step.
+    let source = |class: &str, second: &str| {
+        format!(
+            "public class {class} {{\n int x;\n public static void main(String[] a) throws Exception {{\n\
+             int second = {second};\n\
+             {class}[] all = {{new {class}(), new {class}()}};\n\
+             Thread idle = new Thread(() -> {{}});\n idle.start(); idle.join();\n\
+             Thread t = new Thread(() -> {{ all[0].x = 1; }});\n\
+             t.start(); all[second].x = 3; t.join();\n }}\n}}\n"
+        )
+    };
+    let check = |class: &str, second: &str, status: i32| {
+        let name = format!("{class}.java");
+        fs::write(w.path(&name), source(class, second)).expect("it can be written");
+        let output = w.expect(status, &["check", "--json", "findings.json", &name]);
+        let findings = fs::read_to_string(w.path("findings.json")).expect("findings");
+        let findings: serde_json::Value = serde_json::from_str(&findings).expect("JSON");
+        let found = findings["findings"].as_array().cloned().unwrap_or_default();
+        let race = found.iter().find(|f| f["kind"] == "race").cloned().unwrap_or_default();
+        (race, stdout(&output))
+    };
+    let (same, said) = check("Same", "0", 1);
+    assert_eq!(same["confirmation"], "confirmed", "{said}");
+    // Runs after the first one touch another object.
+    let first = "new java.io.File(\"seen\").createNewFile() ? 0 : 1";
+    let (other, said) = check("Other", first, 0);
+    assert_eq!(other["confirmation"], "unconfirmed", "{said}");
+    let reason = other["replay"]["text"].as_str().unwrap_or_default();
+    assert!(reason.contains("Other.x of object") && reason.contains("not the same"), "{reason}");
+}
+
+#[test]
 fn ant_runs_unharmed() {
     let w = Workshop::new();
     fs::create_dir(w.path("src")).expect("a directory");

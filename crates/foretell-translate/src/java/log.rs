@@ -207,6 +207,24 @@ pub(crate) enum Record<'a> {
         message: &'a str,
     },
     Stopped,
+    /// Every step of the schedule of a replay has run.
+    StepsDone,
+    /// Threads that wait as the schedule of a replay wants it: for a lock, or for the end of a
+    /// thread.
+    AllBlocked {
+        threads: Vec<Blocked>,
+    },
+}
+
+/// A thread that waits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Blocked {
+    /// The thread.
+    pub thread: u32,
+    /// Whether it waits for the end of a thread.
+    pub joins: bool,
+    /// The lock, or the thread.
+    pub object: u32,
 }
 
 impl Record<'_> {
@@ -524,6 +542,18 @@ impl<'a> Reader<'a> {
                 name: self.text()?,
             },
             64 => Record::AfterOthers,
+            80 => Record::StepsDone,
+            81 => {
+                let n = self.varint()?;
+                let blocked = (0..n).map(|_| {
+                    Some(Blocked {
+                        thread: self.id()?,
+                        joins: self.varint()? == 1,
+                        object: self.id()?,
+                    })
+                });
+                Record::AllBlocked { threads: blocked.collect::<Option<_>>()? }
+            }
             _ => return None,
         })
     }

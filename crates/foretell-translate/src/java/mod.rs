@@ -12,6 +12,7 @@ mod failed_rmw;
 mod hidden;
 mod log;
 mod objects;
+mod progress;
 mod states;
 mod survey;
 mod sync;
@@ -25,6 +26,8 @@ mod variables;
 use std::path::Path;
 
 pub use end::{RunEnd, Uncaught};
+pub use log::Blocked;
+pub use progress::{Progress, Variable, Waiting};
 
 use crate::{Blocks, Error, Translated};
 

@@ -52,7 +52,7 @@ impl Fields {
     }
 
     /// Adds a handle for a field.
-    fn handle(&mut self, handle: u32, class: &str, field: &str, tables: &Tables) {
+    pub(super) fn handle(&mut self, handle: u32, class: &str, field: &str, tables: &Tables) {
         let class = class.replace('.', "/");
         let (class, field, _) = tables.declared(&class, field);
         let number = self.number(class, field);

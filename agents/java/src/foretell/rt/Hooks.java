@@ -319,7 +319,7 @@ public final class Hooks {
             return;
         }
         if (t.unrecordedDepth == 0) {
-            Scheduler.expect(t, Kind.LOCK, site);
+            Replay.expect(t, Kind.LOCK, site, o);
         }
         acquire(t, m, null, site);
         m.depth = 1;
@@ -333,7 +333,7 @@ public final class Hooks {
 
     private static void acquire(ThreadState t, Monitor m, Object sleepObject, int site) {
         while (m.owner != null) {
-            Scheduler.block(t, ThreadState.FOR_LOCK, m, sleepObject, -1, site, false);
+            Scheduler.block(t, ThreadState.FOR_LOCK, m, sleepObject, -1, site);
         }
         m.owner = t;
         if (m.sleepers > 0) {
@@ -397,9 +397,9 @@ public final class Hooks {
         }
         long limit = millis == 0 ? -1 : millis > Long.MAX_VALUE / 1000000 ? Long.MAX_VALUE / 2
             : millis * 1000000;
-        int why = Scheduler.block(t, ThreadState.FOR_NOTIFY, m, o, limit, site, true);
+        int why = Scheduler.block(t, ThreadState.FOR_NOTIFY, m, o, limit, site);
         if (recorded) {
-            Scheduler.expect(t, t.notified ? Kind.WOKEN : Kind.TIMED_OUT, site);
+            Replay.expect(t, t.notified ? Kind.WOKEN : Kind.TIMED_OUT, site, o);
         }
         acquire(t, m, o, site);
         m.depth = depth;
@@ -555,12 +555,12 @@ public final class Hooks {
             throw withoutRuntimeFrames(new InterruptedException());
         }
         if (millis == 0 && t.unrecordedDepth == 0) {
-            Scheduler.expect(t, Kind.JOIN, site);
+            Replay.expect(t, Kind.JOIN, site);
         }
         long limit = millis == 0 ? -1 : millis > Long.MAX_VALUE / 1000000 ? Long.MAX_VALUE / 2
             : millis * 1000000;
         while (other.state != ThreadState.ENDED) {
-            int why = Scheduler.block(t, ThreadState.FOR_JOIN, thread, thread, limit, site, false);
+            int why = Scheduler.block(t, ThreadState.FOR_JOIN, thread, thread, limit, site);
             if (why == ThreadState.BY_INTERRUPT && Thread.interrupted()) {
                 interruptSeen(t, site);
                 throw withoutRuntimeFrames(new InterruptedException());
@@ -605,7 +605,7 @@ public final class Hooks {
         }
         long limit = millis > Long.MAX_VALUE / 2000000 ? Long.MAX_VALUE / 2
             : millis * 1000000 + nanos;
-        int why = Scheduler.block(t, ThreadState.FOR_TIME, null, null, limit, site, true);
+        int why = Scheduler.block(t, ThreadState.FOR_TIME, null, null, limit, site);
         if (why == ThreadState.BY_INTERRUPT && Thread.interrupted()) {
             interruptSeen(t, site);
             throw withoutRuntimeFrames(new InterruptedException());
@@ -677,8 +677,7 @@ public final class Hooks {
         if (t.thread.isInterrupted()) {
             return true;
         }
-        Scheduler.block(t, ThreadState.FOR_PERMIT, null, null, nanos, callSite,
-            t.blocksBetweenSteps);
+        Scheduler.block(t, ThreadState.FOR_PERMIT, null, null, nanos, callSite);
         t.permit = false;
         t.waits++;
         t.unexplainedWait = true;

@@ -98,6 +98,9 @@ final class Log {
     static final int HIDDEN_METHOD = 63;
     /** The rest of the thread follows everything that other threads have done. */
     static final int AFTER_OTHERS = 64;
+    /** Every step of a replay's schedule has run; the threads wait that had to. */
+    static final int STEPS_DONE = 80;
+    static final int ALL_BLOCKED = 81;
     static final int SKIP = 255;
     /** Added to the number of an object: the lock that it is, not its monitor. */
     static final long LOCK_OBJECT = 1L << 31;
@@ -107,7 +110,10 @@ final class Log {
     static final int KERNEL_STATE = 2;
     static final int EXCLUDED_STATE = 4;
 
-    /** Whether events are recorded; records of the end of a run are written in any case. */
+    /**
+     * Whether events are recorded: in a replay, as long as the schedule lasts. Records of the end
+     * of a run are written in any case.
+     */
     static boolean on;
     /** Whether the file is full or broken: nothing more is written. */
     private static boolean stopped;
@@ -138,7 +144,7 @@ final class Log {
         }
         at = put(at, options.seed);
         at = put(at, options.quantum);
-        on = !options.mode.equals("replay");
+        on = true;
     }
 
     private static void nextChunk() throws IOException {
@@ -460,6 +466,26 @@ final class Log {
             buffer.put(at, (byte) DEADLOCK);
             at = p;
         }
+    }
+
+    /** Writes the waiting threads: thread, whether it joins, lock or thread. */
+    static void allBlocked(long[] waits) {
+        if (room()) {
+            int p = put(at + 1, waits.length / 3);
+            for (long number : waits) {
+                p = put(p, number);
+            }
+            buffer.put(at, (byte) ALL_BLOCKED);
+            at = p;
+        }
+    }
+
+    /** Ends the recording of a replay. */
+    static void stepsDone() {
+        if (room()) {
+            buffer.put(at++, (byte) STEPS_DONE);
+        }
+        on = false;
     }
 
     static void departure(long step, String message) {

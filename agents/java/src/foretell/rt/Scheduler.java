@@ -22,8 +22,6 @@ final class Scheduler {
     private static final long STEP_NS = 50;
     private static final long GROWTH_STEP = 256;
     private static final long MAX_GROWTH = 32;
-    /** Exit status of a run that left its schedule. */
-    private static final int DEPARTED = 125;
     /** Exit status of a deadlocked run, as of a program that aborts. */
     private static final int ABORTED = 134;
 
@@ -35,7 +33,7 @@ final class Scheduler {
     static volatile ThreadState current = NO_THREAD;
 
     /** States by thread, and by number. */
-    private static final Map<Thread, ThreadState> BY_THREAD = new IdentityHashMap<Thread, ThreadState>();
+    static final Map<Thread, ThreadState> BY_THREAD = new IdentityHashMap<Thread, ThreadState>();
     static final ArrayList<ThreadState> all = new ArrayList<ThreadState>();
     static final ArrayList<ThreadState> runnable = new ArrayList<ThreadState>();
     static final ArrayList<ThreadState> blocked = new ArrayList<ThreadState>();
@@ -67,6 +65,9 @@ final class Scheduler {
             t.state = ThreadState.RUNNING;
             setBudget(t);
             current = t;
+            if (schedule != null) {
+                Replay.goOn();
+            }
         }
     }
 
@@ -87,7 +88,8 @@ final class Scheduler {
     private static void setBudget(ThreadState t) {
         if (schedule != null) {
             boolean isNext = !schedule.isDone() && schedule.thread() == t.index;
-            t.budgetEnd = isNext ? schedule.ordinal() + 1 : t.steps + 1;
+            t.budgetEnd = t == Replay.ahead ? schedule.bound(t.index)
+                : isNext ? schedule.stepsWhenDone() : t.steps + 1;
             return;
         }
         decisions++;
@@ -141,44 +143,8 @@ final class Scheduler {
 
     private static void checkStep(ThreadState t, int kind, int site) {
         t.site = site;
-        if (schedule == null) {
-            return;
-        }
-        long ordinal = t.steps - 1;
-        if (schedule.isDone() || schedule.thread() != t.index) {
-            // The thread ran to its end without a scheduled step; this step is not in the schedule.
-            depart(t, describe(kind, ordinal, site));
-        }
-        if (ordinal < schedule.ordinal()) {
-            return;
-        }
-        if (ordinal != schedule.ordinal() || !schedule.matches(kind, site)) {
-            depart(t, describe(kind, ordinal, site));
-        }
-        schedule.next++;
-        if (schedule.isDone()) {
-            schedule = null;
-        }
-    }
-
-    private static String describe(int kind, long ordinal, int site) {
-        return Kind.NAMES[kind] + " number " + ordinal + " at " + Sites.text(site);
-    }
-
-    /**
-     * Checks a step that may block before it runs: at the scheduled ordinal it must be the
-     * scheduled step.
-     */
-    static void expect(ThreadState t, int kind, int site) {
-        t.site = site;
-        if (schedule == null) {
-            return;
-        }
-        synchronized (LOCK) {
-            if (schedule != null && schedule.thread() == t.index && t.steps == schedule.ordinal()
-                && !schedule.matches(kind, site)) {
-                depart(t, describe(kind, t.steps, site));
-            }
+        if (schedule != null) {
+            Replay.check(t, kind, site);
         }
     }
 
@@ -204,7 +170,9 @@ final class Scheduler {
         t.state = ThreadState.RUNNABLE;
         t.callSite = Hooks.callSite;
         ThreadState next = passBaton();
-        runnable.add(t);
+        if (next != t) {
+            runnable.add(t);
+        }
         return next;
     }
 
@@ -242,7 +210,7 @@ final class Scheduler {
      */
     static ThreadState passBaton() {
         if (schedule != null) {
-            return giveBaton(scheduled());
+            return giveBaton(Replay.scheduled());
         }
         expireVirtualTime();
         if (runnable.isEmpty()) {
@@ -267,31 +235,6 @@ final class Scheduler {
         if (schedule != null) {
             setBudget(t);
         }
-        return t;
-    }
-
-    /** Returns the thread of the next scheduled step, or ends the run. */
-    private static ThreadState scheduled() {
-        int index = schedule.thread();
-        ThreadState t = index < all.size() ? all.get(index) : null;
-        if (t == null || t.state == ThreadState.STARTING) {
-            depart(null, "thread " + index + " has not been started");
-            return NO_THREAD;
-        }
-        if (t.state == ThreadState.BLOCKED) {
-            boolean timeOutFits = t.waitsFor == ThreadState.FOR_NOTIFY
-                && schedule.kind() == Kind.TIMED_OUT
-                || t.waitsFor != ThreadState.FOR_NOTIFY && t.realDeadline != ThreadState.NEVER;
-            if (timeOutFits) {
-                ready(t, ThreadState.BY_TIME);
-            } else {
-                depart(null, waitReport(t));
-            }
-        }
-        if (t.state == ThreadState.ENDED) {
-            depart(null, "thread " + index + " has ended");
-        }
-        runnable.remove(t);
         return t;
     }
 
@@ -347,6 +290,9 @@ final class Scheduler {
         blocked.remove(t);
         t.state = ThreadState.RUNNABLE;
         runnable.add(t);
+        if (schedule != null) {
+            Replay.ready(t);
+        }
     }
 
     /** Blocks the runnable threads that sleep in a monitor that was taken. */
@@ -422,10 +368,10 @@ final class Scheduler {
     /**
      * Gives up the baton until the thread is made runnable, and returns the reason. `sleepObject`:
      * the object whose monitor the thread leaves meanwhile, or null; `nanos`: the time limit, or
-     * -1; `between`: whether this is between two steps.
+     * -1.
      */
     static int block(ThreadState t, int waitsFor, Object object, Object sleepObject, long nanos,
-                     int site, boolean between) {
+                     int site) {
         ThreadState next;
         synchronized (LOCK) {
             t.waitsFor = waitsFor;
@@ -451,10 +397,10 @@ final class Scheduler {
             }
             t.state = ThreadState.BLOCKED;
             t.callSite = Hooks.callSite;
-            if (schedule != null && !between && schedule.thread() == t.index) {
-                depart(t, waitReport(t));
-            }
             blocked.add(t);
+            if (schedule != null) {
+                Replay.blocks(t);
+            }
             next = passBaton();
         }
         switchTo(t, next);
@@ -651,7 +597,7 @@ final class Scheduler {
                 return "waits for the end of " + (other == null ? "a thread" : "thread "
                     + other.index);
             case ThreadState.FOR_TIME: return "sleeps";
-            default: return "is parked";
+            default: return t.wantedLock() != 0 ? "waits for a lock" : "is parked";
         }
     }
 
@@ -674,15 +620,5 @@ final class Scheduler {
         }
         Log.deadlock(threads);
         Runtime.getRuntime().halt(ABORTED);
-    }
-
-    /** Reports that the run has left its schedule, and ends it. */
-    static void depart(ThreadState t, String got) {
-        String subject = t == null || got.startsWith("thread ") ? "" : "thread " + t.index + ": ";
-        String message = "expected " + schedule.description() + "; got " + subject + got;
-        System.err.println("foretell: replay departed from the schedule at step " + schedule.next
-            + ": " + message);
-        Log.departure(schedule.next, message);
-        Runtime.getRuntime().halt(DEPARTED);
     }
 }

@@ -45,6 +45,12 @@ public final class Sites {
             && classes[site].equals(className);
     }
 
+    /** Returns the class and the number in it of a site. */
+    static synchronized String ordinal(int site) {
+        return site <= 0 || site >= count ? "an unknown one"
+            : ordinals[site] + " of " + classes[site].replace('/', '.');
+    }
+
     static synchronized String text(int site) {
         if (site <= 0 || site >= count) {
             return "an unknown location";

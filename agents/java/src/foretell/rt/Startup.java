@@ -20,7 +20,11 @@ public final class Startup {
     /** Starts recording with the calling thread as the program's first. */
     public static void start(Options options) throws IOException {
         Schedule schedule = options.schedule == null ? null : Schedule.read(options.schedule);
-        Scheduler.start(options, schedule == null || schedule.isDone() ? null : schedule);
+        if (schedule != null && schedule.isDone()) {
+            schedule = null;
+            Log.stepsDone();
+        }
+        Scheduler.start(options, schedule);
         Log.threadName(0, Thread.currentThread().getName());
         ThreadGroup group = Thread.currentThread().getThreadGroup();
         while (group.getParent() != null) {

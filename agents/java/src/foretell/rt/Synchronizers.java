@@ -155,7 +155,10 @@ public final class Synchronizers {
     private static void expect(Lock l, int site) {
         ThreadState t = recordingThread();
         if (t != null && holds(l) == 0) {
-            Scheduler.expect(t, lockKind(l), site);
+            Replay.expect(t, lockKind(l), site);
+            if (Scheduler.schedule != null) {
+                Replay.takes(t, lockId(l));
+            }
         }
     }
 
@@ -301,7 +304,6 @@ public final class Synchronizers {
         m.waitSet.add(t);
         t.notified = false;
         Scheduler.stepBeforeBlocking(t, Kind.WAIT, site);
-        t.blocksBetweenSteps = true;
         return m;
     }
 
@@ -311,7 +313,6 @@ public final class Synchronizers {
         if (m == null || t == null) {
             return;
         }
-        t.blocksBetweenSteps = false;
         t.unexplainedWait = false;
         boolean notified = t.notified;
         if (!notified) {
@@ -443,7 +444,7 @@ public final class Synchronizers {
         if (t == null) {
             return 0;
         }
-        Scheduler.expect(t, Kind.DOWN, site);
+        Replay.expect(t, Kind.DOWN, site);
         return semaphore(s, s.availablePermits());
     }
 
@@ -618,7 +619,7 @@ public final class Synchronizers {
         ThreadState t = recordingThread();
         Monitor m = t == null ? null : latch(l);
         if (t != null && m.count > 0) {
-            Scheduler.expect(t, Kind.DOWN, site);
+            Replay.expect(t, Kind.DOWN, site);
         }
         try {
             l.await();
@@ -668,7 +669,6 @@ public final class Synchronizers {
             Log.event(t, Log.ARRIVE, site, id);
         }
         Scheduler.stepBeforeBlocking(t, Kind.ARRIVE, site);
-        t.blocksBetweenSteps = true;
         t.barrier = b;
         t.barrierSite = site;
         return t;
@@ -688,7 +688,6 @@ public final class Synchronizers {
     }
 
     private static void leave(ThreadState t, CyclicBarrier b, int site) {
-        t.blocksBetweenSteps = false;
         t.unexplainedWait = false;
         if (Log.on) {
             Log.event(t, Log.LEAVE, site, ObjectIds.of(b));
@@ -761,7 +760,6 @@ public final class Synchronizers {
     /** Ends the wait at a barrier that is broken: later arrivals are at a new one. */
     private static void arrivedInVain(CyclicBarrier b, ThreadState t) {
         if (t != null) {
-            t.blocksBetweenSteps = false;
             t.barrier = null;
             ObjectIds.monitor(b).semaphore = 0;
         }

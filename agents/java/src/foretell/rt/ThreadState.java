@@ -43,6 +43,9 @@ final class ThreadState {
     int waitsFor;
     Object object;
     ThreadState lockHolder;
+    /** Number of the lock that the thread takes in a step of a replay, and the step. */
+    long lock;
+    long lockStep = -1;
     int site;
     int wakeReason;
     boolean notified;
@@ -59,8 +62,6 @@ final class ThreadState {
     boolean permitInTrace;
     int permitSemaphore;
     int freeSemaphore;
-    /** Whether a call blocks between two steps: that of a condition or a barrier. */
-    boolean blocksBetweenSteps;
     /** Barrier at which the thread has arrived and that it has not left, and the site. */
     Object barrier;
     int barrierSite;
@@ -93,6 +94,11 @@ final class ThreadState {
 
     ThreadState(Thread thread) {
         this.thread = thread;
+    }
+
+    /** Returns the number of the lock that the next step takes; 0: none that is known. */
+    long wantedLock() {
+        return lockStep == steps ? lock : 0;
     }
 
     boolean is(Thread other) {

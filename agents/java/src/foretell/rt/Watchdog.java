@@ -92,7 +92,7 @@ final class Watchdog extends Thread {
     private static void stalled(ThreadState c) {
         synchronized (Scheduler.LOCK) {
             if (Scheduler.schedule != null) {
-                Scheduler.depart(null, Scheduler.waitReport(c) + " and makes no progress");
+                Replay.depart(null, Scheduler.waitReport(c) + " and makes no progress");
             }
         }
     }
