@@ -1,0 +1,167 @@
+//! Java programs that hand objects over through code which is not recorded.
+//!
+//! Each file of `java_boundary` has some scenarios: one thread fills a box and hands it over,
+//! another thread takes it and uses it. As they are, the programs are correct, and nothing may be
+//! predicted, confirmed or not. With the argument `late` the first thread writes to the box once
+//! more: a race in every scenario, which has to be found although the hand-over stays in order. Some
+//! of these races are lost, because the thread that takes the box waits in code that is not modelled
+//! and comes back after everything that the other thread has done: [`LOST`].
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+const FORETELL: &str = env!("CARGO_BIN_EXE_foretell");
+
+/// Analyses whose findings are bugs by themselves.
+const ANALYSES: &str = "race,atomicity,serializability,transactions,deadlock";
+
+/// Seeds of the recorded runs.
+const SEEDS: [&str; 2] = ["0", "1"];
+
+/// Scenarios whose race may be lost to the order after a wait that is not modelled.
+const LOST: [&str; 16] = [
+    "takeLast",
+    "exchanger",
+    "transfer",
+    "delayQueue",
+    "phaser",
+    "phaserArrive",
+    "stampedWrite",
+    "forkJoinSubtasks",
+    "completableGet",
+    "completableThenApply",
+    "completableAllOf",
+    "timer",
+    "publisher",
+    "socket",
+    "pipedStream",
+    "pipedReader",
+];
+
+fn sources() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/java_boundary")
+}
+
+fn output(command: &mut Command) -> Output {
+    command.output().expect("it runs")
+}
+
+fn told(output: &Output) -> String {
+    let (out, err) = (&output.stdout, &output.stderr);
+    format!("{}\n{}", String::from_utf8_lossy(out), String::from_utf8_lossy(err))
+}
+
+/// A directory with the compiled scenarios of a theme.
+struct Theme {
+    name: &'static str,
+    directory: tempfile::TempDir,
+}
+
+impl Theme {
+    fn compile(name: &'static str) -> Theme {
+        let directory = tempfile::tempdir().expect("a directory");
+        let mut javac = Command::new("javac");
+        javac.args(["-g", "-nowarn", "-Xlint:none", "-d"]).arg(directory.path());
+        javac.args(["Handover.java", &format!("{name}.java")]).current_dir(sources());
+        let compiled = output(&mut javac);
+        assert!(compiled.status.success(), "{}", told(&compiled));
+        Theme { name, directory }
+    }
+
+    /// Records a run, predicts, and returns the findings.
+    fn findings(&self, seed: &str, late: bool) -> Vec<Value> {
+        let late = if late { &["late"][..] } else { &[] };
+        let mut record = Command::new(FORETELL);
+        record.args(["record", "--seed", seed, "--quantum", "20", "-o", "run.ft", "--"]);
+        record.args(["java", self.name]).args(late).current_dir(self.directory.path());
+        let recorded = output(&mut record);
+        assert_eq!(recorded.status.code(), Some(0), "{}", told(&recorded));
+        let mut predict = Command::new(FORETELL);
+        predict.args(["predict", "--analyses", ANALYSES, "--format", "json", "run.ft"]);
+        let predicted = output(predict.current_dir(self.directory.path()));
+        let document: Value = serde_json::from_slice(&predicted.stdout)
+            .unwrap_or_else(|e| panic!("{e}: {}", told(&predicted)));
+        document["findings"].as_array().expect("a list").clone()
+    }
+
+    /// Returns the scenario of each line of the source.
+    fn scenarios(&self) -> Vec<Option<String>> {
+        let source = fs::read_to_string(sources().join(format!("{}.java", self.name)));
+        let mut current = None;
+        let scenario = |line: &str| {
+            let name = line
+                .strip_prefix("    static void ")?
+                .strip_suffix("(boolean late) throws Exception {")?;
+            Some(name.to_owned())
+        };
+        let source = source.expect("it is there");
+        let of_line = |line: &str| {
+            current = scenario(line).or(current.take());
+            current.clone()
+        };
+        source.lines().map(of_line).collect()
+    }
+
+    fn nothing_is_predicted(&self) {
+        for seed in SEEDS {
+            let findings = self.findings(seed, false);
+            let shown: Vec<_> = findings
+                .iter()
+                .map(|f| format!("{} {} {}", f["kind"], f["objects"], f["locations"]))
+                .collect();
+            assert!(shown.is_empty(), "{} with seed {seed}: {shown:#?}", self.name);
+        }
+    }
+
+    fn late_writes_are_found(&self) {
+        let scenarios = self.scenarios();
+        let file = format!("{}.java:", self.name);
+        let findings: Vec<Value> =
+            SEEDS.iter().flat_map(|seed| self.findings(seed, true)).collect();
+        let locations = findings
+            .iter()
+            .filter(|f| f["kind"] == "race")
+            .flat_map(|f| f["locations"].as_array().cloned().unwrap_or_default());
+        let line = |location: Value| location.as_str()?.strip_prefix(&file)?.parse::<usize>().ok();
+        let found: BTreeSet<String> =
+            locations.filter_map(line).filter_map(|n| scenarios[n - 1].clone()).collect();
+        let all: BTreeSet<String> = scenarios.into_iter().flatten().collect();
+        let missed = all.difference(&found).filter(|name| !LOST.contains(&name.as_str()));
+        let missed: Vec<_> = missed.collect();
+        assert!(missed.is_empty(), "{}: {missed:?} are missed", self.name);
+    }
+}
+
+/// `themes! { test => Theme; }`: two tests for each theme.
+macro_rules! themes {
+    ($($name:ident => $theme:literal;)*) => {$(
+        mod $name {
+            use super::Theme;
+
+            #[test]
+            fn nothing_is_predicted() {
+                Theme::compile($theme).nothing_is_predicted();
+            }
+
+            #[test]
+            fn late_writes_are_found() {
+                Theme::compile($theme).late_writes_are_found();
+            }
+        }
+    )*};
+}
+
+themes! {
+    collections_in_monitors => "CollectionsInMonitors";
+    views => "Views";
+    safe_collections => "SafeCollections";
+    locks => "Locks";
+    synchronizers => "Synchronizers";
+    atomic_variables => "AtomicVariables";
+    tasks => "Tasks";
+    threads => "Threads";
+}
