@@ -15,6 +15,8 @@
 //! This is a lower bound: notifications, semaphores, barriers and failed try-locks put nothing in,
 //! and a read with several possible writers only what all of them need. Engines decide the rest.
 
+use std::ops::Range;
+
 use foretell_trace::{EventId, EventKind, LockId, ThreadId, Trace};
 use rustc_hash::FxHashMap;
 
@@ -139,10 +141,35 @@ impl MustHappenBefore {
         e: EventId,
         thread: ThreadId,
     ) -> Option<u32> {
-        let (own, position) = (trace.thread(e), chains.position(e));
-        if own == thread {
-            return Some(position);
+        if trace.thread(e) == thread {
+            return Some(chains.position(e));
         }
+        self.first_time_after(chains, trace, e, thread).map(|time| time / 2)
+    }
+
+    /// Returns the positions in another thread of the events that can be next in it while `e` is
+    /// next in its own, as far as this order knows.
+    pub fn next_together(
+        &self,
+        chains: &Chains,
+        trace: &Trace,
+        e: EventId,
+        thread: ThreadId,
+    ) -> Range<u32> {
+        let from = self.row(trace.thread(e), 2 * chains.position(e))[thread.index()];
+        let to = self.first_time_after(chains, trace, e, thread);
+        from..to.map_or(u32::MAX, |time| time.div_ceil(2))
+    }
+
+    /// Returns the first time of another thread by which `e` has run.
+    fn first_time_after(
+        &self,
+        chains: &Chains,
+        trace: &Trace,
+        e: EventId,
+        thread: ThreadId,
+    ) -> Option<u32> {
+        let (own, position) = (trace.thread(e), chains.position(e));
         let timeline = &self.timelines[thread.index()];
         let row = |i: usize| &timeline.rows[i * self.threads..(i + 1) * self.threads];
         let (mut low, mut high) = (0, timeline.times.len());
@@ -154,7 +181,7 @@ impl MustHappenBefore {
                 low = middle + 1;
             }
         }
-        timeline.times.get(low).map(|&time| time / 2)
+        timeline.times.get(low).copied()
     }
 
     fn ordered(&self, chains: &Chains, trace: &Trace, a: EventId, b: EventId, time: u32) -> bool {

@@ -69,14 +69,15 @@ impl Counts {
         self.segment_events += other.segment_events;
     }
 
-    pub(crate) fn drop(&mut self, dropped: Dropped) {
-        match dropped {
-            Dropped::Lockset => self.locksets += 1,
-            Dropped::History => self.histories += 1,
-            Dropped::Must => self.must_happen_before += 1,
-            Dropped::Static => self.static_check += 1,
-            Dropped::Reachability => self.reachability += 1,
-        }
+    /// Counts candidates that a filter dropped.
+    pub(crate) fn drop(&mut self, dropped: Dropped, candidates: u64) {
+        *match dropped {
+            Dropped::Lockset => &mut self.locksets,
+            Dropped::History => &mut self.histories,
+            Dropped::Must => &mut self.must_happen_before,
+            Dropped::Static => &mut self.static_check,
+            Dropped::Reachability => &mut self.reachability,
+        } += candidates;
     }
 
     /// A query that was cut short.

@@ -21,7 +21,7 @@ use crate::engines::order::OrderEngine;
 use crate::engines::{EngineKind, EngineOptions};
 use crate::filters::{Dropped, Filters};
 use crate::finding::{Defect, Finding};
-use crate::groups::{Group, groups};
+use crate::groups::{Batch, Group, groups};
 use crate::query::{Limit, Verdict};
 use crate::simplify::Symbolic;
 
@@ -229,11 +229,20 @@ impl PredictionRun<'_> {
             !matches!(filters.drop_class(self.trace_model, c), Some(Dropped::Lockset))
         };
         let mut undecided = None;
-        for candidate in group.candidates(keep) {
+        let order = filters.must_happen_before.then_some(self.trace_model);
+        for batch in group.candidates(keep, order) {
+            let candidate = match batch {
+                Batch::One(candidate) => candidate,
+                Batch::Ordered(candidates) => {
+                    counts.examined += candidates;
+                    counts.drop(Dropped::Must, candidates);
+                    continue;
+                }
+            };
             counts.examined += 1;
             counts.segment_events += self.segment_size(&candidate);
             if let Some(dropped) = filters.drop(self.trace_model, &candidate) {
-                counts.drop(dropped);
+                counts.drop(dropped, 1);
                 continue;
             }
             counts.solved += 1;

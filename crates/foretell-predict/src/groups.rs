@@ -8,6 +8,7 @@
 //! the observed run.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use foretell_model::{SectionId, TraceModel};
 use foretell_trace::{EventId, FindingKind, Op, ThreadId, VarId, conflict};
@@ -21,6 +22,14 @@ pub(crate) struct Group {
     /// Number of candidates.
     pub(crate) size: u64,
     members: Members,
+}
+
+/// Candidates of a group.
+pub(crate) enum Batch {
+    /// A candidate to decide.
+    One(Candidate),
+    /// Number of candidates that must-happen-before proves impossible.
+    Ordered(u64),
 }
 
 enum Members {
@@ -211,20 +220,23 @@ fn triples(trace_model: &TraceModel<'_>, x: VarId, groups: &mut ByLocations) {
 
 impl Group {
     /// The candidates, nearest first where they are pairs. `keep` says of two classes, given one
-    /// member of each, whether any of their pairs can be a finding.
+    /// member of each, whether any of their pairs can be a finding. With `order` pairs that
+    /// must-happen-before proves impossible are counted, not listed, but for the nearest.
     pub(crate) fn candidates<'g>(
         &'g self,
         keep: impl Fn(&Candidate) -> bool + 'g,
-    ) -> Box<dyn Iterator<Item = Candidate> + 'g> {
+        order: Option<&'g TraceModel<'g>>,
+    ) -> Box<dyn Iterator<Item = Batch> + 'g> {
         let kind = self.kind;
         match &self.members {
-            Members::List(list) => Box::new(list.iter().cloned()),
+            Members::List(list) => Box::new(list.iter().cloned().map(Batch::One)),
             Members::Pairs(pairs) => {
                 let kept = pairs.iter().filter(move |(a, b)| keep(&candidate(kind, a[0], b[0])));
                 let kept: Vec<_> = kept.collect();
                 let near = kept.clone().into_iter().flat_map(|(a, b)| neighbours(a, b));
-                let far = kept.into_iter().flat_map(|(a, b)| strangers(a, b));
-                Box::new(near.chain(far).map(move |(a, b)| candidate(kind, a, b)))
+                let near = near.map(move |(a, b)| Batch::One(candidate(kind, a, b)));
+                let far = kept.into_iter().flat_map(move |(a, b)| strangers(kind, order, a, b));
+                Box::new(near.chain(far))
             }
         }
     }
@@ -250,10 +262,38 @@ fn neighbours<'c>(a: &'c Class, b: &'c Class) -> impl Iterator<Item = (Member, M
 }
 
 /// All other pairs.
-fn strangers<'c>(a: &'c Class, b: &'c Class) -> impl Iterator<Item = (Member, Member)> + 'c {
+fn strangers<'c>(
+    kind: FindingKind,
+    order: Option<&'c TraceModel<'c>>,
+    a: &'c Class,
+    b: &'c Class,
+) -> impl Iterator<Item = Batch> + 'c {
     a.iter().flat_map(move |&m| {
         let i = b.partition_point(|n| n.0 < m.0);
-        let far = b.iter().enumerate().filter(move |(j, _)| *j != i && *j + 1 != i);
-        far.map(move |(_, &n)| (m, n))
+        let open = order.map_or(0..b.len(), |trace_model| unordered(trace_model, m, b));
+        let near = i.saturating_sub(1)..(i + 1).min(b.len());
+        let near_open = near.clone().filter(|j| open.contains(j)).count();
+        let ordered = (b.len() - near.len()) - (open.len() - near_open);
+        let ordered = (ordered > 0).then_some(Batch::Ordered(ordered as u64));
+        let far = open.filter(move |j| !near.contains(j));
+        ordered.into_iter().chain(far.map(move |j| Batch::One(candidate(kind, m, b[j]))))
     })
+}
+
+/// The members of a class that must-happen-before does not order with a member of another one. They
+/// are neighbours, because the events of a class are of one thread.
+fn unordered(trace_model: &TraceModel<'_>, m: Member, class: &Class) -> Range<usize> {
+    let TraceModel { trace, chains, must_happen_before, .. } = trace_model;
+    let Some(&(first, _)) = class.first() else { return 0..0 };
+    let thread = trace.thread(first);
+    let positions = match m.1 {
+        None => must_happen_before.next_together(chains, trace, m.0, thread),
+        Some(c2) => {
+            let to = must_happen_before.first_after(chains, trace, c2, thread);
+            must_happen_before.needs(chains, trace, m.0, thread)..to.unwrap_or(u32::MAX)
+        }
+    };
+    let start = class.partition_point(|n| chains.position(n.0) < positions.start);
+    let end = class.partition_point(|n| chains.position(n.0) < positions.end);
+    start..end.max(start)
 }
