@@ -11,6 +11,7 @@
 //! | witness | [`witness`]: events as text, values along a schedule, folding, dependencies |
 //! | finding | [`identity`]: fingerprints; [`baseline`] and [`suppress`]: hidden findings |
 //! | | `replay`: outcomes of replays; `headline` and `notes`: a finding in words |
+//! | | [`kept_by_order`]: findings that only kept order makes impossible |
 //! | renderer | [`text`]: the terminal; [`explain`]: texts about each kind; [`html`]; [`sarif`] |
 //! | | [`perfetto`]: Chrome trace; [`graph`]: DOT and SVG |
 
@@ -21,6 +22,7 @@ mod headline;
 pub mod html;
 pub mod identity;
 pub mod json;
+pub mod kept_by_order;
 mod location;
 mod notes;
 pub mod perfetto;

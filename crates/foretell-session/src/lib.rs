@@ -85,6 +85,7 @@ mod check;
 pub mod columns;
 mod error;
 mod findings;
+mod kept_by_order;
 mod observer;
 mod predict;
 mod record;

@@ -8,11 +8,12 @@ use foretell_predict::driver::{self, Counts, Options, Prediction};
 use foretell_predict::engines::EngineKind;
 use foretell_report::identity;
 use foretell_report::json::{self, Block, Findings, Shard, TraceInfo};
+use foretell_report::kept_by_order::KeptByOrder;
 use foretell_report::witness::add_values;
 use foretell_trace::{EventId, Model, Trace};
 use serde_json::Map;
 
-use crate::{Error, columns};
+use crate::{Error, columns, kept_by_order};
 
 /// Options of a prediction.
 #[derive(Clone, Default, Debug)]
@@ -27,6 +28,9 @@ pub struct PredictOptions<'a> {
     pub shard: Option<Shard>,
     /// Whether the document's summary has the phase counters ([`columns`]).
     pub stats: bool,
+    /// Whether the document has the findings that only kept order makes impossible
+    /// ([`KeptByOrder`]). They are looked for with the whole trace, whatever `shard` is.
+    pub explain_order: bool,
 }
 
 /// Outcome of a prediction.
@@ -66,7 +70,12 @@ pub fn predict(
     }
     let prediction = driver::predict(trace, model, &driver)
         .map_err(|defects| Error::Defects { trace: path.to_path_buf(), defects })?;
-    let findings = document(path, trace, model, &prediction, options);
+    let mut findings = document(path, trace, model, &prediction, options);
+    if options.explain_order {
+        let entries = kept_by_order::entries(trace, model, options, &findings)
+            .map_err(|defects| Error::Defects { trace: path.to_path_buf(), defects })?;
+        KeptByOrder::store(&entries, &mut findings);
+    }
     Ok(Predicted { findings, prediction })
 }
 

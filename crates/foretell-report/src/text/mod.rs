@@ -21,6 +21,7 @@ use foretell_trace::{EventId, Model, Trace};
 
 use crate::headline::headline;
 use crate::json::{BaselineState, Confirmation, Finding, Findings};
+use crate::kept_by_order::KeptByOrder;
 use crate::location::{Frame, stack};
 use crate::source::Sources;
 use crate::witness::values::Observed;
@@ -54,6 +55,10 @@ const TITLE: Style = Style::new().underline();
 const UNCONFIRMED: &str = "The program did not come to these when it was driven along their \
      schedules: something that is not in the trace may prevent them. They do not count for the exit \
      status unless --unconfirmed is given.";
+
+/// Text below the heading of the findings that only kept order makes impossible.
+const KEPT_BY_ORDER: &str = "No findings: code that is not recorded orders these, as far as the \
+     trace can tell. They do not count for the exit status.";
 
 impl Look {
     /// `text` in a style, if colour is wanted.
@@ -109,7 +114,24 @@ pub fn findings(
         wrap::write(out, &printable(&format!("undecided: {open}")), look.width, 2)?;
     }
     summary::table(out, &shown, look)?;
+    kept_by_order(out, &KeptByOrder::read(file), look)?;
     summary::counts(out, file, look)
+}
+
+/// Writes the section of findings that only kept order makes impossible, if there are any.
+///
+/// # Errors
+/// Errors of `out`.
+pub fn kept_by_order(out: &mut dyn Write, entries: &[KeptByOrder], look: &Look) -> io::Result<()> {
+    if entries.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "{}", look.paint(TITLE, "impossible because of kept order"))?;
+    look.paragraph(out, KEPT_BY_ORDER, 0)?;
+    for entry in entries {
+        look.paragraph(out, &printable(&format!("- {}", entry.sentence())), 2)?;
+    }
+    writeln!(out)
 }
 
 /// Puts findings in the order of reports: those that a replay confirmed first, those that it did

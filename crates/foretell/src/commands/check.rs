@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use foretell_report::json::{Confirmation, Finding, Findings};
+use foretell_report::kept_by_order::KeptByOrder;
 use foretell_report::text::{self, Printer};
 use foretell_session::{
     CheckOptions, CheckedRun, DriverOptions, Launch, Observer, PredictOptions, Program,
@@ -74,6 +75,13 @@ pub(crate) struct Check {
     /// Time limit of a query; a longer one counts as undecided
     #[arg(long, value_name = "SECS", default_value_t = 60, hide_short_help = true)]
     timeout: u64,
+
+    /// Tell which findings only the order of code that is not recorded makes impossible
+    ///
+    /// They are listed in a section of their own, with the uses of hidden state whose order forbids
+    /// them. They are no findings, and do not count for the exit status.
+    #[arg(long)]
+    explain_order: bool,
 
     /// Standard input of the program [default: empty]
     #[arg(long, value_name = "FILE")]
@@ -191,13 +199,21 @@ impl Check {
             blocks: self.options.blocks()?,
             runs: self.runs,
             limit: Duration::from_secs(self.limit),
-            predict: PredictOptions { driver, ..PredictOptions::default() },
+            predict: PredictOptions {
+                driver,
+                explain_order: self.explain_order,
+                ..PredictOptions::default()
+            },
             replays: self.replays,
-            nondeterminism: self.analyses.contains(&FindingKind::Nondeterminism)
-                || self.fail_on.contains(&ExtraKind::Nondeterminism),
+            nondeterminism: self.wants_nondeterminism(),
             trace_path: self.trace_path(),
             ..CheckOptions::new(self.program())
         })
+    }
+
+    fn wants_nondeterminism(&self) -> bool {
+        self.analyses.contains(&FindingKind::Nondeterminism)
+            || self.fail_on.contains(&ExtraKind::Nondeterminism)
     }
 
     fn trace_path(&self) -> PathBuf {
@@ -279,6 +295,9 @@ impl Check {
             writeln!(terminal)?;
         }
         text::table(terminal, &shown, &look)?;
+        let mut kept = KeptByOrder::read(file);
+        kept.retain(|k| k.kind != FindingKind::Nondeterminism || self.wants_nondeterminism());
+        text::kept_by_order(terminal, &kept, &look)?;
         let is_read = |finding: &Finding| finding.kind == FindingKind::Nondeterminism;
         let hidden = file.findings.iter().filter(|f| is_read(f)).count()
             - shown.iter().filter(|f| is_read(f)).count();

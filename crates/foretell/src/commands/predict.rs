@@ -82,6 +82,14 @@ pub(crate) struct Predict {
     #[arg(long, value_name = "I/N")]
     shard: Option<Shard>,
 
+    /// Tell which findings only the order of code that is not recorded makes impossible
+    ///
+    /// A second prediction runs on the trace without hidden state. Its additional findings are
+    /// listed in a section of their own, with the uses of hidden state whose order forbids them.
+    /// They are no findings, and do not count for the exit status.
+    #[arg(long, conflicts_with = "shard")]
+    explain_order: bool,
+
     /// Exit with status 3 if a query stays undecided
     #[arg(long)]
     strict: bool,
@@ -250,8 +258,13 @@ impl Predict {
             ModelChoice::Given(model) => Some(model),
             ModelChoice::Auto => None,
         };
-        let options =
-            PredictOptions { model, driver, shard: self.shard, stats: self.experiments.stats };
+        let options = PredictOptions {
+            model,
+            driver,
+            shard: self.shard,
+            stats: self.experiments.stats,
+            explain_order: self.explain_order,
+        };
         let result = progress::shown_while(&progress, || predict(path, trace, &options));
         let interrupted = stop.load(std::sync::atomic::Ordering::Relaxed);
         Ok((result?, interrupted))

@@ -5,6 +5,7 @@ mod configuration;
 mod convert;
 mod damaged;
 mod generate;
+mod kept_by_order;
 mod merge;
 mod predict;
 mod report;
