@@ -24,7 +24,8 @@ fn hand_over(uses: usize) -> Trace {
         b.push(thread, update, Some(site));
         b.push(thread, write(x), Some(site));
     }
-    let update = EventKind::Update { var: hidden, old: None, new: None, register: None, expr: None };
+    let update =
+        EventKind::Update { var: hidden, old: None, new: None, register: None, expr: None };
     for &thread in &threads {
         b.push(thread, update, None);
         let site = b.site("end.c:1", None);
