@@ -35,7 +35,7 @@ final class PlatformRewriter implements ClassFileTransformer, Opcodes {
     private static final String FUTURE = JUC + "CompletableFuture";
     private static final String VIEW = JUC + "locks/ReentrantReadWriteLock$";
     private static final String BUILDERS = "java/lang/ThreadBuilders";
-    /** Classes with hooks of tasks or locks; the nested classes of {@link #FUTURE} have them too. */
+    /** Classes with hooks of tasks or locks, as the nested classes of {@link #FUTURE} have. */
     private static final Set<String> HOOKED = new HashSet<String>(Arrays.asList(
         JUC + "FutureTask", JUC + "ThreadPoolExecutor", JUC + "ForkJoinTask", JUC + "ForkJoinPool",
         JUC + "CountedCompleter", FUTURE, JUC + "CyclicBarrier",
@@ -179,7 +179,7 @@ final class PlatformRewriter implements ClassFileTransformer, Opcodes {
             }
             if (name.startsWith(VIEW)) {
                 if (m.name.equals("<init>")) {
-                    constructed(m, "foretell/rt/Synchronizers", "viewOf");
+                    constructed(m, "foretell/rt/Locks", "viewOf");
                 }
             } else if (name.equals(JUC + "Executors$DelegatedExecutorService")) {
                 if (m.name.equals("<init>")) {

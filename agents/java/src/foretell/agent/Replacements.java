@@ -4,6 +4,7 @@ import foretell.rt.AtomicArrays;
 import foretell.rt.Atomics;
 import foretell.rt.ConcurrentCollections;
 import foretell.rt.Observations;
+import foretell.rt.Locks;
 import foretell.rt.Permits;
 import foretell.rt.Synchronizers;
 import java.util.ArrayList;
@@ -42,6 +43,7 @@ final class Replacements {
     private static final Map<String, List<Target>> STATIC_METHODS = new HashMap<String, List<Target>>();
 
     static {
+        add(METHODS, Locks.METHODS, "foretell/rt/Locks");
         add(METHODS, Synchronizers.METHODS, "foretell/rt/Synchronizers");
         add(METHODS, Atomics.METHODS, "foretell/rt/Atomics");
         add(METHODS, AtomicArrays.METHODS, "foretell/rt/AtomicArrays");

@@ -313,7 +313,7 @@ public final class ConcurrentCollections {
             return offered(q, m, q.add(e), site);
         } catch (IllegalStateException full) {
             attempted(q, null, site);
-            throw Hooks.withoutRuntimeFrames(full);
+            throw Stacks.withoutRuntimeFrames(full);
         }
     }
 
@@ -387,7 +387,7 @@ public final class ConcurrentCollections {
             return polled(q, m, q.remove(), site);
         } catch (NoSuchElementException empty) {
             attempted(q, null, site);
-            throw Hooks.withoutRuntimeFrames(empty);
+            throw Stacks.withoutRuntimeFrames(empty);
         }
     }
 

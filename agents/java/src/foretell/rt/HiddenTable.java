@@ -140,8 +140,8 @@ public final class HiddenTable {
     }
 
     /**
-     * Returns the use of a method by the name of a class alone, which is certain for a static method
-     * and for a final class.
+     * Returns the use of a method by the name of a class alone, which is certain for a static
+     * method and for a final class.
      */
     public static Use ofName(String type, String method) {
         Use use = find(type, Arrays.asList(type), method);

@@ -375,12 +375,12 @@ public final class Hooks {
         ThreadState t = recordedThread();
         Monitor m = t == null ? null : ObjectIds.monitor(o);
         if (m == null || m.owner != t || millis < 0) {
-            realWait(o, millis);
+            Monitor.realWait(o, millis);
             return;
         }
         if (Thread.interrupted()) {
             interruptSeen(t, site);
-            throw withoutRuntimeFrames(new InterruptedException());
+            throw Stacks.withoutRuntimeFrames(new InterruptedException());
         }
         int depth = m.depth;
         boolean recorded = t.unrecordedDepth == 0;
@@ -416,42 +416,18 @@ public final class Hooks {
         }
         if (why == ThreadState.BY_INTERRUPT && !notified && Thread.interrupted()) {
             interruptSeen(t, site);
-            throw withoutRuntimeFrames(new InterruptedException());
-        }
-    }
-
-    private static void realWait(Object o, long millis) throws InterruptedException {
-        try {
-            if (millis == 0) {
-                o.wait();
-            } else {
-                o.wait(millis);
-            }
-        } catch (InterruptedException e) {
-            throw withoutRuntimeFrames(e);
-        } catch (RuntimeException e) {
-            throw withoutRuntimeFrames(e);
+            throw Stacks.withoutRuntimeFrames(new InterruptedException());
         }
     }
 
     public static void signal(Object o, int site) {
-        realNotify(o);
+        Monitor.realNotify(o);
         signal(o, site, 1, Log.NOTIFY, Kind.SIGNAL);
     }
 
     public static void signalAll(Object o, int site) {
-        realNotify(o);
+        Monitor.realNotify(o);
         signal(o, site, Integer.MAX_VALUE, Log.NOTIFY_ALL, Kind.BROADCAST);
-    }
-
-    private static void realNotify(Object o) {
-        try {
-            // Recorded waiters check for the baton when they wake, so that waking all of them is
-            // harmless.
-            o.notifyAll();
-        } catch (RuntimeException e) {
-            throw withoutRuntimeFrames(e);
-        }
     }
 
     private static void signal(Object o, int site, int most, int tag, int kind) {
@@ -552,7 +528,7 @@ public final class Hooks {
         int site = callSite;
         if (Thread.interrupted()) {
             interruptSeen(t, site);
-            throw withoutRuntimeFrames(new InterruptedException());
+            throw Stacks.withoutRuntimeFrames(new InterruptedException());
         }
         if (millis == 0 && t.unrecordedDepth == 0) {
             Replay.expect(t, Kind.JOIN, site);
@@ -563,7 +539,7 @@ public final class Hooks {
             int why = Scheduler.block(t, ThreadState.FOR_JOIN, thread, thread, limit, site);
             if (why == ThreadState.BY_INTERRUPT && Thread.interrupted()) {
                 interruptSeen(t, site);
-                throw withoutRuntimeFrames(new InterruptedException());
+                throw Stacks.withoutRuntimeFrames(new InterruptedException());
             }
             if (why == ThreadState.BY_TIME) {
                 return true;
@@ -590,15 +566,15 @@ public final class Hooks {
             try {
                 Thread.sleep(millis, nanos);
             } catch (RuntimeException e) {
-                throw withoutRuntimeFrames(e);
+                throw Stacks.withoutRuntimeFrames(e);
             } catch (InterruptedException e) {
-                throw withoutRuntimeFrames(e);
+                throw Stacks.withoutRuntimeFrames(e);
             }
             return;
         }
         if (Thread.interrupted()) {
             interruptSeen(t, site);
-            throw withoutRuntimeFrames(new InterruptedException());
+            throw Stacks.withoutRuntimeFrames(new InterruptedException());
         }
         if (Scheduler.schedule != null) {
             return;
@@ -608,7 +584,7 @@ public final class Hooks {
         int why = Scheduler.block(t, ThreadState.FOR_TIME, null, null, limit, site);
         if (why == ThreadState.BY_INTERRUPT && Thread.interrupted()) {
             interruptSeen(t, site);
-            throw withoutRuntimeFrames(new InterruptedException());
+            throw Stacks.withoutRuntimeFrames(new InterruptedException());
         }
     }
 
@@ -704,22 +680,6 @@ public final class Hooks {
 
     /** Removes the runtime's frames from the stack of an exception that a wrapper lets through. */
     public static Throwable passed(Throwable e) {
-        return withoutRuntimeFrames(e);
-    }
-
-    /** Removes the runtime's frames from a stack that the program may print. */
-    static <E extends Throwable> E withoutRuntimeFrames(E e) {
-        StackTraceElement[] stack = e.getStackTrace();
-        int n = 0;
-        for (StackTraceElement f : stack) {
-            if (!f.getClassName().startsWith("foretell.rt.")
-                && !f.getMethodName().startsWith("foretell$")) {
-                stack[n++] = f;
-            }
-        }
-        if (n < stack.length) {
-            e.setStackTrace(java.util.Arrays.copyOf(stack, n));
-        }
-        return e;
+        return Stacks.withoutRuntimeFrames(e);
     }
 }

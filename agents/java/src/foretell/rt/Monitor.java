@@ -35,4 +35,30 @@ final class Monitor {
     int spaceSemaphore;
     /** Threads that wait to be notified, in the order of their arrival. */
     final ArrayList<ThreadState> waitSet = new ArrayList<ThreadState>(0);
+
+    /** Waits for a notification in the virtual machine, not in the scheduler. */
+    static void realWait(Object o, long millis) throws InterruptedException {
+        try {
+            if (millis == 0) {
+                o.wait();
+            } else {
+                o.wait(millis);
+            }
+        } catch (InterruptedException e) {
+            throw Stacks.withoutRuntimeFrames(e);
+        } catch (RuntimeException e) {
+            throw Stacks.withoutRuntimeFrames(e);
+        }
+    }
+
+    /** Notifies the threads that wait in the virtual machine. */
+    static void realNotify(Object o) {
+        try {
+            // Recorded waiters check for the baton when they wake, so that waking all of them is
+            // harmless.
+            o.notifyAll();
+        } catch (RuntimeException e) {
+            throw Stacks.withoutRuntimeFrames(e);
+        }
+    }
 }

@@ -88,4 +88,20 @@ final class Stacks {
             }
         }
     }
+
+    /** Removes the runtime's frames from a stack that the program may print. */
+    static <E extends Throwable> E withoutRuntimeFrames(E e) {
+        StackTraceElement[] stack = e.getStackTrace();
+        int n = 0;
+        for (StackTraceElement f : stack) {
+            if (!f.getClassName().startsWith("foretell.rt.")
+                && !f.getMethodName().startsWith("foretell$")) {
+                stack[n++] = f;
+            }
+        }
+        if (n < stack.length) {
+            e.setStackTrace(java.util.Arrays.copyOf(stack, n));
+        }
+        return e;
+    }
 }

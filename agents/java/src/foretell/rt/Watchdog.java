@@ -146,7 +146,8 @@ final class Watchdog extends Thread {
         for (StackTraceElement frame : stack) {
             String name = frame.getClassName();
             if (name.startsWith("foretell.rt.")) {
-                return name.equals("foretell.rt.Synchronizers")
+                return name.equals("foretell.rt.Locks")
+                    || name.equals("foretell.rt.Synchronizers")
                     || name.equals("foretell.rt.Permits") || name.equals("foretell.rt.Tasks");
             }
             boolean library = name.startsWith("java.") || name.startsWith("jdk.")
