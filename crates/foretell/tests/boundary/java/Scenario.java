@@ -4,7 +4,15 @@ import java.util.function.Supplier;
 
 /** Helpers of the scenarios. Each is correct; with the argument "bug" it is its buggy twin. */
 abstract class Scenario {
-    static final class Item { int value; }
+    /** An item. Its hash code is the same in every run, so that a set has one order. */
+    static final class Item {
+        int value;
+
+        @Override
+        public int hashCode() {
+            return 1;
+        }
+    }
 
     static boolean bug;
     static int data, seen;
