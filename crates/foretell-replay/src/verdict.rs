@@ -188,7 +188,7 @@ pub(crate) fn judge(
         });
     }
     if !expected.blocked().is_empty() {
-        return Ok(Verdict::Deadlock { threads: expected.blocked().to_vec() });
+        return Ok(deadlock_of(expected));
     }
     if let Some(threads) = end.deadlock {
         return Ok(Verdict::Deadlock { threads });
@@ -218,6 +218,13 @@ pub(crate) fn judge(
         return Ok(Verdict::ExitStatus { got, expected: reference.ended.clone() });
     }
     Ok(by_output(run, reference))
+}
+
+/// Returns the verdict on a run that reached the deadlock of the finding.
+fn deadlock_of(expected: &Expected) -> Verdict {
+    let mut threads = expected.blocked().to_vec();
+    threads.sort_unstable();
+    Verdict::Deadlock { threads }
 }
 
 /// Returns the verdict on a run that did not reach the finding for a reason.
@@ -254,7 +261,7 @@ fn judge_java(
         return Ok(not_reached(run, &reason, end.deadlock.is_some(), seconds));
     }
     if !expected.blocked().is_empty() {
-        return Ok(Verdict::Deadlock { threads: expected.blocked().to_vec() });
+        return Ok(deadlock_of(expected));
     }
     if let Some(threads) = end.deadlock {
         return Ok(Verdict::Deadlock { threads });
