@@ -4,9 +4,24 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Modules in an order in which each uses only those before it.
-const ORDER: [&str; 16] = [
-    "json", "location", "span", "source", "witness", "identity", "baseline", "suppress", "replay",
-    "headline", "notes", "text", "explain", "html", "sarif", "perfetto",
+const ORDER: [&str; 17] = [
+    "json",
+    "location",
+    "span",
+    "source",
+    "witness",
+    "identity",
+    "baseline",
+    "suppress",
+    "replay",
+    "headline",
+    "notes",
+    "kept_by_order",
+    "text",
+    "explain",
+    "html",
+    "sarif",
+    "perfetto",
 ];
 /// Modules that may stand last: nothing uses them.
 const LAST: &str = "graph";

@@ -68,7 +68,7 @@ impl<D: Demands> Plan<'_, D> {
     }
 
     /// Whether a section is left for a shared one that is not left.
-    fn stays_as_reader(&self, section: &Section) -> bool {
+    pub(super) fn stays_as_reader(&self, section: &Section) -> bool {
         let locks = &self.trace_model.locks;
         let reader = section.exit.and_then(|exit| locks.entered_at(exit));
         self.leaves(section) && reader.is_some_and(|s| !self.leaves(locks.get(s)))

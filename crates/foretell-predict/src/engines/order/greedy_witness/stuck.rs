@@ -37,8 +37,8 @@ enum WaitRule {
     Given,
     /// A thread is inside `held`.
     Section { entering: SectionId, held: SectionId },
-    /// `entering` is never left: the others have to be over first.
-    Last { entering: SectionId, others: Vec<SectionId> },
+    /// `entering` is never left, perhaps only as a reader: the others have to be over first.
+    Last { entering: Vec<SectionId>, others: Vec<SectionId> },
     /// An access of an opaque variable waits for one that came before it.
     Turn { first: EventId },
     /// A read waits for its writer.
@@ -249,7 +249,8 @@ impl Greedy {
         // It is never left: some others have to be over first, of each thread the last one.
         let mut others = Vec::new();
         let mut event = None;
-        for (thread, list) in locks.of_lock_by_thread(own.lock) {
+        let by_thread = locks.of_lock_by_thread(own.lock).iter();
+        for (thread, list) in by_thread.filter(|(thread, _)| *thread != own.thread) {
             let (done, count) = (self.done(*thread), plan.counts[thread.index()]);
             let until = list.partition_point(|&s| exit(s) < count);
             let last = list[..until].iter().rev().copied().find(|&s| excludes(s));
@@ -258,6 +259,10 @@ impl Greedy {
                 others.push(other);
             }
         }
+        // A writer that goes on as a reader waits for the reader's section as well.
+        let reader = own.exit.and_then(|exit| locks.entered_at(exit));
+        let reader = reader.filter(|_| plan.stays_as_reader(own));
+        let entering = std::iter::once(entering).chain(reader).collect();
         Wait { event, rule: WaitRule::Last { entering, others } }
     }
 }
@@ -269,8 +274,9 @@ fn blamed(e: EventId, rule: &WaitRule) -> Vec<Violation> {
         &WaitRule::Turn { first } => vec![Violation::Opaque { first, second: e }],
         &WaitRule::Section { entering, held } => vec![Violation::Lock { entering, held }],
         WaitRule::Last { entering, others } => {
-            let pair = |&other| Violation::Lock { entering: other, held: *entering };
-            others.iter().map(pair).collect()
+            let pairs =
+                others.iter().flat_map(|other| entering.iter().map(move |held| (other, held)));
+            pairs.map(|(&entering, &held)| Violation::Lock { entering, held }).collect()
         }
         &WaitRule::Writer { read } => vec![Violation::Read { read, seen: None }],
         WaitRule::Readers { reads, .. } => {
