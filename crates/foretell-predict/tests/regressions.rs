@@ -57,3 +57,25 @@ fn reads_come_between_nothing() {
     let expected = foretell_brute::findings(&trace, Model::Value);
     assert_eq!(common::as_brute(&prediction.findings), expected);
 }
+
+/// A writer that goes on as a reader was taken to wait for itself, and its read could not be
+/// broken.
+#[test]
+fn downgrading_writer_does_not_wait_for_itself() {
+    let trace = common::trace(
+        "T2|w(x)
+         T2|acq(l)
+         T2|w(x)
+         T2|rel(l)
+         T1|acq(l)
+         T1|w(x)
+         T1|racq(l)
+         T1|rel(l)
+         T1|r(x)
+         T1|rrel(l)",
+    );
+    let options = Options { all: true, ..Options::default() };
+    let prediction = predict(&trace, Model::View, &options).expect("witnesses that hold");
+    let read = Candidate::NondeterministicRead(EventId(8));
+    assert!(prediction.findings.iter().any(|finding| finding.candidate == read));
+}
