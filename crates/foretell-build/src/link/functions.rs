@@ -19,7 +19,7 @@ pub(super) enum Class {
     Arguments,
     /// That of its library too.
     Library,
-    /// What passes through the kernel too.
+    /// State of the kernel too: data that passes through it.
     Kernel,
     /// As [`Class::Kernel`]; nothing if it writes to the program's standard output or error.
     Output(Target),

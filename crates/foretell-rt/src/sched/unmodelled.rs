@@ -56,7 +56,7 @@ const SIGNAL: usize = 33;
 /// The value that tells the watchdog's signals from others.
 const MARK: usize = 0x0f0e_7e11;
 
-/// What changes when a thread makes a step or the baton changes hands.
+/// Values that change when a thread makes a step or the baton changes hands.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 struct Progress {
     holder: u32,
