@@ -41,6 +41,11 @@ impl Default for Limits {
 }
 
 impl Limits {
+    /// Returns the limit of a number of bytes, whatever the compressed size.
+    pub fn of_bytes(bytes: u64) -> Limits {
+        Limits { absolute: bytes, ratio: u64::MAX, floor: bytes }
+    }
+
     /// Largest size that a file of `compressed` bytes may decompress to.
     fn of(self, compressed: usize) -> u64 {
         (compressed as u64).saturating_mul(self.ratio).max(self.floor).min(self.absolute)
@@ -53,7 +58,7 @@ pub enum CompressError {
     /// More came out than the limits allow.
     #[error(
         "the {format} data unfolds to more than {limit} bytes ({compressed} compressed); \
-         decompress it by hand if it is what it claims to be"
+         if it is what it claims to be, --max-decompressed raises the limit"
     )]
     TooLarge {
         /// `gzip` or `zstd`.
@@ -101,12 +106,13 @@ pub(crate) fn decompress(bytes: &[u8], limits: Limits) -> Result<Cow<'_, [u8]>, 
 
 /// Reads a decompressor to its end or to the limit.
 fn unfold(
-    mut decoder: impl Read,
+    decoder: impl Read,
     format: &'static str,
     compressed: usize,
     limits: Limits,
 ) -> Result<Cow<'static, [u8]>, CompressError> {
     let limit = limits.of(compressed);
+    let mut decoder = foretell_limit::CheckedReader(decoder);
     let mut out = Vec::new();
     let read = decoder.by_ref().take(limit).read_to_end(&mut out);
     read.map_err(|source| CompressError::Damaged { format, source })?;

@@ -15,6 +15,8 @@ use crate::{
 /// | `Release` | the thread owns the lock | depth − 1, free at 0 |
 /// | `AcquireShared` | no other thread owns the lock | holds the reader side once more |
 /// | `ReleaseShared` | the thread holds the reader side | |
+/// | `TryAcquire` | as `Acquire` | the same; a try blocks no thread, so it is in no deadlock |
+/// | `TryAcquireShared` | as `AcquireShared` | likewise |
 /// | `TryFailed` | always | its view is preserved iff another thread holds the lock in any mode |
 /// | `TryFailedShared` | always | its view is preserved iff another thread owns the lock |
 /// | `Wait` | the thread owns the lock | enters the wait set, releases the lock fully |
@@ -83,6 +85,10 @@ pub enum Op {
     Guard = 23,
     /// A try for the reader side of a lock that failed.
     TryFailedShared = 24,
+    /// A try for a lock that succeeded.
+    TryAcquire = 25,
+    /// A try for the reader side of a lock that succeeded.
+    TryAcquireShared = 26,
 }
 
 /// The kind of object an operation works on. Each kind has names of its own: a lock `x` and a
@@ -109,7 +115,7 @@ pub enum ObjectKind {
 
 impl Op {
     /// Every operation, in the order of the discriminants.
-    pub const ALL: [Op; 25] = [
+    pub const ALL: [Op; 27] = [
         Op::Read,
         Op::Write,
         Op::AtomicRead,
@@ -135,6 +141,8 @@ impl Op {
         Op::End,
         Op::Guard,
         Op::TryFailedShared,
+        Op::TryAcquire,
+        Op::TryAcquireShared,
     ];
 
     /// The operation with this discriminant, if there is one.
@@ -171,6 +179,8 @@ impl Op {
             Op::End => "end",
             Op::Guard => "guard",
             Op::TryFailedShared => "rtryfail",
+            Op::TryAcquire => "tryacq",
+            Op::TryAcquireShared => "rtryacq",
         }
     }
 
@@ -185,7 +195,9 @@ impl Op {
             | Op::AcquireShared
             | Op::ReleaseShared
             | Op::TryFailed
-            | Op::TryFailedShared => ObjectKind::Lock,
+            | Op::TryFailedShared
+            | Op::TryAcquire
+            | Op::TryAcquireShared => ObjectKind::Lock,
             Op::Wait | Op::Woken | Op::TimedOut | Op::Notify | Op::NotifyAll => {
                 ObjectKind::Condition
             }
@@ -297,6 +309,12 @@ pub enum EventKind {
     TryFailedShared {
         lock: LockId,
     },
+    TryAcquire {
+        lock: LockId,
+    },
+    TryAcquireShared {
+        lock: LockId,
+    },
     Wait {
         cond: CondId,
         lock: LockId,
@@ -370,6 +388,8 @@ impl EventKind {
             EventKind::ReleaseShared { .. } => Op::ReleaseShared,
             EventKind::TryFailed { .. } => Op::TryFailed,
             EventKind::TryFailedShared { .. } => Op::TryFailedShared,
+            EventKind::TryAcquire { .. } => Op::TryAcquire,
+            EventKind::TryAcquireShared { .. } => Op::TryAcquireShared,
             EventKind::Wait { .. } => Op::Wait,
             EventKind::Woken { .. } => Op::Woken,
             EventKind::TimedOut { .. } => Op::TimedOut,
@@ -398,6 +418,6 @@ mod tests {
             assert_eq!(op as usize, i);
             assert_eq!(Op::from_u8(i as u8), Some(op));
         }
-        assert_eq!(Op::from_u8(25), None);
+        assert_eq!(Op::from_u8(27), None);
     }
 }

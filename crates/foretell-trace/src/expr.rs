@@ -21,7 +21,7 @@ use rustc_hash::FxHashMap;
 pub use eval::{Answer, Evaluator, eval};
 pub use parse::parse;
 pub(crate) use parse::{MAX_DEPTH, parse_guard, parse_value};
-pub use print::{print, print_with};
+pub use print::{print, print_clipped, print_with};
 pub(crate) use sort::sorts;
 pub use sort::{Sort, result_sort};
 

@@ -12,6 +12,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FindingKind {
+    /// The recorded run itself failed.
+    Observed,
     /// Two conflicting accesses can be next at the same time.
     Race,
     /// An access of another thread can come between two accesses of an atomic block.
@@ -28,7 +30,18 @@ pub enum FindingKind {
 
 impl FindingKind {
     /// Every kind, in the order of reports.
-    pub const ALL: [FindingKind; 6] = [
+    pub const ALL: [FindingKind; 7] = [
+        FindingKind::Observed,
+        FindingKind::Race,
+        FindingKind::Atomicity,
+        FindingKind::Serializability,
+        FindingKind::Transactions,
+        FindingKind::Nondeterminism,
+        FindingKind::Deadlock,
+    ];
+
+    /// The kinds that an analysis looks for: all that are predicted.
+    pub const ANALYSES: [FindingKind; 6] = [
         FindingKind::Race,
         FindingKind::Atomicity,
         FindingKind::Serializability,
@@ -40,6 +53,7 @@ impl FindingKind {
     /// Returns the word for the kind on the command line and in files.
     pub fn name(self) -> &'static str {
         match self {
+            FindingKind::Observed => "observed",
             FindingKind::Race => "race",
             FindingKind::Atomicity => "atomicity",
             FindingKind::Serializability => "serializability",
@@ -60,14 +74,14 @@ impl FromStr for FindingKind {
     type Err = UnknownFindingKind;
 
     fn from_str(name: &str) -> Result<Self, Self::Err> {
-        let kind = FindingKind::ALL.into_iter().find(|kind| kind.name() == name);
+        let kind = FindingKind::ANALYSES.into_iter().find(|kind| kind.name() == name);
         kind.ok_or_else(|| UnknownFindingKind { name: name.to_owned() })
     }
 }
 
 /// A word that names no [`FindingKind`].
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("no analysis is called `{name}` ({})", FindingKind::ALL.map(FindingKind::name).join(", "))]
+#[error("no analysis is called `{name}` ({})", FindingKind::ANALYSES.map(FindingKind::name).join(", "))]
 pub struct UnknownFindingKind {
     /// The word.
     pub name: String,
@@ -94,13 +108,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kind_word_is_the_same_on_the_command_line_and_in_json() {
+    fn kind_word_is_the_same_in_json() {
         for kind in FindingKind::ALL {
-            assert_eq!(kind.to_string().parse(), Ok(kind));
             let json = serde_json::to_string(&kind).unwrap();
             assert_eq!(json, format!("\"{kind}\""));
             assert_eq!(serde_json::from_str::<FindingKind>(&json).unwrap(), kind);
         }
+    }
+
+    #[test]
+    fn analyses_are_named_on_the_command_line() {
+        for kind in FindingKind::ANALYSES {
+            assert_eq!(kind.to_string().parse(), Ok(kind));
+        }
+        assert!("observed".parse::<FindingKind>().is_err());
     }
 
     #[test]

@@ -12,10 +12,11 @@ use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Write};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
 
 use crate::compress::{self, CompressError};
-use crate::{Trace, binary, legality, text};
+use crate::{OutputFile, Trace, binary, legality, text};
 
 /// Options of reading.
 #[derive(Clone, Copy, Default, Debug)]
@@ -96,6 +97,14 @@ pub struct WriteError {
     pub source: io::Error,
 }
 
+impl WriteError {
+    /// Returns a converter for `map_err` on operations on the file `path`.
+    pub fn of(path: &Path) -> impl FnOnce(io::Error) -> WriteError {
+        let file = shown(path, "<stdout>");
+        |source| WriteError { file, source }
+    }
+}
+
 /// Reads a trace of any format and checks that it is legal. `-` is standard input.
 ///
 /// # Errors
@@ -130,8 +139,40 @@ pub fn load(path: &Path, options: &ReadOptions) -> Result<Loaded, ReadError> {
     }
 }
 
+/// Reads a trace of any format from memory; `file` is its name in messages.
+///
+/// # Errors
+/// As for [`load`].
+pub fn read_bytes(bytes: &[u8], file: &str, options: &ReadOptions) -> Result<Loaded, ReadError> {
+    Source { file: one_line(file), options }.bytes(bytes)
+}
+
+/// Opens a file that has to be a regular one: opening a pipe or a device could wait, or take bytes
+/// from another reader.
+///
+/// # Errors
+/// If the file cannot be opened, or is not a regular file.
+pub fn open_regular(path: &Path) -> io::Result<File> {
+    let file = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path)?;
+    let kind = file.metadata()?.file_type();
+    if kind.is_dir() {
+        return Err(io::Error::new(io::ErrorKind::IsADirectory, "is a directory"));
+    }
+    if !kind.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+    }
+    Ok(file)
+}
+
 /// Bytes that tell a binary file.
 const MAGIC_LENGTH: usize = 8;
+
+/// Longest line of a text that is not in a regular file. The longest that Foretell writes, with an
+/// expression, are shorter.
+const LONGEST_LINE: usize = 64 << 20;
+
+/// Most bytes of text that are read before they are looked at.
+const PIECE: usize = 1 << 16;
 
 /// A file that is being read.
 struct Source<'a> {
@@ -145,15 +186,47 @@ impl Source<'_> {
     }
 
     /// Reads from something that cannot be mapped.
-    fn stream(&self, mut input: impl Read) -> Result<Loaded, ReadError> {
+    fn stream(&self, input: impl Read) -> Result<Loaded, ReadError> {
+        let mut input = foretell_limit::CheckedReader(input);
         let mut start = [0; MAGIC_LENGTH];
         let got = fill(&mut input, &mut start).map_err(|e| self.io(e))?;
         if binary::is_binary(&start[..got]) {
             return self.binary(BufReader::with_capacity(1 << 18, start.chain(input)));
         }
         let mut bytes = start[..got].to_vec();
-        input.read_to_end(&mut bytes).map_err(|e| self.io(e))?;
+        if compress::detect(&bytes) == compress::Compression::None {
+            self.lines(&mut input, &mut bytes)?;
+        } else {
+            input.read_to_end(&mut bytes).map_err(|e| self.io(e))?;
+        }
         self.bytes(&bytes)
+    }
+
+    /// Reads text to its end, or to the first byte that no text has: the input may be endless.
+    fn lines(&self, input: &mut impl Read, bytes: &mut Vec<u8>) -> Result<(), ReadError> {
+        // Number of bytes before the line that is being read.
+        let mut before = 0;
+        let mut looked_at = 0;
+        let mut piece = vec![0; PIECE];
+        loop {
+            let new = &bytes[looked_at..];
+            if !self.options.lenient && memchr::memchr(0, new).is_some() {
+                return Ok(());
+            }
+            before = memchr::memrchr(b'\n', new).map_or(before, |end| looked_at + end + 1);
+            looked_at = bytes.len();
+            if bytes.len() - before > LONGEST_LINE {
+                let line = memchr::memchr_iter(b'\n', &bytes[..before]).count() + 1;
+                let message = format!("the line has more than {LONGEST_LINE} bytes");
+                return Err(ReadError::Line { file: self.file.clone(), line, message });
+            }
+            match input.read(&mut piece) {
+                Ok(0) => return Ok(()),
+                Ok(got) => bytes.extend_from_slice(&piece[..got]),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(self.io(error)),
+            }
+        }
     }
 
     fn bytes(&self, bytes: &[u8]) -> Result<Loaded, ReadError> {
@@ -326,63 +399,32 @@ impl<'a> From<&'a binary::Packed> for Content<'a> {
 /// # Errors
 /// If writing fails.
 pub fn save<'a>(trace: impl Into<Content<'a>>, path: &Path) -> Result<(), WriteError> {
-    let trace = trace.into();
-    let error = |source| WriteError { file: shown(path, "<stdout>"), source };
-    let format = Format::of(path);
     if is_dash(path) {
-        return format.write(trace, &mut io::stdout().lock()).map_err(error);
+        let written = Format::of(path).write(trace.into(), &mut io::stdout().lock());
+        return written.map_err(WriteError::of(path));
     }
-    save_as(trace, path, format).map_err(error)
+    write(trace, path)?.commit().map_err(WriteError::of(path))
 }
 
-fn save_as(trace: Content<'_>, path: &Path, format: Format) -> io::Result<()> {
-    let before = std::fs::metadata(path).ok();
-    if before.as_ref().is_some_and(|m| !m.is_file() && !m.is_dir()) {
-        // A pipe or a device is written to, not replaced.
-        return format.write(trace, &mut File::options().write(true).open(path)?);
-    }
-    // The target of a link is replaced, not the link.
-    let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let (file, temporary) = create_beside(&target)?;
-    let written = (|mut file: File| {
-        if let Some(before) = before {
-            file.set_permissions(before.permissions())?;
-        }
-        format.write(trace, &mut file)?;
-        file.sync_all()?;
-        std::fs::rename(&temporary, &target)
-    })(file);
-    written.inspect_err(|_| {
-        let _ = std::fs::remove_file(&temporary);
-    })
-}
-
-/// A new file in the directory of `target`.
-fn create_beside(target: &Path) -> io::Result<(File, PathBuf)> {
-    let name = target
-        .file_name()
-        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "no file name"))?;
-    let mut attempt = 0u32;
-    loop {
-        let mut hidden = OsStr::new(".").to_owned();
-        hidden.push(name);
-        hidden.push(format!(".{}-{attempt}.tmp", std::process::id()));
-        let path = target.with_file_name(hidden);
-        match File::options().write(true).create_new(true).open(&path) {
-            Err(e) if e.kind() == io::ErrorKind::AlreadyExists && attempt < 1000 => attempt += 1,
-            result => return result.map(|file| (file, path)),
-        }
-    }
+/// Writes a trace as [`save`] does; the file gets its name when the caller commits it.
+///
+/// # Errors
+/// If writing fails.
+pub fn write<'a>(trace: impl Into<Content<'a>>, path: &Path) -> Result<OutputFile, WriteError> {
+    let written = || -> io::Result<OutputFile> {
+        let mut file = OutputFile::create(path)?;
+        Format::of(path).write(trace.into(), &mut file)?;
+        Ok(file)
+    };
+    written().map_err(WriteError::of(path))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
     use crate::{EventKind, TraceBuilder, Value};
-
-    fn load_bytes(bytes: &[u8], file: &str, options: &ReadOptions) -> Result<Loaded, ReadError> {
-        Source { file: one_line(file), options }.bytes(bytes)
-    }
 
     /// A directory that goes away with the test.
     struct Directory(PathBuf);
@@ -422,7 +464,7 @@ mod tests {
     }
 
     fn says(bytes: &[u8]) -> String {
-        load_bytes(bytes, "a.std", &ReadOptions::default()).unwrap_err().to_string()
+        read_bytes(bytes, "a.std", &ReadOptions::default()).unwrap_err().to_string()
     }
 
     #[test]
@@ -508,10 +550,10 @@ mod tests {
     fn lenient_reading_repairs_and_says_so() {
         let lenient = ReadOptions { lenient: true, ..ReadOptions::default() };
         let text = b"T1|w(x)|1\nT1|rel(l)|2\nT1|nonsense(x)|3\nT1|r(x)|4\n";
-        let loaded = load_bytes(text, "a.std", &lenient).unwrap();
+        let loaded = read_bytes(text, "a.std", &lenient).unwrap();
         assert_eq!(loaded.trace.len(), 2);
         assert_eq!(loaded.notes.len(), 2, "{:?}", loaded.notes);
-        let legal = load_bytes(b"T1|w(x)|1\n", "a.std", &lenient).unwrap();
+        let legal = read_bytes(b"T1|w(x)|1\n", "a.std", &lenient).unwrap();
         assert!(legal.notes.is_empty());
     }
 
@@ -520,7 +562,7 @@ mod tests {
         let mut bytes = Vec::new();
         binary::write(&sample(), &mut bytes).unwrap();
         bytes.truncate(bytes.len() - 3);
-        let loaded = load_bytes(&bytes, "a.ft", &ReadOptions::default()).unwrap();
+        let loaded = read_bytes(&bytes, "a.ft", &ReadOptions::default()).unwrap();
         assert_eq!(loaded.trace.len(), 3);
         assert!(loaded.notes[0].starts_with("the file is cut off: read 3 events"));
     }

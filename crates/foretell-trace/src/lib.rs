@@ -13,12 +13,14 @@ pub mod compress;
 mod conflict;
 mod event;
 pub mod expr;
+mod failure;
 mod finding_kind;
 mod ids;
 pub mod io;
 pub mod legality;
 mod model;
 mod names;
+mod output_file;
 mod pages;
 pub mod stats;
 pub mod text;
@@ -27,6 +29,7 @@ mod value;
 
 pub use conflict::{conflict, visible_variable};
 pub use event::{Event, EventKind, ObjectKind, Op};
+pub use failure::{FailureKind, RunFailure};
 pub use finding_kind::{FindingKind, NondeterminismForm, UnknownFindingKind};
 pub use ids::{
     BarrierId, CondId, EventId, ExprId, LabelId, LockId, RegId, SemId, SiteId, ThreadId, ValueId,
@@ -34,5 +37,6 @@ pub use ids::{
 };
 pub use model::Model;
 pub use names::Names;
+pub use output_file::{OutputFile, is_stream};
 pub use trace::{Register, Site, Trace, TraceBuilder};
 pub use value::{Value, Values};

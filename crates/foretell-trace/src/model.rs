@@ -22,6 +22,7 @@ impl Model {
     pub fn auto(trace: &Trace) -> Model {
         let mut model = Model::View;
         for e in trace.ids() {
+            foretell_limit::check();
             match trace.event(e).kind {
                 EventKind::Guard { .. }
                 | EventKind::Read { register: Some(_), .. }

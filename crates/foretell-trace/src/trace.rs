@@ -215,6 +215,8 @@ impl Trace {
             Op::Acquire => EventKind::Acquire { lock },
             Op::Release => EventKind::Release { lock },
             Op::AcquireShared => EventKind::AcquireShared { lock },
+            Op::TryAcquire => EventKind::TryAcquire { lock },
+            Op::TryAcquireShared => EventKind::TryAcquireShared { lock },
             Op::ReleaseShared => EventKind::ReleaseShared { lock },
             Op::TryFailed => EventKind::TryFailed { lock },
             Op::TryFailedShared => EventKind::TryFailedShared { lock },
@@ -561,6 +563,8 @@ impl TraceBuilder {
             EventKind::Acquire { lock }
             | EventKind::Release { lock }
             | EventKind::AcquireShared { lock }
+            | EventKind::TryAcquire { lock }
+            | EventKind::TryAcquireShared { lock }
             | EventKind::ReleaseShared { lock }
             | EventKind::TryFailed { lock }
             | EventKind::TryFailedShared { lock } => (lock.0, None, None),
@@ -622,6 +626,8 @@ mod tests {
             EventKind::ReleaseShared { lock },
             EventKind::TryFailed { lock },
             EventKind::TryFailedShared { lock },
+            EventKind::TryAcquire { lock },
+            EventKind::TryAcquireShared { lock },
             EventKind::Wait { cond, lock },
             EventKind::Woken { cond, lock },
             EventKind::TimedOut { cond, lock },

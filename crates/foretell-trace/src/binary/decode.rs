@@ -184,6 +184,7 @@ impl Decoder<'_, '_> {
         threads.fill(ThreadId(thread));
         let mut before = self.state.threads[thread as usize].template;
         for (i, &head) in heads.iter().enumerate() {
+            foretell_limit::check();
             before = self.template(before, head & 3)?;
             let state = &mut *self.state;
             let Template { shape, table, .. } = state.templates[before as usize];

@@ -44,6 +44,8 @@ impl Parts {
             EventKind::Acquire { lock }
             | EventKind::Release { lock }
             | EventKind::AcquireShared { lock }
+            | EventKind::TryAcquire { lock }
+            | EventKind::TryAcquireShared { lock }
             | EventKind::ReleaseShared { lock }
             | EventKind::TryFailed { lock }
             | EventKind::TryFailedShared { lock } => parts.object = Some(lock.0),

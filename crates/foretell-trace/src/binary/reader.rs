@@ -26,7 +26,9 @@ pub struct Decoded {
 /// anywhere but at its end.
 pub fn read(input: impl Read) -> Result<Decoded, Error> {
     let mut reader = Reader::new(input)?;
-    while reader.advance()? {}
+    while reader.advance()? {
+        foretell_limit::check_now();
+    }
     reader.finish()
 }
 
@@ -122,6 +124,7 @@ fn check_sorts(trace: &Trace) -> Result<(), Error> {
     }
     let sorts = sorts(trace);
     for event in trace.events() {
+        foretell_limit::check();
         let (expr, wants_truth) = match event.kind {
             EventKind::Guard { expr } => (expr, true),
             EventKind::Write { expr: Some(expr), .. }

@@ -445,7 +445,11 @@ fn read_declarations(from: &mut Cursor<'_>, tables: &mut Tables) -> Result<(), F
             }
             PARTIES => {
                 let barrier = BarrierId(below(from, tables.barriers.len())?);
-                tables.parties.insert(barrier, from.varint32()?);
+                let parties = from.varint32()?;
+                if parties == 0 {
+                    return Err("declares a barrier without parties");
+                }
+                tables.parties.insert(barrier, parties);
             }
             OPAQUE => {
                 tables.opaque.insert(VarId(below(from, tables.variables.len())?), ());

@@ -22,6 +22,7 @@ pub fn write(trace: &Trace, out: &mut dyn Write) -> io::Result<()> {
     let mut encoder = Encoder::start(out)?;
     encoder.declarations = Declarations::of(trace);
     for event in trace.events() {
+        foretell_limit::check();
         encoder.push(trace, event.thread, event.kind, event.site, out)?;
     }
     encoder.finish(trace, out)?;

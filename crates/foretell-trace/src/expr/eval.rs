@@ -79,6 +79,7 @@ impl Evaluator {
         self.stack.clear();
         self.stack.push(id);
         while let Some(&top) = self.stack.last() {
+            foretell_limit::check();
             if self.known(top).is_none() {
                 let answer = match exprs.get(top) {
                     None => Some(Answer::Unknown),

@@ -9,14 +9,34 @@ use crate::{ExprId, RegId, Trace};
 ///
 /// The text spells every shared part out: it is as long as the expression is as a tree.
 pub fn print(trace: &Trace, id: ExprId) -> String {
-    print_with(trace.exprs(), id, |r| {
-        let known = r.index() < trace.register_count();
-        format!("%{}", if known { trace.register_name(r) } else { "?" })
-    })
+    print_at_most(trace.exprs(), id, |r| register_text(trace, r), usize::MAX)
+}
+
+/// [`print()`] for people: a long text, which a small expression with shared parts may have too,
+/// ends with dots.
+pub fn print_clipped(trace: &Trace, id: ExprId) -> String {
+    print_at_most(trace.exprs(), id, |r| register_text(trace, r), MOST_SHOWN)
 }
 
 /// Returns the prefix form of an expression, with registers named by `register`.
 pub fn print_with(exprs: &Exprs, id: ExprId, register: impl Fn(RegId) -> String) -> String {
+    print_at_most(exprs, id, register, usize::MAX)
+}
+
+/// Bytes of a text for people.
+const MOST_SHOWN: usize = 4096;
+
+fn register_text(trace: &Trace, r: RegId) -> String {
+    let known = r.index() < trace.register_count();
+    format!("%{}", if known { trace.register_name(r) } else { "?" })
+}
+
+fn print_at_most(
+    exprs: &Exprs,
+    id: ExprId,
+    register: impl Fn(RegId) -> String,
+    most: usize,
+) -> String {
     enum Piece {
         Expr(ExprId),
         Text(&'static str),
@@ -24,6 +44,11 @@ pub fn print_with(exprs: &Exprs, id: ExprId, register: impl Fn(RegId) -> String)
     let mut text = String::new();
     let mut pieces = vec![Piece::Expr(id)];
     while let Some(piece) = pieces.pop() {
+        foretell_limit::check();
+        if text.len() > most {
+            text.push_str(" …");
+            break;
+        }
         let id = match piece {
             Piece::Text(t) => {
                 text.push_str(t);

@@ -50,6 +50,7 @@ pub fn check(trace: &Trace) -> Result<(), Illegal> {
     let outlook = Outlook::new(trace);
     let mut state = State::new(trace);
     for event in trace.events() {
+        foretell_limit::check();
         if let Err(rule) =
             outlook.allows(&event, &state).and_then(|()| state.step(&event, &outlook))
         {

@@ -38,6 +38,7 @@ impl Outlook {
         // Index into `endings` of the wait that each thread is in.
         let mut waiting = vec![NEVER; threads];
         for e in trace.ids() {
+            foretell_limit::check();
             let t = trace.thread(e).index();
             outlook.last[t] = e.0;
             if waiting[t] != NEVER {

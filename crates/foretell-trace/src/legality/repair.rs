@@ -155,6 +155,7 @@ pub fn repair(trace: &Trace) -> (Trace, Vec<Repair>) {
         let known = doomed.len();
         let mut pass = Pass::new(trace, &outlook, &mut doomed);
         for event in trace.events() {
+            foretell_limit::check();
             pass.take(event);
         }
         let (trace, log) = (pass.builder.build(), pass.log);
@@ -219,8 +220,12 @@ impl<'t, 'd> Pass<'t, 'd> {
         let e = event.id;
         match rule {
             Rule::LockHeld { lock, .. } => match event.kind {
-                EventKind::Acquire { .. } => self.drop_acquire(event, lock, false),
-                EventKind::AcquireShared { .. } => self.drop_acquire(event, lock, true),
+                EventKind::Acquire { .. } | EventKind::TryAcquire { .. } => {
+                    self.drop_acquire(event, lock, false)
+                }
+                EventKind::AcquireShared { .. } | EventKind::TryAcquireShared { .. } => {
+                    self.drop_acquire(event, lock, true)
+                }
                 _ => self.doom_wait(event.thread),
             },
             Rule::NotOwner { lock, .. } => match event.kind {

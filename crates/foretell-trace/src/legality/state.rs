@@ -168,9 +168,13 @@ impl<'t> State<'t> {
                 self.registers.write(expr, new)?;
                 self.write(e, var, new);
             }
-            EventKind::Acquire { lock } => self.acquire(e, t, lock)?,
+            EventKind::Acquire { lock } | EventKind::TryAcquire { lock } => {
+                self.acquire(e, t, lock)?
+            }
             EventKind::Release { lock } => self.release(t, lock)?,
-            EventKind::AcquireShared { lock } => self.acquire_shared(e, t, lock)?,
+            EventKind::AcquireShared { lock } | EventKind::TryAcquireShared { lock } => {
+                self.acquire_shared(e, t, lock)?
+            }
             EventKind::ReleaseShared { lock } => self.release_shared(t, lock)?,
             EventKind::Wait { cond, lock } => self.wait(e, t, cond, lock, outlook.ending_of(e))?,
             EventKind::Woken { cond, .. } | EventKind::TimedOut { cond, .. } => {

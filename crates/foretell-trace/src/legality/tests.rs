@@ -66,6 +66,8 @@ fn kind(b: &mut TraceBuilder, t: ThreadId, op: &str, text: &str) -> EventKind {
         "acq" => EventKind::Acquire { lock: b.lock(a) },
         "rel" => EventKind::Release { lock: b.lock(a) },
         "racq" => EventKind::AcquireShared { lock: b.lock(a) },
+        "tryacq" => EventKind::TryAcquire { lock: b.lock(a) },
+        "rtryacq" => EventKind::TryAcquireShared { lock: b.lock(a) },
         "rrel" => EventKind::ReleaseShared { lock: b.lock(a) },
         "tryfail" => EventKind::TryFailed { lock: b.lock(a) },
         "rtryfail" => EventKind::TryFailedShared { lock: b.lock(a) },
@@ -518,7 +520,7 @@ fn without_values(trace: &Trace) -> Trace {
     b.build()
 }
 
-const WORDS: [&str; 23] = [
+const WORDS: [&str; 25] = [
     "r",
     "w",
     "au",
@@ -530,6 +532,8 @@ const WORDS: [&str; 23] = [
     "rrel",
     "tryfail",
     "rtryfail",
+    "tryacq",
+    "rtryacq",
     "wait",
     "woken",
     "timedout",

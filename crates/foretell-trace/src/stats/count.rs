@@ -112,6 +112,7 @@ impl Counts {
             model: if symbolic { Model::Symbolic } else { Model::View },
         };
         for i in 0..trace.len() {
+            foretell_limit::check();
             let (op, thread, object) = (trace.ops[i], trace.threads[i], trace.objects[i]);
             counts.by_op[op as usize] += 1;
             counts.threads[thread.index()].events = true;
@@ -167,7 +168,9 @@ impl Counts {
     fn synchronise(&mut self, op: Op, thread: ThreadId, object: u32, extra: u32) {
         let state = &mut self.threads[thread.index()];
         match op {
-            Op::Acquire | Op::AcquireShared => self.acquire(op, thread, object),
+            Op::Acquire | Op::AcquireShared | Op::TryAcquire | Op::TryAcquireShared => {
+                self.acquire(op, thread, object)
+            }
             Op::Release => {
                 let lock = &mut self.locks[object as usize];
                 lock.depth = lock.depth.saturating_sub(1);
@@ -231,7 +234,7 @@ impl Counts {
             user if user == thread.0 => user,
             _ => MANY,
         };
-        if op == Op::Acquire {
+        if matches!(op, Op::Acquire | Op::TryAcquire) {
             lock.owner = thread.0;
             lock.depth += 1;
         } else {

@@ -48,7 +48,6 @@ pub(super) fn is_plain(name: &str, spot: Spot) -> bool {
 /// Whether the character `c` at byte `at` of a name has a meaning of its own at that spot.
 fn forbidden(name: &str, at: usize, c: char, spot: Spot) -> bool {
     match c {
-        '\n' => true,
         '|' => spot != Spot::Display,
         '(' | ')' | ',' | '=' => matches!(spot, Spot::Thread | Spot::Object),
         // A frame ends at ` < `; inside a frame `<` is fine as long as nothing can take it for
@@ -58,7 +57,8 @@ fn forbidden(name: &str, at: usize, c: char, spot: Spot) -> bool {
             before.last().is_none_or(u8::is_ascii_whitespace)
                 && after.first().is_none_or(u8::is_ascii_whitespace)
         }
-        _ => false,
+        // A terminal would obey them.
+        c => c.is_control(),
     }
 }
 

@@ -42,6 +42,7 @@ mod tests {
         let mut map = LineMap::default();
         let lines = [2, 3, 4, 7, 8, 20, 21, 22];
         for (i, &line) in lines.iter().enumerate() {
+            foretell_limit::check();
             map.push(EventId(i as u32), line);
         }
         assert_eq!(map.runs.len(), 3);

@@ -30,9 +30,9 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Parsed, TextError> {
     let mut reader = Reader::new(bytes);
     let (text, broken) = valid_lines(bytes);
     let problem = reader.read(text, None).err().or_else(|| {
-        // The line that is not UTF-8 comes after those that were read.
-        reader.line += usize::from(broken);
-        broken.then(not_utf8)
+        // The line that is no text comes after those that were read.
+        reader.line += usize::from(broken.is_some());
+        broken
     });
     let line = reader.line;
     let parsed = reader.finish();
@@ -50,11 +50,9 @@ pub(super) fn parse_lenient(bytes: &[u8]) -> Parsed {
         let (text, broken) = valid_lines(rest);
         // With somewhere to drop lines to, reading does not fail.
         let _ = reader.read(text, Some(&mut dropped));
-        if !broken {
-            break;
-        }
+        let Some(problem) = broken else { break };
         reader.line += 1;
-        dropped.add(reader.line, not_utf8());
+        dropped.add(reader.line, problem);
         rest = &rest[text.len()..];
         rest = memchr(b'\n', rest).map_or(&[], |end| &rest[end + 1..]);
     }
@@ -63,24 +61,24 @@ pub(super) fn parse_lenient(bytes: &[u8]) -> Parsed {
     parsed
 }
 
-fn not_utf8() -> Problem {
-    Problem::new(BAD_UTF8, "the line is not UTF-8 text".to_owned())
-}
-
 fn without_bom(bytes: &[u8]) -> &[u8] {
     bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
 }
 
-/// The text up to the first line that is not UTF-8, and whether there is such a line.
-fn valid_lines(bytes: &[u8]) -> (&str, bool) {
-    match std::str::from_utf8(bytes) {
-        Ok(text) => (text, false),
-        Err(error) => {
-            let valid = &bytes[..error.valid_up_to()];
-            let end = memchr::memrchr(b'\n', valid).map_or(0, |newline| newline + 1);
-            (std::str::from_utf8(&valid[..end]).unwrap_or_default(), true)
-        }
-    }
+/// The text up to the first line that is no text, and the problem of that line.
+fn valid_lines(bytes: &[u8]) -> (&str, Option<Problem>) {
+    let (end, problem) = match memchr(0, bytes) {
+        Some(nul) => (nul, Some("the line has a NUL byte: this is no text".to_owned())),
+        None => (bytes.len(), None),
+    };
+    let (end, problem) = match std::str::from_utf8(&bytes[..end]) {
+        Ok(text) if problem.is_none() => return (text, None),
+        Ok(_) => (end, problem),
+        Err(error) => (error.valid_up_to(), Some("the line is not UTF-8 text".to_owned())),
+    };
+    let end = memchr::memrchr(b'\n', &bytes[..end]).map_or(0, |newline| newline + 1);
+    let text = std::str::from_utf8(&bytes[..end]).unwrap_or_default();
+    (text, problem.map(|message| Problem::new(BAD_UTF8, message)))
 }
 
 /// A word of the second field.
@@ -145,6 +143,7 @@ impl<'t> Reader<'t> {
         let bytes = text.as_bytes();
         let mut start = 0;
         for end in memchr_iter(b'\n', bytes).chain(Some(bytes.len())) {
+            foretell_limit::check();
             if start == bytes.len() {
                 break;
             }
@@ -271,6 +270,8 @@ impl<'t> Reader<'t> {
             Op::Acquire => self.dialect.acquire(thread, b.lock(&name)),
             Op::Release => EventKind::Release { lock: b.lock(&name) },
             Op::AcquireShared => EventKind::AcquireShared { lock: b.lock(&name) },
+            Op::TryAcquire => EventKind::TryAcquire { lock: b.lock(&name) },
+            Op::TryAcquireShared => EventKind::TryAcquireShared { lock: b.lock(&name) },
             Op::ReleaseShared => EventKind::ReleaseShared { lock: b.lock(&name) },
             Op::TryFailed => EventKind::TryFailed { lock: b.lock(&name) },
             Op::TryFailedShared => EventKind::TryFailedShared { lock: b.lock(&name) },
@@ -510,7 +511,8 @@ impl<'t> Reader<'t> {
 
 /// Whether expressions take `%name` for one register.
 pub(super) fn is_register_name(name: &str) -> bool {
-    !name.is_empty() && !name.contains(|c: char| c.is_whitespace() || "()|,=".contains(c))
+    let ends = |c: char| c.is_whitespace() || c.is_control() || "()|,=".contains(c);
+    !name.is_empty() && !name.contains(ends)
 }
 
 /// The text up to the next `|`, and what comes after it if there is one.

@@ -43,6 +43,8 @@ fn spelled_out(trace: &Trace) -> Vec<String> {
             EventKind::Acquire { lock }
             | EventKind::Release { lock }
             | EventKind::AcquireShared { lock }
+            | EventKind::TryAcquire { lock }
+            | EventKind::TryAcquireShared { lock }
             | EventKind::ReleaseShared { lock }
             | EventKind::TryFailed { lock }
             | EventKind::TryFailedShared { lock } => format!("{:?}", trace.lock_name(lock)),
@@ -170,8 +172,10 @@ fn push(b: &mut TraceBuilder, recipe: &Recipe, names: &[String]) {
         0..5 => EventKind::Read { var, atomic, value, register },
         5..8 => EventKind::Write { var, atomic, value, expr: written },
         8 => EventKind::Update { var, old: value, new, register, expr: written },
+        9 if atomic => EventKind::TryAcquire { lock },
         9 => EventKind::Acquire { lock },
         10 => EventKind::Release { lock },
+        11 if atomic => EventKind::TryAcquireShared { lock },
         11 => EventKind::AcquireShared { lock },
         12 => EventKind::ReleaseShared { lock },
         13 => EventKind::TryFailed { lock },

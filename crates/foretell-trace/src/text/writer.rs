@@ -44,6 +44,7 @@ pub fn write(trace: &Trace, out: &mut dyn Write) -> io::Result<()> {
     }
     writer.declarations()?;
     for event in trace.events() {
+        foretell_limit::check();
         writer.event(event)?;
         if writer.text.len() >= CHUNK {
             out.write_all(&writer.text)?;
@@ -78,6 +79,7 @@ fn odd_site(trace: &Trace, site: SiteId) -> bool {
 fn threads_need_escapes(trace: &Trace) -> bool {
     let mut runs = vec![false; trace.thread_count()];
     for e in trace.ids() {
+        foretell_limit::check();
         runs[trace.thread(e).index()] = true;
     }
     (0..trace.thread_count() as u32).map(ThreadId).any(|t| {
@@ -129,6 +131,7 @@ impl<'t> Writer<'t> {
             return Ok(());
         }
         for event in self.trace.events() {
+            foretell_limit::check();
             let (register, expr) = match event.kind {
                 EventKind::Read { register, .. } => (register, None),
                 EventKind::Write { expr, .. } => (None, expr),
@@ -332,6 +335,8 @@ fn object_name(trace: &Trace, kind: EventKind) -> &str {
         EventKind::Acquire { lock }
         | EventKind::Release { lock }
         | EventKind::AcquireShared { lock }
+        | EventKind::TryAcquire { lock }
+        | EventKind::TryAcquireShared { lock }
         | EventKind::ReleaseShared { lock }
         | EventKind::TryFailed { lock }
         | EventKind::TryFailedShared { lock }
