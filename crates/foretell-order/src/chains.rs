@@ -262,6 +262,7 @@ impl<L: Copy> Chains<L> {
         let mut work = std::mem::take(&mut self.work);
         work.push(from);
         while let Some(node) = work.pop() {
+            foretell_limit::check();
             if self.reaches(node, to) {
                 continue;
             }

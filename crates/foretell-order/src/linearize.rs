@@ -33,6 +33,7 @@ pub(crate) fn linearize(
         .collect();
     let mut order = Vec::with_capacity(count);
     while let Some(Reverse((_, node))) = ready.pop() {
+        foretell_limit::check();
         order.push(node);
         for &to in after[node.index()].iter().chain(&targets[node.index()]) {
             open[to.index()] -= 1;

@@ -139,6 +139,7 @@ impl Search {
         self.push(PathStep { node: a, edge: 0, from: NO_STEP }, true);
         let goal = chains.place(b);
         while let Some(at) = self.queue.pop_front() {
+            foretell_limit::check();
             let node = self.steps[at as usize].node;
             let place = chains.place(node);
             if place.chain == goal.chain && place.position <= goal.position {
@@ -164,6 +165,7 @@ impl Search {
     ) {
         let mut next = Some(node);
         while let Some(node) = next {
+            foretell_limit::check();
             let place = chains.place(node);
             if place.position >= seen || !chains.reaches(node, goal) {
                 break;
@@ -266,6 +268,7 @@ impl Theory for OrderTheory {
             let mut reached = vec![start];
             let mut at = 0;
             while at < reached.len() {
+                foretell_limit::check();
                 if leads_to(reached[at], start) {
                     return true;
                 }

@@ -44,6 +44,7 @@ impl<T: Theory> Core<T> {
     pub(super) fn propagate(&mut self) -> Result<(), Conflict> {
         loop {
             while self.clause_head < self.trail.len() {
+                foretell_limit::check();
                 let lit = self.trail[self.clause_head];
                 self.clause_head += 1;
                 self.stats.propagations += 1;
