@@ -310,8 +310,12 @@ impl<'a> Rules<'a> {
                 let last = state.cells[self.layout.last_opaque + var.index()];
                 !self.trace.is_opaque(var) || last <= e.0
             }
-            EventKind::Acquire { lock } => self.owns(state, t, lock) || self.is_free(state, lock),
-            EventKind::AcquireShared { lock } => !self.owned_by_another(state, t, lock),
+            EventKind::Acquire { lock } | EventKind::TryAcquire { lock } => {
+                self.owns(state, t, lock) || self.is_free(state, lock)
+            }
+            EventKind::AcquireShared { lock } | EventKind::TryAcquireShared { lock } => {
+                !self.owned_by_another(state, t, lock)
+            }
             EventKind::Release { lock } | EventKind::Wait { lock, .. } => self.owns(state, t, lock),
             EventKind::ReleaseShared { lock } => self.shared_holds(state, t, lock) > 0,
             EventKind::Woken { cond, lock } => {
@@ -412,7 +416,9 @@ impl<'a> Rules<'a> {
             EventKind::Read { .. } | EventKind::Write { .. } | EventKind::Update { .. } => {
                 self.access(before, after, e);
             }
-            EventKind::Acquire { lock } => self.own(after, t, lock, 1),
+            EventKind::Acquire { lock } | EventKind::TryAcquire { lock } => {
+                self.own(after, t, lock, 1)
+            }
             EventKind::Release { lock } => {
                 let depth = &mut cells[self.layout.depth + lock.index()];
                 *depth -= 1;
@@ -420,7 +426,9 @@ impl<'a> Rules<'a> {
                     cells[self.layout.owner + lock.index()] = NOTHING;
                 }
             }
-            EventKind::AcquireShared { lock } => cells[self.shared_cell(t, lock)] += 1,
+            EventKind::AcquireShared { lock } | EventKind::TryAcquireShared { lock } => {
+                cells[self.shared_cell(t, lock)] += 1
+            }
             EventKind::ReleaseShared { lock } => cells[self.shared_cell(t, lock)] -= 1,
             EventKind::Wait { cond, lock } => {
                 cells[self.layout.waits_for + t.index()] = cond.0 + 1;

@@ -106,6 +106,20 @@ fn three_threads_deadlock_in_a_circle() {
 }
 
 #[test]
+fn a_try_that_succeeds_waits_for_no_thread_but_holds_its_lock() {
+    let tries = "T1|acq(a)\n T1|tryacq(b)\n T1|rel(b)\n T1|rel(a)
+                 T2|acq(b)\n T2|acq(a)\n T2|rel(a)\n T2|rel(b)";
+    assert_eq!(find(tries).deadlocks, deadlocks([]));
+    let holds = "T1|tryacq(a)\n T1|acq(b)\n T1|rel(b)\n T1|rel(a)
+                 T2|acq(b)\n T2|acq(a)\n T2|rel(a)\n T2|rel(b)";
+    assert_eq!(find(holds).deadlocks, deadlocks([&[1, 5]]));
+    // The sections of the lock are free to change places, and exclude each other.
+    let race = "T1|w(x)\n T1|tryacq(l)\n T1|w(y)\n T1|rel(l)\n T2|acq(l)\n T2|w(y)\n T2|rel(l)
+                T2|w(x)";
+    assert_eq!(find(race).races, sets([[0, 7]]));
+}
+
+#[test]
 fn a_writer_waits_for_readers_and_a_reader_for_a_writer() {
     let writers = "T1|racq(a)\n T1|acq(b)\n T1|rel(b)\n T1|rrel(a)
                    T2|racq(b)\n T2|acq(a)\n T2|rel(a)\n T2|rrel(b)";

@@ -66,10 +66,12 @@ impl Sequence<'_> {
                     |e: &EventId| self.trace.variable(*e) == Some(var) && *e > self.events[i];
                 !self.trace.is_opaque(var) || !self.events[..i].iter().any(later)
             }
-            EventKind::Acquire { lock } => {
+            EventKind::Acquire { lock } | EventKind::TryAcquire { lock } => {
                 !owned_by_other(lock) && (self.depth(me, lock, i) > 0 || !shared(lock))
             }
-            EventKind::AcquireShared { lock } => !owned_by_other(lock),
+            EventKind::AcquireShared { lock } | EventKind::TryAcquireShared { lock } => {
+                !owned_by_other(lock)
+            }
             EventKind::Release { lock } | EventKind::Wait { lock, .. } => {
                 self.depth(me, lock, i) > 0
             }
@@ -106,7 +108,9 @@ impl Sequence<'_> {
         let (mut depth, mut former) = (0, 0);
         for j in self.of(t, i) {
             match self.kind(j) {
-                EventKind::Acquire { lock } if lock == l => depth += 1,
+                EventKind::Acquire { lock } | EventKind::TryAcquire { lock } if lock == l => {
+                    depth += 1
+                }
                 EventKind::Release { lock } if lock == l => depth -= 1,
                 EventKind::Wait { lock, .. } if lock == l => (depth, former) = (0, depth),
                 EventKind::Woken { lock, .. } | EventKind::TimedOut { lock, .. } if lock == l => {
@@ -120,7 +124,8 @@ impl Sequence<'_> {
 
     fn shared(&self, t: ThreadId, lock: LockId, i: usize) -> usize {
         let count = |kind| self.of(t, i).filter(|&j| self.kind(j) == kind).count();
-        count(EventKind::AcquireShared { lock }) - count(EventKind::ReleaseShared { lock })
+        count(EventKind::AcquireShared { lock }) + count(EventKind::TryAcquireShared { lock })
+            - count(EventKind::ReleaseShared { lock })
     }
 
     /// Whether `t` is in the wait set of `c` before `i`.

@@ -392,12 +392,12 @@ impl<'p> Machine<'p> {
             Do::ReleaseShared(_) if lock.give_back_shared(t) => {
                 Effect::Event(EventKind::ReleaseShared { lock: id })
             }
-            Do::Try { .. } if lock.take(t) => Effect::Event(EventKind::Acquire { lock: id }),
+            Do::Try { .. } if lock.take(t) => Effect::Event(EventKind::TryAcquire { lock: id }),
             Do::Try { otherwise, .. } if lock.is_held_besides(t) => {
                 Effect::EventThen(EventKind::TryFailed { lock: id }, otherwise)
             }
             Do::TryShared { .. } if lock.take_shared(t) => {
-                Effect::Event(EventKind::AcquireShared { lock: id })
+                Effect::Event(EventKind::TryAcquireShared { lock: id })
             }
             Do::TryShared { otherwise, .. } => {
                 Effect::EventThen(EventKind::TryFailedShared { lock: id }, otherwise)

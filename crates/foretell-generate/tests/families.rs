@@ -88,7 +88,7 @@ fn operations(family: Family) -> BTreeSet<Op> {
 
 #[test]
 fn families_have_the_operations_they_are_about() {
-    let others = [Op::Guard, Op::TryFailedShared];
+    let others = [Op::Guard, Op::TryFailedShared, Op::TryAcquireShared];
     let all_but_others = Op::ALL.into_iter().filter(|op| !others.contains(op));
     let missing = |family, wanted: &[Op]| {
         let have = operations(family);
@@ -110,6 +110,7 @@ fn families_have_the_operations_they_are_about() {
     assert_eq!(missing(Family::Sync, &[Op::Post, Op::Down, Op::Arrive, Op::Leave]), []);
     assert_eq!(missing(Family::Symbolic, &[Op::Guard, Op::AtomicUpdate]), []);
     let hidden = [Op::AtomicUpdate, Op::TryFailed, Op::TryFailedShared, Op::Join, Op::Guard];
+    assert_eq!(missing(Family::Hidden, &[Op::TryAcquire, Op::TryAcquireShared]), []);
     assert_eq!(missing(Family::Hidden, &hidden), []);
     assert_eq!(missing(Family::Inversion, &[Op::Acquire, Op::Release]), []);
 }

@@ -51,6 +51,7 @@ impl Observed {
         let mut last = vec![NONE; threads];
         let mut open = vec![(NONE, 0usize); threads];
         for e in trace.ids() {
+            foretell_limit::check();
             let event = trace.event(e);
             let t = event.thread.index();
             if t >= threads || !declared(trace, event.kind) {
@@ -154,6 +155,8 @@ fn declared(trace: &Trace, kind: EventKind) -> bool {
         EventKind::Acquire { lock }
         | EventKind::Release { lock }
         | EventKind::AcquireShared { lock }
+        | EventKind::TryAcquire { lock }
+        | EventKind::TryAcquireShared { lock }
         | EventKind::ReleaseShared { lock }
         | EventKind::TryFailed { lock }
         | EventKind::TryFailedShared { lock } => lock.index() < trace.lock_count(),

@@ -5,8 +5,8 @@
 //! on trust.
 
 use foretell_trace::{
-    EventId, EventKind, FindingKind, LockId, Model, NondeterminismForm, ThreadId, Trace, Value,
-    VarId,
+    EventId, EventKind, FindingKind, LockId, Model, NondeterminismForm, RunFailure, ThreadId,
+    Trace, Value, VarId,
 };
 
 use crate::observed::{Block, Observed};
@@ -79,6 +79,11 @@ pub enum Pattern {
         /// The blocked acquires, in any order.
         acquires: Vec<EventId>,
     },
+    /// The failure of the recorded run itself. The schedule is empty: the trace is the witness.
+    Observed {
+        /// The last event of each thread involved, in ascending order.
+        last: Vec<EventId>,
+    },
 }
 
 impl Pattern {
@@ -93,6 +98,7 @@ impl Pattern {
                 FindingKind::Nondeterminism
             }
             Pattern::Deadlock { .. } => FindingKind::Deadlock,
+            Pattern::Observed { .. } => FindingKind::Observed,
         }
     }
 }
@@ -122,7 +128,50 @@ impl PatternCheck<'_> {
                 self.final_value(*var, *writer, *challenger)
             }
             Pattern::Deadlock { acquires } => self.deadlock(acquires),
+            Pattern::Observed { last } => self.failure(last),
         }
+    }
+
+    /// The trace carries a failure, and the events are the last ones of the threads that it names.
+    fn failure(&self, last: &[EventId]) -> Check {
+        let whole = |rule, message: &str| Err(Refusal::whole(rule, message));
+        let Some(failure) = RunFailure::of(self.trace) else {
+            return whole(Rule::NoFailure, "the trace carries no failure of the recorded run");
+        };
+        if let Some(&e) = self.schedule.first() {
+            return self.refuse(Rule::NotRecordedOrder, e, "is in a schedule that must be empty");
+        }
+        let mut threads = Vec::new();
+        for &e in last {
+            if e.index() >= self.trace.len() {
+                return self.refuse(Rule::NoSuchEvent, e, "is not in the trace");
+            }
+            let thread = self.trace.thread(e);
+            if threads.contains(&thread) {
+                return self.refuse(Rule::NotThreadEnd, e, "is of the thread of an earlier event");
+            }
+            threads.push(thread);
+            let after = self.trace.ids().skip(e.index() + 1);
+            if after.into_iter().any(|later| self.trace.thread(later) == thread) {
+                return self.refuse(Rule::NotThreadEnd, e, "is not the last event of its thread");
+            }
+            let name = self.trace.thread_name(thread);
+            if !failure.threads.iter().any(|(t, _)| t == name) {
+                return self.refuse(Rule::NotInvolved, e, "its thread is not part of the failure");
+            }
+        }
+        if !last.is_sorted() {
+            return whole(Rule::Order, "the events are not in ascending order");
+        }
+        let involved = |t: &ThreadId| {
+            let name = self.trace.thread_name(*t);
+            failure.threads.iter().any(|(thread, _)| thread == name)
+        };
+        let missing = self.trace.ids().map(|e| self.trace.thread(e));
+        if missing.filter(involved).any(|t| !threads.contains(&t)) {
+            return whole(Rule::NotInvolved, "a thread of the failure has no event in the finding");
+        }
+        Ok(())
     }
 
     fn refuse(&self, rule: Rule, e: EventId, message: impl std::fmt::Display) -> Check {
@@ -294,6 +343,7 @@ impl PatternCheck<'_> {
             return self.refuse(Rule::NotOutermost, begin, "is inside another atomic block");
         }
         for &e in cycle {
+            foretell_limit::check();
             self.variable(e)?;
             self.position(e)?;
         }
@@ -312,6 +362,7 @@ impl PatternCheck<'_> {
             ));
         }
         for (i, &a) in cycle.iter().enumerate() {
+            foretell_limit::check();
             let b = cycle[(i + 1) % cycle.len()];
             if !self.linked(a, b)? {
                 let message = format!(
@@ -536,6 +587,7 @@ impl PatternCheck<'_> {
         let mut chosen = vec![(0, 0)];
         used[0] = true;
         for _ in 0..MOST_STEPS.saturating_add(count) {
+            foretell_limit::check();
             let length = chosen.len();
             let Some((last, tried)) = chosen.last_mut() else { return false };
             if length == count && edges[*last].contains(&0) {

@@ -103,6 +103,14 @@ pub enum Rule {
     NotPending,
     /// The acquires do not wait for each other in one cycle.
     NoCycle,
+    /// An observed failure needs a trace that carries one.
+    NoFailure,
+    /// The witness of an observed failure is the trace itself: its schedule is empty.
+    NotRecordedOrder,
+    /// The event is not the last one of its thread, or the second of a thread.
+    NotThreadEnd,
+    /// The threads of the events are not those of the observed failure.
+    NotInvolved,
 }
 
 /// A rule that is not kept, and where. Displays as one line.
@@ -159,6 +167,8 @@ pub(crate) fn describe(trace: &Trace, e: EventId) -> String {
         EventKind::Acquire { lock }
         | EventKind::Release { lock }
         | EventKind::AcquireShared { lock }
+        | EventKind::TryAcquire { lock }
+        | EventKind::TryAcquireShared { lock }
         | EventKind::ReleaseShared { lock }
         | EventKind::TryFailed { lock }
         | EventKind::TryFailedShared { lock } => trace.lock_name(lock).to_owned(),
@@ -180,7 +190,7 @@ pub(crate) fn describe(trace: &Trace, e: EventId) -> String {
         EventKind::Begin { label } | EventKind::End { label } => {
             label.map_or(String::new(), |l| trace.label_name(l).to_owned())
         }
-        EventKind::Guard { expr } => foretell_trace::expr::print(trace, expr),
+        EventKind::Guard { expr } => foretell_trace::expr::print_clipped(trace, expr),
     };
     let brackets = if object.is_empty() { String::new() } else { format!("({object})") };
     format!("event {} ({} {keyword}{brackets})", e.0, trace.thread_name(event.thread))

@@ -70,6 +70,7 @@ impl Run {
     ) -> Result<Run, Refusal> {
         let mut machine = Machine::new(trace, model, observed, schedule);
         for (step, &e) in schedule.iter().enumerate() {
+            foretell_limit::check();
             machine
                 .step(step, e)
                 .map_err(|(rule, message)| Refusal::at(trace, rule, e, Some(step), message))?;
@@ -172,6 +173,7 @@ impl<'a> Machine<'a> {
     fn new(trace: &'a Trace, model: Model, observed: &'a Observed, schedule: &[EventId]) -> Self {
         let mut positions = vec![0; trace.len()];
         for (step, e) in schedule.iter().enumerate() {
+            foretell_limit::check();
             // No such event, or a second time: refused at its step.
             if let Some(p @ 0) = positions.get_mut(e.index()) {
                 *p = step as u32 + 1;
@@ -232,9 +234,13 @@ impl<'a> Machine<'a> {
             | EventKind::Update { var, .. } => {
                 self.access(e, var)?;
             }
-            EventKind::Acquire { lock } => self.acquire(t, lock)?,
+            EventKind::Acquire { lock } | EventKind::TryAcquire { lock } => {
+                self.acquire(t, lock)?
+            }
             EventKind::Release { lock } => self.release(t, lock)?,
-            EventKind::AcquireShared { lock } => self.acquire_shared(t, lock)?,
+            EventKind::AcquireShared { lock } | EventKind::TryAcquireShared { lock } => {
+                self.acquire_shared(t, lock)?
+            }
             EventKind::ReleaseShared { lock } => self.release_shared(t, lock)?,
             EventKind::Wait { cond, lock } => self.wait(t, e, cond, lock)?,
             EventKind::Woken { cond, lock } => self.woken(t, cond, lock)?,

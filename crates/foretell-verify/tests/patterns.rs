@@ -328,6 +328,17 @@ fn deadlocks() {
 }
 
 #[test]
+fn a_try_waits_for_no_thread() {
+    for word in ["tryacq", "rtryacq"] {
+        let t = trace(&format!("1:acq(a) 1:{word}(b) 2:acq(b) 2:acq(a)"));
+        check(&t, View, &deadlock(&[1, 3]), &[0, 2], Some(Rule::NotAcquire));
+        // It may hold the lock that a thread waits for.
+        let t = trace(&format!("1:{word}(a) 1:acq(b) 2:acq(b) 2:acq(a)"));
+        check(&t, View, &deadlock(&[1, 3]), &[0, 2], None);
+    }
+}
+
+#[test]
 fn deadlocks_with_readers() {
     let t = trace("1:racq(a) 1:acq(b) 2:racq(b) 2:acq(a)");
     check(&t, View, &deadlock(&[1, 3]), &[0, 2], None);

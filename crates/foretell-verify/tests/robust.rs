@@ -8,7 +8,7 @@ use foretell_trace::{EventId, Model, NondeterminismForm, VarId};
 use foretell_verify::{Checker, Pattern};
 use proptest::prelude::*;
 
-const WORDS: [&str; 28] = [
+const WORDS: [&str; 30] = [
     "r(x)",
     "r(x=1)",
     "w(x=1)",
@@ -22,6 +22,8 @@ const WORDS: [&str; 28] = [
     "racq(m)",
     "rrel(m)",
     "tryfail(m)",
+    "tryacq(m)",
+    "rtryacq(m)",
     "wait(c,m)",
     "woken(c,m)",
     "timedout(c,m)",

@@ -101,6 +101,8 @@ fn kind(word: &str, t: ThreadId, b: &mut TraceBuilder) -> EventKind {
         "acq" => EventKind::Acquire { lock: b.lock(name) },
         "rel" => EventKind::Release { lock: b.lock(name) },
         "racq" => EventKind::AcquireShared { lock: b.lock(name) },
+        "tryacq" => EventKind::TryAcquire { lock: b.lock(name) },
+        "rtryacq" => EventKind::TryAcquireShared { lock: b.lock(name) },
         "rrel" => EventKind::ReleaseShared { lock: b.lock(name) },
         "tryfail" => EventKind::TryFailed { lock: b.lock(name) },
         "rtryfail" => EventKind::TryFailedShared { lock: b.lock(name) },
