@@ -36,12 +36,18 @@ pub struct Blocks {
 const NONE: u32 = u32::MAX;
 
 impl Blocks {
+    /// Returns the blocks of a trace, numbered as in its model.
+    pub fn of_trace(trace: &Trace) -> Self {
+        Blocks::new(trace, &Chains::new(trace))
+    }
+
     /// Finds the blocks of a legal trace.
     pub(crate) fn new(trace: &Trace, chains: &Chains) -> Self {
         let mut blocks: Vec<Block> = Vec::new();
         let mut outermost = vec![NONE; trace.len()];
         let mut open: Vec<Vec<BlockId>> = vec![Vec::new(); chains.thread_count()];
         for e in trace.ids() {
+            foretell_limit::check();
             let thread = trace.thread(e);
             let stack = &mut open[thread.index()];
             if trace.op(e) == Op::Begin {

@@ -19,12 +19,16 @@ mod locks;
 mod must_happen_before;
 mod reads_from;
 mod segments;
+mod transactions;
 mod waits;
 
 #[cfg(test)]
 mod testing;
 
+use std::sync::OnceLock;
+
 use foretell_trace::{EventId, Model, Trace};
+use must_happen_before::Row;
 
 pub use blocks::{Block, BlockId, Blocks};
 pub use chains::Chains;
@@ -61,6 +65,8 @@ pub struct TraceModel<'t> {
     pub feasible_prefix: u32,
     /// Whether questions about a block look only at its segment.
     pub segmented: bool,
+    /// The answer of [`TraceModel::has_serial_transactions`], once it was asked for.
+    serial_transactions: OnceLock<bool>,
 }
 
 impl<'t> TraceModel<'t> {
@@ -90,11 +96,18 @@ impl<'t> TraceModel<'t> {
             must_happen_before,
             feasible_prefix,
             segmented: true,
+            serial_transactions: OnceLock::new(),
         }
     }
 }
 
 impl TraceModel<'_> {
+    /// Returns the model with questions about a block limited to its segment, or not.
+    #[must_use]
+    pub fn with_segments(self, segmented: bool) -> Self {
+        Self { segmented, ..self }
+    }
+
     /// Whether an event is a use of hidden state: an update of an opaque variable.
     #[inline]
     pub fn uses_hidden_state(&self, e: EventId) -> bool {
@@ -119,49 +132,76 @@ impl TraceModel<'_> {
     /// next events of their threads, closed under the locks that those threads then hold; `None`
     /// if there is no such interleaving.
     pub fn frontier_of_next(&self, next: &[EventId]) -> Option<must_happen_before::Frontier> {
+        let row = self.row_of_next(next)?;
+        Some(self.must_happen_before.by_thread(&row))
+    }
+
+    /// Whether some frontier is one that [`TraceModel::frontier_of_next`] returns.
+    pub fn can_be_next(&self, next: &[EventId]) -> bool {
+        let (trace, order) = (self.trace, &self.must_happen_before);
+        let has_run = |&a: &EventId| {
+            next.iter().any(|&b| a != b && order.run_before_next(&self.chains, trace, a, b))
+        };
+        if next.iter().any(has_run) {
+            return false;
+        }
+        // Where no lock is held, there is nothing else to know.
+        next.iter().all(|&e| self.locks.held_before(e).is_empty())
+            || self.row_of_next(next).is_some()
+    }
+
+    /// [`TraceModel::frontier_of_next`] by column.
+    fn row_of_next(&self, next: &[EventId]) -> Option<Row> {
         let (trace, chains) = (self.trace, &self.chains);
-        let mut frontier = vec![0; chains.thread_count()];
+        let mut row = vec![0; chains.columns().count()];
         for &e in next {
-            self.must_happen_before.include(&mut frontier, trace.thread(e), chains.position(e));
+            self.must_happen_before.include_row(&mut row, trace.thread(e), chains.position(e));
         }
         let mut grew = true;
         while grew {
             grew = false;
             for &e in next {
+                foretell_limit::check();
                 for &section in self.locks.held_before(e) {
+                    foretell_limit::check();
                     grew |= must_happen_before::leave_others(
                         chains,
                         &self.locks,
                         &self.must_happen_before,
                         section,
-                        &mut frontier,
+                        &mut row,
                     );
                 }
-                if frontier[trace.thread(e).index()] > chains.position(e) {
+                if row[chains.column(trace.thread(e))] > chains.column_position(trace, e) {
                     return None;
                 }
             }
         }
-        let exclusive = next.iter().all(|&e| {
-            self.locks.held_before(e).iter().all(|&s| !self.held_by_another(s, &frontier))
-        });
-        exclusive.then_some(frontier)
+        let exclusive = next
+            .iter()
+            .all(|&e| self.locks.held_before(e).iter().all(|&s| !self.held_by_another(s, &row)));
+        exclusive.then_some(row)
     }
 
     /// Whether a frontier is inside another section that excludes `section`.
-    fn held_by_another(&self, section: SectionId, frontier: &[u32]) -> bool {
+    fn held_by_another(&self, section: SectionId, row: &[u32]) -> bool {
         let own = self.locks.get(section);
-        self.locks.of_lock_by_thread(own.lock).iter().any(|(thread, list)| {
-            let count = frontier[thread.index()];
-            let entered =
-                list.partition_point(|&s| self.chains.position(self.locks.get(s).enter) < count);
+        let place = |s: &Section, e: EventId| {
+            self.chains.columns().position(s.thread, self.chains.position(e))
+        };
+        self.locks.of_lock_by_column(own.lock).iter().any(|(column, list)| {
+            let count = row[*column];
+            let entered = list.partition_point(|&s| {
+                let section = self.locks.get(s);
+                place(section, section.enter) < count
+            });
             let last = list[..entered].iter().rev().map(|&s| self.locks.get(s));
-            // Sections of one thread follow each other: the last one that excludes tells.
+            // Sections of a column follow each other: the last one that excludes tells.
             let open = last
                 .into_iter()
                 .find(|s| !(s.shared && own.shared))
-                .is_some_and(|s| s.exit.is_none_or(|exit| self.chains.position(exit) >= count));
-            open && *thread != own.thread
+                .is_some_and(|s| s.exit.is_none_or(|exit| place(s, exit) >= count));
+            open && *column != self.chains.column(own.thread)
         })
     }
 }

@@ -8,7 +8,10 @@
 //! in its exclusive section until it gives the writer side back; if it keeps the reader side, that
 //! event ends the exclusive section and starts a shared one (lock downgrading).
 
+use std::collections::hash_map::Entry;
+
 use foretell_trace::{EventId, EventKind, LockId, ThreadId, Trace};
+use rustc_hash::FxHashMap;
 
 use crate::Chains;
 
@@ -40,6 +43,11 @@ pub struct Sections {
     by_lock: Vec<Vec<SectionId>>,
     /// For each lock, each thread that takes it and its sections in order.
     by_lock_and_thread: Vec<Vec<(ThreadId, Vec<SectionId>)>>,
+    /// For each lock, each column with a thread that takes it and its sections in order.
+    by_lock_and_column: Vec<Vec<(usize, Vec<SectionId>)>>,
+    /// Where a lock and a thread, and a lock and a column, are in these lists.
+    thread_index: FxHashMap<(LockId, ThreadId), u32>,
+    column_index: FxHashMap<(LockId, usize), u32>,
     /// For each event the section that it starts, or `NONE`.
     entered_at: Vec<u32>,
     /// For each event, an index into `held_sets`: what its thread holds when it is the next event.
@@ -65,6 +73,20 @@ struct Holding {
     waiting_depth: u32,
 }
 
+/// Adds to the list of a key, which is made if there is none; `index` says where it is.
+pub(crate) fn push_by_key<E, K, T>(
+    lists: &mut Vec<(K, Vec<T>)>,
+    index: Entry<'_, E, u32>,
+    key: K,
+    value: T,
+) {
+    let i = *index.or_insert_with(|| {
+        lists.push((key, Vec::new()));
+        lists.len() as u32 - 1
+    });
+    lists[i as usize].1.push(value);
+}
+
 impl Sections {
     /// Finds the sections of a legal trace.
     pub(crate) fn new(trace: &Trace, chains: &Chains) -> Self {
@@ -72,33 +94,39 @@ impl Sections {
             sections: Vec::new(),
             by_lock: vec![Vec::new(); trace.lock_count()],
             by_lock_and_thread: vec![Vec::new(); trace.lock_count()],
+            by_lock_and_column: vec![Vec::new(); trace.lock_count()],
+            thread_index: FxHashMap::default(),
+            column_index: FxHashMap::default(),
             entered_at: vec![NONE; trace.len()],
             held: Vec::with_capacity(trace.len()),
             held_sets: vec![Box::default()],
         };
         let mut holdings = vec![Holding::default(); chains.thread_count()];
         for e in trace.ids() {
+            foretell_limit::check();
             let thread = trace.thread(e);
             let holding = &mut holdings[thread.index()];
             this.held.push(holding.set);
-            match trace.op(e) as u8 {
-                op if op < foretell_trace::Op::Acquire as u8 => continue,
-                op if op > foretell_trace::Op::TimedOut as u8 => continue,
-                _ => {}
+            if trace.op(e).is_access() {
+                continue;
             }
             match trace.event(e).kind {
-                EventKind::Acquire { lock } => this.enter(holding, thread, lock, e, (1, 0)),
-                EventKind::AcquireShared { lock } => this.enter(holding, thread, lock, e, (0, 1)),
-                EventKind::Release { lock } => this.exit(holding, lock, e, (1, 0)),
-                EventKind::ReleaseShared { lock } => this.exit(holding, lock, e, (0, 1)),
+                EventKind::Acquire { lock } | EventKind::TryAcquire { lock } => {
+                    this.enter(chains, holding, thread, lock, e, (1, 0))
+                }
+                EventKind::AcquireShared { lock } | EventKind::TryAcquireShared { lock } => {
+                    this.enter(chains, holding, thread, lock, e, (0, 1))
+                }
+                EventKind::Release { lock } => this.exit(chains, holding, lock, e, (1, 0)),
+                EventKind::ReleaseShared { lock } => this.exit(chains, holding, lock, e, (0, 1)),
                 EventKind::Wait { lock, .. } => {
                     let open = holding.open.iter().find(|o| this.get(o.section).lock == lock);
                     holding.waiting_depth = open.map_or(1, |o| o.writer);
-                    this.exit(holding, lock, e, (holding.waiting_depth, 0));
+                    this.exit(chains, holding, lock, e, (holding.waiting_depth, 0));
                 }
                 EventKind::Woken { lock, .. } | EventKind::TimedOut { lock, .. } => {
                     let depth = holding.waiting_depth;
-                    this.enter(holding, thread, lock, e, (depth, 0));
+                    this.enter(chains, holding, thread, lock, e, (depth, 0));
                 }
                 _ => {}
             }
@@ -108,6 +136,7 @@ impl Sections {
 
     fn enter(
         &mut self,
+        chains: &Chains,
         holding: &mut Holding,
         thread: ThreadId,
         lock: LockId,
@@ -123,11 +152,11 @@ impl Sections {
         let id = SectionId(self.sections.len() as u32);
         self.sections.push(Section { lock, thread, enter, exit: None, shared });
         self.by_lock[lock.index()].push(id);
-        let threads = &mut self.by_lock_and_thread[lock.index()];
-        match threads.iter_mut().find(|(t, _)| *t == thread) {
-            Some((_, list)) => list.push(id),
-            None => threads.push((thread, vec![id])),
-        }
+        let lists = &mut self.by_lock_and_thread[lock.index()];
+        push_by_key(lists, self.thread_index.entry((lock, thread)), thread, id);
+        let column = chains.column(thread);
+        let lists = &mut self.by_lock_and_column[lock.index()];
+        push_by_key(lists, self.column_index.entry((lock, column)), column, id);
         self.entered_at[enter.index()] = id.0;
         holding.open.push(Open { section: id, writer, reader });
         self.new_set(holding);
@@ -136,6 +165,7 @@ impl Sections {
     /// Gives the writer side, or the reader side, back that many times.
     fn exit(
         &mut self,
+        chains: &Chains,
         holding: &mut Holding,
         lock: LockId,
         exit: EventId,
@@ -155,7 +185,7 @@ impl Sections {
         self.sections[section.0 as usize].exit = Some(exit);
         holding.open.remove(i);
         if reader > 0 {
-            self.enter(holding, thread, lock, exit, (0, reader));
+            self.enter(chains, holding, thread, lock, exit, (0, reader));
         } else {
             self.new_set(holding);
         }
@@ -191,6 +221,12 @@ impl Sections {
     #[inline]
     pub fn of_lock_by_thread(&self, l: LockId) -> &[(ThreadId, Vec<SectionId>)] {
         &self.by_lock_and_thread[l.index()]
+    }
+
+    /// The columns of threads that take a lock, each with its sections in order.
+    #[inline]
+    pub(crate) fn of_lock_by_column(&self, l: LockId) -> &[(usize, Vec<SectionId>)] {
+        &self.by_lock_and_column[l.index()]
     }
 
     /// The section that an event starts, if it starts one: a re-entrant acquire does not, and the

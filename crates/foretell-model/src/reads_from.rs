@@ -8,6 +8,9 @@
 //! the trace alone, in every model.
 
 use foretell_trace::{EventId, Model, Op, ThreadId, Trace, ValueId, VarId};
+use rustc_hash::FxHashMap;
+
+use crate::locks::push_by_key;
 
 const INITIAL: u32 = u32::MAX;
 
@@ -22,6 +25,8 @@ pub struct ReadsFrom {
     accesses: Vec<Vec<EventId>>,
     /// For each variable, each thread that accesses it and its accesses in order.
     by_thread: Vec<Vec<(ThreadId, Vec<EventId>)>>,
+    /// For each variable, each thread that writes it and its writes in order.
+    writes_by_thread: Vec<Vec<(ThreadId, Vec<EventId>)>>,
     initial: Vec<Option<ValueId>>,
     /// For each variable, whether all its accesses are updates.
     only_updates: Vec<bool>,
@@ -43,12 +48,16 @@ impl ReadsFrom {
             writes: vec![Vec::new(); variables],
             accesses: vec![Vec::new(); variables],
             by_thread: vec![Vec::new(); variables],
+            writes_by_thread: vec![Vec::new(); variables],
             initial: (0..variables)
                 .map(|v| trace.declared_initial_value(VarId::from_index(v)))
                 .collect(),
             only_updates: vec![true; variables],
         };
+        let mut index: FxHashMap<(VarId, ThreadId), u32> = FxHashMap::default();
+        let mut write_index = index.clone();
         for e in trace.ids() {
+            foretell_limit::check();
             let Some(x) = trace.variable(e) else { continue };
             let op = trace.op(e);
             if op.reads() {
@@ -60,17 +69,16 @@ impl ReadsFrom {
                     }
                 }
             }
+            let thread = trace.thread(e);
             if op.writes() {
                 reads_from.writes[x.index()].push(e);
+                let lists = &mut reads_from.writes_by_thread[x.index()];
+                push_by_key(lists, write_index.entry((x, thread)), thread, e);
             }
             reads_from.only_updates[x.index()] &= op == Op::AtomicUpdate;
             reads_from.accesses[x.index()].push(e);
-            let thread = trace.thread(e);
             let lists = &mut reads_from.by_thread[x.index()];
-            match lists.iter_mut().find(|(t, _)| *t == thread) {
-                Some((_, list)) => list.push(e),
-                None => lists.push((thread, vec![e])),
-            }
+            push_by_key(lists, index.entry((x, thread)), thread, e);
         }
         reads_from
     }
@@ -123,6 +131,34 @@ impl ReadsFrom {
     #[inline]
     pub fn accesses_by_thread(&self, x: VarId) -> &[(ThreadId, Vec<EventId>)] {
         &self.by_thread[x.index()]
+    }
+
+    /// The threads that write a variable, each with its writes in order.
+    #[inline]
+    pub fn writes_by_thread(&self, x: VarId) -> &[(ThreadId, Vec<EventId>)] {
+        &self.writes_by_thread[x.index()]
+    }
+
+    /// The last write of the read's own thread before it: it hides the earlier ones and the initial
+    /// value.
+    pub fn own_write(&self, trace: &Trace, read: EventId) -> Option<EventId> {
+        let x = trace.variable(read)?;
+        let lists = self.writes_by_thread(x);
+        let (_, writes) = lists.iter().find(|(t, _)| *t == trace.thread(read))?;
+        writes[..writes.partition_point(|&w| w < read)].last().copied()
+    }
+
+    /// The threads with accesses that conflict with `e`, if they are of another thread, each with
+    /// these accesses in order: for a write all accesses of its variable, for a read the writes.
+    #[inline]
+    pub fn conflicting_by_thread(
+        &self,
+        trace: &Trace,
+        e: EventId,
+        x: VarId,
+    ) -> &[(ThreadId, Vec<EventId>)] {
+        let lists = if trace.op(e).writes() { &self.by_thread } else { &self.writes_by_thread };
+        &lists[x.index()]
     }
 
     /// Whether all accesses of a variable are updates. If it is opaque too, they run in observed

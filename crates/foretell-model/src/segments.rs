@@ -80,6 +80,7 @@ impl Segment {
     #[must_use]
     pub(crate) fn shrunk(mut self, trace_model: &TraceModel<'_>, block: BlockId) -> Self {
         loop {
+            foretell_limit::check();
             let ends = self.conflicting(trace_model);
             if ends.len() == self.ends.len() {
                 return self;
@@ -109,7 +110,8 @@ impl Segment {
     fn conflicts(&self, trace_model: &TraceModel<'_>, e: EventId) -> bool {
         let TraceModel { trace, chains, reads_from, .. } = trace_model;
         let Some(x) = trace.variable(e) else { return false };
-        reads_from.accesses_by_thread(x).iter().any(|(thread, list)| {
+        foretell_limit::check();
+        reads_from.conflicting_by_thread(trace, e, x).iter().any(|(thread, list)| {
             let t = thread.index();
             let from = list.partition_point(|&f| chains.position(f) < self.upper[t]);
             let inside = list[from..].iter().take_while(|&&f| chains.position(f) < self.lower[t]);

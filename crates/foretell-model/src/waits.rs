@@ -45,6 +45,7 @@ impl Waits {
         }
         let mut open: Vec<Option<WaitId>> = vec![None; trace.thread_count()];
         for e in trace.ids() {
+            foretell_limit::check();
             let thread = trace.thread(e).index();
             match trace.event(e).kind {
                 EventKind::Wait { cond, .. } => {
@@ -131,6 +132,7 @@ impl Counters {
         }
         let mut last_arrival = FxHashMap::default();
         for e in trace.ids() {
+            foretell_limit::check();
             let thread = trace.thread(e);
             match trace.event(e).kind {
                 EventKind::Post { sem } => this.posts[sem.index()].push(e),

@@ -6,7 +6,7 @@ use foretell_generate::{Family, Params, generate};
 use foretell_model::TraceModel;
 use foretell_trace::{EventId, Model, Op, Trace, text};
 
-const FAMILIES: [Family; 9] = [
+const FAMILIES: [Family; 12] = [
     Family::Locks,
     Family::Inversion,
     Family::ForkJoin,
@@ -16,7 +16,15 @@ const FAMILIES: [Family; 9] = [
     Family::Uniform,
     Family::Lucky,
     Family::Hidden,
+    Family::Sync,
+    Family::Waiters,
+    Family::Queue,
 ];
+
+/// `FORETELL_SEEDS=20000` is the long run.
+fn seeds(usual: u64) -> u64 {
+    std::env::var("FORETELL_SEEDS").ok().and_then(|s| s.parse().ok()).unwrap_or(usual)
+}
 
 fn small_traces(seeds: u64, events: usize) -> impl Iterator<Item = (Trace, String)> {
     (0..seeds).flat_map(move |seed| {
@@ -76,7 +84,7 @@ fn free_pairs(trace: &Trace, model: Model) -> Vec<Vec<bool>> {
 #[test]
 fn ordered_events_are_never_reversed() {
     let mut claims = 0;
-    for (trace, shown) in small_traces(150, 9) {
+    for (trace, shown) in small_traces(seeds(150), 9) {
         for model in [Model::View, Model::Value] {
             let TraceModel { chains, must_happen_before, .. } = TraceModel::new(&trace, model);
             let free = free_pairs(&trace, model);
@@ -103,7 +111,7 @@ fn ordered_events_are_never_reversed() {
 #[test]
 fn found_events_have_a_frontier() {
     let (mut races, mut deadlocks) = (0, 0);
-    for (trace, shown) in small_traces(100, 14) {
+    for (trace, shown) in small_traces(seeds(100), 14) {
         for model in [Model::View, Model::Value] {
             let trace_model = TraceModel::new(&trace, model);
             let TraceModel { chains, must_happen_before, .. } = &trace_model;

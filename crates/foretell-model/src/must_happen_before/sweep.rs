@@ -1,0 +1,319 @@
+//! The sweep over a trace that computes must-happen-before.
+
+use foretell_trace::{EventId, EventKind, LockId, Op, ThreadId, Trace};
+use rustc_hash::FxHashMap;
+
+use super::counters::Counting;
+use super::{MustHappenBefore, Row, max_into, partition_near};
+use crate::reads_from::uses_hidden_state;
+use crate::{Chains, ReadsFrom, Section, SectionId, Sections};
+
+/// More possible writers than this, and a read is taken to need nothing of any of them.
+const MOST_WRITERS_COMPARED: usize = 8;
+
+/// Computes the order in one sweep.
+pub(super) fn order(
+    trace: &Trace,
+    chains: &Chains,
+    reads_from: &ReadsFrom,
+    locks: &Sections,
+) -> MustHappenBefore {
+    let mut sweep = Sweep {
+        trace,
+        chains,
+        reads_from,
+        locks,
+        writers_of_value: writers_of_value(trace, reads_from),
+        entered: (0..trace.lock_count())
+            .map(|l| vec![0; locks.of_lock_by_column(LockId::from_index(l)).len()])
+            .collect(),
+        counting: Counting::new(trace, chains),
+        order: MustHappenBefore::empty(chains.columns()),
+    };
+    for e in trace.ids() {
+        foretell_limit::check();
+        sweep.step(e);
+    }
+    sweep.order
+}
+
+/// The writes of each variable by value, only as many as are ever looked at.
+type WritersOfValue = FxHashMap<(u32, u32), Vec<EventId>>;
+
+fn writers_of_value(trace: &Trace, reads_from: &ReadsFrom) -> WritersOfValue {
+    let mut map = WritersOfValue::default();
+    for x in 0..trace.variable_count() {
+        for &w in reads_from.writes(foretell_trace::VarId::from_index(x)) {
+            foretell_limit::check();
+            if let Some(value) = trace.written_value(w) {
+                let list = map.entry((x as u32, value.0)).or_default();
+                if list.len() <= MOST_WRITERS_COMPARED {
+                    list.push(w);
+                }
+            }
+        }
+    }
+    map
+}
+
+struct Sweep<'a> {
+    trace: &'a Trace,
+    chains: &'a Chains,
+    reads_from: &'a ReadsFrom,
+    locks: &'a Sections,
+    writers_of_value: WritersOfValue,
+    /// For each lock and each column that takes it: how many of its sections were found to be
+    /// entered the last time. It is about the same the next time.
+    entered: Vec<Vec<usize>>,
+    /// Semaphores, barriers and conditions, if there are any.
+    counting: Option<Counting<'a>>,
+    order: MustHappenBefore,
+}
+
+impl Sweep<'_> {
+    fn step(&mut self, e: EventId) {
+        let (trace, chains) = (self.trace, self.chains);
+        let op = trace.op(e);
+        if op.is_access() {
+            if op.reads() {
+                if uses_hidden_state(trace, e) {
+                    self.hidden_use(e);
+                } else {
+                    self.read(e);
+                }
+            }
+            return;
+        }
+        let thread = trace.thread(e);
+        let position = chains.position(e);
+        match trace.event(e).kind {
+            EventKind::Fork { thread: child } if child != thread => {
+                let row = self.after(e);
+                self.order.timelines[child.index()].rows[..row.len()].copy_from_slice(&row);
+            }
+            EventKind::Join { thread: child } if child != thread => {
+                let mut frontier = self.before(e);
+                // Of a thread without events, the first row is what its fork has run.
+                let count = chains.events(child).len() as u32;
+                if self.order.include_row(&mut frontier, child, count) {
+                    self.close_under_locks(e, &mut frontier);
+                    self.record(thread, 2 * position + 1, &frontier);
+                }
+            }
+            _ => self.enter(e),
+        }
+    }
+
+    /// An event that may have to wait: for a lock, or for what a semaphore, barrier or condition
+    /// counts.
+    fn enter(&mut self, e: EventId) {
+        let section = self.locks.entered_at(e);
+        let counts = matches!(self.trace.op(e), Op::Down | Op::Leave | Op::Woken);
+        if section.is_none() && !counts {
+            return;
+        }
+        let mut row = self.before(e);
+        loop {
+            foretell_limit::check();
+            let mut grew = section.is_some_and(|section| self.leave_others(section, &mut row));
+            if let Some(counting) = self.counting.as_ref().filter(|_| counts) {
+                grew |= counting.include(&self.order, e, &mut row);
+            }
+            if !grew {
+                break;
+            }
+            self.close_under_locks(e, &mut row);
+        }
+        self.record(self.trace.thread(e), 2 * self.chains.position(e) + 1, &row);
+    }
+
+    /// The row with which `e` is the next event of its thread.
+    fn before(&self, e: EventId) -> Row {
+        let position = self.chains.position(e);
+        self.order.whole_row(self.trace.thread(e), 2 * position, position)
+    }
+
+    /// The row with which the thread of `e` goes on after it.
+    fn after(&self, e: EventId) -> Row {
+        let count = self.chains.position(e) + 1;
+        self.order.whole_row(self.trace.thread(e), 2 * count, count)
+    }
+
+    /// A use of hidden state runs only after the write before it.
+    fn hidden_use(&mut self, e: EventId) {
+        let (trace, chains) = (self.trace, self.chains);
+        let thread = trace.thread(e);
+        let Some(w) = self.reads_from.observed(e).filter(|&w| trace.thread(w) != thread) else {
+            return;
+        };
+        let needs = self.run_needs(w);
+        let mut frontier = self.before(e);
+        if max_into(&mut frontier, &needs, self.chains.column(thread)) {
+            self.close_under_locks(e, &mut frontier);
+            self.record(thread, 2 * chains.position(e) + 1, &frontier);
+        }
+    }
+
+    /// The needs of a read count from the next event of its thread on.
+    fn read(&mut self, e: EventId) {
+        let thread = self.trace.thread(e);
+        if self.has_seen(e) {
+            return;
+        }
+        let Some(needs) = self.writer_needs(e) else { return };
+        let mut frontier = self.after(e);
+        if !max_into(&mut frontier, &needs, self.chains.column(thread)) {
+            return;
+        }
+        self.close_under_locks(e, &mut frontier);
+        self.record(thread, 2 * (self.chains.position(e) + 1), &frontier);
+    }
+
+    /// Whether what the thread of a read has needed before has run the write that the read saw, and
+    /// so all that it needs. Most reads find it so.
+    fn has_seen(&self, read: EventId) -> bool {
+        let (trace, chains) = (self.trace, self.chains);
+        let (thread, position) = (trace.thread(read), chains.position(read));
+        let Some(w) = self.reads_from.observed(read) else { return true };
+        if trace.thread(w) == thread {
+            return true;
+        }
+        // An update that is seen is not broken, which is more than that it has run.
+        let writer = trace.thread(w);
+        if chains.column(writer) == chains.column(thread) {
+            return true;
+        }
+        let run = chains.column_position(trace, w) + u32::from(trace.op(w).reads());
+        self.order.row(thread, 2 * (position + 1))[chains.column(writer)] > run
+    }
+
+    /// Returns the needs that all possible writers of a read share, with the writer where it is the
+    /// only one.
+    fn writer_needs(&self, read: EventId) -> Option<Row> {
+        let (trace, reads_from) = (self.trace, self.reads_from);
+        let x = trace.variable(read)?;
+        let observed = reads_from.observed(read)?;
+        if reads_from.preserves(trace, read, None) {
+            return None;
+        }
+        let mut needs = self.run_needs(observed);
+        let Some(value) = trace.read_value(read) else { return Some(needs) };
+        let Some(others) = self.writers_of_value.get(&(x.0, value.0)) else { return Some(needs) };
+        if others.len() > MOST_WRITERS_COMPARED
+            && others.iter().any(|&w| reads_from.preserves(trace, read, Some(w)) && w != observed)
+        {
+            return None;
+        }
+        for &w in others {
+            if w == observed || !reads_from.preserves(trace, read, Some(w)) {
+                continue;
+            }
+            if w > read {
+                if trace.thread(w) == trace.thread(read) {
+                    continue;
+                }
+                return None;
+            }
+            for (mine, theirs) in needs.iter_mut().zip(self.run_needs(w)) {
+                *mine = (*mine).min(theirs);
+            }
+        }
+        Some(needs)
+    }
+
+    /// Returns the events that have run when a read sees the write `w`, `w` included.
+    fn run_needs(&self, w: EventId) -> Row {
+        if self.trace.op(w).reads() {
+            // An update that is seen is not broken.
+            return self.after(w);
+        }
+        let (thread, position) = (self.trace.thread(w), self.chains.position(w));
+        self.order.whole_row(thread, 2 * position + 1, position + 1)
+    }
+
+    /// Whatever lock the thread of `e` holds now: other sections of it that were entered are left.
+    fn close_under_locks(&mut self, e: EventId, frontier: &mut Row) {
+        let held = self.locks.held_before(e);
+        let mut grew = !held.is_empty();
+        while grew {
+            foretell_limit::check();
+            grew = false;
+            for &section in held {
+                grew |= self.leave_others(section, frontier);
+            }
+        }
+    }
+
+    /// While `section` is open or being entered, every other section of its lock in the frontier
+    /// that excludes it has been left.
+    fn leave_others(&mut self, section: SectionId, frontier: &mut Row) -> bool {
+        let hints = &mut self.entered[self.locks.get(section).lock.index()];
+        leave_others_near(self.chains, self.locks, &self.order, section, frontier, hints)
+    }
+
+    fn record(&mut self, thread: ThreadId, time: u32, frontier: &[u32]) {
+        let timeline = &mut self.order.timelines[thread.index()];
+        if timeline.times.last() == Some(&time) {
+            let start = timeline.rows.len() - frontier.len();
+            timeline.rows[start..].copy_from_slice(frontier);
+        } else {
+            timeline.times.push(time);
+            timeline.rows.extend_from_slice(frontier);
+        }
+    }
+}
+
+/// Extends a frontier in which `section` is held: every other section of its lock that was entered
+/// and excludes it has been left, with all that this needs. Returns whether the frontier grew.
+/// A section without an exit is left alone (the caller sees that it is still inside).
+pub(crate) fn leave_others(
+    chains: &Chains,
+    locks: &Sections,
+    order: &MustHappenBefore,
+    section: SectionId,
+    frontier: &mut Row,
+) -> bool {
+    leave_others_near(chains, locks, order, section, frontier, &mut [])
+}
+
+/// [`leave_others`] with a guess of the number of sections that each thread of the lock has
+/// entered.
+fn leave_others_near(
+    chains: &Chains,
+    locks: &Sections,
+    order: &MustHappenBefore,
+    section: SectionId,
+    frontier: &mut Row,
+    guesses: &mut [usize],
+) -> bool {
+    let own = *locks.get(section);
+    let own_column = chains.column(own.thread);
+    let place = |s: &Section, e: EventId| chains.columns().position(s.thread, chains.position(e));
+    let mut grew = false;
+    for (i, (column, list)) in locks.of_lock_by_column(own.lock).iter().enumerate() {
+        if *column == own_column {
+            continue;
+        }
+        let count = frontier[*column];
+        let has_entered = |s: &SectionId| {
+            let section = locks.get(*s);
+            place(section, section.enter) < count
+        };
+        let entered = match guesses.get_mut(i) {
+            Some(guess) => {
+                *guess = partition_near(list, *guess, has_entered);
+                *guess
+            }
+            None => list.partition_point(has_entered),
+        };
+        let last = list[..entered].iter().rev().map(|&s| locks.get(s));
+        // Sections of a column follow each other, so only the last one that excludes counts.
+        let Some(other) = last.into_iter().find(|s| !(s.shared && own.shared)) else { continue };
+        if let Some(exit) = other.exit
+            && place(other, exit) >= count
+        {
+            grew |= order.include_row(frontier, other.thread, chains.position(exit) + 1);
+        }
+    }
+    grew
+}
