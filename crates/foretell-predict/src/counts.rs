@@ -42,7 +42,11 @@ pub struct Counts {
     pub bounded: u64,
     /// Groups without a witness in which something was cut short.
     pub undecided: u64,
-    /// Groups of candidates.
+    /// Groups that were not looked at, because the run was cut short.
+    pub skipped: u64,
+    /// Whether some candidates were not even listed, because the run was cut short.
+    pub unlisted: bool,
+    /// Groups of candidates. Races that locks and must-happen-before rule out are in none.
     pub groups: u64,
     /// Events in the segments of the blocks that were looked at, before they are shrunk.
     pub segment_events: u64,
@@ -65,6 +69,8 @@ impl Counts {
         self.memory_outs += other.memory_outs;
         self.bounded += other.bounded;
         self.undecided += other.undecided;
+        self.skipped += other.skipped;
+        self.unlisted |= other.unlisted;
         self.groups += other.groups;
         self.segment_events += other.segment_events;
     }
@@ -87,6 +93,11 @@ impl Counts {
             "bounded" => self.bounded += 1,
             _ => self.memory_outs += 1,
         }
+    }
+
+    /// Whether every candidate was listed and looked at, as far as its group needed it.
+    pub fn is_complete(&self) -> bool {
+        self.skipped == 0 && !self.unlisted
     }
 
     /// Candidates left after the lock analyses, of those that were looked at (lsa).

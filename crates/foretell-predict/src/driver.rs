@@ -1,14 +1,19 @@
 //! The driver: from a trace to findings.
 //!
-//! Work is divided into groups of candidates, and groups into chunks of fixed size. A chunk has an
-//! engine of its own and is worked through in order, so the outcome of each depends on nothing
-//! else: findings and witnesses are the same whatever the number of threads or shards.
+//! The analyses are done one after the other, cheap ones first. The work of each is divided into
+//! groups of candidates, and groups into chunks of fixed size. A chunk has an engine of its own and
+//! is worked through in order, so the outcome of each depends on nothing else: findings and
+//! witnesses are the same whatever the number of threads or shards.
+//!
+//! Everything runs within the limits of the run (`foretell_limit`): model, candidates, filters,
+//! engines and witnesses. Groups that the run did not get to are counted as skipped.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use foretell_limit::{Reason, within};
 use foretell_model::{Segment, TraceModel};
 use foretell_trace::{FindingKind, Model, Trace};
 use foretell_verify::Checker;
@@ -34,7 +39,8 @@ pub struct Options<'a> {
     pub all: bool,
     /// Time limit of one query.
     pub timeout: Option<Duration>,
-    /// Time limit of the whole prediction.
+    /// Time limit of the whole prediction. A deadline of the caller ([`foretell_limit::within`])
+    /// holds too.
     pub budget: Option<Duration>,
     /// Worker threads; 0 for as many as there are cores.
     pub jobs: usize,
@@ -57,10 +63,31 @@ pub struct Options<'a> {
     pub progress: Option<&'a Progress>,
 }
 
+impl Options<'_> {
+    /// Returns these options without the references of the caller, for another thread.
+    pub fn detached(&self) -> Options<'static> {
+        Options {
+            analyses: self.analyses.clone(),
+            all: self.all,
+            timeout: self.timeout,
+            budget: self.budget,
+            jobs: self.jobs,
+            shard: self.shard,
+            filters: self.filters,
+            segments: self.segments,
+            engine: self.engine,
+            search_only: self.search_only,
+            engine_options: self.engine_options.clone(),
+            stop: None,
+            progress: None,
+        }
+    }
+}
+
 impl Default for Options<'_> {
     fn default() -> Self {
         Self {
-            analyses: FindingKind::ALL.into_iter().collect(),
+            analyses: FindingKind::ANALYSES.into_iter().collect(),
             all: false,
             timeout: None,
             budget: None,
@@ -86,6 +113,48 @@ pub struct Progress {
     pub done: AtomicU64,
     /// Findings so far.
     pub findings: AtomicU64,
+    /// Findings that the watcher has not taken yet; `None` if it wants none.
+    pub found: Mutex<Option<Vec<Finding>>>,
+}
+
+impl Progress {
+    /// Returns counters for a watcher that wants the findings as they come.
+    pub fn with_findings() -> Self {
+        Progress { found: Mutex::new(Some(Vec::new())), ..Progress::default() }
+    }
+
+    /// Returns the findings since the last call.
+    pub fn take_found(&self) -> Vec<Finding> {
+        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        found.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Takes over the counters of the same prediction, and findings that are new.
+    pub fn follow(&self, other: &Progress, new: &[Finding]) {
+        let counters = [
+            (&self.groups, &other.groups),
+            (&self.done, &other.done),
+            (&self.findings, &other.findings),
+        ];
+        for (ours, theirs) in counters {
+            ours.store(theirs.load(Ordering::Relaxed), Ordering::Relaxed);
+        }
+        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = found.as_mut() {
+            found.extend_from_slice(new);
+        }
+    }
+
+    fn add_finding(&self, finding: &Finding) {
+        self.findings.fetch_add(1, Ordering::Relaxed);
+        // The watcher must get at the findings when memory has run out, too.
+        foretell_limit::shielded(|| {
+            let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(found) = found.as_mut() {
+                found.push(finding.clone());
+            }
+        });
+    }
 }
 
 /// Outcome of a prediction.
@@ -101,6 +170,9 @@ pub struct Prediction {
     pub work: BTreeMap<FindingKind, Work>,
     /// Effort of the engines.
     pub effort: Effort,
+    /// Reason why some groups were skipped, or some candidates not even listed; `counts` says of
+    /// which kinds.
+    pub cut_short: Option<Reason>,
 }
 
 /// The number of chunks the work is cut into, as long as none gets too large.
@@ -110,81 +182,170 @@ const CHUNKS_FOR_PROCESSES: usize = 8;
 /// Groups in a chunk at most: what an engine has learnt is worth less and less.
 const LARGEST_CHUNK: usize = 256;
 
+/// Stack of a worker: the search for circles of locks recurses once for each thread of the trace.
+const STACK: usize = 64 << 20;
+/// Memory that one query may have, however little is left.
+const LEAST_QUERY_MEMORY: u64 = 16 << 20;
+
 /// Predicts what a legal trace can show.
+///
+/// # Errors
+/// The witnesses that the checker refused: defects.
 pub fn predict(
     trace: &Trace,
     model: Model,
     options: &Options<'_>,
 ) -> Result<Prediction, Vec<Defect>> {
-    let trace_model = TraceModel { segmented: options.segments, ..TraceModel::new(trace, model) };
-    let value_model =
-        (model == Model::Symbolic && options.engine.smt_solver().is_none()).then(|| TraceModel {
-            segmented: options.segments,
-            ..TraceModel::new(trace, Model::Value)
-        });
-    let checker = Checker::new(trace, model);
-    let mut work: Vec<Group> = Vec::new();
-    for &kind in &options.analyses {
-        work.extend(groups(&trace_model, kind, options.all));
-    }
-    let chunks = if options.engine.smt_solver().is_some() { CHUNKS_FOR_PROCESSES } else { CHUNKS };
-    let size = work.len().div_ceil(chunks).clamp(1, LARGEST_CHUNK);
-    let (part, parts) = options.shard;
-    let chunks: Vec<&[Group]> = work.chunks(size).skip(part).step_by(parts.max(1)).collect();
-    if let Some(progress) = options.progress {
-        let groups = chunks.iter().map(|c| c.len() as u64).sum();
-        progress.groups.store(groups, Ordering::Relaxed);
-    }
+    let whole = Mutex::new(Prediction::empty(options));
+    predict_each(trace, model, options, &|_, part| {
+        whole.lock().unwrap_or_else(PoisonError::into_inner).add(part);
+    })?;
+    let mut whole = whole.into_inner().unwrap_or_else(PoisonError::into_inner);
+    whole.sort();
+    Ok(whole)
+}
+
+/// [`predict`], which hands over the part of each kind of finding as soon as it is complete, or cut
+/// short: cheap analyses first.
+///
+/// # Errors
+/// The witnesses that the checker refused: defects.
+pub fn predict_each(
+    trace: &Trace,
+    model: Model,
+    options: &Options<'_>,
+    deliver: &(dyn Fn(FindingKind, Prediction) + Sync),
+) -> Result<(), Vec<Defect>> {
+    let own = options.budget.map(|budget| Instant::now() + budget);
+    let deadline = [own, foretell_limit::deadline()].into_iter().flatten().min();
+    let limit = foretell_limit::Limit { deadline, stop: options.stop, memory: None };
+    let new_model = |model| TraceModel::new(trace, model).with_segments(options.segments);
+    let with_value_model = model == Model::Symbolic && options.engine.smt_solver().is_none();
+    let built = within(&limit, || {
+        let trace_model = new_model(model);
+        let values = Symbolic::of_model(&trace_model, options.engine_options.simplify);
+        let value_model = with_value_model.then(|| new_model(Model::Value));
+        (trace_model, values, value_model, Checker::new(trace, model))
+    });
+    let (trace_model, values, value_model, checker) = match built {
+        Ok(built) => built,
+        Err(reason) => {
+            for kind in cheap_first(options) {
+                deliver(kind, Prediction::not_begun(kind, reason));
+            }
+            return Ok(());
+        }
+    };
     let run = PredictionRun {
         trace_model: &trace_model,
-        values: Symbolic::of_model(&trace_model, options.engine_options.simplify),
+        values,
         value_model: value_model.as_ref(),
         checker: &checker,
         options,
-        deadline: options.budget.map(|b| Instant::now() + b),
+        limit,
+        query_memory: query_memory(options.jobs),
         defects: Mutex::new(Vec::new()),
     };
-    let parts = match options.jobs {
-        1 => chunks.iter().map(|c| run.chunk(c)).collect(),
-        jobs => in_parallel(jobs, || chunks.par_iter().map(|c| run.chunk(c)).collect()),
-    };
-    let defects = run.defects.into_inner().unwrap_or_default();
-    if !defects.is_empty() {
-        return Err(defects);
+    match options.jobs {
+        1 => run.all(deliver, |chunks, work| chunks.iter().map(|chunk| work(chunk)).collect()),
+        jobs => in_parallel(jobs, || {
+            run.all(deliver, |chunks, work| chunks.par_iter().map(|chunk| work(chunk)).collect());
+        }),
     }
-    Ok(merge(options, parts))
+    let defects = run.defects.into_inner().unwrap_or_default();
+    if defects.is_empty() { Ok(()) } else { Err(defects) }
+}
+
+/// The analyses that were asked for, those that are cheap for most traces first.
+fn cheap_first(options: &Options<'_>) -> Vec<FindingKind> {
+    let mut kinds: Vec<FindingKind> = options.analyses.iter().copied().collect();
+    kinds.sort_by_key(|kind| match kind {
+        FindingKind::Race | FindingKind::Deadlock => 0,
+        FindingKind::Atomicity => 1,
+        FindingKind::Serializability => 3,
+        FindingKind::Transactions => 4,
+        _ => 2,
+    });
+    kinds
+}
+
+/// Memory for each of the queries that are decided at the same time.
+fn query_memory(jobs: usize) -> Option<u64> {
+    let left = foretell_limit::memory_limit()?.saturating_sub(foretell_limit::in_use());
+    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+    let jobs = if jobs == 0 { cores() } else { jobs };
+    Some((left / jobs as u64).max(LEAST_QUERY_MEMORY))
 }
 
 fn in_parallel<T: Send>(jobs: usize, work: impl FnOnce() -> T + Send) -> T {
-    match rayon::ThreadPoolBuilder::new().num_threads(jobs).build() {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).stack_size(STACK);
+    match pool.build() {
         Ok(pool) => pool.install(work),
         // No thread could be had: do it on this one.
         Err(_) => work(),
     }
 }
 
-fn merge(options: &Options<'_>, parts: Vec<Prediction>) -> Prediction {
-    let mut merged = Prediction::default();
-    for &kind in &options.analyses {
-        merged.counts.insert(kind, Counts::default());
+impl Prediction {
+    /// Returns a prediction that found nothing yet.
+    pub fn empty(options: &Options<'_>) -> Self {
+        let counts = options.analyses.iter().map(|&kind| (kind, Counts::default())).collect();
+        Prediction { counts, ..Prediction::default() }
     }
-    for part in parts {
-        merged.findings.extend(part.findings);
-        merged.undecided.extend(part.undecided);
-        merged.effort.add(&part.effort);
+
+    /// Returns the part of a kind that ended before there were candidates.
+    pub fn not_begun(kind: FindingKind, reason: Reason) -> Self {
+        let mut prediction = Prediction::default();
+        prediction.not_listed(kind, reason);
+        prediction
+    }
+
+    /// Returns the part of a kind that was left behind after these findings.
+    pub fn left_behind(kind: FindingKind, findings: Vec<Finding>, reason: Reason) -> Self {
+        let mut prediction = Prediction::not_begun(kind, reason);
+        let counts = prediction.counts.entry(kind).or_default();
+        counts.predicted = findings.len() as u64;
+        counts.candidates = counts.predicted;
+        prediction.findings = findings;
+        prediction.sort();
+        prediction
+    }
+
+    /// Notes that the candidates of a kind were not all listed.
+    fn not_listed(&mut self, kind: FindingKind, reason: Reason) {
+        self.counts.entry(kind).or_default().unlisted = true;
+        self.cut_short.get_or_insert(reason);
+    }
+
+    /// Notes that a group was not looked at.
+    fn skip(&mut self, group: &Group, reason: Reason) {
+        let counts = Counts { candidates: group.size, groups: 1, skipped: 1, ..Counts::default() };
+        self.counts.entry(group.kind).or_default().add(&counts);
+        self.cut_short.get_or_insert(reason);
+    }
+
+    /// Adds a part of the work.
+    pub fn add(&mut self, part: Prediction) {
+        self.findings.extend(part.findings);
+        self.undecided.extend(part.undecided);
+        self.effort.add(&part.effort);
+        self.cut_short = self.cut_short.or(part.cut_short);
         for (kind, work) in part.work {
-            merged.work.entry(kind).or_default().add(&work);
+            self.work.entry(kind).or_default().add(&work);
         }
         for (kind, counts) in part.counts {
-            merged.counts.entry(kind).or_default().add(&counts);
+            self.counts.entry(kind).or_default().add(&counts);
         }
     }
-    let kind = |c: &Candidate| c.kind();
-    merged.findings.sort_by(|a, b| {
-        (kind(&a.candidate), &a.candidate).cmp(&(kind(&b.candidate), &b.candidate))
-    });
-    merged.undecided.sort_by(|a, b| (kind(&a.0), &a.0).cmp(&(kind(&b.0), &b.0)));
-    merged
+
+    /// Puts findings and undecided queries in the order of their candidates.
+    fn sort(&mut self) {
+        let kind = |c: &Candidate| c.kind();
+        self.findings.sort_by(|a, b| {
+            (kind(&a.candidate), &a.candidate).cmp(&(kind(&b.candidate), &b.candidate))
+        });
+        self.undecided.sort_by(|a, b| (kind(&a.0), &a.0).cmp(&(kind(&b.0), &b.0)));
+    }
 }
 
 struct PredictionRun<'a> {
@@ -195,13 +356,64 @@ struct PredictionRun<'a> {
     value_model: Option<&'a TraceModel<'a>>,
     checker: &'a Checker<'a>,
     options: &'a Options<'a>,
-    deadline: Option<Instant>,
+    limit: foretell_limit::Limit<'a>,
+    /// Memory for one query, if memory is limited.
+    query_memory: Option<u64>,
     defects: Mutex<Vec<Defect>>,
 }
 
+/// An engine of a chunk, as soon as a query needs one.
+type LazyEngine<'e> = Option<Box<dyn Engine + 'e>>;
+
 impl PredictionRun<'_> {
-    fn chunk(&self, groups: &[Group]) -> Prediction {
-        let mut engine: Box<dyn Engine + '_> = match self.options.engine {
+    /// Does all analyses. `each` does the work on the chunks, in whatever order.
+    fn all(
+        &self,
+        deliver: &(dyn Fn(FindingKind, Prediction) + Sync),
+        each: impl Fn(&[&[Group]], &(dyn Fn(&[Group]) -> Prediction + Sync)) -> Vec<Prediction>,
+    ) {
+        let (part, parts) = self.options.shard;
+        let most = match self.options.engine.smt_solver() {
+            Some(_) => CHUNKS_FOR_PROCESSES,
+            None => CHUNKS,
+        };
+        let mut chunks_before = 0;
+        for kind in cheap_first(self.options) {
+            let groups = match self.limit.reached() {
+                Some(reason) => Err(reason),
+                None => within(&self.limit, || {
+                    groups(self.trace_model, kind, self.options.all, &self.options.filters)
+                }),
+            };
+            let groups = match groups {
+                Ok(groups) => groups,
+                Err(reason) => {
+                    deliver(kind, Prediction::not_begun(kind, reason));
+                    continue;
+                }
+            };
+            let size = groups.len().div_ceil(most).clamp(1, LARGEST_CHUNK);
+            let mut chunks: Vec<&[Group]> = groups.chunks(size).collect();
+            // Parts go on counting from one kind to the next, so that they are equal.
+            let skipped = (part + parts.max(1) - chunks_before % parts.max(1)) % parts.max(1);
+            chunks_before += chunks.len();
+            chunks = chunks.into_iter().skip(skipped).step_by(parts.max(1)).collect();
+            if let Some(progress) = self.options.progress {
+                let groups =
+                    chunks.iter().copied().flatten().filter(|g| !g.is_dropped()).count() as u64;
+                progress.groups.fetch_add(groups, Ordering::Relaxed);
+            }
+            let mut merged = Prediction::default();
+            for part in each(&chunks, &|chunk| self.chunk(chunk)) {
+                merged.add(part);
+            }
+            merged.sort();
+            deliver(kind, merged);
+        }
+    }
+
+    fn new_engine(&self) -> Box<dyn Engine + '_> {
+        match self.options.engine {
             EngineKind::Order if self.options.search_only => {
                 Box::new(OrderEngine::search_with_values(self.trace_model, self.values.clone()))
             }
@@ -209,33 +421,53 @@ impl PredictionRun<'_> {
                 let options = &self.options.engine_options;
                 kind.engine_with(self.trace_model, options, self.values.clone(), self.value_model)
             }
-        };
+        }
+    }
+
+    fn chunk(&self, groups: &[Group]) -> Prediction {
+        let mut engine: LazyEngine<'_> = None;
         let mut prediction = Prediction::default();
         for group in groups {
-            self.group(group, engine.as_mut(), &mut prediction);
-            if let Some(progress) = self.options.progress {
+            let outcome = match self.limit.reached() {
+                Some(reason) => Err(reason),
+                None => within(&self.limit, || self.group(group, &mut engine, &mut prediction)),
+            };
+            if let Err(reason) = outcome {
+                // It may have been in the middle of a query.
+                drop_engine(&mut engine, &mut prediction);
+                prediction.skip(group, reason);
+            }
+            if let Some(progress) = self.options.progress
+                && !group.is_dropped()
+            {
                 progress.done.fetch_add(1, Ordering::Relaxed);
             }
         }
-        prediction.effort = engine.effort();
+        drop_engine(&mut engine, &mut prediction);
         prediction
     }
 
     /// Looks for one witness of a group.
-    fn group(&self, group: &Group, engine: &mut dyn Engine, prediction: &mut Prediction) {
-        let mut counts = Counts { candidates: group.size, groups: 1, ..Counts::default() };
+    fn group<'e>(
+        &'e self,
+        group: &Group,
+        engine: &mut LazyEngine<'e>,
+        prediction: &mut Prediction,
+    ) {
+        let groups = u64::from(!group.is_dropped());
+        let mut counts = Counts { candidates: group.size, groups, ..Counts::default() };
         let filters = &self.options.filters;
         let keep = |c: &Candidate| {
             !matches!(filters.drop_class(self.trace_model, c), Some(Dropped::Lockset))
         };
         let mut undecided = None;
-        let order = filters.must_happen_before.then_some(self.trace_model);
-        for batch in group.candidates(keep, order) {
+        for batch in group.candidates(keep, self.trace_model, filters.must_happen_before) {
+            foretell_limit::check();
             let candidate = match batch {
                 Batch::One(candidate) => candidate,
-                Batch::Ordered(candidates) => {
+                Batch::Dropped(by, candidates) => {
                     counts.examined += candidates;
-                    counts.drop(Dropped::Must, candidates);
+                    counts.drop(by, candidates);
                     continue;
                 }
             };
@@ -246,22 +478,20 @@ impl PredictionRun<'_> {
                 continue;
             }
             counts.solved += 1;
-            let (before, started) = (engine.effort(), Instant::now());
-            let verdict = engine.decide(&candidate.query(), &self.limit());
-            let work = Work::between(&before, &engine.effort(), started.elapsed());
-            prediction.work.entry(group.kind).or_default().add(&work);
+            let verdict = self.decide(&candidate, engine, prediction);
             match verdict {
                 Verdict::Impossible => counts.impossible += 1,
                 Verdict::Undecided(reason) => {
                     counts.cut_short(&reason);
                     undecided.get_or_insert((candidate, reason));
-                    if self.over() {
+                    if self.limit.reached().is_some() {
                         break;
                     }
                 }
                 Verdict::Witness(schedule) => {
                     counts.predicted += 1;
-                    self.found(&candidate, &schedule, engine.decided_by(), prediction);
+                    let by = engine.as_ref().map_or("", |engine| engine.decided_by());
+                    self.found(&candidate, &schedule, by, prediction);
                     undecided = None;
                     break;
                 }
@@ -272,6 +502,34 @@ impl PredictionRun<'_> {
             prediction.undecided.push(undecided);
         }
         prediction.counts.entry(group.kind).or_default().add(&counts);
+    }
+
+    /// Puts a candidate to the engine, within the limits of a query.
+    fn decide<'e>(
+        &'e self,
+        candidate: &Candidate,
+        engine: &mut LazyEngine<'e>,
+        prediction: &mut Prediction,
+    ) -> Verdict {
+        let limit = self.query_limit();
+        let outcome = within(&limit, || {
+            let engine = engine.get_or_insert_with(|| self.new_engine());
+            let (before, started) = (engine.effort(), Instant::now());
+            let limit = Limit { deadline: limit.deadline, stop: limit.stop };
+            let verdict = engine.decide(&candidate.query(), &limit);
+            (verdict, Work::between(&before, &engine.effort(), started.elapsed()))
+        });
+        match outcome {
+            Ok((verdict, work)) => {
+                prediction.work.entry(candidate.kind()).or_default().add(&work);
+                verdict
+            }
+            Err(reason) => {
+                // It was in the middle of the query.
+                drop_engine(engine, prediction);
+                Verdict::Undecided(reason.name().to_owned())
+            }
+        }
     }
 
     /// The size of the segment of a block that is asked about.
@@ -295,7 +553,7 @@ impl PredictionRun<'_> {
         match Finding::new(self.trace_model, self.checker, candidate, schedule, engine) {
             Ok(finding) => {
                 if let Some(progress) = self.options.progress {
-                    progress.findings.fetch_add(1, Ordering::Relaxed);
+                    progress.add_finding(&finding);
                 }
                 prediction.findings.push(finding);
             }
@@ -307,14 +565,16 @@ impl PredictionRun<'_> {
         }
     }
 
-    fn limit(&self) -> Limit<'_> {
+    fn query_limit(&self) -> foretell_limit::Limit<'_> {
         let query = self.options.timeout.map(|t| Instant::now() + t);
-        let deadline = [query, self.deadline].into_iter().flatten().min();
-        Limit { deadline, stop: self.options.stop }
+        let deadline = [query, self.limit.deadline].into_iter().flatten().min();
+        foretell_limit::Limit { deadline, stop: self.limit.stop, memory: self.query_memory }
     }
+}
 
-    /// Whether the whole run is to end.
-    fn over(&self) -> bool {
-        Limit { deadline: self.deadline, stop: self.options.stop }.reached().is_some()
+/// Drops an engine, and keeps the count of its effort.
+fn drop_engine(engine: &mut LazyEngine<'_>, prediction: &mut Prediction) {
+    if let Some(engine) = engine.take() {
+        prediction.effort.add(&engine.effort());
     }
 }

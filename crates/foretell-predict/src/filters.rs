@@ -17,6 +17,7 @@ use foretell_model::{SectionId, TraceModel};
 use foretell_trace::{EventId, Model};
 
 use crate::analyses::Candidate;
+use crate::engines::writers::FinalWrites;
 use crate::reachability::Reach;
 
 /// Which filters are on.
@@ -86,14 +87,17 @@ impl Filters {
                 unreachable.then_some(Dropped::Reachability)
             }
             Candidate::Transactions(block) => {
-                let unreachable =
-                    self.reachability && Reach::around(trace_model, *block, true).is_empty();
+                let unreachable = self.reachability
+                    && (trace_model.has_serial_transactions()
+                        || Reach::around(trace_model, *block, true).is_empty());
                 unreachable.then_some(Dropped::Reachability)
             }
             Candidate::NondeterministicRead(read) => (self.must_happen_before
                 && !has_challenger(trace_model, *read))
             .then_some(Dropped::Must),
-            Candidate::FinalValue(_) => None,
+            Candidate::FinalValue(write) => (self.must_happen_before
+                && is_always_final(trace_model, *write))
+            .then_some(Dropped::Must),
         }
     }
 
@@ -112,6 +116,7 @@ impl Filters {
     fn next(&self, trace_model: &TraceModel<'_>, events: &[EventId]) -> Option<Dropped> {
         for (i, &a) in events.iter().enumerate() {
             for &b in &events[i + 1..] {
+                foretell_limit::check();
                 if self.locksets && common_lock(trace_model, a, b) {
                     return Some(Dropped::Lockset);
                 }
@@ -120,8 +125,7 @@ impl Filters {
                 }
             }
         }
-        (self.must_happen_before && trace_model.frontier_of_next(events).is_none())
-            .then_some(Dropped::Must)
+        (self.must_happen_before && !trace_model.can_be_next(events)).then_some(Dropped::Must)
     }
 
     /// r between c and c'.
@@ -182,6 +186,13 @@ fn took_since(
         .any(|s| !(s.shared && other.shared))
 }
 
+/// Whether all last writes of other threads that may leave another value come before `write`.
+fn is_always_final(trace_model: &TraceModel<'_>, write: EventId) -> bool {
+    let TraceModel { trace, chains, must_happen_before, .. } = trace_model;
+    let others = FinalWrites::besides(trace_model, write).differing;
+    others.iter().all(|&w| must_happen_before.ordered_before(chains, trace, w, write))
+}
+
 /// Whether a read can see something else by must-happen-before: a write, or the initial value, that
 /// does not preserve it, that can come before it, and that no write which always comes in between
 /// hides. In the symbolic model what a write writes is not known in advance, so there the answer is
@@ -195,17 +206,13 @@ fn has_challenger(trace_model: &TraceModel<'_>, read: EventId) -> bool {
     let before = |a: EventId, b: EventId| must_happen_before.ordered_before(chains, trace, a, b);
     let breaks = |w: Option<EventId>| !reads_from.preserves(trace, read, w);
     let thread = trace.thread(read);
-    let mine = reads_from.accesses_by_thread(x).iter().find(|(t, _)| *t == thread);
-    let own = mine.and_then(|(_, list)| {
-        let end = list.partition_point(|&e| e < read);
-        list[..end].iter().rev().find(|&&e| trace.op(e).writes()).copied()
-    });
+    let own = reads_from.own_write(trace, read);
     let observed = reads_from.observed(read).filter(|&w| before(w, read));
     let hidden = observed.is_some_and(|w| own.is_none_or(|own| own == w || before(own, w)));
     if !hidden && breaks(own) {
         return true;
     }
-    reads_from.accesses_by_thread(x).iter().filter(|(t, _)| *t != thread).any(|(t, list)| {
+    reads_from.writes_by_thread(x).iter().filter(|(t, _)| *t != thread).any(|(t, list)| {
         // A write that always comes before the read hides all that come before it.
         let hiding = own.into_iter().chain(observed);
         let from =
@@ -214,7 +221,7 @@ fn has_challenger(trace_model: &TraceModel<'_>, read: EventId) -> bool {
         let first = list.partition_point(|&e| chains.position(e) < from);
         list[first..].iter().take_while(|&&e| chains.position(e) < to).any(|&w| {
             // An update that would preserve the read may be broken itself.
-            trace.op(w).writes() && (breaks(Some(w)) || trace.op(w).reads())
+            breaks(Some(w)) || trace.op(w).reads()
         })
     })
 }

@@ -5,16 +5,23 @@
 //! trace have more candidates than fit in memory, so they are never listed: accesses of a variable
 //! that agree in thread, location, kind and locks held are one *class*, and a group is a list of
 //! pairs of classes. Its candidates are tried nearest first, those that were close to happening in
-//! the observed run.
+//! the observed run. Pairs of classes of which locks and must-happen-before leave no race open are
+//! in no group; they are only counted (`races`).
 
-use std::collections::BTreeMap;
+mod races;
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
 use std::ops::Range;
+use std::sync::Arc;
 
 use foretell_model::{SectionId, TraceModel};
 use foretell_trace::{EventId, FindingKind, Op, ThreadId, VarId, conflict};
 use rustc_hash::FxHashMap;
 
-use crate::analyses::{Candidate, candidates};
+use crate::analyses::{Candidate, Circles, candidates};
+use crate::filters::{Dropped, Filters};
+use races::{LockSets, OpenPairs};
 
 /// Candidates of which one witness is wanted.
 pub(crate) struct Group {
@@ -28,19 +35,24 @@ pub(crate) struct Group {
 pub(crate) enum Batch {
     /// A candidate to decide.
     One(Candidate),
-    /// Number of candidates that must-happen-before proves impossible.
-    Ordered(u64),
+    /// Number of candidates that a filter proves impossible.
+    Dropped(Dropped, u64),
 }
 
 enum Members {
     /// As they are.
     List(Vec<Candidate>),
-    /// Pairs of classes of a variable: racing accesses, or (c, c') and r.
-    Pairs(Vec<(Class, Class)>),
+    /// Pairs of classes of a variable: racing accesses, or (c, c') and r. With thousands of threads
+    /// there are millions of pairs: they are indices into the classes of all groups.
+    Pairs(Arc<Vec<Class>>, Vec<(u32, u32)>),
+    /// Circles of requests, by number.
+    Circles(Arc<Circles>, Vec<usize>),
+    /// Candidates that filters dropped before there were groups.
+    Dropped([(Dropped, u64); 2]),
 }
 
 /// Accesses, or pairs of accesses of one block, that differ only in when they happened.
-type Class = std::sync::Arc<Vec<Member>>;
+type Class = Vec<Member>;
 
 /// An access, or two of one block.
 type Member = (EventId, Option<EventId>);
@@ -64,21 +76,57 @@ fn location(trace_model: &TraceModel<'_>, e: EventId) -> GroupLocation {
 }
 
 /// All groups of an analysis; with `all`, every candidate is a group of its own.
-pub(crate) fn groups(trace_model: &TraceModel<'_>, kind: FindingKind, all: bool) -> Vec<Group> {
+pub(crate) fn groups(
+    trace_model: &TraceModel<'_>,
+    kind: FindingKind,
+    all: bool,
+    filters: &Filters,
+) -> Vec<Group> {
     let single = |members: Vec<Candidate>| Group {
         kind,
         size: members.len() as u64,
         members: Members::List(members),
     };
+    if all && kind == FindingKind::Race {
+        let mut counts = OpenPairs::default();
+        let mut pairs = Vec::new();
+        for x in shared_variables(trace_model) {
+            counts.add(races::open_event_pairs(trace_model, x, filters, &mut pairs));
+        }
+        pairs.sort_unstable();
+        let groups = pairs.into_iter().map(|(a, b)| single(vec![Candidate::Race(a, b)]));
+        return groups.chain(dropped(kind, &counts, counts.open)).collect();
+    }
+    if kind == FindingKind::Deadlock {
+        return deadlocks(trace_model, all, filters);
+    }
     if all {
         return candidates(trace_model, kind).into_iter().map(|c| single(vec![c])).collect();
     }
     match kind {
-        FindingKind::Race => class_groups(trace_model, kind, races),
-        FindingKind::Atomicity => class_groups(trace_model, kind, triples),
+        FindingKind::Race => {
+            let mut pairs = ClassPairs::default();
+            let mut counts = OpenPairs::default();
+            let mut class_of = vec![0; trace_model.trace.len()];
+            for x in shared_variables(trace_model) {
+                counts.add(race_pairs(trace_model, x, filters, &mut class_of, &mut pairs));
+            }
+            let mut groups = pairs.groups(kind);
+            let size = groups.iter().map(|g| g.size).sum();
+            groups.extend(dropped(kind, &counts, size));
+            groups
+        }
+        FindingKind::Atomicity => {
+            let mut pairs = ClassPairs::default();
+            for x in shared_variables(trace_model) {
+                triples(trace_model, x, &mut pairs);
+            }
+            pairs.groups(kind)
+        }
         _ => {
             let mut groups: BTreeMap<Vec<GroupLocation>, Vec<Candidate>> = BTreeMap::new();
             for candidate in candidates(trace_model, kind) {
+                foretell_limit::check();
                 groups.entry(locations(trace_model, &candidate)).or_default().push(candidate);
             }
             groups.into_values().map(single).collect()
@@ -105,53 +153,127 @@ fn locations(trace_model: &TraceModel<'_>, candidate: &Candidate) -> Vec<GroupLo
     }
 }
 
-type ByLocations = BTreeMap<Vec<GroupLocation>, Vec<(Class, Class)>>;
+/// Classes, and pairs of them by location.
+#[derive(Default)]
+struct ClassPairs {
+    classes: Vec<Class>,
+    by_locations: BTreeMap<Vec<GroupLocation>, Vec<(u32, u32)>>,
+}
 
-fn class_groups(
-    trace_model: &TraceModel<'_>,
-    kind: FindingKind,
-    pairs: fn(&TraceModel<'_>, VarId, &mut ByLocations),
-) -> Vec<Group> {
-    let mut groups = ByLocations::new();
-    for x in (0..trace_model.trace.variable_count()).map(VarId::from_index) {
-        if !trace_model.trace.is_opaque(x) && trace_model.reads_from.accesses_by_thread(x).len() > 1
-        {
-            pairs(trace_model, x, &mut groups);
-        }
+impl ClassPairs {
+    /// Adds classes; returns the index of the first.
+    fn add(&mut self, classes: impl IntoIterator<Item = Class>) -> u32 {
+        let first = self.classes.len() as u32;
+        self.classes.extend(classes);
+        first
     }
-    let group = |pairs: Vec<(Class, Class)>| Group {
+
+    fn pair(&mut self, locations: Vec<GroupLocation>, a: u32, b: u32) {
+        self.by_locations.entry(locations).or_default().push((a, b));
+    }
+
+    fn groups(self, kind: FindingKind) -> Vec<Group> {
+        let classes = Arc::new(self.classes);
+        let len = |class: u32| classes[class as usize].len() as u64;
+        let group = |pairs: Vec<(u32, u32)>| Group {
+            kind,
+            size: pairs.iter().map(|&(a, b)| len(a) * len(b)).sum(),
+            members: Members::Pairs(classes.clone(), pairs),
+        };
+        self.by_locations.into_values().map(group).collect()
+    }
+}
+
+/// The variables that several threads access, but for opaque ones.
+fn shared_variables<'a>(trace_model: &'a TraceModel<'_>) -> impl Iterator<Item = VarId> + 'a {
+    let variables = (0..trace_model.trace.variable_count()).map(VarId::from_index);
+    variables.filter(|&x| {
+        foretell_limit::check();
+        !trace_model.trace.is_opaque(x) && trace_model.reads_from.accesses_by_thread(x).len() > 1
+    })
+}
+
+/// Candidates that are dropped already and not among the `grouped` ones, as a group of their own.
+fn dropped(kind: FindingKind, counts: &OpenPairs, grouped: u64) -> Option<Group> {
+    let dropped = counts.locksets + counts.must_happen_before;
+    let size = dropped + counts.open - grouped;
+    let members = Members::Dropped([
+        (Dropped::Lockset, counts.locksets),
+        (Dropped::Must, counts.must_happen_before),
+    ]);
+    (dropped > 0).then_some(Group { kind, size, members })
+}
+
+/// The groups of circles of acquires.
+fn deadlocks(trace_model: &TraceModel<'_>, all: bool, filters: &Filters) -> Vec<Group> {
+    let kind = FindingKind::Deadlock;
+    let circles = Arc::new(Circles::new(trace_model, filters));
+    let sets = 0..circles.sets.len();
+    if all {
+        let of_set = |set| circles.acquires(trace_model, set, filters.must_happen_before);
+        let mut found: Vec<Vec<EventId>> = sets.clone().flat_map(of_set).collect();
+        found.sort_unstable();
+        let total: u64 = sets.map(|set| circles.size(set)).sum();
+        let ordered = total - found.len() as u64;
+        let single = |acquires: Vec<EventId>| {
+            let members = Members::List(vec![Candidate::Deadlock(acquires)]);
+            Group { kind, size: 1, members }
+        };
+        let members = Members::Dropped([(Dropped::Lockset, 0), (Dropped::Must, ordered)]);
+        let dropped = (ordered > 0).then_some(Group { kind, size: ordered, members });
+        return found.into_iter().map(single).chain(dropped).collect();
+    }
+    let mut groups: BTreeMap<Vec<GroupLocation>, Vec<usize>> = BTreeMap::new();
+    for set in sets {
+        foretell_limit::check();
+        let mut locations: Vec<_> =
+            circles.examples(set).map(|e| location(trace_model, e)).collect();
+        locations.sort_unstable();
+        groups.entry(locations).or_default().push(set);
+    }
+    let group = |sets: Vec<usize>| Group {
         kind,
-        size: pairs.iter().map(|(a, b)| a.len() as u64 * b.len() as u64).sum(),
-        members: Members::Pairs(pairs),
+        size: sets.iter().map(|&set| circles.size(set)).fold(0, u64::saturating_add),
+        members: Members::Circles(circles.clone(), sets),
     };
     groups.into_values().map(group).collect()
 }
 
-/// The common properties of the accesses of a class. The locks are those held, sorted.
-type Key = (ThreadId, GroupLocation, Op, Vec<(u32, bool)>);
+/// The sets of acquires of several circles of requests, in order.
+fn acquires<'g>(
+    circles: &'g Circles,
+    sets: &'g [usize],
+    trace_model: &'g TraceModel<'g>,
+    with_order: bool,
+) -> impl Iterator<Item = Batch> + 'g {
+    let mut iterators: Vec<_> =
+        sets.iter().map(|&set| circles.acquires(trace_model, set, with_order)).collect();
+    let firsts = iterators.iter_mut().enumerate();
+    let firsts = firsts.filter_map(|(i, sets)| Some(Reverse((sets.next()?, i))));
+    let mut next: BinaryHeap<_> = firsts.collect();
+    std::iter::from_fn(move || {
+        let Reverse((acquires, i)) = next.pop()?;
+        next.extend(iterators[i].next().map(|acquires| Reverse((acquires, i))));
+        Some(Batch::One(Candidate::Deadlock(acquires)))
+    })
+}
+
+/// A set of locks: number, and whether it is the reader side. Sorted.
+type Locks = Vec<(u32, bool)>;
+
+/// The common properties of the accesses of a class. The locks are those held.
+type Key = (ThreadId, GroupLocation, Op, Locks);
 
 /// The classes of accesses of a variable, in the order they first occur.
 fn classes(trace_model: &TraceModel<'_>, x: VarId) -> Vec<(Key, Class)> {
     let trace = trace_model.trace;
-    // The sets of locks held are few, and the same for all accesses until something is taken or
-    // freed.
-    let mut locksets: FxHashMap<Vec<(u32, bool)>, u32> = FxHashMap::default();
-    let mut last_of_thread: FxHashMap<ThreadId, (u32, u32)> = FxHashMap::default();
+    let mut locksets = LockSets::default();
     let mut index: FxHashMap<(ThreadId, GroupLocation, Op, u32), usize> = FxHashMap::default();
-    let mut classes: Vec<(Key, Vec<Member>)> = Vec::new();
+    let mut classes: Vec<(Key, Class)> = Vec::new();
     for &e in trace_model.reads_from.accesses(x) {
+        foretell_limit::check();
         let thread = trace.thread(e);
-        let held = trace_model.locks.held_set_index(e);
-        let lockset = match last_of_thread.get(&thread) {
-            Some(&(last, lockset)) if last == held => lockset,
-            _ => {
-                let locks = locks_of(trace_model, trace_model.locks.held_before(e));
-                let new = locksets.len() as u32;
-                let lockset = *locksets.entry(locks).or_insert(new);
-                last_of_thread.insert(thread, (held, lockset));
-                lockset
-            }
-        };
+        let lockset = locksets.at(trace_model, e);
         let (location, op) = (location(trace_model, e), trace.op(e));
         let i = *index.entry((thread, location, op, lockset)).or_insert_with(|| {
             let locks = locks_of(trace_model, trace_model.locks.held_before(e));
@@ -160,32 +282,43 @@ fn classes(trace_model: &TraceModel<'_>, x: VarId) -> Vec<(Key, Class)> {
         });
         classes[i].1.push((e, None));
     }
-    classes.into_iter().map(|(key, members)| (key, Class::new(members))).collect()
+    classes
 }
 
-fn locks_of(trace_model: &TraceModel<'_>, sections: &[SectionId]) -> Vec<(u32, bool)> {
+fn locks_of(trace_model: &TraceModel<'_>, sections: &[SectionId]) -> Locks {
     let mut held: Vec<_> =
         sections.iter().map(|&s| trace_model.locks.get(s)).map(|s| (s.lock.0, s.shared)).collect();
     held.sort_unstable();
     held
 }
 
-/// Pairs of classes that may race.
-fn races(trace_model: &TraceModel<'_>, x: VarId, groups: &mut ByLocations) {
-    let classes = classes(trace_model, x);
-    for (i, (key_a, a)) in classes.iter().enumerate() {
-        for (key_b, b) in &classes[i + 1..] {
-            let both_atomic = key_a.2.is_atomic() && key_b.2.is_atomic();
-            if !both_atomic && conflict(trace_model.trace, a[0].0, b[0].0) {
-                let locations = vec![key_a.1.min(key_b.1), key_a.1.max(key_b.1)];
-                groups.entry(locations).or_default().push((a.clone(), b.clone()));
-            }
+/// Adds the pairs of classes of a variable that may race. `class_of` is scratch memory, by event.
+fn race_pairs(
+    trace_model: &TraceModel<'_>,
+    x: VarId,
+    filters: &Filters,
+    class_of: &mut [u32],
+    pairs: &mut ClassPairs,
+) -> OpenPairs {
+    let (keys, classes): (Vec<Key>, Vec<Class>) = classes(trace_model, x).into_iter().unzip();
+    for (i, class) in classes.iter().enumerate() {
+        for (e, _) in class {
+            class_of[e.index()] = i as u32;
         }
     }
+    let (open, counts) = races::open_class_pairs(trace_model, x, filters, |e| class_of[e.index()]);
+    if !open.is_empty() {
+        let start = pairs.add(classes);
+        for (i, j) in open {
+            let (a, b) = (keys[i as usize].1, keys[j as usize].1);
+            pairs.pair(vec![a.min(b), a.max(b)], start + i, start + j);
+        }
+    }
+    counts
 }
 
 /// Classes of (c, c') with classes of r.
-fn triples(trace_model: &TraceModel<'_>, x: VarId, groups: &mut ByLocations) {
+fn triples(trace_model: &TraceModel<'_>, x: VarId, groups: &mut ClassPairs) {
     let trace = trace_model.trace;
     let others = classes(trace_model, x);
     let mut index: BTreeMap<(Key, GroupLocation, Op), Vec<Member>> = BTreeMap::new();
@@ -193,6 +326,7 @@ fn triples(trace_model: &TraceModel<'_>, x: VarId, groups: &mut ByLocations) {
         for (i, &c) in list.iter().enumerate() {
             let Some(block) = trace_model.blocks.outermost(c) else { continue };
             for &c2 in &list[i + 1..] {
+                foretell_limit::check();
                 if trace_model.blocks.outermost(c2) != Some(block) {
                     break;
                 }
@@ -206,34 +340,54 @@ fn triples(trace_model: &TraceModel<'_>, x: VarId, groups: &mut ByLocations) {
             }
         }
     }
-    for ((key, location2, _), members) in index {
-        let inside = Class::new(members);
+    let (others, classes): (Vec<Key>, Vec<Class>) = others.into_iter().unzip();
+    let firsts: Vec<EventId> = classes.iter().map(|class| class[0].0).collect();
+    let start = groups.add(classes);
+    for ((key, location2, _), inside) in index {
         let (c, c2) = (inside[0].0, inside[0].1.unwrap_or(inside[0].0));
-        for (other, r) in &others {
-            if conflict(trace, c, r[0].0) && conflict(trace, r[0].0, c2) {
+        let inside = groups.add([inside]);
+        for (i, other) in others.iter().enumerate() {
+            foretell_limit::check();
+            if conflict(trace, c, firsts[i]) && conflict(trace, firsts[i], c2) {
                 let locations = vec![key.1, other.1, location2];
-                groups.entry(locations).or_default().push((inside.clone(), r.clone()));
+                groups.pair(locations, inside, start + i as u32);
             }
         }
     }
 }
 
 impl Group {
+    /// Whether filters have dropped all its candidates already.
+    pub(crate) fn is_dropped(&self) -> bool {
+        matches!(self.members, Members::Dropped(_))
+    }
+
     /// The candidates, nearest first where they are pairs. `keep` says of two classes, given one
-    /// member of each, whether any of their pairs can be a finding. With `order` pairs that
+    /// member of each, whether any of their pairs can be a finding. With `with_order` pairs that
     /// must-happen-before proves impossible are counted, not listed, but for the nearest.
     pub(crate) fn candidates<'g>(
         &'g self,
         keep: impl Fn(&Candidate) -> bool + 'g,
-        order: Option<&'g TraceModel<'g>>,
+        trace_model: &'g TraceModel<'g>,
+        with_order: bool,
     ) -> Box<dyn Iterator<Item = Batch> + 'g> {
-        let kind = self.kind;
+        let (kind, order) = (self.kind, with_order.then_some(trace_model));
         match &self.members {
             Members::List(list) => Box::new(list.iter().cloned().map(Batch::One)),
-            Members::Pairs(pairs) => {
-                let kept = pairs.iter().filter(move |(a, b)| keep(&candidate(kind, a[0], b[0])));
+            Members::Circles(circles, sets) => {
+                Box::new(acquires(circles, sets, trace_model, order.is_some()))
+            }
+            Members::Dropped(counts) => {
+                Box::new(counts.iter().map(|&(by, count)| Batch::Dropped(by, count)))
+            }
+            Members::Pairs(classes, pairs) => {
+                let class = |i: u32| &classes[i as usize];
+                let pairs = pairs.iter().map(move |&(a, b)| (class(a), class(b)));
+                let kept = pairs.filter(move |(a, b)| keep(&candidate(kind, a[0], b[0])));
                 let kept: Vec<_> = kept.collect();
-                let near = kept.clone().into_iter().flat_map(|(a, b)| neighbours(a, b));
+                let near = kept.clone().into_iter().flat_map(move |(a, b)| {
+                    neighbours(a, b).filter(move |&(m, n)| is_open(kind, order, m, n))
+                });
                 let near = near.map(move |(a, b)| Batch::One(candidate(kind, a, b)));
                 let far = kept.into_iter().flat_map(move |(a, b)| strangers(kind, order, a, b));
                 Box::new(near.chain(far))
@@ -274,10 +428,25 @@ fn strangers<'c>(
         let near = i.saturating_sub(1)..(i + 1).min(b.len());
         let near_open = near.clone().filter(|j| open.contains(j)).count();
         let ordered = (b.len() - near.len()) - (open.len() - near_open);
-        let ordered = (ordered > 0).then_some(Batch::Ordered(ordered as u64));
+        // Races that are ordered were counted before there were groups.
+        let uncounted = ordered > 0 && kind != FindingKind::Race;
+        let ordered = uncounted.then_some(Batch::Dropped(Dropped::Must, ordered as u64));
         let far = open.filter(move |j| !near.contains(j));
         ordered.into_iter().chain(far.map(move |j| Batch::One(candidate(kind, m, b[j]))))
     })
+}
+
+/// Whether must-happen-before leaves a race open. Of other kinds every pair is.
+fn is_open(
+    kind: FindingKind,
+    order: Option<&TraceModel<'_>>,
+    (a, _): Member,
+    (b, _): Member,
+) -> bool {
+    let Some(TraceModel { trace, chains, must_happen_before, .. }) = order else { return true };
+    kind != FindingKind::Race
+        || !must_happen_before.run_before_next(chains, trace, a, b)
+            && !must_happen_before.run_before_next(chains, trace, b, a)
 }
 
 /// The members of a class that must-happen-before does not order with a member of another one. They
@@ -286,14 +455,18 @@ fn unordered(trace_model: &TraceModel<'_>, m: Member, class: &Class) -> Range<us
     let TraceModel { trace, chains, must_happen_before, .. } = trace_model;
     let Some(&(first, _)) = class.first() else { return 0..0 };
     let thread = trace.thread(first);
+    let column = chains.column(thread);
+    let offset = chains.column_position(trace, first) - chains.position(first);
     let positions = match m.1 {
-        None => must_happen_before.next_together(chains, trace, m.0, thread),
+        None if column == chains.column(trace.thread(m.0)) => 0..0,
+        None => must_happen_before.next_together(chains, trace, m.0, column),
         Some(c2) => {
             let to = must_happen_before.first_after(chains, trace, c2, thread);
-            must_happen_before.needs(chains, trace, m.0, thread)..to.unwrap_or(u32::MAX)
+            let from = must_happen_before.needs(chains, trace, m.0, thread);
+            from + offset..to.map_or(u32::MAX, |to| to + offset)
         }
     };
-    let start = class.partition_point(|n| chains.position(n.0) < positions.start);
-    let end = class.partition_point(|n| chains.position(n.0) < positions.end);
+    let start = class.partition_point(|n| chains.position(n.0) + offset < positions.start);
+    let end = class.partition_point(|n| chains.position(n.0) + offset < positions.end);
     start..end.max(start)
 }

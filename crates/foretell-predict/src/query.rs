@@ -1,6 +1,6 @@
 //! A query: a pattern to look for in some feasible interleaving.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use foretell_model::BlockId;
@@ -75,12 +75,8 @@ pub struct Limit<'a> {
 impl Limit<'_> {
     /// The reason to stop now, if there is one.
     pub fn reached(&self) -> Option<&'static str> {
-        if self.stop.is_some_and(|s| s.load(Ordering::Relaxed)) {
-            Some("interrupted")
-        } else if self.deadline.is_some_and(|d| Instant::now() >= d) {
-            Some("time limit")
-        } else {
-            None
-        }
+        let limit =
+            foretell_limit::Limit { deadline: self.deadline, stop: self.stop, memory: None };
+        limit.reached().map(foretell_limit::Reason::name)
     }
 }

@@ -98,15 +98,18 @@ impl Reach {
             self.lower(trace_model, thread, last + 1, &mut work);
         }
         while let Some(u) = work.pop() {
+            foretell_limit::check();
             let Some(x) = self.access(trace_model, u, start) else { continue };
-            for (thread, list) in reads_from.accesses_by_thread(x) {
+            for (thread, list) in reads_from.conflicting_by_thread(trace, u, x) {
+                foretell_limit::check();
                 if *thread == trace.thread(u) || Some(*thread) == without {
                     continue;
                 }
                 let needed = must_happen_before.needs(chains, trace, u, *thread);
                 let possible = list.partition_point(|&v| chains.position(v) < needed);
-                let Some(&v) = list[possible..].iter().find(|&&v| self.step(trace_model, u, v))
-                else {
+                let end = self.segment.as_ref().map_or(u32::MAX, |s| s.lower[thread.index()]);
+                let mut inside = list[possible..].iter().take_while(|&&v| chains.position(v) < end);
+                let Some(&v) = inside.find(|&&v| self.step(trace_model, u, v)) else {
                     continue;
                 };
                 let first = if transactions { first_of_transaction(trace_model, v) } else { v };
@@ -146,18 +149,21 @@ impl Reach {
             self.raise(trace_model, trace.thread(first), before, &mut work);
         }
         while let Some(u) = work.pop() {
+            foretell_limit::check();
             let Some(x) = self.access(trace_model, u, start) else { continue };
             let own = trace.thread(u);
-            for (thread, list) in reads_from.accesses_by_thread(x) {
+            for (thread, list) in reads_from.conflicting_by_thread(trace, u, x) {
+                foretell_limit::check();
                 if *thread == own || Some(*thread) == without {
                     continue;
                 }
                 let possible = list.partition_point(|&v| {
                     must_happen_before.needs(chains, trace, v, own) <= chains.position(u)
                 });
-                let Some(&v) =
-                    list[..possible].iter().rev().find(|&&v| self.step(trace_model, u, v))
-                else {
+                let begin = self.segment.as_ref().map_or(0, |s| s.upper[thread.index()]);
+                let mut inside =
+                    list[..possible].iter().rev().take_while(|&&v| chains.position(v) >= begin);
+                let Some(&v) = inside.find(|&&v| self.step(trace_model, u, v)) else {
                     continue;
                 };
                 let last = if transactions { last_of_transaction(trace_model, v) } else { v };
@@ -209,20 +215,21 @@ pub(crate) fn path_in(
     let own = trace_model.blocks.get(block).thread;
     let mut search = PathSearch::default();
     for &e in schedule {
+        foretell_limit::check();
         let Some(x) = visible_variable(trace, e) else { continue };
         let thread = trace.thread(e);
         if inside.contains(&e) {
-            if let Some((from, _)) = search.best(trace, x.0, e, |f| !inside.contains(&f)) {
+            if let Some((from, _)) = search.best(trace, x.0, e) {
                 return Some(search.path(from, e));
             }
-            search.reached.entry(x.0).or_default().push((e, 0));
+            search.reach(trace, x.0, e, 0);
         } else if thread != own {
-            let by_conflict = search.best(trace, x.0, e, |_| true);
+            let by_conflict = search.best(trace, x.0, e);
             let by_order = search.last_of_thread.get(&thread).copied();
             let best = [by_conflict, by_order].into_iter().flatten().min_by_key(|(_, d)| *d);
             if let Some((from, distance)) = best {
                 search.parent.insert(e, from);
-                search.reached.entry(x.0).or_default().push((e, distance + 1));
+                search.reach(trace, x.0, e, distance + 1);
                 search.last_of_thread.insert(thread, (e, distance + 1));
             }
         }
@@ -230,25 +237,83 @@ pub(crate) fn path_in(
     None
 }
 
+/// The last access of a path out of a block and back that the observed run has.
+pub(crate) fn observed_path(trace_model: &TraceModel<'_>, block: BlockId) -> Option<EventId> {
+    let accesses = accesses_of(trace_model, block);
+    let last = accesses.last()?.0.min(trace_model.feasible_prefix.checked_sub(1)?);
+    let span: Vec<EventId> = (accesses[0].0..=last).map(EventId).collect();
+    path_in(trace_model, &span, block)?.last().copied()
+}
+
+/// Accesses of other threads between two neighbouring accesses of a block to one variable that
+/// conflict with both, as far as must-happen-before and locks tell; the first of each thread.
+pub(crate) fn violations_nearby<'a>(
+    trace_model: &'a TraceModel<'_>,
+    block: BlockId,
+) -> impl Iterator<Item = (EventId, EventId, EventId)> + 'a {
+    let TraceModel { trace, chains, must_happen_before, reads_from, locks, .. } = trace_model;
+    let mut last: FxHashMap<VarId, EventId> = FxHashMap::default();
+    let neighbours = accesses_of(trace_model, block).into_iter().filter_map(move |c2| {
+        let x = visible_variable(trace, c2)?;
+        last.insert(x, c2).map(|c| (x, c, c2))
+    });
+    neighbours.flat_map(move |(x, c, c2)| {
+        let lists = reads_from.conflicting_by_thread(trace, c, x).iter();
+        lists.filter(move |(t, _)| *t != trace.thread(c)).filter_map(move |(thread, list)| {
+            let from = must_happen_before.needs(chains, trace, c, *thread);
+            let to = must_happen_before.first_after(chains, trace, c2, *thread);
+            let start = list.partition_point(|&r| chains.position(r) < from);
+            let &r = list.get(start)?;
+            let spans = |s: &&SectionId| locks.held_before(c2).contains(s);
+            let mut spanning = locks.held_before(c).iter().filter(spans);
+            let possible = to.is_none_or(|to| chains.position(r) < to)
+                && conflict(trace, r, c2)
+                && !spanning.any(|&s| locks.excludes(s, r));
+            possible.then_some((c, r, c2))
+        })
+    })
+}
+
+/// An access that was reached from the block.
+struct Reached {
+    thread: ThreadId,
+    access: EventId,
+    /// Number of steps.
+    distance: u32,
+    /// Number of accesses that were reached before it.
+    turn: u32,
+}
+
 #[derive(Default)]
 struct PathSearch {
-    /// By variable, what was reached, with the number of steps from the block.
-    reached: FxHashMap<u32, Vec<(EventId, u32)>>,
+    /// By variable, and whether it writes: for each thread the access that was reached with the
+    /// fewest steps from the block, with their number; the first of several.
+    reached: FxHashMap<(u32, bool), Vec<Reached>>,
+    /// Number of accesses that were reached.
+    count: u32,
     last_of_thread: FxHashMap<ThreadId, (EventId, u32)>,
     parent: FxHashMap<EventId, EventId>,
 }
 
 impl PathSearch {
-    fn best(
-        &self,
-        trace: &foretell_trace::Trace,
-        x: u32,
-        e: EventId,
-        allowed: impl Fn(EventId) -> bool,
-    ) -> Option<(EventId, u32)> {
-        let reached = self.reached.get(&x)?;
-        let candidates = reached.iter().filter(|(f, _)| allowed(*f) && conflict(trace, *f, e));
-        candidates.min_by_key(|(_, distance)| *distance).copied()
+    fn reach(&mut self, trace: &foretell_trace::Trace, x: u32, e: EventId, distance: u32) {
+        let thread = trace.thread(e);
+        let list = self.reached.entry((x, trace.op(e).writes())).or_default();
+        let new = Reached { thread, access: e, distance, turn: self.count };
+        self.count += 1;
+        match list.iter_mut().find(|r| r.thread == thread) {
+            Some(best) if distance < best.distance => *best = new,
+            Some(_) => {}
+            None => list.push(new),
+        }
+    }
+
+    /// The access before `e` that conflicts with it and is the fewest steps from the block.
+    fn best(&self, trace: &foretell_trace::Trace, x: u32, e: EventId) -> Option<(EventId, u32)> {
+        let of = |writes| self.reached.get(&(x, writes)).map_or(&[][..], Vec::as_slice);
+        let conflicting = of(true).iter().chain(of(false)).filter(|r| conflict(trace, r.access, e));
+        let best = conflicting.min_by_key(|r| (r.distance, r.turn))?;
+        Some((best.access, best.distance))
     }
 
     fn path(&self, last: EventId, t: EventId) -> Vec<EventId> {
@@ -284,6 +349,7 @@ impl TransactionGraph {
         let mut reads: FxHashMap<u32, Vec<EventId>> = FxHashMap::default();
         let mut last_of_thread: FxHashMap<ThreadId, EventId> = FxHashMap::default();
         for &e in schedule {
+            foretell_limit::check();
             let Some(x) = visible_variable(trace, e) else { continue };
             let own = transaction(trace_model, e);
             graph.first.entry(own).or_insert(e);
@@ -299,6 +365,7 @@ impl TransactionGraph {
                 reads.entry(x.0).or_default().push(e);
             }
             for f in from {
+                foretell_limit::check();
                 if conflict(trace, f, e) {
                     let edges = graph.edges.entry(transaction(trace_model, f)).or_default();
                     edges.push((own, Some((f, e))));
@@ -314,6 +381,7 @@ impl TransactionGraph {
         let mut parents = FxHashMap::default();
         let mut queue = VecDeque::from([start]);
         while let Some(t) = queue.pop_front() {
+            foretell_limit::check();
             for &(to, by) in self.edges.get(&t).map_or(&[][..], Vec::as_slice) {
                 parents.entry(to).or_insert_with(|| {
                     queue.push_back(to);

@@ -201,6 +201,7 @@ impl Symbolic {
         let trace = trace_model.trace;
         let mut counts = SliceCounts::default();
         for event in trace.events() {
+            foretell_limit::check();
             let guard = matches!(event.kind, EventKind::Guard { .. });
             counts.events += u64::from(guard || trace.variable(event.id).is_some());
             if let Some(expr) = expression(event.kind) {
@@ -212,6 +213,7 @@ impl Symbolic {
         let mut work: Vec<(EventId, TermId)> = self.guards.clone();
         counts.kept_events = work.len() as u64;
         while let Some((e, id)) = work.pop() {
+            foretell_limit::check();
             let parts = self.terms.parts([id], |_| true);
             if expression(trace.event(e).kind).is_some() {
                 counts.kept_nodes += parts.len() as u64;
@@ -224,6 +226,7 @@ impl Symbolic {
                     continue;
                 }
                 for w in self.writes.visible(trace_model, load).into_iter().flatten() {
+                    foretell_limit::check();
                     if !std::mem::replace(&mut written[w.index()], true) {
                         work.push((w, self.after(w)));
                     }

@@ -56,6 +56,7 @@ impl Facts {
         let mut arrivals: FxHashMap<u32, Vec<EventId>> = FxHashMap::default();
         let mut conditions: FxHashMap<u32, Vec<EventId>> = FxHashMap::default();
         for &e in schedule {
+            foretell_limit::check();
             if let Some(x) = trace.variable(e) {
                 if trace.op(e).reads() || views.contains(&e) {
                     facts.seen[e.index()] = last_write[x.index()];
@@ -115,6 +116,7 @@ impl Facts {
         let trace = trace_model.trace;
         if events.iter().any(|&e| trace.op(e) == Op::TimedOut) {
             for (i, &e) in events.iter().enumerate() {
+                foretell_limit::check();
                 self.needs.entry(e).or_default().extend(&events[..i]);
             }
             return;
@@ -123,6 +125,7 @@ impl Facts {
             events.iter().enumerate().map(|(i, &e)| (e, i)).collect();
         let mut waiting: Vec<EventId> = Vec::new();
         for &e in events {
+            foretell_limit::check();
             match trace.op(e) {
                 Op::Wait => waiting.push(e),
                 Op::NotifyAll | Op::Notify => {
@@ -165,6 +168,7 @@ impl Facts {
         }
         loop {
             while let Some(e) = needed.work.pop() {
+                foretell_limit::check();
                 self.require(trace_model, &mut needed, &viewing, e);
             }
             if !self.leave_sections(trace_model, schedule, &mut needed) {
@@ -198,6 +202,7 @@ impl Facts {
         // or it is a use of hidden state; the views of those before it always do.
         let events = chains.events(thread);
         for &f in &events[from.saturating_sub(1) as usize..to as usize] {
+            foretell_limit::check();
             if f != e || viewing.contains(&f) || trace_model.uses_hidden_state(f) {
                 self.require_view(trace_model, needed, f);
             }
@@ -222,6 +227,7 @@ impl Facts {
     /// decides whether the update is broken.
     fn require_view(&mut self, trace_model: &TraceModel<'_>, needed: &mut Needed, mut e: EventId) {
         while let Some(w) = std::mem::take(&mut self.seen[e.index()]).checked_sub(1) {
+            foretell_limit::check();
             let w = EventId(w);
             if !needed.has(trace_model, w) {
                 needed.work.push(w);
@@ -243,6 +249,7 @@ impl Facts {
         let mut open: FxHashMap<u32, Vec<SectionId>> = FxHashMap::default();
         let mut found = false;
         for &e in schedule {
+            foretell_limit::check();
             if trace_model.trace.op(e).is_access() || !needed.has(trace_model, e) {
                 continue;
             }
@@ -323,6 +330,7 @@ fn tidy(trace_model: &TraceModel<'_>, schedule: &[EventId]) -> Vec<EventId> {
     // The places of each thread's events in the schedule, and how many have run.
     let mut queues: Vec<(Vec<u32>, usize)> = vec![Default::default(); trace.thread_count()];
     for (i, &e) in schedule.iter().enumerate() {
+        foretell_limit::check();
         queues[trace.thread(e).index()].0.push(i as u32);
     }
     let heads = queues.iter().filter_map(|(places, _)| places.first().copied());
@@ -331,7 +339,9 @@ fn tidy(trace_model: &TraceModel<'_>, schedule: &[EventId]) -> Vec<EventId> {
         heads.filter(|&i| dependencies.waiting_for[i as usize] == 0).map(Reverse).collect();
     let mut tidied = Vec::with_capacity(schedule.len());
     while let Some(Reverse(mut i)) = ready.pop() {
+        foretell_limit::check();
         loop {
+            foretell_limit::check();
             let e = schedule[i as usize];
             tidied.push(e);
             let thread = trace.thread(e).index();
@@ -366,6 +376,7 @@ pub fn as_recorded(trace: &Trace, schedule: &[EventId], last: usize) -> Vec<Even
     let mut previous: Vec<Option<usize>> = vec![None; trace.thread_count()];
     let mut next = vec![None; schedule.len()];
     for (i, &e) in schedule.iter().enumerate() {
+        foretell_limit::check();
         if let Some(before) = previous[trace.thread(e).index()].replace(i) {
             next[before] = Some(i as u32);
             dependencies.waiting_for[i] += 1;
@@ -377,6 +388,7 @@ pub fn as_recorded(trace: &Trace, schedule: &[EventId], last: usize) -> Vec<Even
     let mut ready: BinaryHeap<_> = free.map(key).collect();
     let mut ordered = Vec::with_capacity(schedule.len() + end.len());
     while let Some(Reverse((e, i))) = ready.pop() {
+        foretell_limit::check();
         ordered.push(e);
         for &f in dependencies.followers.of(i).iter().chain(&next[i as usize]) {
             let open = &mut dependencies.waiting_for[f as usize];
@@ -413,6 +425,7 @@ pub fn filled(
     }
     let mut filled = Vec::new();
     for (&e, &first) in schedule.iter().zip(&first_left) {
+        foretell_limit::check();
         while let Some(other) = missing.next_if(|&other| other < first) {
             filled.push(other);
         }
@@ -448,6 +461,7 @@ impl Followers {
         let mut ends = starts.clone();
         let mut list = vec![0; edges.len()];
         for &(from, to) in edges {
+            foretell_limit::check();
             let end = &mut ends[from as usize];
             list[*end as usize] = to;
             *end += 1;
@@ -482,6 +496,7 @@ impl Dependencies {
         let mut last_of_thread = vec![0; threads];
         let mut forks = vec![0; threads];
         for (i, &e) in schedule.iter().enumerate() {
+            foretell_limit::check();
             let i = i as u32;
             let thread = trace.thread(e).index();
             if std::mem::replace(&mut last_of_thread[thread], i + 1) == 0 {
@@ -493,6 +508,7 @@ impl Dependencies {
                 if trace.op(e).writes() || trace.is_opaque(x) {
                     let mut read = std::mem::take(&mut last_read[x.index()]);
                     while read != 0 {
+                        foretell_limit::check();
                         edge(read, i);
                         read = previous_read[read as usize - 1];
                     }
@@ -526,6 +542,8 @@ fn objects(kind: EventKind) -> [Option<(ObjectKind, u32)>; 2] {
         EventKind::Acquire { lock }
         | EventKind::Release { lock }
         | EventKind::AcquireShared { lock }
+        | EventKind::TryAcquire { lock }
+        | EventKind::TryAcquireShared { lock }
         | EventKind::ReleaseShared { lock }
         | EventKind::TryFailed { lock }
         | EventKind::TryFailedShared { lock } => [Some((ObjectKind::Lock, lock.0)), None],

@@ -57,8 +57,7 @@ fn agree(family: Family) {
             let Some(expected) = foretell_brute::findings_within(&trace, model, 200_000) else {
                 continue;
             };
-            let trace_model =
-                TraceModel { segmented: seed % 4 != 3, ..TraceModel::new(&trace, model) };
+            let trace_model = TraceModel::new(&trace, model).with_segments(seed % 4 != 3);
             let (actual, undecided, _) = predicted(&trace_model, DporOptions::default());
             let shown = || format!("{family} seed {seed} {model}\n{}", common::show(&trace));
             assert_eq!(undecided, [], "{}", shown());

@@ -29,11 +29,13 @@ pub(super) fn candidates(trace_model: &TraceModel<'_>) -> Vec<Candidate> {
         let accesses = accesses_of(trace_model, id);
         for (i, &c) in accesses.iter().enumerate() {
             for &c2 in &accesses[i + 1..] {
+                foretell_limit::check();
                 if trace.variable(c) != trace.variable(c2) {
                     continue;
                 }
                 let Some(x) = visible_variable(trace, c) else { continue };
                 for &r in trace_model.reads_from.accesses(x) {
+                    foretell_limit::check();
                     if conflict(trace, c, r) && conflict(trace, r, c2) {
                         candidates.push(Candidate::Atomicity(c, r, c2));
                     }

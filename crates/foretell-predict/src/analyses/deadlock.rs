@@ -2,13 +2,21 @@
 //!
 //! A candidate is a circle of acquires in different threads, each made while holding the lock that
 //! the one before it asks for: a cycle of the lock graph. Whether the threads can all get there at
-//! the same time (gate locks, forks and joins, data) is for the engine to say.
+//! the same time (forks and joins, data) is for the engine to say.
+//!
+//! A program takes the same locks in the same way over and over, so no acquire is looked at before
+//! the circles of *requests* are known: acquires of one thread at one place, of one lock, under the
+//! same locks. Requests that are on no cycle (Tarjan's strongly connected components) are dropped
+//! first; then circles are searched for among the rest, without those that a gate lock held at two
+//! of their requests, or must-happen-before, rules out. The acquires of a circle of requests are
+//! named one circle at a time, in the order of the trace ([`Acquires`]), as long as somebody asks.
 
 use foretell_model::TraceModel;
-use foretell_trace::{EventId, LockId, Op};
-use rustc_hash::FxHashMap;
+use foretell_trace::{EventId, LockId, Op, ThreadId};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Candidate;
+use crate::filters::Filters;
 use crate::query::Query;
 
 /// All acquires are next.
@@ -16,96 +24,319 @@ pub(super) fn query(acquires: &[EventId]) -> Query {
     Query { next: acquires.to_vec(), ..Query::default() }
 }
 
-/// An acquire made while something is held.
-#[derive(Clone, Copy)]
-struct Request {
-    event: EventId,
-    lock: LockId,
-    shared: bool,
-}
-
 /// Every circle of acquires, each as an ascending set.
 pub(super) fn candidates(trace_model: &TraceModel<'_>) -> Vec<Candidate> {
-    let requests = requests(trace_model);
-    let mut by_held: FxHashMap<LockId, Vec<usize>> = FxHashMap::default();
-    for (i, r) in requests.iter().enumerate() {
-        for &s in trace_model.locks.held_before(r.event) {
-            by_held.entry(trace_model.locks.get(s).lock).or_default().push(i);
-        }
-    }
-    let mut search =
-        Search { trace_model, requests: &requests, by_held: &by_held, found: Vec::new() };
-    for start in 0..requests.len() {
-        search.extend(&mut vec![start]);
-    }
-    search.found.sort_unstable();
-    search.found.dedup();
-    search.found.into_iter().map(Candidate::Deadlock).collect()
+    let circles = Circles::new(trace_model, &Filters::NONE);
+    let sets = 0..circles.sets.len();
+    let mut found: Vec<_> =
+        sets.flat_map(|set| circles.acquires(trace_model, set, false)).collect();
+    found.sort_unstable();
+    found.into_iter().map(Candidate::Deadlock).collect()
 }
 
-/// Acquires that take a lock anew while the thread holds others.
+/// Acquires of one thread at one place: of one lock, taken anew, while the same locks are held.
+struct Request {
+    thread: ThreadId,
+    lock: LockId,
+    shared: bool,
+    /// With whether it is the reader side.
+    held: Vec<(LockId, bool)>,
+    /// Ascending.
+    acquires: Vec<EventId>,
+}
+
+impl Request {
+    /// Whether this one cannot go on while the thread of `other` is at that request.
+    fn waits_for(&self, other: &Request) -> bool {
+        let keeps =
+            |&(lock, shared): &(LockId, bool)| lock == self.lock && !(shared && self.shared);
+        self.thread != other.thread && other.held.iter().any(keeps)
+    }
+
+    /// Whether no lock that excludes is held at both, which are requests of different threads.
+    fn has_no_gate(&self, other: &Request) -> bool {
+        let excludes = |&(lock, shared): &(LockId, bool)| {
+            other.held.iter().any(|&(l, s)| l == lock && !(s && shared))
+        };
+        self.thread != other.thread && !self.held.iter().any(excludes)
+    }
+}
+
+/// The circles of requests of a trace.
+pub(crate) struct Circles {
+    requests: Vec<Request>,
+    /// The requests of each circle, ascending. Two circles of the same requests are one.
+    pub(crate) sets: Vec<Vec<u32>>,
+}
+
+impl Circles {
+    /// Finds all circles of requests that gates and, with that filter, must-happen-before leave.
+    pub(crate) fn new(trace_model: &TraceModel<'_>, filters: &Filters) -> Self {
+        let requests = requests(trace_model);
+        let mut by_held: FxHashMap<LockId, Vec<u32>> = FxHashMap::default();
+        for (i, request) in requests.iter().enumerate() {
+            let mut locks: Vec<LockId> = request.held.iter().map(|&(lock, _)| lock).collect();
+            locks.dedup();
+            for lock in locks {
+                by_held.entry(lock).or_default().push(i as u32);
+            }
+        }
+        let order = filters.must_happen_before.then_some(trace_model);
+        let mut graph =
+            RequestGraph { requests: &requests, by_held, order, open: FxHashMap::default() };
+        let components = graph.components();
+        let mut search = Search { graph, components, found: FxHashSet::default() };
+        for start in 0..requests.len() as u32 {
+            search.extend(&mut vec![start]);
+        }
+        let mut sets: Vec<_> = search.found.into_iter().collect();
+        sets.sort_unstable();
+        Circles { requests, sets }
+    }
+
+    /// Number of sets of acquires that make up a circle of requests.
+    pub(crate) fn size(&self, set: usize) -> u64 {
+        let counts =
+            self.sets[set].iter().map(|&r| self.requests[r as usize].acquires.len() as u64);
+        counts.fold(1, u64::saturating_mul)
+    }
+
+    /// An acquire of each request of a circle.
+    pub(crate) fn examples(&self, set: usize) -> impl Iterator<Item = EventId> + '_ {
+        self.sets[set].iter().map(|&r| self.requests[r as usize].acquires[0])
+    }
+
+    /// The sets of acquires of a circle of requests, in order; with `ordered`, without those of
+    /// which must-happen-before orders two.
+    pub(crate) fn acquires<'a>(
+        &'a self,
+        trace_model: &'a TraceModel<'a>,
+        set: usize,
+        ordered: bool,
+    ) -> Acquires<'a> {
+        let requests =
+            self.sets[set].iter().map(|&r| self.requests[r as usize].acquires.as_slice());
+        let left = requests.collect();
+        let order = ordered.then_some(trace_model);
+        Acquires { order, chosen: Vec::new(), levels: vec![left] }
+    }
+}
+
+/// The acquires that take a lock anew while the thread holds others.
 fn requests(trace_model: &TraceModel<'_>) -> Vec<Request> {
-    let sections = trace_model.locks.all().iter();
-    sections
-        .filter(|s| matches!(trace_model.trace.op(s.enter), Op::Acquire | Op::AcquireShared))
-        .filter(|s| !trace_model.locks.held_before(s.enter).is_empty())
-        .map(|s| Request { event: s.enter, lock: s.lock, shared: s.shared })
-        .collect()
+    let (trace, locks) = (trace_model.trace, &trace_model.locks);
+    type Key = (ThreadId, Option<u32>, LockId, bool, Vec<(LockId, bool)>);
+    let mut index: FxHashMap<Key, usize> = FxHashMap::default();
+    let mut requests: Vec<Request> = Vec::new();
+    for section in locks.all() {
+        foretell_limit::check();
+        let e = section.enter;
+        let sections = locks.held_before(e);
+        if sections.is_empty() || !matches!(trace.op(e), Op::Acquire | Op::AcquireShared) {
+            continue;
+        }
+        let mut held: Vec<_> =
+            sections.iter().map(|&s| locks.get(s)).map(|s| (s.lock, s.shared)).collect();
+        held.sort_unstable();
+        let (thread, lock, shared) = (section.thread, section.lock, section.shared);
+        let place = trace.site(e).map(|site| trace.location_index(site));
+        let i = *index.entry((thread, place, lock, shared, held.clone())).or_insert_with(|| {
+            requests.push(Request { thread, lock, shared, held, acquires: Vec::new() });
+            requests.len() - 1
+        });
+        requests[i].acquires.push(e);
+    }
+    requests
+}
+
+/// The graph in which a request leads to those that it can wait for.
+struct RequestGraph<'a> {
+    requests: &'a [Request],
+    by_held: FxHashMap<LockId, Vec<u32>>,
+    /// The trace, if must-happen-before counts.
+    order: Option<&'a TraceModel<'a>>,
+    /// Pairs of requests that were compared: whether both can be next at the same time.
+    open: FxHashMap<(u32, u32), bool>,
+}
+
+impl RequestGraph<'_> {
+    /// The requests that hold what a request asks for, and perhaps more.
+    fn holders(&self, request: u32) -> &[u32] {
+        let lock = self.requests[request as usize].lock;
+        self.by_held.get(&lock).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether one request can wait for the other.
+    fn leads_to(&mut self, from: u32, to: u32) -> bool {
+        let waits = self.requests[from as usize].waits_for(&self.requests[to as usize]);
+        waits && self.is_compatible(from, to)
+    }
+
+    /// Whether the threads can be at both requests at the same time, as far as locks and order
+    /// tell.
+    fn is_compatible(&mut self, a: u32, b: u32) -> bool {
+        let (one, other) = (&self.requests[a as usize], &self.requests[b as usize]);
+        if !one.has_no_gate(other) {
+            return false;
+        }
+        let Some(trace_model) = self.order else { return true };
+        *self.open.entry((a.min(b), a.max(b))).or_insert_with(|| {
+            let (one, other) = (&one.acquires, &other.acquires);
+            let (short, long) = if one.len() <= other.len() { (one, other) } else { (other, one) };
+            short.iter().any(|&e| !together(trace_model, e, long).is_empty())
+        })
+    }
+
+    /// The strongly connected component of each request (Tarjan); `None` where it is alone in it.
+    fn components(&mut self) -> Vec<Option<u32>> {
+        const UNSEEN: u32 = u32::MAX;
+        let n = self.requests.len();
+        let (mut number, mut low) = (vec![UNSEEN; n], vec![0; n]);
+        let mut component: Vec<Option<u32>> = vec![None; n];
+        let mut is_open = vec![false; n];
+        let (mut stack, mut next) = (Vec::new(), 0);
+        // Requests on the way, each with the index of the holder to go to next.
+        let mut path: Vec<(u32, usize)> = Vec::new();
+        for start in 0..n as u32 {
+            if number[start as usize] != UNSEEN {
+                continue;
+            }
+            path.push((start, 0));
+            while let Some(&mut (r, ref mut i)) = path.last_mut() {
+                foretell_limit::check();
+                let u = r as usize;
+                if *i == 0 {
+                    (number[u], low[u], is_open[u]) = (next, next, true);
+                    next += 1;
+                    stack.push(r);
+                }
+                let holder = self.holders(r).get(*i).copied();
+                *i += 1;
+                if let Some(v) = holder {
+                    let seen = number[v as usize];
+                    if seen != UNSEEN && !is_open[v as usize] || !self.leads_to(r, v) {
+                        continue;
+                    }
+                    if seen == UNSEEN {
+                        path.push((v, 0));
+                    } else {
+                        low[u] = low[u].min(seen);
+                    }
+                    continue;
+                }
+                path.pop();
+                if let Some(&(parent, _)) = path.last() {
+                    low[parent as usize] = low[parent as usize].min(low[u]);
+                }
+                if low[u] == number[u] {
+                    let begin = stack.iter().rposition(|&v| v == r).unwrap_or(0);
+                    let members = stack.split_off(begin);
+                    let id = (members.len() > 1).then_some(number[u]);
+                    for v in members {
+                        is_open[v as usize] = false;
+                        component[v as usize] = id;
+                    }
+                }
+            }
+        }
+        component
+    }
+}
+
+/// The acquires in a list, of one thread, that can be next while `e` is, as far as
+/// must-happen-before tells. They are neighbours.
+fn together<'l>(trace_model: &TraceModel<'_>, e: EventId, list: &'l [EventId]) -> &'l [EventId] {
+    let TraceModel { trace, chains, must_happen_before, .. } = trace_model;
+    let Some(&first) = list.first() else { return list };
+    let column = chains.column(trace.thread(first));
+    if column == chains.column(trace.thread(e)) {
+        return &[];
+    }
+    let places = must_happen_before.next_together(chains, trace, e, column);
+    let from = list.partition_point(|&f| chains.column_position(trace, f) < places.start);
+    let to = list.partition_point(|&f| chains.column_position(trace, f) < places.end);
+    &list[from..to.max(from)]
 }
 
 struct Search<'a> {
-    trace_model: &'a TraceModel<'a>,
-    requests: &'a [Request],
-    by_held: &'a FxHashMap<LockId, Vec<usize>>,
-    found: Vec<Vec<EventId>>,
+    graph: RequestGraph<'a>,
+    components: Vec<Option<u32>>,
+    found: FxHashSet<Vec<u32>>,
 }
 
 impl Search<'_> {
-    /// Goes on from the last request of `path` to those made while holding what it asks for.
-    /// Circles are found from their first request on.
-    fn extend(&mut self, path: &mut Vec<usize>) {
-        let last = path[path.len() - 1];
-        let wanted = self.requests[last].lock;
-        let holders = self.by_held.get(&wanted).map_or(&[][..], Vec::as_slice);
-        let first = path[0];
-        for &next in holders {
-            if next < first || !self.blocks(last, next) {
+    /// Goes on from the last request of `path` to those that it can wait for. Circles are found
+    /// from their first request on.
+    fn extend(&mut self, path: &mut Vec<u32>) {
+        let (first, last) = (path[0], path[path.len() - 1]);
+        let component = self.components[last as usize];
+        if component.is_none() {
+            return;
+        }
+        let holders = self.graph.holders(last);
+        let from = holders.partition_point(|&r| r < first);
+        for i in from..holders.len() {
+            foretell_limit::check();
+            let next = self.graph.holders(last)[i];
+            if self.components[next as usize] != component {
                 continue;
             }
-            if next == first && path.len() > 1 {
-                let mut events: Vec<_> = path.iter().map(|&i| self.requests[i].event).collect();
-                events.sort_unstable();
-                self.found.push(events);
-            } else if path.iter().all(|&p| self.compatible(p, next)) {
+            if next == first {
+                if self.graph.leads_to(last, next) {
+                    let mut circle = path.clone();
+                    circle.sort_unstable();
+                    self.found.insert(circle);
+                }
+            } else if self.graph.leads_to(last, next)
+                && path.iter().all(|&p| self.graph.is_compatible(p, next))
+            {
                 path.push(next);
                 self.extend(path);
                 path.pop();
             }
         }
     }
+}
 
-    /// Whether request `waiting` cannot go on while the thread of `holding` is at that request.
-    fn blocks(&self, waiting: usize, holding: usize) -> bool {
-        let (waiting, holding) = (self.requests[waiting], self.requests[holding]);
-        let trace = self.trace_model.trace;
-        trace.thread(waiting.event) != trace.thread(holding.event)
-            && self.trace_model.locks.held_before(holding.event).iter().any(|&s| {
-                let section = self.trace_model.locks.get(s);
-                section.lock == waiting.lock && !(section.shared && waiting.shared)
-            })
-    }
+/// The sets of acquires of a circle of requests, each ascending, in lexicographic order.
+pub(crate) struct Acquires<'a> {
+    /// The trace, if must-happen-before counts.
+    order: Option<&'a TraceModel<'a>>,
+    /// Acquires that were chosen, ascending.
+    chosen: Vec<EventId>,
+    /// By number of acquires chosen, what is left of the requests without one: later acquires only.
+    levels: Vec<Vec<&'a [EventId]>>,
+}
 
-    /// Two requests of different threads without a gate: no lock is held at both that excludes.
-    fn compatible(&self, a: usize, b: usize) -> bool {
-        let locks = &self.trace_model.locks;
-        let (a, b) = (self.requests[a].event, self.requests[b].event);
-        self.trace_model.trace.thread(a) != self.trace_model.trace.thread(b)
-            && !locks.held_before(a).iter().any(|&s| {
-                let s = locks.get(s);
-                locks.held_before(b).iter().any(|&t| {
-                    let t = locks.get(t);
-                    s.lock == t.lock && !(s.shared && t.shared)
-                })
-            })
+impl Iterator for Acquires<'_> {
+    type Item = Vec<EventId>;
+
+    fn next(&mut self) -> Option<Vec<EventId>> {
+        loop {
+            foretell_limit::check();
+            let left = self.levels.last_mut()?;
+            let firsts = left.iter().map(|list| list.first().copied());
+            // A request without a later acquire: nothing more on this level.
+            let firsts: Option<Vec<EventId>> = firsts.collect();
+            let earliest = firsts.and_then(|f| f.into_iter().enumerate().min_by_key(|&(_, e)| e));
+            let Some((i, e)) = earliest else {
+                self.levels.pop();
+                self.chosen.pop();
+                continue;
+            };
+            left[i] = &left[i][1..];
+            let others = left.iter().enumerate().filter(|&(j, _)| j != i).map(|(_, list)| *list);
+            let others: Vec<&[EventId]> = match self.order {
+                Some(trace_model) => others.map(|list| together(trace_model, e, list)).collect(),
+                None => others.collect(),
+            };
+            self.chosen.push(e);
+            if others.is_empty() {
+                let found = self.chosen.clone();
+                self.chosen.pop();
+                return Some(found);
+            }
+            self.levels.push(others);
+        }
     }
 }

@@ -13,6 +13,8 @@ use foretell_trace::{EventId, FindingKind};
 
 use crate::query::Query;
 
+pub(crate) use deadlock::Circles;
+
 /// A possible finding: the events or the block that an analysis asks about.
 ///
 /// Three types stand for a bug on its way from a suspicion to a report:
@@ -78,6 +80,8 @@ impl Candidate {
 /// Returns every candidate for a kind of finding, in a fixed order.
 pub fn candidates(trace_model: &TraceModel<'_>, kind: FindingKind) -> Vec<Candidate> {
     match kind {
+        // Nothing to predict: the trace says it.
+        FindingKind::Observed => Vec::new(),
         FindingKind::Race => race::candidates(trace_model),
         FindingKind::Atomicity => atomicity::candidates(trace_model),
         FindingKind::Serializability => serializability::candidates(trace_model),

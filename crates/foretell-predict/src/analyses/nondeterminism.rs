@@ -30,6 +30,7 @@ pub(super) fn candidates(trace_model: &TraceModel<'_>) -> Vec<Candidate> {
         trace.ids().filter(|&e| trace.op(e).reads() && visible_variable(trace, e).is_some());
     let mut candidates: Vec<_> = reads.map(Candidate::NondeterministicRead).collect();
     for x in (0..trace.variable_count()).map(VarId::from_index) {
+        foretell_limit::check();
         if let Some(&last) = trace_model.reads_from.writes(x).last()
             && !trace.is_opaque(x)
             && !FinalWrites::besides(trace_model, last).differing.is_empty()

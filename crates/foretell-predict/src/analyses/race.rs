@@ -23,6 +23,7 @@ pub(super) fn candidates(trace_model: &TraceModel<'_>) -> Vec<Candidate> {
         let accesses = trace_model.reads_from.accesses(x);
         for (i, &a) in accesses.iter().enumerate() {
             for &b in &accesses[i + 1..] {
+                foretell_limit::check();
                 if conflict(trace, a, b) && !(trace.op(a).is_atomic() && trace.op(b).is_atomic()) {
                     candidates.push(Candidate::Race(a, b));
                 }

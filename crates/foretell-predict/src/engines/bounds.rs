@@ -151,6 +151,7 @@ impl Cone<'_> {
 
     fn add_all(&mut self, events: &[EventId]) {
         for &e in events {
+            foretell_limit::check();
             self.add(e);
         }
     }
@@ -180,6 +181,7 @@ impl Cone<'_> {
 
     fn close(&mut self) {
         while let Some(e) = self.work.pop() {
+            foretell_limit::check();
             self.needs(e);
         }
     }
@@ -203,6 +205,7 @@ impl Cone<'_> {
         match trace.event(e).kind {
             EventKind::TryFailed { lock } | EventKind::TryFailedShared { lock } => {
                 for &s in locks.of_lock(lock) {
+                    foretell_limit::check();
                     if locks.makes_fail(trace, s, e) {
                         self.add(locks.get(s).enter);
                     }
@@ -231,18 +234,18 @@ impl Cone<'_> {
         }
         if trace_model.model != Model::Symbolic {
             for writer in super::writers::writers(trace_model, e, true).into_iter().flatten() {
+                foretell_limit::check();
                 self.add(writer);
             }
             return;
         }
         // Any write will do, so the last one of each thread stands for those before it.
         let Some(x) = trace.variable(e) else { return };
-        for (thread, accesses) in reads_from.accesses_by_thread(x) {
+        for (thread, writes) in reads_from.writes_by_thread(x) {
             let after =
                 must_happen_before.first_after(chains, trace, e, *thread).unwrap_or(u32::MAX);
-            let end = accesses.partition_point(|&w| chains.position(w) < after);
-            let last = accesses[..end].iter().rev().find(|&&w| trace.op(w).writes());
-            self.add_all(last.map_or(&[], std::slice::from_ref));
+            let end = writes.partition_point(|&w| chains.position(w) < after);
+            self.add_all(writes[..end].last().map_or(&[], std::slice::from_ref));
         }
     }
 
@@ -255,6 +258,7 @@ impl Cone<'_> {
         self.add_all(waits.notifies(c));
         self.add_all(waits.notify_alls(c));
         for &w in waits.of_cond(c) {
+            foretell_limit::check();
             self.add(waits.get(w).enter);
         }
     }

@@ -13,23 +13,24 @@ pub(crate) fn writers(
     let TraceModel { trace, chains, reads_from, must_happen_before, .. } = trace_model;
     let Some(x) = trace.variable(read) else { return Vec::new() };
     let wanted = |w: Option<EventId>| reads_from.preserves(trace, read, w) == preserving;
-    let own = own_write(trace_model, read);
+    let own = reads_from.own_write(trace, read);
     let mut writers = Vec::new();
     if wanted(own) {
         writers.push(own);
     }
-    for (thread, accesses) in reads_from.accesses_by_thread(x) {
+    for (thread, writes) in reads_from.writes_by_thread(x) {
         if *thread == trace.thread(read) {
             continue;
         }
+        let after = must_happen_before.first_after(chains, trace, read, *thread);
+        let after = after.unwrap_or(u32::MAX);
+        let end = writes.partition_point(|&w| chains.position(w) < after);
         let mut hidden = false;
         // From the latest that can come before the read back to the one that hides the rest.
-        for &w in accesses.iter().rev().filter(|&&w| trace.op(w).writes()) {
+        for &w in writes[..end].iter().rev() {
+            foretell_limit::check();
             if hidden {
                 break;
-            }
-            if must_happen_before.ordered_before(chains, trace, read, w) {
-                continue;
             }
             hidden = must_happen_before.ordered_before(chains, trace, w, read);
             let overwritten =
@@ -59,9 +60,11 @@ impl FinalWrites {
         let mut writes = Self { differing: Vec::new(), equal: Vec::new() };
         let Some(x) = trace.variable(write) else { return writes };
         let value = trace.written_value(write).filter(|_| *model == Model::Value);
-        for (thread, list) in reads_from.accesses_by_thread(x) {
-            let last = list.iter().rev().find(|&&e| trace.op(e).writes());
-            let Some(&last) = last.filter(|_| *thread != trace.thread(write)) else { continue };
+        for (thread, list) in reads_from.writes_by_thread(x) {
+            foretell_limit::check();
+            let Some(&last) = list.last().filter(|_| *thread != trace.thread(write)) else {
+                continue;
+            };
             if value.is_some() && trace.written_value(last) == value {
                 writes.equal.push(last);
             } else {
@@ -70,15 +73,4 @@ impl FinalWrites {
         }
         writes
     }
-}
-
-/// The last write of the read's own thread before it: it hides the earlier ones and the
-/// initial value.
-pub(crate) fn own_write(trace_model: &TraceModel<'_>, read: EventId) -> Option<EventId> {
-    let TraceModel { trace, chains, reads_from, .. } = trace_model;
-    let x = trace.variable(read)?;
-    let lists = reads_from.accesses_by_thread(x);
-    let (_, accesses) = lists.iter().find(|(t, _)| *t == trace.thread(read))?;
-    let before = accesses.partition_point(|&e| chains.position(e) < chains.position(read));
-    accesses[..before].iter().rev().copied().find(|&e| trace.op(e).writes())
 }

@@ -35,6 +35,7 @@ impl<'a> Builder<'a> {
         let trace = trace_model.trace;
         let mut loads = vec![0; trace.register_count()];
         for event in trace.events() {
+            foretell_limit::check();
             if let Some(count) = register(event.kind).and_then(|r| loads.get_mut(r.index())) {
                 *count += 1;
             }
@@ -52,6 +53,7 @@ impl<'a> Builder<'a> {
 
     pub(super) fn build(mut self) -> TraceTerms {
         for e in self.trace_model.trace.ids() {
+            foretell_limit::check();
             self.event(e);
         }
         self.built
@@ -153,6 +155,7 @@ impl<'a> Builder<'a> {
         // Of each part: its term, and whether that stays.
         let mut parts: FxHashMap<ExprId, (TermId, bool)> = FxHashMap::default();
         for id in expression_parts(exprs, root) {
+            foretell_limit::check();
             if let Some(&term) = self.settled.get(&id) {
                 parts.insert(id, (term, true));
                 continue;
@@ -199,6 +202,7 @@ pub(super) fn expression_parts(exprs: &Exprs, root: ExprId) -> Vec<ExprId> {
     let mut found: FxHashSet<ExprId> = FxHashSet::default();
     let mut work = vec![root];
     while let Some(id) = work.pop() {
+        foretell_limit::check();
         if found.insert(id)
             && let Some(Expr::App(_, args)) = exprs.get(id)
         {

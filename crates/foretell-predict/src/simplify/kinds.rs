@@ -58,6 +58,7 @@ impl Kinds {
         let trace = trace_model.trace;
         self.terms.clear();
         for (term, &sees_initial) in raw.terms.iter().zip(sees_initial) {
+            foretell_limit::check();
             let kind = match term {
                 Term::Unknown => TermKind::default(),
                 Term::Value(value) => TermKind::surely(Sort::of(*value)),
@@ -76,6 +77,7 @@ impl Kinds {
         }
         let mut changed = false;
         for event in trace.events() {
+            foretell_limit::check();
             let Some(x) = trace.variable(event.id).filter(|_| trace.op(event.id).writes()) else {
                 continue;
             };

@@ -69,11 +69,13 @@ pub(super) fn widths(trace_model: &TraceModel<'_>, terms: &Terms, after: &[TermI
     for _ in 0..most {
         ranges.clear();
         for term in terms.iter() {
+            foretell_limit::check();
             let range = of_term(trace_model, term, &ranges, &variables);
             ranges.push(range);
         }
         settled = true;
         for &(x, id) in &writes {
+            foretell_limit::check();
             let (old, new) = (variables[x.index()], ranges[id.number() as usize]);
             variables[x.index()] = union(old, new);
             settled &= variables[x.index()] == old;
@@ -93,6 +95,7 @@ pub(super) fn widths(trace_model: &TraceModel<'_>, terms: &Terms, after: &[TermI
 fn bound(terms: &Terms, initial: &[Range], writes: &[(VarId, TermId)]) -> Option<i64> {
     let mut slopes: Vec<Option<Slope>> = Vec::new();
     for term in terms.iter() {
+        foretell_limit::check();
         let slope = of_slope(term, &slopes);
         slopes.push(slope);
     }
@@ -101,6 +104,7 @@ fn bound(terms: &Terms, initial: &[Range], writes: &[(VarId, TermId)]) -> Option
     let mut start = known.map(|r| magnitude(r.0).max(magnitude(r.1))).max().unwrap_or(0);
     let (mut sum, mut product) = (0i128, 1i128);
     for (_, id) in writes {
+        foretell_limit::check();
         match slopes[id.number() as usize]? {
             Slope { factor: 0, offset } => start = start.max(offset),
             Slope { factor, offset } => {

@@ -4,6 +4,9 @@ use foretell_trace::expr::{Answer, Expr, ExprOp, Exprs, Sort, eval, result_sort}
 use foretell_trace::{EventId, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+/// Summands of a sum that other sums are put into.
+const MOST_SUMMANDS: usize = 16;
+
 /// More combinations of argument sorts than this are not looked at: no program mixes sorts like
 /// that.
 const MOST_COMBINATIONS: usize = 256;
@@ -149,6 +152,7 @@ impl Terms {
         let mut found: FxHashSet<TermId> = FxHashSet::default();
         let mut work: Vec<TermId> = roots.into_iter().collect();
         while let Some(id) = work.pop() {
+            foretell_limit::check();
             if wanted(id)
                 && found.insert(id)
                 && let Term::Apply(_, args) = self.get(id)
@@ -237,7 +241,8 @@ impl Terms {
         (yes == TermId::UNKNOWN && no == TermId::UNKNOWN).then_some(TermId::UNKNOWN)
     }
 
-    /// A sum with one constant at most, and no sum in it.
+    /// A sum with one constant at most, and no sum in it unless there would be too many summands:
+    /// sums of sums that share their parts would have exponentially many.
     fn folded_sum(&mut self, args: &[TermId]) -> Option<TermId> {
         let mut rest = Vec::with_capacity(args.len());
         let mut constant: i64 = 0;
@@ -249,7 +254,7 @@ impl Terms {
                     constant = constant.wrapping_add(*c);
                 }
                 // Terms that were built here have their constant last.
-                Term::Apply(ExprOp::Add, inner) => {
+                Term::Apply(ExprOp::Add, inner) if rest.len() + inner.len() <= MOST_SUMMANDS => {
                     changed = true;
                     for &part in inner {
                         match self.get(part) {

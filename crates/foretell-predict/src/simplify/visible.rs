@@ -16,6 +16,7 @@ impl Writes {
         for x in (0..trace.variable_count()).map(VarId::from_index) {
             let mut threads = Vec::new();
             for (thread, accesses) in reads_from.accesses_by_thread(x) {
+                foretell_limit::check();
                 let writes: Vec<EventId> =
                     accesses.iter().copied().filter(|&e| trace.op(e).writes()).collect();
                 if !writes.is_empty() {
@@ -67,6 +68,7 @@ impl Writes {
         let (mut open, mut hiding) = (Vec::new(), Vec::new());
         let Some(x) = trace.variable(e) else { return (open, hiding) };
         for (thread, writes) in &self.by_variable[x.index()] {
+            foretell_limit::check();
             let before = must_happen_before.needs(chains, trace, e, *thread);
             let first = writes.partition_point(|&w| chains.position(w) < before);
             hiding.extend(writes[..first].last());

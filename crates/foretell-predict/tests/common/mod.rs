@@ -45,6 +45,7 @@ pub(crate) fn as_brute(found: &[Finding]) -> Findings {
             Pattern::FinalValue { var, .. } => {
                 findings.final_values.insert(var);
             }
+            Pattern::Observed { .. } => {}
             Pattern::Deadlock { mut acquires } => {
                 acquires.sort_unstable();
                 findings.deadlocks.insert(acquires);

@@ -174,6 +174,7 @@ impl Places {
         let lists = || vec![Vec::new(); chains.thread_count()];
         let mut places = Self { locks: lists(), coupling: lists(), waits: lists() };
         for e in trace.ids() {
+            foretell_limit::check();
             let (thread, place) = (trace.thread(e), chains.position(e));
             let list = if trace.op(e).is_access() {
                 // Uses of hidden state leave nothing to decide.

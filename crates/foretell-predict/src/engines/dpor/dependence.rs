@@ -157,6 +157,7 @@ impl Classes {
         let mut this = Self::default();
         for (t, thread) in threads.iter().enumerate() {
             for (position, step) in thread.steps.iter().enumerate() {
+                foretell_limit::check();
                 for class in classes_of(&step.act) {
                     let next = this.last.len() as Number;
                     let number = *this.numbers.entry(class).or_insert(next);
@@ -232,6 +233,7 @@ impl Classes {
     ) {
         let footprint = &self.footprints[thread][state.position(thread) as usize];
         for &class in &footprint.conflicts {
+            foretell_limit::check();
             self.members(state, class).for_each(&mut found);
         }
         if let Some((writes, reads)) = footprint.write

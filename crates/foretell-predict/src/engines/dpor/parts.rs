@@ -56,6 +56,7 @@ pub(super) fn parts(
     let mut last_of: FxHashMap<EventId, EventId> = FxHashMap::default();
     let mut parts: FxHashMap<EventId, Part> = FxHashMap::default();
     for e in events {
+        foretell_limit::check();
         let previous = last_of.insert(transaction(trace_model, e), e);
         let first = previous.is_none();
         if let Some(part) = previous.and_then(|p| parts.get_mut(&p)) {

@@ -44,6 +44,7 @@ impl Persistent {
         ready.sort_unstable_by_key(|&t| std::cmp::Reverse(rank(t)));
         let mut best = ready.clone();
         for &start in ready.iter().rev() {
+            foretell_limit::check();
             if best.len() <= 1 {
                 break;
             }
@@ -71,6 +72,7 @@ impl Persistent {
         self.work.push(start);
         let mut ready = 0;
         while let Some(t) = self.work.pop() {
+            foretell_limit::check();
             let (member, work) = (&mut self.member, &mut self.work);
             let mut add = |other: usize| {
                 if !std::mem::replace(&mut member[other], true) {

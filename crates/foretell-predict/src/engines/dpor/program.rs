@@ -164,6 +164,7 @@ impl<'s, 'q> Builder<'s, 'q> {
         let named: FxHashSet<ThreadId> =
             query.next.iter().map(|&e| trace_model.trace.thread(e)).collect();
         for t in (0..bounds.most.len()).map(ThreadId::from_index) {
+            foretell_limit::check();
             if bounds.most[t.index()] > 0 || named.contains(&t) {
                 this.threads[t.index()] = Some(this.ids.len());
                 this.ids.push(t);
@@ -173,6 +174,7 @@ impl<'s, 'q> Builder<'s, 'q> {
         let mut goal: Vec<EventId> = this.parts.keys().copied().collect();
         goal.sort_unstable();
         for e in goal {
+            foretell_limit::check();
             if let Some(x) = trace_model.trace.variable(e) {
                 this.variables.of(x.0);
             }
@@ -259,12 +261,12 @@ impl<'s, 'q> Builder<'s, 'q> {
         }
         let entered = trace_model.locks.entered_at(e).map(|s| trace_model.locks.get(s));
         match trace_model.trace.event(e).kind {
-            EventKind::Acquire { lock } | EventKind::AcquireShared { lock } => {
-                entered.map_or(Act::Local, |section| Act::Enter {
-                    lock: self.locks.of(lock.0),
-                    shared: section.shared,
-                })
-            }
+            EventKind::Acquire { lock }
+            | EventKind::AcquireShared { lock }
+            | EventKind::TryAcquire { lock }
+            | EventKind::TryAcquireShared { lock } => entered.map_or(Act::Local, |section| {
+                Act::Enter { lock: self.locks.of(lock.0), shared: section.shared }
+            }),
             EventKind::Release { lock } | EventKind::ReleaseShared { lock } => {
                 let held =
                     trace_model.locks.held_before(e).iter().map(|&s| trace_model.locks.get(s));
@@ -430,6 +432,7 @@ impl<'s, 'q> Builder<'s, 'q> {
         let mut reads: Vec<Vec<(usize, u32, EventId)>> = vec![Vec::new(); memories.len()];
         for (t, thread) in threads.iter().enumerate() {
             for (position, step) in thread.steps.iter().enumerate() {
+                foretell_limit::check();
                 let Act::Access(access) = step.act else { continue };
                 if access.writes {
                     writes[access.var].push(step.event);
@@ -444,6 +447,7 @@ impl<'s, 'q> Builder<'s, 'q> {
             let mut holders: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
             if by_value {
                 for &w in &writes[x] {
+                    foretell_limit::check();
                     if let Some(value) = trace.written_value(w) {
                         holders.entry(value.0).or_default().push(cell_of(Some(w)));
                     }
@@ -454,6 +458,7 @@ impl<'s, 'q> Builder<'s, 'q> {
                 }
             }
             for &(t, position, read) in &reads[x] {
+                foretell_limit::check();
                 let observed = cell_of(reads_from.observed(read));
                 let mut cells = vec![observed];
                 if let Some(value) = trace.read_value(read).filter(|_| by_value) {
@@ -499,6 +504,7 @@ fn ordered(mut numbered: Vec<(usize, u32)>) -> Vec<u32> {
 fn inside(threads: &[ProgramThread], variables: usize) -> Vec<(u32, u32)> {
     let mut first = vec![(u32::MAX, u32::MAX); variables];
     for (position, step) in threads.iter().flat_map(|t| t.steps.iter().enumerate()) {
+        foretell_limit::check();
         let Act::Access(access) = step.act else { continue };
         if access.part.is_some_and(|p| p.inside) {
             let position = position as u32;

@@ -114,6 +114,7 @@ impl<'m, 'p, 's> Search<'m, 'p, 's> {
         }
         self.visit(start, Threads::default(), None, 0);
         while !self.stack.is_empty() {
+            foretell_limit::check();
             if self.explored.nodes.is_multiple_of(256)
                 && let Some(reason) = limit.reached()
             {

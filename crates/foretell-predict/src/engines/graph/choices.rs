@@ -109,6 +109,7 @@ fn choices(graph: &OrderGraph<'_>) -> Option<Vec<(SectionId, SectionId)>> {
             let from = list.partition_point(|&s| exit_before(graph, s, up[t]));
             let entered = |s: &&SectionId| graph.runs(locks.get(**s).enter);
             for &s in list[from..].iter().take_while(entered) {
+                foretell_limit::check();
                 let section = locks.get(s);
                 let Some(exit) = section.exit.filter(|_| !graph.stays_open(section)) else { break };
                 let (before, after) = (graph.down(exit), graph.up(section.enter));
@@ -119,6 +120,7 @@ fn choices(graph: &OrderGraph<'_>) -> Option<Vec<(SectionId, SectionId)>> {
                     let from = list.partition_point(|s| enters(s) < before[o]);
                     let reaching = |s: &&SectionId| enters(s) < down[o].min(graph.frontier[o]);
                     for &later in list[from..].iter().take_while(reaching) {
+                        foretell_limit::check();
                         let other = locks.get(later);
                         // Sections that end after this one begins are ordered after it.
                         if graph.stays_open(other) || !exit_before(graph, later, after[o]) {
@@ -155,12 +157,14 @@ fn widen(graph: &OrderGraph<'_>, up: &mut [u32], down: &mut [u32]) {
         for &lock in &graph.base.contended {
             let threads = locks.of_lock_by_thread(lock);
             for (own, list) in threads {
+                foretell_limit::check();
                 let t = own.index();
                 // The first section that is left where a head can be reached from.
                 let first = list.partition_point(|&s| exit_before(graph, s, up[t]));
                 let exit = list.get(first).and_then(|&s| locks.get(s).exit);
                 if let Some(before) = exit.map(|exit| graph.down(exit)) {
                     for (other, list) in threads.iter().filter(|(other, _)| other != own) {
+                        foretell_limit::check();
                         let o = other.index();
                         let enters = |s: &SectionId| chains.position(locks.get(*s).enter);
                         let next = list.partition_point(|s| enters(s) < before[o]);

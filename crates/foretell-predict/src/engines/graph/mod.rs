@@ -162,6 +162,7 @@ impl<'s> GraphEngine<'s> {
             }
             let graph = all.clone().and_then(|mut graph| {
                 for &other in equal.iter().chain([&write]) {
+                    foretell_limit::check();
                     graph.edge(other, last)?;
                 }
                 graph.saturate().map(|()| graph)
@@ -235,6 +236,7 @@ impl<F: FnMut(Witness, WitnessClass)> Witnesses<'_, F> {
             // From here on every write needs the read.
             let mut too_late = false;
             for c in writes {
+                foretell_limit::check();
                 let preserves = reads_from.preserves(trace, read, Some(c));
                 let broken_update = preserves && trace.op(c).reads() && *thread != own;
                 too_late |= must_happen_before.needs(chains, trace, c, own) > position;

@@ -42,6 +42,7 @@ impl<'s> Base<'s> {
             locks.filter(|&l| trace_model.locks.of_lock_by_thread(l).len() > 1).collect();
         let mut never_left = vec![Vec::new(); trace_model.chains.thread_count()];
         for (i, section) in trace_model.locks.all().iter().enumerate() {
+            foretell_limit::check();
             if section.exit.is_none() {
                 never_left[section.thread.index()].push(SectionId(i as u32));
             }
@@ -151,6 +152,7 @@ impl<'b> OrderGraph<'b> {
     /// Adds what the witness's edges put before the events of a set that is closed without them.
     fn close(&self, set: &mut Frontier) {
         for edge in &self.edges {
+            foretell_limit::check();
             let (thread, position) = self.place(edge.head);
             if set[thread] > position {
                 raise(set, &edge.before);
@@ -218,6 +220,7 @@ impl<'b> OrderGraph<'b> {
         loop {
             let mut grew = self.leave_for_open_sections()?;
             for i in 0..self.edges.len() {
+                foretell_limit::check();
                 grew |= self.induced_by(i)?;
             }
             if !grew {
@@ -237,6 +240,7 @@ impl<'b> OrderGraph<'b> {
         let trace_model = self.base.trace_model;
         let mut grew = false;
         for t in 0..self.frontier.len() {
+            foretell_limit::check();
             let events = trace_model.chains.events(ThreadId::from_index(t));
             let open: &[SectionId] = match events.get(self.bound[t] as usize) {
                 Some(&beyond) => trace_model.locks.held_before(beyond),
@@ -248,6 +252,7 @@ impl<'b> OrderGraph<'b> {
                     continue;
                 }
                 for (thread, list) in trace_model.locks.of_lock_by_thread(open.lock) {
+                    foretell_limit::check();
                     if *thread != open.thread {
                         let entered = self.frontier[thread.index()];
                         grew |= self.leave_last(list, entered, open)?;
@@ -295,6 +300,7 @@ impl<'b> OrderGraph<'b> {
         for l in 0..self.base.contended.len() {
             let threads = locks.of_lock_by_thread(self.base.contended[l]);
             for (late, list) in threads {
+                foretell_limit::check();
                 let (from, entered) = (after[late.index()], self.frontier[late.index()]);
                 let left_before =
                     |s: &SectionId| locks.get(*s).exit.is_some_and(|x| chains.position(x) < from);
@@ -307,6 +313,7 @@ impl<'b> OrderGraph<'b> {
                     // Events that come before the section anyway are in order already.
                     let known = self.down(later.enter);
                     for (early, list) in threads {
+                        foretell_limit::check();
                         let before = self.edges[i].before[early.index()];
                         if early != late && before > known[early.index()] {
                             grew |= self.leave_last(list, before, later)?;

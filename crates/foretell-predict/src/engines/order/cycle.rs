@@ -63,6 +63,7 @@ impl<'s> Field<'s> {
         let reach = Reach::around(trace_model, block, true);
         let mut accesses = accesses_of(trace_model, block);
         for t in (0..trace_model.chains.thread_count()).map(ThreadId::from_index) {
+            foretell_limit::check();
             let events = trace_model.chains.events(t);
             let range = reach.range(t, events.len());
             accesses.extend(events[range].iter().filter(|&&e| {
@@ -74,6 +75,7 @@ impl<'s> Field<'s> {
         accesses.sort_unstable();
         let mut field = Field { trace_model, start, accesses, by_variable: FxHashMap::default() };
         for &e in &field.accesses {
+            foretell_limit::check();
             let (x, thread) = (field.variable(e), trace_model.trace.thread(e));
             let lists = field.by_variable.entry(x).or_default();
             let at = lists.iter().position(|(t, _)| *t == thread).unwrap_or(lists.len());
@@ -118,6 +120,7 @@ impl<'s> Field<'s> {
     fn open(&self) -> Result<Vec<EventId>, TooLarge> {
         let (mut open, mut pairs) = (Vec::new(), 0);
         for &e in &self.accesses {
+            foretell_limit::check();
             let conflicts = self.open_conflicts(e).count();
             if conflicts > 0 || transaction(self.trace_model, e) != e {
                 open.push(e);
@@ -146,12 +149,14 @@ impl<'s> Field<'s> {
         let row_of = |e: EventId| self.accesses.partition_point(|&a| a < e);
         let mut clock = vec![0u32; threads];
         for (i, &e) in self.accesses.iter().enumerate() {
+            foretell_limit::check();
             let own = trace.thread(e).index();
             clock.fill(0);
             if let Some(before) = last[own].replace(i) {
                 clock.copy_from_slice(&clocks[before * threads..][..threads]);
             }
             for (t, list) in self.conflicts(e) {
+                foretell_limit::check();
                 let needed = must_happen_before.needs(chains, trace, e, t);
                 let before = list.partition_point(|&f| chains.position(f) < needed);
                 let Some(&f) = list[..before].last() else { continue };
@@ -181,6 +186,7 @@ pub(super) fn cycle(
     let mut cycle = Cycle { start, reached: FxHashMap::default(), steps: Vec::new() };
     let mut order = Vec::new();
     for &e in &open {
+        foretell_limit::check();
         let t = transaction(trace_model, e);
         if t == start {
             continue;
@@ -201,10 +207,12 @@ pub(super) fn cycle(
     for (&e, clock) in open.iter().zip(&closed) {
         let mut steps = Vec::new();
         for f in field.open_conflicts(e) {
+            foretell_limit::check();
             let from = transaction(trace_model, f);
             steps.push((from, cycle.step(encoding, from, e, Some(f))));
         }
         for (t, events) in sources.iter().enumerate() {
+            foretell_limit::check();
             let to = events.partition_point(|&f| trace_model.chains.position(f) < clock[t]);
             if t == trace_model.trace.thread(e).index() {
                 continue;
@@ -225,6 +233,7 @@ pub(super) fn cycle(
         }
     }
     for &t in &order {
+        foretell_limit::check();
         let mut clause = vec![!cycle.reached[&t]];
         clause.extend(supports.remove(&t).unwrap_or_default());
         encoding.solver.add_clause(&clause);
@@ -258,6 +267,7 @@ fn program_order(
     all.sort_unstable();
     let mut previous: FxHashMap<ThreadId, EventId> = FxHashMap::default();
     for &t in &all {
+        foretell_limit::check();
         let Some(before) = previous.insert(trace.thread(t), t) else { continue };
         let step = match cycle.reached.get(&before) {
             Some(&lit) => lit,
@@ -318,6 +328,7 @@ impl Cycle {
             .map(|(_, _, lit)| *lit)
             .collect();
         for t in &unfounded {
+            foretell_limit::check();
             let mut clause = vec![!self.reached[t]];
             clause.extend(&support);
             encoding.solver.add_clause(&clause);

@@ -132,6 +132,7 @@ impl<'s> Encoding<'s> {
     fn forks_and_joins(&mut self) {
         let trace_model = self.trace_model;
         for t in 0..trace_model.chains.thread_count() {
+            foretell_limit::check();
             let t = foretell_trace::ThreadId::from_index(t);
             let events = trace_model.chains.events(t);
             let fork = trace_model.chains.fork(t).filter(|_| !mutated!(ForksInAnyOrder));
@@ -142,6 +143,7 @@ impl<'s> Encoding<'s> {
             // A thread without events is joined after its fork.
             let Some(last) = events.last().copied().or(fork) else { continue };
             for &join in trace_model.chains.joins(t) {
+                foretell_limit::check();
                 if mutated!(JoinsInAnyOrder) {
                     continue;
                 }
@@ -209,6 +211,7 @@ impl<'s> Encoding<'s> {
     /// for an earlier query is tried again first.
     pub(crate) fn prefer_little(&mut self) {
         for &(_, last, ran) in &self.atom_list {
+            foretell_limit::check();
             if last == END {
                 self.solver.set_phase(!ran);
             }
@@ -304,6 +307,7 @@ impl<'s> Encoding<'s> {
         let Some(seen) = seen else { return };
         let sees = self.sees.get(&read).cloned().unwrap_or_default();
         for &(writer, lit) in &sees {
+            foretell_limit::check();
             let claimed = if new { sees.len() == 1 } else { self.solver.value(lit) };
             if writer != Some(seen) && claimed {
                 self.nothing_between(lit, writer, read, seen);
@@ -329,6 +333,7 @@ impl<'s> Encoding<'s> {
         let mut clause = vec![!kept];
         let mut sees = Vec::with_capacity(writers.len());
         for writer in writers {
+            foretell_limit::check();
             let lit = self.solver.new_var();
             clause.push(lit);
             sees.push((writer, lit));
@@ -357,6 +362,7 @@ impl<'s> Encoding<'s> {
         let mut own = None;
         let mut writers = Vec::new();
         for &w in reads_from.writes(x) {
+            foretell_limit::check();
             if trace.thread(w) == thread {
                 if chains.position(w) < chains.position(read) {
                     own = Some(w);
@@ -462,6 +468,7 @@ impl<'s> Encoding<'s> {
         let mut reads = vec![read];
         let mut next = 0;
         while let Some(&r) = reads.get(next) {
+            foretell_limit::check();
             next += 1;
             let claims = self.challenges.get(&r).map_or(&[][..], Vec::as_slice);
             for &(writer, lit) in claims {
@@ -520,6 +527,7 @@ impl<'s> Encoding<'s> {
         let mut clause = vec![!owners.otherwise];
         let count = owners.rest.len().min(owners.known.clamp(FIRST_OWNERS, MOST_OWNERS));
         for section in owners.rest.drain(..count) {
+            foretell_limit::check();
             let section = *self.trace_model.locks.get(section);
             let inside = self.solver.new_choice();
             let entered = self.less(section.enter, e);
@@ -530,6 +538,7 @@ impl<'s> Encoding<'s> {
             }
             // One reason to fail is enough.
             for &other in &clause[1..] {
+                foretell_limit::check();
                 self.solver.add_clause(&[!inside, !other]);
             }
             clause.push(inside);
@@ -559,6 +568,7 @@ impl<'s> Encoding<'s> {
         let tries = self.owners.iter().filter(|(_, owners)| to_blame(owners));
         let tries: Vec<EventId> = tries.map(|(&e, _)| e).collect();
         for &e in &tries {
+            foretell_limit::check();
             self.try_failed(e);
         }
         !tries.is_empty()
@@ -597,10 +607,12 @@ impl<'s> Encoding<'s> {
         self.learnt += 1;
         let mut clause = vec![!self.ran(down)];
         for &d in downs.iter().filter(|&&d| d != down) {
+            foretell_limit::check();
             clause.push(self.less(down, d));
         }
         let listed: FxHashSet<_> = posts.iter().copied().collect();
         for &p in self.trace_model.counters.posts(sem) {
+            foretell_limit::check();
             if !listed.contains(&p) && !mutated!(OtherPostsDoNotCount) {
                 clause.push(self.less(p, down));
             }
@@ -619,10 +631,12 @@ impl<'s> Encoding<'s> {
         self.learnt += 1;
         let mut clause = vec![!self.ran(leave)];
         for &a in earlier {
+            foretell_limit::check();
             clause.push(self.less(arrival, a));
         }
         let listed: FxHashSet<_> = arrived.iter().copied().collect();
         for &a in self.trace_model.counters.arrivals(barrier) {
+            foretell_limit::check();
             if !listed.contains(&a) && !mutated!(OtherArrivalsDoNotCount) {
                 clause.push(self.less(a, leave));
             }
@@ -638,6 +652,7 @@ impl<'s> Encoding<'s> {
         let mut counts = at_least.to_vec();
         let mut order = Vec::new();
         for &(x, y, lit) in &self.atom_list {
+            foretell_limit::check();
             let (first, second) = if self.solver.value(lit) { (x, y) } else { (y, x) };
             if second == END {
                 let count = &mut counts[trace.thread(first).index()];

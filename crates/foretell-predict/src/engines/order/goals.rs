@@ -97,6 +97,7 @@ impl GoalEncoding {
                 let broken = outcome.watched.iter().any(|(r, _, broken)| r == read && *broken);
                 if !broken {
                     for (r, seen, _) in &outcome.watched {
+                        foretell_limit::check();
                         encoding.challenged(*r, *seen);
                     }
                 }
@@ -121,6 +122,7 @@ fn overwritten(encoding: &mut Encoding<'_>, write: EventId) -> Lit {
         let lit = encoding.solver.new_var();
         clause.push(lit);
         for &other in equal.iter().chain([&write]) {
+            foretell_limit::check();
             let before = encoding.less(other, last);
             encoding.solver.add_clause(&[!lit, before]);
         }
@@ -137,6 +139,7 @@ fn steps_by_variable(
 ) -> FxHashMap<u32, Vec<EventId>> {
     let mut steps: FxHashMap<u32, Vec<EventId>> = FxHashMap::default();
     for e in trace_model.trace.ids() {
+        foretell_limit::check();
         if let Some(x) = visible_variable(trace_model.trace, e)
             && !skip(e)
             && reach.contains(trace_model, e)
@@ -172,6 +175,7 @@ fn path(encoding: &mut Encoding<'_>, block: BlockId) -> Result<Option<Lit>, TooL
     let switch = encoding.solver.new_var();
     let mut goal = vec![!switch];
     for &u in &order {
+        foretell_limit::check();
         let lit = reached[&u];
         let ran = encoding.ran(u);
         encoding.solver.add_clause(&[!lit, ran]);
@@ -184,6 +188,7 @@ fn path(encoding: &mut Encoding<'_>, block: BlockId) -> Result<Option<Lit>, TooL
         }
         let x = trace.variable(u).map_or(u32::MAX, |x| x.0);
         for &v in &steps[&x] {
+            foretell_limit::check();
             if conflict(trace, v, u) && !must_happen_before.ordered_before(chains, trace, u, v) {
                 let step = encoding.solver.new_var();
                 let before = encoding.less(v, u);

@@ -116,6 +116,7 @@ impl GreedyWitness {
     ) -> Result<Proposal, Vec<Violation>> {
         let mut violations = Vec::new();
         for _ in 0..MOST_REVERSALS {
+            foretell_limit::check();
             order.sort_unstable_by_key(|&(x, y)| (y, x));
             let prefix = self.prefix(trace_model, order, &counts);
             let plan = Plan { trace_model, order, demands, counts: &counts, prefix };
@@ -170,6 +171,7 @@ impl GreedyWitness {
                 .extend(threads.map(|t| chains.events(t).partition_point(|e| e.0 < first) as u32));
         }
         loop {
+            foretell_limit::check();
             if generous {
                 self.include_sources(trace_model, frontier);
             }
@@ -204,6 +206,7 @@ impl GreedyWitness {
             // The last one, if there is a choice: that is the least change.
             let Some(&kept) = group.iter().max_by_key(|&&s| (stays(s), s)) else { continue };
             for &s in group {
+                foretell_limit::check();
                 let both_shared = locks.get(s).shared && locks.get(kept).shared;
                 let in_the_way = if s == kept {
                     generous && !stays(s) && contested(trace_model, frontier, s, None)
@@ -248,6 +251,7 @@ impl GreedyWitness {
             grew = false;
             for t in 0..frontier.len() {
                 while self.scanned[t] < frontier[t] {
+                    foretell_limit::check();
                     let e = chains.events(ThreadId::from_index(t))[self.scanned[t] as usize];
                     self.scanned[t] += 1;
                     let source = match trace.op(e) {

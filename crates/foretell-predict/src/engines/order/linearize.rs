@@ -45,6 +45,7 @@ pub(crate) fn by_observed_order(
     let mut waiting_for: FxHashMap<EventId, u32> = FxHashMap::default();
     let mut followers: FxHashMap<EventId, Vec<EventId>> = FxHashMap::default();
     for &(first, second) in order {
+        foretell_limit::check();
         *waiting_for.entry(second).or_default() += 1;
         followers.entry(first).or_default().push(second);
     }
@@ -60,6 +61,7 @@ pub(crate) fn by_observed_order(
         threads().map(|t| chains.events(t).partition_point(|e| e.0 < prefix) as u32).collect();
     for (e, list) in &followers {
         for f in list.iter().filter(|_| e.0 < prefix) {
+            foretell_limit::check();
             *waiting_for.entry(*f).or_insert(1) -= 1;
         }
     }

@@ -43,8 +43,7 @@ mod too_large;
 
 use std::sync::Arc;
 
-use foretell_model::Frontier;
-use foretell_model::TraceModel;
+use foretell_model::{BlockId, Frontier, TraceModel};
 use foretell_order::{Answer, Lit};
 use foretell_trace::{EventId, Model, ThreadId};
 
@@ -54,9 +53,17 @@ use self::greedy_witness::GreedyWitness;
 use self::linearize::{Proposal, by_observed_order};
 use self::simulate::Simulator;
 use self::too_large::TooLarge;
+use crate::analyses::Candidate;
 use crate::engine::{Effort, Engine};
 use crate::query::{Goal, Limit, Query, Verdict};
+use crate::reachability::{observed_path, violations_nearby};
 use crate::simplify::{SliceCounts, Symbolic};
+
+/// Accesses between two of a block that are tried before a path is searched for.
+const MOST_TRIPLES: usize = 16;
+
+/// Events of a segment in which a path is searched for at once.
+const SHORT_SEGMENT: u64 = 500;
 
 /// Events that an encoding may know before the next query starts a new one.
 const LARGEST_ENCODING: usize = 20_000;
@@ -143,6 +150,30 @@ impl<'s> OrderEngine<'s> {
         let values = symbolic::evaluate(self.trace_model, schedule.iter().copied(), asked);
         let shown = symbolic::shown(self.trace_model, query, &values);
         (values.false_guards.is_empty() && shown).then_some(schedule)
+    }
+
+    /// A witness of a path out of a block and back that needs no search: an interleaving in which
+    /// an access of another thread comes between two of the block, or the observed run. The
+    /// encoding of a path has a clause for each pair of accesses that conflict, so this is for long
+    /// ones; in a short segment the search finds shorter witnesses.
+    fn find_path(&mut self, block: BlockId) -> Option<Vec<EventId>> {
+        let trace_model = self.trace_model;
+        self.greedy_witness.as_ref()?;
+        if trace_model.segment(block).size() < SHORT_SEGMENT {
+            return None;
+        }
+        for (c, r, c2) in violations_nearby(trace_model, block).take(MOST_TRIPLES) {
+            foretell_limit::check();
+            let query = Candidate::Atomicity(c, r, c2).query();
+            let Some(frontier) = self.frontier(&query) else { continue };
+            let greedy_witness = self.greedy_witness.as_mut()?;
+            let found = greedy_witness.find(trace_model, &mut self.simulator, &query, &frontier);
+            if let Some(found) = found {
+                return Some(found.schedule());
+            }
+        }
+        let end = observed_path(trace_model, block)?;
+        Some((0..=end.0).map(EventId).collect())
     }
 
     /// Returns the encoding of earlier queries, or a new one where the old one is a burden: too
@@ -329,6 +360,11 @@ impl Engine for OrderEngine<'_> {
                 greedy_witness.find(self.trace_model, &mut self.simulator, query, &frontier)
         {
             return Verdict::Witness(found.schedule());
+        }
+        if let Goal::Path(block) = query.goal
+            && let Some(found) = self.find_path(block)
+        {
+            return Verdict::Witness(found);
         }
         if let Some(values) = &self.values {
             self.slices.add(&values.counts());

@@ -184,7 +184,7 @@ fn disagrees(case: &Case) -> bool {
     let trace_model = TraceModel::new(&case.trace, case.model);
     let checker = Checker::new(&case.trace, case.model);
     let mut engine = OrderEngine::search_only(&trace_model);
-    let mut all = FindingKind::ALL.into_iter().flat_map(|a| candidates(&trace_model, a));
+    let mut all = FindingKind::ANALYSES.into_iter().flat_map(|a| candidates(&trace_model, a));
     all.any(|candidate| match engine.decide(&candidate.query(), &Limit::default()) {
         Verdict::Impossible => is_finding(&trace_model, &case.findings, &candidate),
         Verdict::Undecided(_) => true,

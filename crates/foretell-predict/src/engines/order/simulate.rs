@@ -110,6 +110,7 @@ impl Simulator {
             run.outcome.watched.push((read, trace_model.reads_from.observed(read), false));
         }
         for &e in &proposal.tail {
+            foretell_limit::check();
             run.step(e);
             if run.outcome.violations.len() >= MOST_VIOLATIONS {
                 return run.outcome;
@@ -167,7 +168,10 @@ impl<D: Demands> SimulationRun<'_, D> {
                     self.outcome.violations.push(Violation::TryFailed(e));
                 }
             }
-            EventKind::Acquire { .. } | EventKind::AcquireShared { .. } => self.enter(e),
+            EventKind::Acquire { .. }
+            | EventKind::AcquireShared { .. }
+            | EventKind::TryAcquire { .. }
+            | EventKind::TryAcquireShared { .. } => self.enter(e),
             EventKind::Release { lock } | EventKind::ReleaseShared { lock } => {
                 self.leave(e, lock.index());
                 self.enter(e);
@@ -359,6 +363,7 @@ fn notifications_explain(trace_model: &TraceModel<'_>, events: &[EventId], count
         trace_model.waits.get(w).exit.filter(|&e| runs(e)).and_then(|e| place.get(&e).copied())
     };
     for &e in events {
+        foretell_limit::check();
         match trace.op(e) {
             Op::Wait => waiting.extend(trace_model.waits.at(e)),
             Op::Woken => {

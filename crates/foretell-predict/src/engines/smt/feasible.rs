@@ -43,6 +43,7 @@ impl Formula<'_> {
         let trace = trace_model.trace;
         self.forks_and_joins();
         for e in trace.ids() {
+            foretell_limit::check();
             check(limit)?;
             if self.bounds.never(trace_model, e) {
                 continue;
@@ -116,6 +117,7 @@ impl Formula<'_> {
         }
         let mut alternatives = Vec::with_capacity(writers.len());
         for writer in writers {
+            foretell_limit::check();
             if writer.is_some_and(|w| self.bounds.never(self.trace_model, w)) {
                 continue;
             }
@@ -168,6 +170,7 @@ impl Formula<'_> {
             self.implies(&[when], &[&[Lit::Less(writes[first_open - 1], w)]]);
         }
         for &v in &writes[first_open..first_after] {
+            foretell_limit::check();
             match writer {
                 Some(w) => self.implies(&[when], &[&[Lit::Less(v, w)], &[Lit::Less(read, v)]]),
                 None => self.implies(&[when], &[&[Lit::Less(read, v)]]),
@@ -189,6 +192,7 @@ impl Formula<'_> {
         let trace_model = self.trace_model;
         let mut alternatives = Vec::new();
         for &s in trace_model.locks.of_lock(lock) {
+            foretell_limit::check();
             let section = trace_model.locks.get(s);
             if trace_model.locks.makes_fail(trace_model.trace, s, e) {
                 let left_later = section.exit.map_or(Lit::True, |exit| Lit::Less(e, exit));
@@ -211,6 +215,7 @@ impl Formula<'_> {
         for (i, first) in threads.iter().enumerate() {
             for second in &threads[i + 1..] {
                 for section in second {
+                    foretell_limit::check();
                     check(limit)?;
                     self.exclusion(section, first);
                 }
@@ -237,6 +242,7 @@ impl Formula<'_> {
             self.needs(section.enter, exit);
         }
         for other in &others[first_open..first_after] {
+            foretell_limit::check();
             let leaves_before = |a: &Section, b: &Section| match a.exit {
                 Some(exit) => [Lit::Ran(exit), Lit::Less(exit, b.enter)],
                 None => [Lit::False; 2],
@@ -261,6 +267,7 @@ impl Formula<'_> {
         for (i, &a) in accesses.iter().enumerate() {
             check(limit)?;
             for &b in &accesses[i + 1..] {
+                foretell_limit::check();
                 self.implies(&[Lit::Ran(a), Lit::Ran(b)], &[&[Lit::Less(a, b)]]);
             }
         }
@@ -282,6 +289,7 @@ impl Formula<'_> {
         let mut wakes: FxHashMap<(EventId, WaitId), Lit> = FxHashMap::default();
         for &n in notifies {
             for &(w, wait) in &waits {
+                foretell_limit::check();
                 check(limit)?;
                 let lit = Lit::Var(self.var());
                 wakes.insert((n, w), lit);
@@ -338,6 +346,7 @@ impl Formula<'_> {
     fn at_most_one(&mut self, lits: &[Lit]) {
         for (i, &a) in lits.iter().enumerate() {
             for &b in &lits[i + 1..] {
+                foretell_limit::check();
                 self.implies(&[a, b], &[]);
             }
         }
@@ -355,6 +364,7 @@ impl Formula<'_> {
     ) -> Result<(), CutShort> {
         for &n in notifies {
             for &(w, wait) in waits {
+                foretell_limit::check();
                 check(limit)?;
                 let mut alternatives: Vec<Vec<Lit>> =
                     waits.iter().map(|&(v, _)| vec![wakes[&(n, v)]]).collect();
@@ -388,6 +398,7 @@ impl Formula<'_> {
             check(limit)?;
             let mut alternatives = Vec::with_capacity(tokens.len());
             for (token, taken) in tokens.iter().zip(&mut taken) {
+                foretell_limit::check();
                 let takes = Lit::Var(self.var());
                 taken.push(takes);
                 alternatives.push([takes]);
@@ -431,6 +442,7 @@ impl Formula<'_> {
             for (k, &is_kth) in numbers[own].iter().enumerate() {
                 let generation = k / parties * parties;
                 for other in generation..generation + parties {
+                    foretell_limit::check();
                     let alternatives: Vec<[Lit; 2]> = arrivals
                         .iter()
                         .zip(&numbers)
@@ -467,6 +479,7 @@ impl Formula<'_> {
                 continue;
             }
             for (i, &e) in events.iter().enumerate() {
+                foretell_limit::check();
                 // Some arrival is right before, and earlier.
                 let before: Vec<[Lit; 2]> = (0..events.len())
                     .filter(|&j| j != i)

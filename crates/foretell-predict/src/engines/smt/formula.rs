@@ -387,6 +387,7 @@ impl<'s> Formula<'s> {
     /// A thread that goes on relies on the view of what came before.
     fn close_kept(&mut self) {
         for i in 0..self.new_kept.len() {
+            foretell_limit::check();
             let e = self.new_kept[i];
             let TraceModel { trace, chains, .. } = self.trace_model;
             match chains.next(trace, e) {
@@ -410,6 +411,7 @@ impl<'s> Formula<'s> {
         for (new, all, ordered) in kinds {
             let is_new: FxHashSet<EventId> = new.iter().copied().collect();
             for &e in new {
+                foretell_limit::check();
                 let thread = trace.thread(e);
                 let (position, named) = (chains.position(e), &all[thread.index()]);
                 let at = |p: &u32| chains.events(thread)[*p as usize];
@@ -435,6 +437,7 @@ impl<'s> Formula<'s> {
         let mut names = Vec::new();
         for (prefix, sets) in [('o', &self.ordered), ('i', &self.ran)] {
             for (t, set) in sets.iter().enumerate() {
+                foretell_limit::check();
                 let events = self.trace_model.chains.events(ThreadId::from_index(t));
                 names.extend(set.iter().map(|&p| (prefix, events[p as usize])));
             }

@@ -101,11 +101,13 @@ impl Formula<'_> {
         }
         let mut ways = Vec::new();
         for writer in writers(trace_model, read, false) {
+            foretell_limit::check();
             let sees = Lit::Var(self.var());
             self.sees(sees, read, writer, false);
             ways.push(vec![sees]);
         }
         for w in writers(trace_model, read, true).into_iter().flatten() {
+            foretell_limit::check();
             // A broken update is the last of its thread, so it is in another one.
             if trace.op(w).reads() && trace.thread(w) != trace.thread(read) {
                 let sees = Lit::Var(self.var());
@@ -139,6 +141,7 @@ impl Formula<'_> {
         let mut previous: FxHashMap<ThreadId, Lit> = FxHashMap::default();
         let mut back = Vec::new();
         for &u in &outside {
+            foretell_limit::check();
             let lit = reached[&u];
             self.implies(&[lit], &[&[Lit::Ran(u)]]);
             let mut reasons: Vec<Vec<Lit>> = Vec::new();
@@ -147,6 +150,7 @@ impl Formula<'_> {
                 reasons.push(vec![Lit::Ran(s), Lit::Less(s, u)]);
             }
             for &v in with_variable(trace_model, &by_variable, u) {
+                foretell_limit::check();
                 if conflict(trace, v, u) && !must_happen_before.ordered_before(chains, trace, u, v)
                 {
                     reasons.push(vec![reached[&v], Lit::Less(v, u)]);
@@ -178,6 +182,7 @@ impl Formula<'_> {
         let mut last: FxHashMap<ThreadId, EventId> = FxHashMap::default();
         let mut steps: Vec<(EventId, EventId, Vec<Lit>)> = Vec::new();
         for &e in &all {
+            foretell_limit::check();
             let own = transaction(e);
             reached.entry(own).or_insert_with(|| {
                 let v = self.var();
@@ -189,6 +194,7 @@ impl Formula<'_> {
                 steps.push((before, own, vec![Lit::Ran(e)]));
             }
             for &f in with_variable(trace_model, &by_variable, e) {
+                foretell_limit::check();
                 let from = transaction(f);
                 if from != own && conflict(trace, f, e) {
                     steps.push((from, own, vec![Lit::Ran(f), Lit::Ran(e), Lit::Less(f, e)]));

@@ -22,11 +22,13 @@ mod solver;
 mod value_table;
 mod values;
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
 use foretell_model::TraceModel;
+use foretell_trace::OutputFile;
 
 use self::cut_short::CutShort;
 use self::formula::Formula;
@@ -243,7 +245,9 @@ impl<'s> SmtEngine<'s> {
 
 fn write_instance(dir: &Path, path: &Path, texts: &[&str]) -> std::io::Result<()> {
     std::fs::create_dir_all(dir)?;
-    std::fs::write(path, texts.concat() + "(check-sat)\n(exit)\n")
+    let mut file = OutputFile::create(path)?;
+    file.write_all((texts.concat() + "(check-sat)\n(exit)\n").as_bytes())?;
+    file.commit()
 }
 
 /// A name that says what is asked, different for different queries about a trace.

@@ -80,6 +80,7 @@ impl Symbol {
             return Err(CutShort("an expression mixes too many sorts".to_owned()));
         }
         for mut choice in 0..count {
+            foretell_limit::check();
             let mut picked = Vec::with_capacity(args.len());
             for arg in args {
                 picked.push(&arg.alternatives[choice % arg.alternatives.len()]);
@@ -122,6 +123,7 @@ impl Formula<'_> {
             return Ok(());
         };
         for &(guard, condition) in symbolic.guards() {
+            foretell_limit::check();
             check(limit)?;
             if self.bounds.never(self.trace_model, guard) {
                 continue;
@@ -175,6 +177,7 @@ impl Formula<'_> {
             let same = after.equal(&Symbol::value(Some(value)));
             self.implies_text(&[way], &operators::not(&same));
             for &other in others.iter().chain([&write]).filter(|&&other| other != last) {
+                foretell_limit::check();
                 self.implies(&[way], &[&[Lit::Less(other, last)]]);
             }
             ways.push([way]);
@@ -221,6 +224,7 @@ impl Formula<'_> {
             |f: &Self, id: TermId| f.values.as_ref().and_then(|v| v.terms.get(&id).cloned());
         let parts = symbolic.terms.parts([root], |id| known(self, id).is_none());
         for id in parts {
+            foretell_limit::check();
             let symbol = match symbolic.terms.get(id) {
                 Term::Unknown => Symbol::default(),
                 Term::Value(value) => Symbol::value(Some(*value)),
@@ -261,6 +265,7 @@ impl Formula<'_> {
     /// Gives the parts of a value names.
     fn define(&mut self, id: TermId, mut symbol: Symbol) -> Symbol {
         for (i, a) in symbol.alternatives.iter_mut().enumerate() {
+            foretell_limit::check();
             let name = format!("t{}_{i}", id.number());
             self.define_text(&name, &operators::sort(a.sort), &a.bits);
             a.bits = name;
@@ -278,6 +283,7 @@ impl Formula<'_> {
         let trace_model = self.trace_model;
         let mut sees = Vec::new();
         for writer in symbolic.writers(trace_model, e, || writers(trace_model, e, true)) {
+            foretell_limit::check();
             if writer.is_some_and(|w| self.bounds.never(trace_model, w)) {
                 continue;
             }

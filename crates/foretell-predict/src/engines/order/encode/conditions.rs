@@ -19,6 +19,7 @@ impl Encoding<'_> {
     /// Encodes which notify wakes which waiter of a condition.
     pub(super) fn condition(&mut self, cond: CondId, woken: &[WaitId]) -> Result<(), TooLarge> {
         for &w in woken {
+            foretell_limit::check();
             self.woken(w);
         }
         let waits = &self.trace_model.waits;
@@ -39,12 +40,14 @@ impl Encoding<'_> {
         }
         let mut clause = vec![!self.ran(exit)];
         for &n in trace_model.waits.notifies(wait.cond) {
+            foretell_limit::check();
             let counts = clause.len() == 1 || !mutated!(OtherNotifiesDoNotCount);
             if self.may_wake(n, w) && counts {
                 clause.push(self.wakes(n, w));
             }
         }
         for &n in trace_model.waits.notify_alls(wait.cond) {
+            foretell_limit::check();
             if !self.may_wake(n, w) {
                 continue;
             }
@@ -83,6 +86,7 @@ impl Encoding<'_> {
             self.solver.add_clause(&[!lit, consequence]);
         }
         for &all in trace_model.waits.notify_alls(wait.cond) {
+            foretell_limit::check();
             let (before, after) = (self.less(all, wait.enter), self.less(n, all));
             self.solver.add_clause(&[!lit, before, after]);
         }
@@ -119,6 +123,7 @@ impl Encoding<'_> {
             )));
         }
         for &w in waits {
+            foretell_limit::check();
             let wait = *trace_model.waits.get(w);
             let Some(exit) = wait.exit.filter(|_| wait.timed_out) else { continue };
             let ran = self.ran(exit);
@@ -128,6 +133,7 @@ impl Encoding<'_> {
             }
         }
         for &n in notifies {
+            foretell_limit::check();
             let picks: Vec<Lit> = waits
                 .iter()
                 .filter(|&&w| self.may_wake(n, w))
@@ -138,6 +144,7 @@ impl Encoding<'_> {
                 .collect();
             let ran = self.ran(n);
             for &w in waits {
+                foretell_limit::check();
                 let mut clause = vec![!ran];
                 clause.extend(&picks);
                 self.push_not_waiting(n, w, &mut clause);
@@ -156,6 +163,7 @@ impl Encoding<'_> {
             clause.push(self.less(exit, n));
         }
         for &earlier in trace_model.waits.notifies(wait.cond) {
+            foretell_limit::check();
             if earlier == n || !self.may_wake(earlier, w) {
                 continue;
             }

@@ -168,8 +168,10 @@ impl Greedy {
         let TraceModel { trace, chains, .. } = plan.trace_model;
         let mut tail = Vec::with_capacity(total);
         while let Some(Reverse(mut e)) = self.ready.pop() {
+            foretell_limit::check();
             // A thread goes on without passing through the heap while it is first anyway.
             loop {
+                foretell_limit::check();
                 let thread = trace.thread(e);
                 if let Err(blocked) = self.blocked(plan, e) {
                     self.wait(plan, thread, blocked);
@@ -228,6 +230,7 @@ impl Greedy {
         for (t, &count) in plan.counts.iter().enumerate() {
             let start = self.done[t] as usize;
             for &e in &chains.events(ThreadId::from_index(t))[start..count as usize] {
+                foretell_limit::check();
                 self.expect(plan, e);
             }
         }
@@ -395,6 +398,8 @@ impl Greedy {
         match kind {
             EventKind::Acquire { lock }
             | EventKind::AcquireShared { lock }
+            | EventKind::TryAcquire { lock }
+            | EventKind::TryAcquireShared { lock }
             | EventKind::Woken { lock, .. }
             | EventKind::TimedOut { lock, .. } => self.enter_blocked(plan, e, lock),
             EventKind::Release { lock }
@@ -500,6 +505,8 @@ impl Greedy {
         match kind {
             EventKind::Acquire { lock }
             | EventKind::AcquireShared { lock }
+            | EventKind::TryAcquire { lock }
+            | EventKind::TryAcquireShared { lock }
             | EventKind::Woken { lock, .. }
             | EventKind::TimedOut { lock, .. } => self.enter(plan, e, lock),
             EventKind::Release { lock }
@@ -596,6 +603,7 @@ impl Greedy {
     /// Lets the threads of a list try again.
     fn wake(&mut self, plan: &Plan<'_, impl Demands>, mut waiting: u32) {
         while waiting != NONE {
+            foretell_limit::check();
             let t = waiting as usize;
             let events = plan.trace_model.chains.events(ThreadId::from_index(t));
             self.ready.push(Reverse(events[self.done[t] as usize]));

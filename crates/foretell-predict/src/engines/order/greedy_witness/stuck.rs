@@ -64,6 +64,7 @@ impl Greedy {
             let mut way: Vec<WaitStep> = Vec::new();
             let mut next = Some(start);
             while let Some(t) = next.filter(|&t| walks[t] == 0) {
+                foretell_limit::check();
                 let Some(e) = self.next_of(plan, t) else { break };
                 walks[t] = start + 1;
                 let wait = self.waits_for(plan, e);
@@ -251,6 +252,7 @@ impl Greedy {
         let mut event = None;
         let by_thread = locks.of_lock_by_thread(own.lock).iter();
         for (thread, list) in by_thread.filter(|(thread, _)| *thread != own.thread) {
+            foretell_limit::check();
             let (done, count) = (self.done(*thread), plan.counts[thread.index()]);
             let until = list.partition_point(|&s| exit(s) < count);
             let last = list[..until].iter().rev().copied().find(|&s| excludes(s));

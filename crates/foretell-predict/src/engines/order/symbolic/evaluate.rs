@@ -44,6 +44,7 @@ pub(crate) fn evaluate(
         evaluator: Evaluator::default(),
     };
     for e in schedule {
+        foretell_limit::check();
         let Some(x) = trace.variable(e) else {
             if let EventKind::Guard { expr } = trace.event(e).kind
                 && run.eval(expr).truth() != Some(true)

@@ -101,6 +101,7 @@ impl Encoding<'_> {
             let differs = !after.equal(&mut circuit, &observed);
             self.solver.add_clause(&[!way, differs]);
             for &other in others.iter().chain([&write]).filter(|&&other| other != last) {
+                foretell_limit::check();
                 let before = self.less(other, last);
                 self.solver.add_clause(&[!way, before]);
             }
@@ -117,6 +118,7 @@ impl Encoding<'_> {
         }
         self.connect()?;
         for (&e, saw) in &values.saw {
+            foretell_limit::check();
             let Some(writer) = saw.writer else { continue };
             let claims = self.symbols.sees.get(&e).cloned().unwrap_or_default();
             for (claimed, lit) in claims {
@@ -219,6 +221,7 @@ impl Encoding<'_> {
         }
         let Some(values) = self.symbols.values.clone() else { return Ok(Symbol::default()) };
         for id in values.terms.parts([root], |id| !self.symbols.terms.contains_key(&id)) {
+            foretell_limit::check();
             let symbol = match values.terms.get(id) {
                 Term::Unknown => Symbol::default(),
                 Term::Value(value) => Symbol::value(&self.circuit(), Some(*value)),
@@ -291,6 +294,7 @@ impl Encoding<'_> {
         let mut clause = vec![!when];
         let mut sees = Vec::with_capacity(count);
         for writer in rest.drain(rest.len().saturating_sub(count)..).rev() {
+            foretell_limit::check();
             let lit = self.solver.new_var();
             clause.push(lit);
             sees.push((writer, lit));
@@ -325,6 +329,7 @@ impl Encoding<'_> {
         let to_blame = self.symbols.open.iter().filter(|(_, open)| core.contains(&!open.otherwise));
         let accesses: Vec<EventId> = to_blame.map(|(&e, _)| e).collect();
         for &e in &accesses {
+            foretell_limit::check();
             if let Some(Open { rest, otherwise }) = self.symbols.open.remove(&e) {
                 let known = self.symbols.sees.get(&e).map_or(0, Vec::len);
                 self.see_some(e, otherwise, rest, known.max(1));
@@ -348,6 +353,7 @@ impl Encoding<'_> {
             let value = self.before(e)?;
             let sees = self.symbols.sees.get(&e).map_or(&[][..], |sees| &sees[first..]).to_vec();
             for (writer, lit) in sees {
+                foretell_limit::check();
                 let seen = self.written(e, writer)?;
                 self.equate(lit, &value, &seen);
             }
@@ -359,6 +365,7 @@ impl Encoding<'_> {
     fn equate(&mut self, lit: Lit, value: &Symbol, seen: &Symbol) {
         // Where there always is a value, what was seen has one too.
         for a in &value.alternatives {
+            foretell_limit::check();
             let Some(b) = seen.alternative(a.sort) else {
                 self.solver.add_clause(&[!lit, !a.present]);
                 continue;

@@ -106,6 +106,7 @@ impl Symbol {
     pub(super) fn only_if(&self, circuit: &mut Circuit<'_>, condition: Lit) -> Symbol {
         let mut result = Symbol::default();
         for a in &self.alternatives {
+            foretell_limit::check();
             let present = circuit.and(condition, a.present);
             result.add(circuit, a.sort, present, &a.bits);
         }
@@ -139,6 +140,7 @@ impl Symbol {
             return Err(TooLarge("an expression mixes too many sorts".to_owned()));
         }
         for mut choice in 0..count {
+            foretell_limit::check();
             let mut picked = Vec::with_capacity(args.len());
             for arg in args {
                 picked.push(&arg.alternatives[choice % arg.alternatives.len()]);
