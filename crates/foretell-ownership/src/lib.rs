@@ -31,6 +31,10 @@ mod epoch;
 pub mod transfer;
 mod word;
 
+/// Number of words that no thread has accessed and that freeing a block counts as written, at most:
+/// a use after that is a use of shared memory. Large blocks that nothing touched cost no more.
+pub const FREED_FRESH_WORDS: usize = 512;
+
 pub use clock::{Accessor, AtLimit, ForkJoinClock};
 pub use epoch::{BitSet, ByteSet, Epoch, EpochSet};
 pub use word::{Meeting, WordState};

@@ -25,6 +25,8 @@ byte_enum!(
         Listener = 6,
         /// A signal, by its number.
         Signal = 7,
+        /// The order that annotations at an address give.
+        Annotation = 8,
     }
 );
 
@@ -65,6 +67,7 @@ impl Channel {
             Channel::Connection => "connection",
             Channel::Listener => "listener",
             Channel::Signal => "signal",
+            Channel::Annotation => "annotation",
         }
     }
 }
@@ -79,6 +82,10 @@ pub mod sent {
 pub mod received {
     /// Added to the number of bytes: more was asked for than came.
     pub const SHORT: u64 = 1 << 63;
+    /// Added to the number of bytes: the file is mapped, and stores to memory may have changed it.
+    pub const MAPPED: u64 = 1 << 62;
+    /// Everything but the number of bytes.
+    pub const FLAGS: u64 = SHORT | MAPPED;
 }
 
 /// Values in a [`Looked`](crate::SyncKind::Looked) record beside the channel.

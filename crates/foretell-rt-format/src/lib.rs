@@ -24,6 +24,7 @@
 //! | [`env::SCHEDULE`] | path of the schedule, for `replay` | |
 //! | [`env::WATCHDOG_SECS`] | seconds without a step after which stuck threads are reported | 10 |
 //! | [`env::STALL_SECS`] | replay: seconds without a step of the scheduled thread to give up | 10 |
+//! | [`env::READER`] | path of a descriptor of the reader, `/proc/PID/fd/N`; the program ends with it | |
 //! | [`env::STOP`] | replay: when `1`, raise SIGTRAP right before the last step, for a debugger | |
 //!
 //! Linux, x86-64, little endian.
@@ -50,6 +51,9 @@ pub use wire::*;
 pub mod env {
     /// Path of the log to create.
     pub const LOG: &str = "FORETELL_LOG";
+    /// Directory for the logs of further processes, each named by the process id; the children of
+    /// a recorded process are recorded too then.
+    pub const MORE: &str = "FORETELL_MORE";
     /// `record`, `parallel` or `replay`.
     pub const MODE: &str = "FORETELL_MODE";
     /// Seed of the scheduler.
@@ -58,15 +62,26 @@ pub mod env {
     pub const QUANTUM: &str = "FORETELL_QUANTUM";
     /// `1`: every access has a record, however long the run is.
     pub const KEEP: &str = "FORETELL_KEEP";
+    /// Number of steps that the other threads may run before the program ends; 0: none.
+    pub const EXIT_STEPS: &str = "FORETELL_EXIT_STEPS";
     /// Path of the schedule to replay.
     pub const SCHEDULE: &str = "FORETELL_SCHEDULE";
     /// Seconds without progress after which the watchdog reports stuck threads; 0: never.
     pub const WATCHDOG_SECS: &str = "FORETELL_WATCHDOG_SECS";
     /// Replay: seconds without progress of a scheduled thread that count as a departure.
     pub const STALL_SECS: &str = "FORETELL_STALL_SECS";
+    /// Path of a descriptor of the process that reads the log, `/proc/PID/fd/N`. The program ends
+    /// when that process has.
+    pub const READER: &str = "FORETELL_READER";
+    /// Replay: the schedule is for the child of `fork` with this path, see
+    /// [`crate::Record::ChildOfFork`].
+    pub const FORKED: &str = "FORETELL_FORKED";
     /// Replay: `1` raises SIGTRAP right before the last step of the schedule.
     pub const STOP: &str = "FORETELL_STOP";
 }
+
+/// Default of [`env::EXIT_STEPS`].
+pub const EXIT_STEPS: u64 = 20_000;
 
 /// Exit status of a replayed program that departed from its schedule.
 pub const DEPARTURE_STATUS: i32 = 125;

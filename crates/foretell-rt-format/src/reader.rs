@@ -1,9 +1,9 @@
 //! Reading a raw log, complete or cut off.
 
-use crate::record::{AccessKind, Record, StopReason};
+use crate::record::{AccessKind, LONGEST_RANGE, Record, StopReason};
 use crate::wire::{
     Brief, CHUNK_HEADER_LEN, CHUNK_USED, Compact, ENTRY_CLASS, Get, HEAD_LEN, HEADER_LEN, LIVE,
-    Live, MAGIC, Slot, Slots, VERSION, class_of, compact_len, header, is_exit, tag,
+    Live, MAGIC, MOST_THREADS, Slot, Slots, VERSION, class_of, compact_len, header, is_exit, tag,
 };
 use std::fmt;
 
@@ -294,6 +294,9 @@ impl<'a> ChunkReader<'a> {
         }
         let kind = AccessKind::from_u8(g.u8()?)?;
         let range = Range { kind, pc: g.var()?, addr: g.var()?, len: g.var()? };
+        if range.len > LONGEST_RANGE {
+            return None;
+        }
         g.bytes()?;
         (self.began, self.at) = (self.at, g.at);
         Some(range)
@@ -381,6 +384,10 @@ impl<'a> Iterator for Events<'a> {
         let stream = &mut self.streams[best?.0];
         let record = stream.ahead.take()?;
         let thread = stream.thread;
+        if thread >= MOST_THREADS {
+            self.failed = true;
+            return Some(Err(FormatError::NotALog));
+        }
         let index = thread as usize;
         if self.ordinals.len() <= index {
             self.ordinals.resize(index + 1, 0);

@@ -3,6 +3,8 @@
 mod codec;
 mod step;
 
+pub(crate) use codec::LONGEST_RANGE;
+
 /// A numbered enum that is stored as a byte.
 macro_rules! byte_enum {
     ($(#[$m:meta])* $name:ident { $($(#[$vm:meta])* $v:ident = $n:literal,)* }) => {
@@ -61,13 +63,14 @@ byte_enum!(
 byte_enum!(
     /// Operation on a synchronisation object. `object` is its address.
     SyncKind {
-        /// Mutex, spin lock, or writer side of a reader-writer lock taken.
+        /// Mutex, spin lock, or writer side of a reader-writer lock taken; `other` is 1 if by a try
+        /// or a timed lock, which cannot wait for ever.
         Lock = 0,
         /// Exclusive lock released.
         Unlock = 1,
         /// A try-lock or timed lock (exclusive) that failed.
         TryFailed = 2,
-        /// Reader side taken.
+        /// Reader side taken; `other` as for `Lock`.
         ReadLock = 3,
         /// Reader side released.
         ReadUnlock = 4,
@@ -116,6 +119,9 @@ byte_enum!(
         Looked = 23,
         /// Unrecorded bytes may have been sent through channel `object`. Not counted.
         Unsure = 24,
+        /// A wait of the thread for the futex at `object` was woken, or the word had changed
+        /// already. Not counted.
+        FutexWoken = 25,
     }
 );
 
@@ -123,7 +129,10 @@ impl SyncKind {
     /// Whether it is a step of its thread.
     pub fn counted(self) -> bool {
         use SyncKind::*;
-        !matches!(self, SemInit | BarrierInit | Init | Destroy | Sent | Received | Looked | Unsure)
+        !matches!(
+            self,
+            SemInit | BarrierInit | Init | Destroy | Sent | Received | Looked | Unsure | FutexWoken
+        )
     }
 
     /// Returns the kind of the step in a schedule; `None` if it is not counted.
@@ -507,7 +516,7 @@ pub enum Record<'a> {
     },
     /// The thread has returned from the blocking call.
     Return,
-    /// The process forked; the child is not recorded.
+    /// The process forked; the child has a log of its own, or none.
     Forked {
         /// Process id of the child.
         pid: u32,
@@ -534,6 +543,38 @@ pub enum Record<'a> {
         pc: u64,
         /// Fault address.
         addr: u64,
+    },
+    /// This process is a child of `fork`: the log begins there, with the thread that forked.
+    ChildOfFork {
+        /// Ordinals of the forks that lead to this process from the one that ran the program,
+        /// from 1: `2.1` is the first child of the second child.
+        path: &'a [u8],
+    },
+    /// An annotation: races on these bytes are meant to be.
+    Benign {
+        /// First byte.
+        addr: u64,
+        /// Number of bytes.
+        size: u64,
+    },
+    /// An annotation: races of this thread's reads, or writes, are meant to be from here on (1), or
+    /// no longer (-1); the annotations nest.
+    Ignore {
+        /// Change for reads.
+        reads: i8,
+        /// Change for writes.
+        writes: i8,
+    },
+    /// The thread calls `abort`, or an `assert` of it fails.
+    Abort {
+        /// Code address of the call.
+        pc: u64,
+        /// The condition that does not hold; empty for `abort`.
+        condition: &'a [u8],
+        /// `file:line` of the condition.
+        location: &'a [u8],
+        /// The function of the condition.
+        function: &'a [u8],
     },
     /// Deadlock: no thread can ever run again.
     Deadlock {

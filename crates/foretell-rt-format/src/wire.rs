@@ -49,6 +49,8 @@ pub const MAGIC: [u8; 8] = *b"FTLRAW\x00\x01";
 pub const VERSION: u32 = 5;
 /// Length of the header page.
 pub const HEADER_LEN: usize = 4096;
+/// Limit of the numbers of threads in a valid log.
+pub const MOST_THREADS: u32 = 1 << 24;
 /// Length of a chunk.
 pub const CHUNK_LEN: usize = 1 << 18;
 /// Length of a chunk's header.
@@ -99,8 +101,6 @@ pub mod header {
     pub const CONSUMED: usize = 64;
     /// `u64` number of chunks of the ring that were written.
     pub const PRODUCED: usize = 72;
-    /// `u32` process id of the reader of the ring.
-    pub const READER: usize = 80;
     /// [`Live`](crate::Live) of stream 0.
     pub const LIVE: usize = 1024;
 }
@@ -155,6 +155,10 @@ pub mod tag {
     pub const AFTER_OTHERS: u8 = 76;
     pub const REACHED: u8 = 78;
     pub const ALL_BLOCKED: u8 = 80;
+    pub const ABORT: u8 = 82;
+    pub const BENIGN: u8 = 84;
+    pub const IGNORE: u8 = 86;
+    pub const CHILD_OF_FORK: u8 = 88;
 }
 
 /// The head of a function exit.

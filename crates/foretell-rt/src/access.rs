@@ -1,5 +1,6 @@
 //! Hooks of plain accesses and of function entry and exit: the fast path of everything.
 
+use crate::aggregate_copy::source_hook;
 use crate::elision;
 use crate::entry::{enter, enter_unflushed, entries, leave, plain_entries};
 use crate::log;
@@ -69,6 +70,8 @@ macro_rules! hooks {
                 "3:",
                 "mov rsi, qword ptr [rsp]",
                 "jmp {recorded}",
+                // The next hook begins with a cache line.
+                ".p2align 6",
                 odd = const (!0u64 << 47 | ((1 << $log2) - 1)) as i64,
                 busy = const offset_of!(Thread, hot.busy),
                 words = const offset_of!(Thread, elision.words),
@@ -216,15 +219,41 @@ unsafe fn complete(stream: *mut log::Stream, cur: *mut u8) {
 #[cold]
 #[inline(never)]
 unsafe extern "C" fn access_slow(addr: usize, pc: usize, code: AccessCode) {
-    let Some(t) = enter() else { return };
+    // SAFETY: the program called the hook, which has its code address.
+    let source = if code.writes() { unsafe { source_hook(pc) } } else { None };
+    access(addr, pc, code, source);
+}
+
+/// An access whose code location the caller gives: the code there need not be that of a hook.
+pub(crate) fn access_at(addr: usize, pc: usize, code: AccessCode) {
+    access(addr, pc, code, None);
+}
+
+/// Records an access; `source` is the code address of the hook of its source if it is the write of
+/// a copy.
+fn access(addr: usize, pc: usize, code: AccessCode, source: Option<usize>) {
+    let Some(t) = enter_unflushed() else { return };
+    let len = code.size();
+    if !code.writes() {
+        recorder::note_source(t, addr, len, pc);
+    }
+    recorder::flush(t);
     let kind = if code.writes() { Kind::Write } else { Kind::Read };
-    access_step(t, kind, pc, (addr, code.size()));
-    if elision::elides(t, addr, code.size(), pc, code) {
+    access_step(t, kind, pc, (addr, len));
+    if elision::elides(t, addr, len, pc, code) {
         return leave(t);
     }
-    let seq = if t.parallel() { recorder::next_seq() } else { 0 };
-    recorder::begin(t, DeferredAccess { addr, pc, code, volatile: false, seq });
+    begin(t, DeferredAccess::plain(addr, len, pc, code), source);
     leave(t);
+}
+
+/// Begins the record of a plain access.
+fn begin(t: Baton, mut access: DeferredAccess, source: Option<usize>) {
+    if t.parallel() {
+        access.seq = recorder::next_seq();
+    }
+    access.source_hook = source;
+    recorder::begin(t, access);
 }
 
 /// Hooks of a load and a store in one (compound instrumentation): two steps.
@@ -254,7 +283,8 @@ fn volatile(addr: usize, pc: usize, log2: u32, write: bool) {
     elision::share(t, addr, 1 << log2);
     let seq = if t.parallel() { recorder::next_seq() } else { 0 };
     let code = AccessCode::access(log2, write);
-    recorder::begin(t, DeferredAccess { addr, pc, code, volatile: true, seq });
+    let access = DeferredAccess::plain(addr, 1 << log2, pc, code);
+    recorder::begin(t, DeferredAccess { volatile: true, seq, ..access });
     leave(t);
 }
 
@@ -309,21 +339,36 @@ fn put_range(t: Baton, kind: AccessKind, addr: usize, len: usize, pc: usize, dat
 }
 
 unsafe extern "C" fn read_range(addr: usize, len: usize, pc: usize) {
-    if let Some(t) = enter() {
-        // SAFETY: called by the program before it reads the range.
-        unsafe { range(t, AccessKind::Read, addr, len, pc, None) };
-        leave(t);
-    }
+    let Some(t) = enter_unflushed() else { return };
+    recorder::note_source(t, addr, len, pc);
+    recorder::flush(t);
+    // SAFETY: called by the program before it reads the range.
+    unsafe { range(t, AccessKind::Read, addr, len, pc, None) };
+    leave(t);
 }
 
-/// Hook before a write to a range: nothing is known of its content yet.
-extern "C" fn write_range(addr: usize, len: usize, pc: usize) {
-    if let Some(t) = enter() {
-        if range_step(t, AccessKind::Write, addr, len, pc) {
+/// Hook before a write to a range.
+unsafe extern "C" fn write_range(addr: usize, len: usize, pc: usize) {
+    // SAFETY: the program called the hook, which has its code address.
+    put_write_range(addr, len, pc, unsafe { source_hook(pc) });
+}
+
+/// Hook before a write to a range, with a code location given by the caller.
+extern "C" fn write_range_at(addr: usize, len: usize, pc: usize) {
+    put_write_range(addr, len, pc, None);
+}
+
+/// Records a write to a range, whose content is known at the next hook.
+fn put_write_range(addr: usize, len: usize, pc: usize, source: Option<usize>) {
+    let Some(t) = enter() else { return };
+    if len > 0 && range_step(t, AccessKind::Write, addr, len, pc) {
+        if len <= MAX_RANGE_DATA {
+            begin(t, DeferredAccess::plain(addr, len, pc, AccessCode::range(true)), source);
+        } else {
             put_range(t, AccessKind::Write, addr, len, pc, &[]);
         }
-        leave(t);
     }
+    leave(t);
 }
 
 /// Hook of a store of a vtable pointer. A destructor stores the pointer of its own class, which the
@@ -477,9 +522,8 @@ entries! {
 }
 
 /// Accesses with a code location given by the caller.
-unsafe extern "C" fn access_pc<const CODE: u8>(addr: usize, pc: usize) {
-    // SAFETY: called by the program before the access.
-    unsafe { access_slow(addr, pc, AccessCode::from_byte(CODE)) }
+extern "C" fn access_pc<const CODE: u8>(addr: usize, pc: usize) {
+    access_at(addr, pc, AccessCode::from_byte(CODE));
 }
 
 plain_entries! {
@@ -495,5 +539,5 @@ plain_entries! {
     __tsan_write8_pc => access_pc::<{ AccessCode::access(3, true).byte() }>;
     __tsan_write16_pc => access_pc::<{ AccessCode::access(4, true).byte() }>;
     __tsan_read_range_pc => read_range;
-    __tsan_write_range_pc => write_range;
+    __tsan_write_range_pc => write_range_at;
 }

@@ -29,6 +29,7 @@ pub(crate) fn adopt() -> Option<ThreadRef> {
         sched::admit_outside(s, t);
         Some(t)
     })?;
+    crate::log::keep();
     crate::watchdog::start();
     // From here on the thread is inside the runtime.
     tls::set(t.as_ptr());

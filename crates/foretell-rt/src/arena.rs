@@ -7,7 +7,7 @@
 use std::alloc::{GlobalAlloc, Layout};
 use std::cell::UnsafeCell;
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicBool, Ordering::*};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
 
 const CLASSES: usize = 17; // 16 bytes to 1 MiB
 const BLOCK: usize = 1 << 20;
@@ -44,8 +44,69 @@ impl Arena {
     }
 }
 
-/// Maps fresh zeroed memory; null when there is none.
+/// Keeps other threads from allocating memory until [`let_go`]: before a fork.
+pub(crate) fn hold() {
+    while crate::ARENA.busy.compare_exchange(false, true, Acquire, Relaxed).is_err() {
+        std::hint::spin_loop();
+    }
+}
+
+/// Ends [`hold`], in the parent and in the child.
+pub(crate) fn let_go() {
+    crate::ARENA.busy.store(false, Release);
+}
+
+/// A mapping of the runtime: its first address and its end; both 0 where there is none.
+struct Mapping {
+    start: AtomicUsize,
+    end: AtomicUsize,
+}
+
+/// Mappings of the runtime, as many as fit.
+static MAPPINGS: [Mapping; 256] =
+    [const { Mapping { start: AtomicUsize::new(0), end: AtomicUsize::new(0) } }; 256];
+/// Number of entries of [`MAPPINGS`] that were ever used.
+static USED: AtomicUsize = AtomicUsize::new(0);
+
+/// Notes that memory belongs to the runtime.
+pub(crate) fn claim(start: *const u8, len: usize) {
+    for (i, mapping) in MAPPINGS.iter().enumerate() {
+        if mapping.start.compare_exchange(0, start as usize, AcqRel, Relaxed).is_ok() {
+            mapping.end.store(start as usize + len, Release);
+            USED.fetch_max(i + 1, AcqRel);
+            return;
+        }
+    }
+}
+
+fn disclaim(start: *const u8) {
+    let mapping = MAPPINGS.iter().find(|mapping| mapping.start.load(Acquire) == start as usize);
+    if let Some(mapping) = mapping {
+        mapping.end.store(0, Release);
+        mapping.start.store(0, Release);
+    }
+}
+
+/// Whether an address is in memory of the runtime. The program has no such address; a register
+/// that a hook left behind may hold one.
+pub(crate) fn is_own(addr: usize) -> bool {
+    let within = |mapping: &Mapping| {
+        (mapping.start.load(Acquire)..mapping.end.load(Acquire)).contains(&addr)
+    };
+    MAPPINGS[..USED.load(Acquire)].iter().any(within)
+}
+
+/// Maps fresh zeroed memory for the runtime; null when there is none.
 pub(crate) fn map(len: usize) -> *mut u8 {
+    let p = map_for_program(len);
+    if !p.is_null() {
+        claim(p, len);
+    }
+    p
+}
+
+/// Maps fresh zeroed memory that the program uses, too; null when there is none.
+pub(crate) fn map_for_program(len: usize) -> *mut u8 {
     let prot = (libc::PROT_READ | libc::PROT_WRITE) as usize;
     let flags = (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE) as usize;
     // SAFETY: a new private mapping touches nothing that exists.
@@ -58,6 +119,7 @@ pub(crate) fn map(len: usize) -> *mut u8 {
 /// # Safety
 /// Nothing refers to it any more.
 pub(crate) unsafe fn unmap(p: *mut u8, len: usize) {
+    disclaim(p);
     // SAFETY: promised by the caller.
     unsafe { crate::sys::call(libc::SYS_munmap, [p as usize, len, 0, 0, 0, 0]) };
 }

@@ -49,10 +49,11 @@ impl Word for u128 {
     unsafe fn cas(at: *mut Self, old: Self, new: Self) -> Result<Self, Self> {
         let (mut lo, mut hi) = (old as u64, (old >> 64) as u64);
         // SAFETY: every x86-64 processor since 2006 has this instruction; the address is
-        // aligned, as the program's own operation needs it to be. rbx is the compiler's.
+        // aligned, as the program's own operation needs it to be. rbx is the compiler's, and no
+        // operand may be in it.
         unsafe {
-            asm!("xchg rbx, {new_lo}", "lock cmpxchg16b [{at}]", "mov rbx, {new_lo}",
-                 at = in(reg) at, new_lo = inout(reg) new as u64 => _,
+            asm!("xchg rbx, rsi", "lock cmpxchg16b [rdi]", "mov rbx, rsi",
+                 in("rdi") at, inout("rsi") new as u64 => _,
                  in("rcx") (new >> 64) as u64,
                  inout("rax") lo, inout("rdx") hi);
         }

@@ -21,6 +21,7 @@ pub(crate) fn call<R>(t: Baton, name: &'static str, pc: usize, f: &dyn Fn() -> R
     if t.parallel() {
         return f();
     }
+    crate::exit::before_call(t, pc);
     recorder::put(t, &Record::Call { pc: pc as u64, name: name.as_bytes() });
     sched::enter_blocking_call(t, name, pc);
     let take_back = TakeBack(*t);

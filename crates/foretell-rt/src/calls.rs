@@ -20,7 +20,7 @@ const fn int(x: usize) -> c_int {
 }
 
 /// Whether a descriptor is ready for these events, so that a call will not block.
-fn ready(fd: c_int, events: i16) -> bool {
+pub(crate) fn ready(fd: c_int, events: i16) -> bool {
     let mut p = libc::pollfd { fd, events, revents: 0 };
     // SAFETY: one descriptor, no waiting.
     unsafe { sys::call(libc::SYS_poll, [&raw mut p as usize, 1, 0, 0, 0, 0]) != 0 }

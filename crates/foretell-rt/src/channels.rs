@@ -11,10 +11,13 @@
 //! | socket of a pair, sending | the peer's inode |
 //! | connection within the process, or to an unknown peer | the two ports, or the path |
 //! | connection of a local socket to another process | its inode |
+//! | terminal, other device with state | all are one connection |
 //!
 //! Both directions of a connection are one channel: a peer that answers has read what was sent.
 //!
-//! Terminals, devices, timers and directories are no channels.
+//! A pseudo-terminal passes data from its one end to its other, and the kernel does not say which
+//! two belong together. Timers, directories and the devices without state (`/dev/null`,
+//! `/dev/zero`, random numbers) are no channels.
 
 use crate::lock::Guarded;
 use crate::sys;
@@ -22,6 +25,7 @@ use foretell_rt_format::channel::Channel;
 use std::collections::BTreeMap;
 use std::ffi::c_int;
 use std::mem::zeroed;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// The direction of a transfer through a descriptor.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -29,6 +33,9 @@ pub(crate) enum Way {
     In,
     Out,
 }
+
+/// Major number of `/dev/null` and its like.
+const MEMORY_DEVICES: u32 = 1;
 
 /// The peers of sockets that were made in pairs, by inode.
 static PAIRS: Guarded<BTreeMap<u64, u64>> = Guarded::new(BTreeMap::new());
@@ -44,6 +51,23 @@ pub(crate) fn pair(a: c_int, b: c_int) {
 
 fn peer(inode: u64) -> Option<u64> {
     PAIRS.lock().get(&inode).copied()
+}
+
+/// Channels of files that are mapped and shared: stores to memory change them.
+static MAPPED: Guarded<Vec<u64>> = Guarded::new(Vec::new());
+static ANY_MAPPED: AtomicBool = AtomicBool::new(false);
+
+/// Notes that the file of a descriptor is mapped.
+pub(crate) fn map(fd: c_int) {
+    if let Some(channel) = own_channel(fd) {
+        ANY_MAPPED.store(true, Relaxed);
+        MAPPED.with(|mapped| mapped.push(channel));
+    }
+}
+
+/// Whether stores to memory may have changed what a channel gives.
+pub(crate) fn is_mapped(channel: u64) -> bool {
+    ANY_MAPPED.load(Relaxed) && MAPPED.lock().contains(&channel)
 }
 
 /// Returns the kernel's status of a descriptor.
@@ -62,6 +86,9 @@ pub(crate) fn channel(fd: c_int, way: Way) -> Option<u64> {
     let status = status(fd)?;
     match status.st_mode & libc::S_IFMT {
         libc::S_IFSOCK => socket(fd, status.st_ino, way),
+        libc::S_IFCHR if libc::major(status.st_rdev) != MEMORY_DEVICES => {
+            Some(Channel::Connection.number(&[u64::MAX, u64::MAX]))
+        }
         _ => inner(fd, &status, way),
     }
 }

@@ -14,10 +14,11 @@ use crate::log;
 use crate::sched;
 use crate::sys::{call, readable};
 use crate::thread::{Baton, BatonCell, State, ThreadRef, flush_elided_of};
+use foretell_ownership::FREED_FRESH_WORDS;
 use foretell_ownership::elision::{Context, Elider, ElisionWord, Gap};
 use foretell_rt_format::{AccessCode, AtomicKind, Record, SyncKind};
 use std::ptr::{null, null_mut};
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// End of the program's address space.
 const ADDRESSES: usize = 1 << 47;
@@ -26,6 +27,8 @@ const LARGE: usize = 1 << 19;
 /// Accesses of a thread that are recorded after it has released something.
 const POST_RELEASE_BUDGET: u8 = 16;
 
+/// Address of the elision words; 0: not mapped.
+static WORDS: AtomicUsize = AtomicUsize::new(0);
 static ELIDER: BatonCell<Option<Elider>> = BatonCell::new(None);
 /// Key of the last order that was logged, to avoid duplicates.
 static LAST_ORDER: BatonCell<Option<OrderKey>> = BatonCell::new(None);
@@ -52,7 +55,18 @@ fn with_elider<R>(t: Baton, f: impl FnOnce(&mut Elider) -> R) -> R {
 /// and in a replayed run.
 pub(crate) fn start(t: Baton, wanted: bool) {
     let len = ADDRESSES / 8 * size_of::<ElisionWord>();
+    let before = WORDS.load(Relaxed);
+    if before != 0 {
+        // The child of a fork has those of its parent.
+        ELIDER.with(t, |elider| *elider = None);
+        LAST_ORDER.with(t, |last| *last = None);
+        // SAFETY: nothing uses the words yet.
+        unsafe { call(libc::SYS_madvise, [before, len, libc::MADV_DONTNEED as usize, 0, 0, 0]) };
+        let words = before as *mut ElisionWord;
+        return prepare_thread(t, *t, if wanted { words } else { null_mut() });
+    }
     let words = arena::map(len);
+    WORDS.store(words as usize, Relaxed);
     if !words.is_null() {
         // Not in a core file; large pages would be mostly empty.
         for advice in [libc::MADV_DONTDUMP, libc::MADV_NOHUGEPAGE] {
@@ -239,11 +253,15 @@ pub(crate) fn access(t: Baton, addr: usize, len: usize, write: bool) -> bool {
     elided
 }
 
-/// Applies that the calling thread frees memory, which writes all words of it that were accessed.
+/// Applies that the calling thread frees memory, which writes all words of it that were accessed,
+/// and the first ones that were not.
 fn free(t: Baton, addr: usize, len: usize) {
     let Some(words) = Words::of(t, addr, len) else { return };
+    let mut fresh = FREED_FRESH_WORDS;
     for i in 0..words.count {
-        if words.get(i) != ElisionWord::FRESH {
+        let is_fresh = words.get(i) == ElisionWord::FRESH;
+        if !is_fresh || fresh > 0 {
+            fresh -= usize::from(is_fresh);
             access(t, (addr / 8 + i) * 8, 8, true);
         }
     }
@@ -258,6 +276,16 @@ pub(crate) fn share(t: Baton, addr: usize, len: usize) {
             put_gap(t, gap, addr / 8 + i, true);
         }
         words.set(i, outcome.next);
+    }
+}
+
+/// Makes the words that are entirely in this memory fresh.
+pub(crate) fn renew(t: Baton, addr: usize, len: usize) {
+    let (Some(first), Some(end)) = (addr.checked_next_multiple_of(8), addr.checked_add(len)) else {
+        return;
+    };
+    if first < end & !7 {
+        allocate(t, first, (end & !7) - first);
     }
 }
 

@@ -8,11 +8,12 @@
 use crate::blocking_call;
 use crate::entry::{enter_modelled, leave, plain_entries};
 use crate::real::real;
+use crate::recorder;
 use crate::sched::{Deadline, Waiting, block, wake_waiters};
 use crate::sync::until;
 use crate::thread::{Baton, Wake};
 use crate::time::{errno_result, nanoseconds};
-use foretell_rt_format::WaitingFor;
+use foretell_rt_format::{Record, SyncKind, WaitingFor};
 use libc::timespec;
 use std::ffi::{c_int, c_long};
 
@@ -47,7 +48,11 @@ extern "C-unwind" fn syscall_fn(
         let woken = plain();
         if woken < 0 { woken } else { woken + wake(a, c) + wake(e, d) }
     } else if wait || matches!(op, libc::FUTEX_LOCK_PI | libc::FUTEX_WAIT_REQUEUE_PI) {
-        blocking_call::call(t, "futex", 0, &plain)
+        let r = blocking_call::call(t, "futex", 0, &plain);
+        if wait {
+            put_woken(t, a);
+        }
+        r
     } else {
         plain()
     };
@@ -115,8 +120,16 @@ fn other_call(nr: c_long, plain: &dyn Fn() -> c_long) -> c_long {
     r
 }
 
+/// Records that the calling thread does not wait any longer for a futex: what has changed the word
+/// may not be recorded.
+fn put_woken(t: Baton, word: usize) {
+    let (kind, object) = (SyncKind::FutexWoken, word as u64);
+    recorder::put(t, &Record::Sync { kind, pc: 0, object, other: 0 });
+}
+
 fn futex_wait(t: Baton, word: usize, op: c_int, expected: u32, at: *const timespec) -> c_long {
     if read_word(word) != expected {
+        put_woken(t, word);
         return -c_long::from(libc::EAGAIN);
     }
     let deadline = if at.is_null() {
@@ -130,7 +143,10 @@ fn futex_wait(t: Baton, word: usize, op: c_int, expected: u32, at: *const timesp
     };
     let w = Waiting { what: WaitingFor::Futex, object: word, pc: 0, owner_at: 0, between: true };
     match block(t, w, deadline) {
-        Wake::Event => 0,
+        Wake::Event => {
+            put_woken(t, word);
+            0
+        }
         Wake::Time => -c_long::from(libc::ETIMEDOUT),
         Wake::Interrupt => {
             crate::signal::deliver(t);

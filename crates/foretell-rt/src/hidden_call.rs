@@ -9,6 +9,7 @@
 //! brings none back. That holds while the descriptor is the one that the program was started with,
 //! not a pipe or a file that the program has put in its place.
 
+use crate::arena;
 use crate::channels;
 use crate::entry::{enter, leave};
 use crate::lock::Guarded;
@@ -18,7 +19,7 @@ use crate::sys;
 use crate::thread::Baton;
 use crate::tls;
 use foretell_rt_format::{HiddenState, Kind, MAX_HIDDEN_ARGUMENTS, Record};
-use std::ffi::{CStr, c_char, c_int};
+use std::ffi::{CStr, c_char, c_int, c_long};
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::*};
 
 /// Descriptor of a function, in the stubs' object; see `foretell-build/src/link/stubs.rs`.
@@ -53,6 +54,8 @@ const STRING_BUFFER: &CStr = c"NSt7__cxx1115basic_stringbufIcSt11char_traitsIcES
 static VECTORS: AtomicU8 = AtomicU8::new(0);
 /// Last number given to a function.
 static LAST: Guarded<u32> = Guarded::new(0);
+/// Numbers up to this one are not known to the log: it began when they had been given.
+static UNKNOWN: AtomicU32 = AtomicU32::new(0);
 /// Device and inode of the descriptors 1 and 2 at the start; all ones: closed.
 static STANDARD: [[AtomicU64; 2]; 2] = [const { [const { AtomicU64::new(u64::MAX) }; 2] }; 2];
 
@@ -70,6 +73,11 @@ pub(crate) fn start() {
             place[1].store(status.st_ino, Relaxed);
         }
     }
+}
+
+/// Forgets the functions that the log knows: a new one begins.
+pub(crate) fn reset() {
+    UNKNOWN.store(*LAST.lock(), Relaxed);
 }
 
 /// Whether a descriptor is the program's standard output or error, as it was at the start.
@@ -111,10 +119,34 @@ unsafe fn state(descriptor: &Descriptor, arguments: &[usize; 6]) -> Option<Hidde
             2 => is_standard_file(stderr),
             0x10..0x20 => is_standard_file(argument(0x10) as *mut libc::FILE),
             0x20..0x30 => is_standard(argument(0x20) as c_int),
+            0x40 => passes_nothing_on(arguments[0] as c_long, arguments[1] as c_int),
             _ => return stream_state(descriptor, arguments[0]),
         }
     };
     if standard { None } else { HiddenState::from_u8(state) }
+}
+
+/// Whether a system call is modelled, or passes nothing on that another thread could see; `fd` is
+/// its first argument.
+fn passes_nothing_on(number: c_long, fd: c_int) -> bool {
+    match number {
+        libc::SYS_write | libc::SYS_writev => is_standard(fd),
+        libc::SYS_futex
+        | libc::SYS_gettid
+        | libc::SYS_getpid
+        | libc::SYS_getppid
+        | libc::SYS_getcpu
+        | libc::SYS_sched_yield
+        | libc::SYS_sched_getaffinity
+        | libc::SYS_clock_gettime
+        | libc::SYS_gettimeofday
+        | libc::SYS_nanosleep
+        | libc::SYS_clock_nanosleep
+        | libc::SYS_membarrier
+        | libc::SYS_rseq
+        | libc::SYS_getrandom => true,
+        _ => false,
+    }
 }
 
 /// Returns the state that an operation on a C++ stream uses.
@@ -166,7 +198,7 @@ fn addresses(arguments: &[usize; 6]) -> Vec<u64> {
     const FIRST: usize = 1 << 16;
     const END: usize = 1 << 47;
     let mut out = Vec::with_capacity(MAX_HIDDEN_ARGUMENTS);
-    let may_be = arguments.iter().filter(|a| (FIRST..END).contains(*a));
+    let may_be = arguments.iter().filter(|a| (FIRST..END).contains(*a) && !arena::is_own(**a));
     for &argument in may_be.take(MAX_HIDDEN_ARGUMENTS) {
         if !out.contains(&(argument as u64)) {
             out.push(argument as u64);
@@ -185,6 +217,7 @@ unsafe extern "C-unwind" fn note(descriptor: &Descriptor, arguments: &[usize; 6]
     // Inside the runtime from here on: its own copies and comparisons are no accesses of the
     // program, and they depend on what the registers of missing arguments happen to hold.
     let Some(t) = enter() else { return };
+    crate::exit::before_call(t, pc);
     // SAFETY: the stub's descriptor and the caller's registers.
     if let Some(state) = unsafe { state(descriptor, arguments) } {
         // A step even without an object, so that a replay counts the same steps.
@@ -210,12 +243,12 @@ unsafe fn record(
         recorder::put(t, &Record::HiddenCall { pc, function, arguments });
     };
     let known = number.load(Acquire);
-    if known != 0 {
+    if known > UNKNOWN.load(Relaxed) {
         return call(known);
     }
     let mut last = LAST.lock();
     let known = number.load(Relaxed);
-    if known != 0 {
+    if known > UNKNOWN.load(Relaxed) {
         drop(last);
         return call(known);
     }

@@ -6,7 +6,9 @@
 
 use crate::forks;
 use crate::inside::{enter_started, leave};
+use crate::lock::Guarded;
 use crate::log::{self, HeaderFields, Stream};
+use crate::reader;
 use crate::recorder;
 use crate::recording_state;
 use crate::sched::{self, SCHED, replay, unmodelled};
@@ -14,7 +16,7 @@ use crate::sys::{self, say};
 use crate::thread::{Baton, ThreadRef};
 use foretell_rt_format::{EndHow, Record, env};
 use std::ffi::{c_char, c_int, c_void};
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::*};
 
 static KEY: AtomicU32 = AtomicU32::new(0);
 /// Seconds of the watchdog; 0: never.
@@ -22,15 +24,29 @@ pub(crate) static WATCHDOG_SECS: AtomicU64 = AtomicU64::new(10);
 /// Seconds a scheduled thread may make no step.
 pub(crate) static STALL_SECS: AtomicU64 = AtomicU64::new(10);
 static CLEANED: AtomicU32 = AtomicU32::new(0);
+/// Whether the children find the runtime's variables in their environment: they are recorded too.
+static KEEPS_ENVIRON: AtomicBool = AtomicBool::new(false);
 
 struct Config {
     log: Vec<u8>,
+    more: Option<Vec<u8>>,
     mode: u32,
     seed: u64,
     quantum: u64,
     schedule: Option<Vec<u8>>,
     stop: bool,
     keep: bool,
+    /// Replay: path of the child of a fork that the schedule is for.
+    forked: Option<Vec<u8>>,
+}
+
+/// The configuration that this process was started with.
+static CONFIG: Guarded<Option<Config>> = Guarded::new(None);
+
+impl Config {
+    fn header(&self) -> HeaderFields {
+        HeaderFields { mode: self.mode, seed: self.seed, quantum: self.quantum }
+    }
 }
 
 /// Returns the configuration, if the environment has one.
@@ -50,6 +66,7 @@ fn config() -> Option<Config> {
         }),
     };
     let log = find(env::LOG)?.to_vec();
+    reader::set(find(env::READER).unwrap_or(&log));
     let mode = match find(env::MODE) {
         None | Some(b"record") => 0,
         Some(b"parallel") => 1,
@@ -59,16 +76,22 @@ fn config() -> Option<Config> {
             return None;
         }
     };
+    let steps = number(env::EXIT_STEPS, foretell_rt_format::EXIT_STEPS);
+    crate::exit::STEPS.store(steps, Relaxed);
     WATCHDOG_SECS.store(number(env::WATCHDOG_SECS, 10), Relaxed);
     STALL_SECS.store(number(env::STALL_SECS, 10), Relaxed);
+    let more = find(env::MORE).filter(|_| mode != 2).map(<[u8]>::to_vec);
+    KEEPS_ENVIRON.store(more.is_some(), Relaxed);
     Some(Config {
         log,
+        more,
         mode,
         seed: number(env::SEED, 0),
         quantum: number(env::QUANTUM, 1000),
         schedule: find(env::SCHEDULE).map(<[u8]>::to_vec),
         stop: find(env::STOP) == Some(b"1"),
         keep: find(env::KEEP) == Some(b"1"),
+        forked: find(env::FORKED).filter(|_| mode == 2).map(<[u8]>::to_vec),
     })
 }
 
@@ -77,20 +100,69 @@ fn config() -> Option<Config> {
 #[inline(never)]
 pub(crate) fn init() {
     if recording_state::begin() {
-        recording_state::started(config().is_some_and(|c| start(&c)));
+        let mut config_of_process = CONFIG.lock();
+        *config_of_process = config();
+        recording_state::started(config_of_process.as_ref().is_some_and(start));
     }
 }
 
 fn start(c: &Config) -> bool {
-    let fields = HeaderFields { mode: c.mode, seed: c.seed, quantum: c.quantum };
-    if let Err(errno) = log::create(&c.log, &fields) {
-        // Taken: a process that the recorded one started; not an error.
-        if errno != libc::EEXIST {
+    if c.forked.is_some() {
+        install();
+        clean_environ();
+        return false;
+    }
+    let fields = c.header();
+    let mut created = log::create(&c.log, &fields);
+    if let (Err(libc::EEXIST), Some(more)) = (created, &c.more) {
+        created = log::create(&log_of_this_process(more), &fields);
+    }
+    if let Err(errno) = created {
+        // Taken: a process that the recorded one started; not an error. Gone: the recorder has
+        // ended before this process started.
+        let gone = errno == libc::ENOENT && c.more.is_some();
+        if errno != libc::EEXIST && !gone {
             let path = String::from_utf8_lossy(&c.log);
             say!("cannot create the log {path} (error {errno}): the program is not recorded");
         }
         return false;
     }
+    let t = begin(c, None);
+    install();
+    clean_environ();
+    leave(t);
+    true
+}
+
+/// Starts the runtime in the child of a fork; `on`: its parent is recorded; `thread`: the index
+/// that the calling thread had there. Returns whether the child is recorded.
+pub(crate) fn start_child(path: &[u8], on: bool, thread: Option<u32>) -> bool {
+    let config = CONFIG.lock();
+    let Some(c) = config.as_ref() else { return false };
+    let replays = c.forked.as_deref() == Some(path);
+    let log = match &c.more {
+        _ if replays => c.log.clone(),
+        Some(more) if on && c.mode == 0 => log_of_this_process(more),
+        _ => return false,
+    };
+    sched::reset();
+    log::begin_in_memory(&log, &c.header());
+    crate::exit::reset();
+    crate::watchdog::reset();
+    crate::annotations::keep_only(thread);
+    crate::hidden_call::reset();
+    crate::sync::reset();
+    let t = begin(c, Some(path));
+    if replays {
+        log::keep();
+    }
+    leave(t);
+    true
+}
+
+/// Begins the log, with the calling thread, which is the only one, as the first; `child`: the path
+/// of a child of a fork. Returns the thread, which is inside the runtime.
+fn begin(c: &Config, child: Option<&[u8]>) -> Baton {
     if c.mode == 2 && !load_schedule(c) {
         sys::exit_group(foretell_rt_format::DEPARTURE_STATUS);
     }
@@ -99,22 +171,52 @@ fn start(c: &Config) -> bool {
     crate::tls::set(t.as_ptr());
     // SAFETY: this is the only thread.
     let t = unsafe { Baton::assume(t) };
-    crate::hidden_call::start();
     crate::elision::start(t, c.mode == 0 && !c.keep);
     sched::start(t, c.seed, c.quantum);
-    crate::modules::scan(&|record| recorder::put(t, record));
+    make_key();
+    match child {
+        None => crate::modules::scan(&|record| recorder::put(t, record)),
+        Some(path) => {
+            crate::modules::scan(&|_| ());
+            crate::modules::log_all(&|record| recorder::put(t, record));
+            recorder::put(t, &Record::ChildOfFork { path });
+        }
+    }
+    begin_thread(t);
+    if child.is_some() {
+        crate::sync::log_barriers(t);
+    }
+    t
+}
+
+/// Makes the key whose destructor sees the end of a thread, once.
+fn make_key() {
+    static MADE: AtomicBool = AtomicBool::new(false);
+    if MADE.swap(true, Relaxed) {
+        return;
+    }
     let mut key = 0;
-    // SAFETY: the destructor and the exit handler live as long as the process.
+    // SAFETY: the destructor lives as long as the process.
     unsafe { libc::pthread_key_create(&mut key, Some(end_of_thread)) };
     KEY.store(key, Relaxed);
-    begin_thread(t);
-    // SAFETY: as above.
+}
+
+/// Installs the handlers of the process: for its end, forks and crashes.
+fn install() {
+    make_key();
+    crate::hidden_call::start();
+    // SAFETY: the exit handler lives as long as the process.
     unsafe { on_exit(at_exit, std::ptr::null_mut()) };
     forks::watch();
     crate::signal::install();
-    clean_environ();
-    leave(t);
-    true
+}
+
+/// Returns a path for the log of this process that no earlier program of the process has.
+fn log_of_this_process(directory: &[u8]) -> Vec<u8> {
+    // SAFETY: asks for a number.
+    let pid = unsafe { sys::call(libc::SYS_getpid, [0; 6]) };
+    let start = sys::now_ns(libc::CLOCK_MONOTONIC);
+    [directory, format!("/{start:020}.{pid}").as_bytes()].concat()
 }
 
 fn load_schedule(c: &Config) -> bool {
@@ -139,13 +241,17 @@ unsafe extern "C" {
     static mut environ: *mut *mut c_char;
 }
 
-/// Removes the runtime's variables from the environment: the program and its children see the
-/// environment that they would see without the runtime.
+/// Removes the runtime's variables from the environment, so that the program and its children see
+/// the one that they would see without the runtime; not if the children are to be recorded.
 fn clean_environ() {
     // SAFETY: no other thread exists yet; the array ends with null.
     unsafe {
         let mut from = environ;
-        if recording_state::is_new() || from.is_null() || CLEANED.swap(1, Relaxed) != 0 {
+        if KEEPS_ENVIRON.load(Relaxed)
+            || recording_state::is_new()
+            || from.is_null()
+            || CLEANED.swap(1, Relaxed) != 0
+        {
             return;
         }
         let mut to = from;
@@ -170,7 +276,12 @@ extern "C" fn constructor() {
     init();
     if let Some(t) = enter_started() {
         clean_environ();
+        if reader::is_distant() {
+            crate::watchdog::start();
+        }
         leave(t);
+    } else if CONFIG.lock().as_ref().is_some_and(|c| c.forked.is_some()) {
+        clean_environ();
     }
 }
 

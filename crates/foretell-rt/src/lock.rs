@@ -58,6 +58,16 @@ impl<T> Guarded<T> {
         self.lock.try_lock().then_some(Guard(self))
     }
 
+    /// Waits for the lock and keeps it until [`Guarded::let_go`].
+    pub(crate) fn hold(&self) {
+        self.lock.lock();
+    }
+
+    /// Releases the lock that the calling thread, or the parent of this process, keeps.
+    pub(crate) fn let_go(&self) {
+        self.lock.unlock();
+    }
+
     /// Uses the value with the lock held.
     pub(crate) fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
         f(&mut self.lock())

@@ -10,6 +10,7 @@
 
 use crate::arena;
 use crate::lock::Guarded;
+use crate::reader;
 use crate::sys::{self, call};
 use foretell_rt_format::{
     AccessCode, CHUNK_HEADER_LEN, CHUNK_LEN, CHUNK_USED, HEADER_LEN, LIVE, MAGIC, MAX_RECORD_LEN,
@@ -60,6 +61,8 @@ struct File {
     path: Vec<u8>,
     header: *mut u8,
     window: *mut u8,
+    /// Number of chunks of the window.
+    window_len: usize,
     /// Number of chunks of the window that are taken; of a ring, of all that ever were.
     taken: usize,
     /// Number of chunks of the ring; 0: the file grows.
@@ -67,17 +70,27 @@ struct File {
     /// Bytes of the file that are reserved.
     len: usize,
     stopped: bool,
+    /// Whether there is no file yet, see [`begin_in_memory`].
+    in_memory: bool,
 }
 
-static FILE: Guarded<File> = Guarded::new(File {
-    path: Vec::new(),
-    header: null_mut(),
-    window: null_mut(),
-    taken: WINDOW,
-    ring: 0,
-    len: 0,
-    stopped: false,
-});
+impl File {
+    const fn new() -> File {
+        File {
+            path: Vec::new(),
+            header: null_mut(),
+            window: null_mut(),
+            window_len: 0,
+            taken: 0,
+            ring: 0,
+            len: 0,
+            stopped: false,
+            in_memory: false,
+        }
+    }
+}
+
+static FILE: Guarded<File> = Guarded::new(File::new());
 /// Next sequence number of a parallel log.
 pub(crate) static SEQ: AtomicU64 = AtomicU64::new(1);
 static STOP: AtomicU32 = AtomicU32::new(0);
@@ -137,13 +150,108 @@ unsafe fn map_ring(fd: usize) -> Result<(*mut u8, *mut u8), i32> {
     }
 }
 
+/// Forgets the log of the parent in the child of a fork, and begins a new one, in memory: most
+/// children do little before they end or run another program. See [`keep`].
+pub(crate) fn begin_in_memory(path: &[u8], fields: &HeaderFields) {
+    let page = arena::map(HEADER_LEN + CHUNK_LEN);
+    if page.is_null() {
+        out_of_memory();
+    }
+    SEQ.store(1, Relaxed);
+    STOP.store(0, Relaxed);
+    // SAFETY: the memory is new.
+    unsafe { put_header(page, fields) };
+    FILE.with(|file| {
+        *file = File::new();
+        file.path = absolute(path);
+        file.path.push(0);
+        file.header = page;
+        file.window = page.wrapping_add(HEADER_LEN);
+        file.window_len = 1;
+        file.len = HEADER_LEN + CHUNK_LEN;
+        file.in_memory = true;
+    });
+}
+
+/// Makes a log that is in memory a file.
+pub(crate) fn keep() {
+    FILE.with(keep_file);
+}
+
+/// Makes a log that is in memory a file, in a signal handler: not if its thread is about to.
+pub(crate) fn keep_in_handler() {
+    if let Some(mut file) = FILE.try_lock() {
+        keep_file(&mut file);
+    }
+}
+
+/// Makes a log that is in memory a file. Returns whether the log is one now.
+fn keep_file(file: &mut File) -> bool {
+    if !std::mem::take(&mut file.in_memory) {
+        return !file.stopped;
+    }
+    // SAFETY: the mapping of the new file replaces the memory, and has the same content.
+    let kept = unsafe { move_to_file(file) };
+    if let Err(errno) = kept {
+        file.stopped = true;
+        sys::say!("cannot create a log (error {errno}): a child of fork is not recorded");
+    }
+    kept.is_ok()
+}
+
+/// Replaces the memory of the log by a mapping of a new file.
+unsafe fn move_to_file(file: &File) -> Result<(), i32> {
+    let at = libc::AT_FDCWD as isize as usize;
+    let flags = (libc::O_RDWR | libc::O_CLOEXEC | libc::O_CREAT | libc::O_EXCL) as usize;
+    let fixed = (libc::MAP_SHARED | libc::MAP_FIXED) as usize;
+    let prot = (libc::PROT_READ | libc::PROT_WRITE) as usize;
+    let (from, len) = (file.header as usize, file.len);
+    // SAFETY: plain system calls on a file and on memory of the runtime.
+    unsafe {
+        let fd = call(libc::SYS_openat, [at, file.path.as_ptr() as usize, flags, 0o600, 0, 0]);
+        if fd < 0 {
+            return Err(-fd as i32);
+        }
+        let fd = fd as usize;
+        let (mut done, mut errno) = (0, 0);
+        while done < len && errno == 0 {
+            match call(libc::SYS_pwrite64, [fd, from + done, len - done, done, 0, 0]) {
+                n if n > 0 => done += n as usize,
+                0 => errno = libc::EIO,
+                e if e == -(libc::EINTR as isize) => {}
+                e => errno = -e as i32,
+            }
+        }
+        if errno == 0 {
+            let p = call(libc::SYS_mmap, [from, len, prot, fixed, fd, 0]);
+            errno = if p < 0 { -p as i32 } else { 0 };
+        }
+        call(libc::SYS_close, [fd, 0, 0, 0, 0, 0]);
+        if errno == 0 { Ok(()) } else { Err(errno) }
+    }
+}
+
 /// Creates the log. Fails with an error number; with `EEXIST` when another process has claimed it.
 pub(crate) fn create(path: &[u8], fields: &HeaderFields) -> Result<(), i32> {
     let mut name = absolute(path);
     name.push(0);
-    // SAFETY: called once, at the start, by the only thread.
+    // SAFETY: called at the start, by the only thread.
     unsafe {
         let (page, chunks) = open(&name)?;
+        put_header(page, fields);
+        let mut file = FILE.lock();
+        file.path = name;
+        file.header = page;
+        file.window = chunks;
+        file.len = HEADER_LEN;
+    }
+    Ok(())
+}
+
+/// Writes the fields of the header.
+unsafe fn put_header(page: *mut u8, fields: &HeaderFields) {
+    // SAFETY: promised by the caller: the page is the header's.
+    unsafe {
         let put = |at: usize, bytes: &[u8]| {
             for (i, b) in bytes.iter().enumerate() {
                 page.add(at + i).write_volatile(*b);
@@ -157,13 +265,7 @@ pub(crate) fn create(path: &[u8], fields: &HeaderFields) -> Result<(), i32> {
         put(header::PID, &pid.to_le_bytes());
         put(header::CHUNK_LEN, &(CHUNK_LEN as u32).to_le_bytes());
         put(header::MAGIC, &MAGIC);
-        let mut file = FILE.lock();
-        file.path = name;
-        file.header = page;
-        file.window = chunks;
-        file.len = HEADER_LEN;
     }
-    Ok(())
 }
 
 fn absolute(path: &[u8]) -> Vec<u8> {
@@ -201,7 +303,11 @@ unsafe fn map_shared(fd: usize, at: usize, len: usize) -> Result<*mut u8, i32> {
     let prot = (libc::PROT_READ | libc::PROT_WRITE) as usize;
     // SAFETY: a new mapping of our own file.
     let p = unsafe { call(libc::SYS_mmap, [0, len, prot, libc::MAP_SHARED as usize, fd, at]) };
-    if p < 0 && p > -4096 { Err(-p as i32) } else { Ok(p as *mut u8) }
+    if p < 0 && p > -4096 {
+        return Err(-p as i32);
+    }
+    arena::claim(p as *const u8, len);
+    Ok(p as *mut u8)
 }
 
 /// Returns the next chunk of the ring, once its reader is done with it.
@@ -209,7 +315,6 @@ unsafe fn take_in_turn(file: &mut File) -> Result<(*mut u8, usize), i32> {
     // SAFETY: the header is mapped.
     unsafe {
         let consumed = AtomicU64::from_ptr(file.header.add(header::CONSUMED).cast());
-        let reader = file.header.add(header::READER).cast::<u32>().read() as usize;
         let mut looks = 0u32;
         let behind = |file: &File| file.taken as u64 - consumed.load(Acquire);
         // When the ring is full, some room is waited for: fewer pauses.
@@ -219,8 +324,8 @@ unsafe fn take_in_turn(file: &mut File) -> Result<(*mut u8, usize), i32> {
             let pause = [0u64, 250_000];
             call(libc::SYS_nanosleep, [pause.as_ptr() as usize, 0, 0, 0, 0, 0]);
             looks += 1;
-            if looks.is_multiple_of(400) && call(libc::SYS_kill, [reader, 0, 0, 0, 0, 0]) < 0 {
-                return Err(libc::ESRCH);
+            if looks.is_multiple_of(400) {
+                reader::check();
             }
         }
         let at = file.taken % file.ring * CHUNK_LEN;
@@ -236,7 +341,7 @@ unsafe fn take_chunk(file: &mut File) -> Result<(*mut u8, usize), i32> {
         if file.ring > 0 {
             return take_in_turn(file);
         }
-        if file.taken == WINDOW {
+        if file.taken == file.window_len {
             let flags = (libc::O_RDWR | libc::O_CLOEXEC) as usize;
             let at = libc::AT_FDCWD as isize as usize;
             let name = file.path.as_ptr() as usize;
@@ -249,12 +354,15 @@ unsafe fn take_chunk(file: &mut File) -> Result<(*mut u8, usize), i32> {
             // Older windows stay mapped: a stream may still be writing there.
             file.window = mapped?;
             file.len += WINDOW * CHUNK_LEN;
+            file.window_len = WINDOW;
             file.taken = 0;
         }
         let chunk = file.window.add(file.taken * CHUNK_LEN);
-        let offset = file.len - (WINDOW - file.taken) * CHUNK_LEN;
+        let offset = file.len - (file.window_len - file.taken) * CHUNK_LEN;
         file.taken += 1;
-        call(libc::SYS_madvise, [chunk as usize, CHUNK_LEN, MADV_POPULATE_WRITE, 0, 0, 0]);
+        if !file.in_memory {
+            call(libc::SYS_madvise, [chunk as usize, CHUNK_LEN, MADV_POPULATE_WRITE, 0, 0, 0]);
+        }
         Ok((chunk, offset))
     }
 }
@@ -334,7 +442,9 @@ pub(crate) fn scratch_word() -> *mut u8 {
 fn next_chunk(old: *mut u8) -> (*mut u8, usize, bool) {
     // SAFETY: the header is mapped.
     FILE.with(|file| unsafe {
-        let chunk = if file.stopped { Err(0) } else { take_chunk(file) };
+        let full = file.taken == file.window_len;
+        let stops = file.stopped || (full && !keep_file(file));
+        let chunk = if stops { Err(0) } else { take_chunk(file) };
         let errno = match chunk {
             Ok((chunk, offset)) => return (chunk, offset, false),
             Err(errno) => errno,

@@ -28,6 +28,10 @@ extern "C" fn end(pc: usize) {
 
 extern "C" fn start() {
     crate::init::init();
+    // A module that is being loaded calls this before its constructors run.
+    if crate::modules::more_loaded() {
+        crate::process::after_loading();
+    }
 }
 
 extern "C" fn nothing() -> usize {
@@ -46,8 +50,6 @@ plain_entries! {
     __tsan_destroy_fiber => nothing;
     __tsan_switch_to_fiber => nothing;
     __tsan_set_fiber_name => nothing;
-    __tsan_acquire => nothing;
-    __tsan_release => nothing;
     __tsan_external_register_tag => nothing;
     __tsan_external_register_header => nothing;
     __tsan_external_assign_tag => nothing;
@@ -56,34 +58,20 @@ plain_entries! {
     __tsan_mutex_create => nothing;
     __tsan_mutex_destroy => nothing;
     __tsan_mutex_pre_lock => nothing;
-    __tsan_mutex_post_lock => nothing;
-    __tsan_mutex_pre_unlock => nothing;
     __tsan_mutex_post_unlock => nothing;
     __tsan_mutex_pre_signal => nothing;
     __tsan_mutex_post_signal => nothing;
     __tsan_mutex_pre_divert => nothing;
     __tsan_mutex_post_divert => nothing;
-    __tsan_ignore_thread_begin => nothing;
-    __tsan_ignore_thread_end => nothing;
     __tsan_on_thread_idle => nothing;
     __tsan_flush_memory => nothing;
     __tsan_testonly_barrier_init => nothing;
     __tsan_testonly_barrier_wait => nothing;
-    AnnotateHappensBefore => nothing;
-    AnnotateHappensAfter => nothing;
-    AnnotateIgnoreReadsBegin => nothing;
-    AnnotateIgnoreReadsEnd => nothing;
-    AnnotateIgnoreWritesBegin => nothing;
-    AnnotateIgnoreWritesEnd => nothing;
     AnnotateIgnoreSyncBegin => nothing;
     AnnotateIgnoreSyncEnd => nothing;
-    AnnotateBenignRace => nothing;
-    AnnotateBenignRaceSized => nothing;
     AnnotateRWLockCreate => nothing;
     AnnotateRWLockCreateStatic => nothing;
     AnnotateRWLockDestroy => nothing;
-    AnnotateRWLockAcquired => nothing;
-    AnnotateRWLockReleased => nothing;
     AnnotateThreadName => nothing;
     AnnotateNewMemory => nothing;
     AnnotateMemoryIsInitialized => nothing;
@@ -105,7 +93,4 @@ plain_entries! {
     AnnotateFlushExpectedRaces => nothing;
     AnnotateNoOp => nothing;
     AnnotateTraceMemory => nothing;
-    WTFAnnotateHappensBefore => nothing;
-    WTFAnnotateHappensAfter => nothing;
-    WTFAnnotateBenignRaceSized => nothing;
 }

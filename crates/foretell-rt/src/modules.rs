@@ -1,9 +1,10 @@
 //! The loaded modules: for the log, for messages, and to compare code locations in a replay.
 
 use crate::lock::Guarded;
+use crate::request_patches;
 use foretell_rt_format::Record;
 use std::ffi::{CStr, c_int, c_void};
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 struct Module {
     bias: usize,
@@ -12,9 +13,20 @@ struct Module {
     path: Vec<u8>,
     build_id: Vec<u8>,
     seen: bool,
+    /// Executable segments of a recorded module.
+    code: Vec<(usize, usize)>,
+}
+
+impl Module {
+    fn record(&self) -> Record<'_> {
+        let (bias, start, end) = (self.bias as u64, self.start as u64, self.end as u64);
+        Record::Module { bias, start, end, path: &self.path, build_id: &self.build_id }
+    }
 }
 
 static MODULES: Guarded<Vec<Module>> = Guarded::new(Vec::new());
+/// Number of modules that had been loaded at the last [`scan`].
+static LOADED: AtomicU64 = AtomicU64::new(0);
 static LIBC: AddressRange = AddressRange::empty();
 static LIBSTDCXX: AddressRange = AddressRange::empty();
 
@@ -41,7 +53,23 @@ impl AddressRange {
     }
 }
 
-/// Passes the records of the modules that were loaded and unloaded since the last call to `put`.
+/// Whether modules were loaded since the last [`scan`].
+pub(crate) fn more_loaded() -> bool {
+    let mut loaded = 0u64;
+    // SAFETY: `count` gets the number.
+    unsafe { libc::dl_iterate_phdr(Some(count), (&raw mut loaded).cast()) };
+    loaded != LOADED.load(Relaxed)
+}
+
+/// Stores the number of modules that were ever loaded, and ends the iteration.
+unsafe extern "C" fn count(info: *mut libc::dl_phdr_info, _: usize, data: *mut c_void) -> c_int {
+    // SAFETY: the dynamic linker gives a valid description; `data` is the number.
+    unsafe { *data.cast::<u64>() = (*info).dlpi_adds };
+    1
+}
+
+/// Passes the records of the modules that were loaded and unloaded since the last call to `put`,
+/// and makes the client requests of recorded ones visible.
 pub(crate) fn scan(put: &dyn Fn(&Record<'_>)) {
     let mut list = MODULES.lock();
     list.iter_mut().for_each(|m| m.seen = false);
@@ -52,9 +80,9 @@ pub(crate) fn scan(put: &dyn Fn(&Record<'_>)) {
         put(&Record::ModuleGone { start: m.start as u64 });
     }
     for m in &list[before..] {
-        let (bias, start, end) = (m.bias as u64, m.start as u64, m.end as u64);
-        let (path, build_id) = (&m.path[..], &m.build_id[..]);
-        put(&Record::Module { bias, start, end, path, build_id });
+        put(&m.record());
+        // SAFETY: the module has just been loaded.
+        unsafe { request_patches::apply(&m.path, (m.start, m.end), &m.code) };
     }
     list.retain(|m| m.seen);
     let range = |name: &[u8]| {
@@ -65,11 +93,29 @@ pub(crate) fn scan(put: &dyn Fn(&Record<'_>)) {
     LIBSTDCXX.set(range(b"/libstdc++.so"));
 }
 
+/// Passes the records of all modules to `put`, for a log that begins later.
+pub(crate) fn log_all(put: &dyn Fn(&Record<'_>)) {
+    for m in MODULES.lock().iter() {
+        put(&m.record());
+    }
+}
+
+/// Keeps the list of modules as it is until [`let_go`]: before a fork.
+pub(crate) fn hold() {
+    MODULES.hold();
+}
+
+/// Ends [`hold`], in the parent and in the child.
+pub(crate) fn let_go() {
+    MODULES.let_go();
+}
+
 unsafe extern "C" fn visit(info: *mut libc::dl_phdr_info, _: usize, data: *mut c_void) -> c_int {
     // SAFETY: the dynamic linker gives valid program headers; `data` is the list.
     unsafe {
         let list = &mut *data.cast::<Vec<Module>>();
         let info = &*info;
+        LOADED.store(info.dlpi_adds, Relaxed);
         let headers = std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum));
         let bias = info.dlpi_addr as usize;
         let loads = headers.iter().filter(|h| h.p_type == libc::PT_LOAD);
@@ -90,9 +136,56 @@ unsafe extern "C" fn visit(info: *mut libc::dl_phdr_info, _: usize, data: *mut c
             })
             .next()
             .unwrap_or_default();
-        list.push(Module { bias, start, end, path, build_id, seen: true });
+        let mut code = Vec::new();
+        if name.is_empty() || calls_hooks(headers, bias, (start, end)) {
+            let executable = |h: &&libc::Elf64_Phdr| {
+                h.p_type == libc::PT_LOAD && h.p_flags & (libc::PF_X | libc::PF_W) == libc::PF_X
+            };
+            code.extend(headers.iter().filter(executable).map(|h| {
+                let at = bias.wrapping_add(h.p_vaddr as usize);
+                (at, at + h.p_filesz as usize)
+            }));
+        }
+        list.push(Module { bias, start, end, path, build_id, seen: true, code });
         0
     }
+}
+
+/// Whether the names that a library uses are among them some of ThreadSanitizer's hooks.
+///
+/// # Safety
+/// The headers are those of a library that is mapped from `start` to `end`.
+unsafe fn calls_hooks(
+    headers: &[libc::Elf64_Phdr],
+    bias: usize,
+    (start, end): (usize, usize),
+) -> bool {
+    const PT_DYNAMIC: u32 = 2;
+    const DT_NULL: usize = 0;
+    const DT_STRTAB: usize = 5;
+    const DT_STRSZ: usize = 10;
+    let Some(dynamic) = headers.iter().find(|h| h.p_type == PT_DYNAMIC) else { return false };
+    let at = bias.wrapping_add(dynamic.p_vaddr as usize) as *const [usize; 2];
+    let entries = dynamic.p_memsz as usize / size_of::<[usize; 2]>();
+    let (mut table, mut len) = (0, 0);
+    for i in 0..entries {
+        // SAFETY: the entry is in the segment, which is mapped.
+        match unsafe { at.add(i).read() } {
+            [DT_NULL, _] => break,
+            // The dynamic linker has added the bias, unless the segment is not writable.
+            [DT_STRTAB, value] => {
+                table = if value < start { bias.wrapping_add(value) } else { value };
+            }
+            [DT_STRSZ, value] => len = value,
+            _ => {}
+        }
+    }
+    if table < start || table.checked_add(len).is_none_or(|last| last > end) {
+        return false;
+    }
+    // SAFETY: the string table is in the mapped library.
+    let names = unsafe { std::slice::from_raw_parts(table as *const u8, len) };
+    names.windows(7).any(|name| name == b"__tsan_")
 }
 
 /// The build id in a note segment.

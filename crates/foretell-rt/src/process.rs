@@ -1,8 +1,10 @@
 //! The process as a whole: fork, exec, exit, loading of libraries, mappings.
 
+use crate::channels;
 use crate::entry::{enter, entries, entries7, leave, plain_entries};
 use crate::forks;
 use crate::init;
+use crate::log;
 use crate::memory::put_alloc;
 use crate::modules;
 use crate::real::{find, real};
@@ -11,14 +13,19 @@ use foretell_rt_format::{EndHow, Record};
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::atomic::AtomicPtr;
 
-fn forked(f: &dyn Fn() -> c_int) -> c_int {
+/// Forks; `raw`: without the handlers that are to run.
+fn forked(raw: bool, f: &dyn Fn() -> c_int) -> c_int {
     let Some(t) = enter() else { return f() };
     let pid = f();
     if pid == 0 {
-        forks::in_child();
+        if raw {
+            forks::in_raw_child();
+        }
         return 0;
     }
-    forks::in_parent();
+    if raw {
+        forks::in_raw_parent();
+    }
     if pid > 0 {
         recorder::put(t, &Record::Forked { pid: pid as u32 });
     }
@@ -29,11 +36,11 @@ fn forked(f: &dyn Fn() -> c_int) -> c_int {
 /// `fork` and `vfork`: the real `vfork` lends the child the parent's stack, which no function that
 /// returns can do.
 extern "C-unwind" fn fork_fn() -> c_int {
-    forked(&|| real!(fork() -> c_int))
+    forked(false, &|| real!(fork() -> c_int))
 }
 
 extern "C-unwind" fn raw_fork_fn() -> c_int {
-    forked(&|| real!(_Fork() -> c_int))
+    forked(true, &|| real!(_Fork() -> c_int))
 }
 
 /// Records that the program replaces itself; the log ends here unless that fails.
@@ -118,8 +125,40 @@ extern "C-unwind" fn quick_exit_fn(status: c_int) {
     real!(quick_exit(status: c_int));
 }
 
+/// Records that the calling thread is about to abort the program.
+fn aborts(pc: usize, [condition, location, function]: [&[u8]; 3]) {
+    if let Some(t) = enter() {
+        log::keep();
+        recorder::put(t, &Record::Abort { pc: pc as u64, condition, location, function });
+        leave(t);
+    }
+}
+
+extern "C-unwind" fn abort_fn(pc: usize) {
+    aborts(pc, [&[]; 3]);
+    real!(abort());
+}
+
+/// `__assert_fail`, which `assert` calls.
+extern "C-unwind" fn assert_fail_fn(
+    condition: *const c_char,
+    file: *const c_char,
+    line: u32,
+    function: *const c_char,
+    pc: usize,
+) {
+    // SAFETY: texts of the program.
+    let text = |p: *const c_char| unsafe {
+        if p.is_null() { &[][..] } else { CStr::from_ptr(p).to_bytes() }
+    };
+    let location = [text(file), b":", line.to_string().as_bytes()].concat();
+    aborts(pc, [text(condition), &location, text(function)]);
+    real!(__assert_fail(condition: *const c_char, file: *const c_char, line: u32,
+        function: *const c_char));
+}
+
 /// Logs the modules that were loaded or unloaded.
-fn after_loading() {
+pub(crate) fn after_loading() {
     if let Some(t) = enter() {
         modules::scan(&|record| recorder::put(t, record));
         leave(t);
@@ -161,13 +200,21 @@ extern "C-unwind" fn mlockall_fn(flags: c_int, _: usize) -> c_int {
     0
 }
 
-/// Records memory that the program maps.
-fn mapped(at: usize, len: usize, pc: usize, f: &dyn Fn() -> usize) -> usize {
+/// Records memory that the program maps; `file` is the descriptor of a shared mapping.
+fn mapped(
+    (at, len): (usize, usize),
+    file: Option<c_int>,
+    pc: usize,
+    f: &dyn Fn() -> usize,
+) -> usize {
     let t = enter();
     let new = f();
     if let Some(t) = t {
         if new != usize::MAX && new != at {
             put_alloc(t, new as *mut c_void, len, pc);
+            if let Some(fd) = file {
+                channels::map(fd);
+            }
         }
         leave(t);
     }
@@ -179,7 +226,8 @@ macro_rules! map_fns {
         extern "C-unwind" fn $imp(
             at: usize, len: usize, prot: usize, flags: usize, fd: usize, from: usize, pc: usize,
         ) -> usize {
-                mapped(usize::MAX, len, pc, &|| {
+                let shared = (flags & libc::MAP_SHARED as usize != 0).then_some(fd as c_int);
+                mapped((usize::MAX, len), shared, pc, &|| {
                     real!($name(at: usize, len: usize, prot: usize, flags: usize, fd: usize,
                         from: usize) -> usize)
                 })
@@ -201,8 +249,8 @@ extern "C-unwind" fn mremap_fn(
     pc: usize,
 ) -> usize {
     mapped(
-        old,
-        len,
+        (old, len),
+        None,
         pc,
         &|| real!(mremap(old: usize, old_len: usize, len: usize, flags: usize, to: usize) -> usize),
     )
@@ -216,6 +264,8 @@ extern "C-unwind" fn mprotect_fn(addr: usize, len: usize, prot: c_int) -> c_int 
 }
 
 entries! {
+    abort => abort_fn, "rdi";
+    __assert_fail => assert_fail_fn, "r8";
     munmap => munmap_fn, "rdx";
     mlockall => mlockall_fn, "rsi";
     mremap => mremap_fn, "r9";

@@ -96,6 +96,7 @@ fn spawn(
     (routine, argument, c11): (usize, usize, bool),
     pc: usize,
 ) -> c_int {
+    crate::log::keep();
     crate::watchdog::start();
     let pc = caller(pc);
     step(t, Kind::Create, pc);

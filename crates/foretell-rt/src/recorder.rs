@@ -11,20 +11,20 @@ use crate::log::{self, Stream};
 use crate::sys::readable;
 use crate::thread::{Baton, DeferredAccess, Frame, flush_elided};
 use foretell_rt_format::{
-    AccessCode, AccessKind, AtomicKind, HEAD_LEN, Record, put_exit, put_head, slot_at,
+    AccessCode, AccessKind, AtomicKind, HEAD_LEN, MAX_RANGE_DATA, Record, put_exit, put_head,
+    slot_at,
 };
 use std::ptr::write_volatile;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Begins the record of an access that is about to take place; the access before is complete.
 pub(crate) fn begin(t: Baton, access: DeferredAccess) {
-    let DeferredAccess { addr, pc, code, volatile, .. } = access;
+    let DeferredAccess { addr, len, pc, code, volatile, source_hook, .. } = access;
     // Eight bytes are read at once; they might reach into a page that is not there.
-    if t.parallel() || volatile || code.size() > 8 || addr & 0xfff > 0xff8 {
-        t.hot(|hot| {
-            hot.deferred_access = Some(access);
-            hot.deferred = true;
-        });
+    let compact = len <= 8 && addr & 0xfff <= 0xff8 && source_hook.is_none() && !code.is_range();
+    if t.parallel() || volatile || !compact {
+        t.deferred_access(|deferred| *deferred = Some(access));
+        t.hot(|hot| hot.deferred = true);
         return;
     }
     let at = put_compact(t, addr, pc, code);
@@ -35,8 +35,24 @@ pub(crate) fn begin(t: Baton, access: DeferredAccess) {
     unsafe {
         (*stream).pending_addr = addr;
         write_volatile(&raw mut (*stream).pending_value, at);
-        write_volatile(&raw mut (*stream).cur, at.add(code.size()));
+        write_volatile(&raw mut (*stream).cur, at.add(len));
     }
+}
+
+/// Notes the hook of a read. If the access under way is the write of a copy from there, its value
+/// is the one that is read.
+pub(crate) fn note_source(t: Baton, addr: usize, len: usize, pc: usize) {
+    // The program is about to read the source; at address zero it is about to crash.
+    let there = addr >> 12 != 0;
+    t.deferred_access(|deferred| {
+        if let Some(write) = deferred
+            && write.source_hook == Some(pc)
+            && write.len == len
+            && there
+        {
+            write.content = addr;
+        }
+    });
 }
 
 /// Writes a compact record but for its value; returns where the value goes. The caller moves the
@@ -88,7 +104,7 @@ pub(crate) fn flush(t: Baton) {
 pub(crate) fn flush_for(t: Baton) {
     let there = |addr: usize| readable((addr & !7) as *const u8);
     match pending_access(t) {
-        Some(access) if !there(access.addr) || !there(access.addr + access.code.size() - 1) => {
+        Some(access) if !there(access.addr) || !there(access.addr + access.len - 1) => {
             flush_faulted(t);
         }
         _ => flush(t),
@@ -130,16 +146,19 @@ fn open_access(t: Baton) -> Option<DeferredAccess> {
         let index = slot_at((*stream).pending_value.sub(HEAD_LEN));
         let slot = *(*stream).slots.add(index);
         let (pc, code) = (slot.pc() as usize, slot.code());
-        Some(DeferredAccess { addr, pc, code, volatile: false, seq: 0 })
+        Some(DeferredAccess::plain(addr, code.size(), pc, code))
     }
+}
+
+/// Takes the deferred access out of the thread's state.
+fn take_deferred(t: Baton) -> Option<DeferredAccess> {
+    t.hot(|hot| hot.deferred = false);
+    t.deferred_access(Option::take)
 }
 
 /// Takes the access that is under way back; [`begin`] begins it again.
 pub(crate) fn retract(t: Baton) -> Option<DeferredAccess> {
-    let deferred = t.hot(|hot| {
-        hot.deferred = false;
-        hot.deferred_access.take()
-    });
+    let deferred = take_deferred(t);
     if deferred.is_some() {
         return deferred;
     }
@@ -157,20 +176,22 @@ pub(crate) fn retract(t: Baton) -> Option<DeferredAccess> {
 #[cold]
 #[inline(never)]
 fn flush_deferred(t: Baton) {
-    let taken = t.hot(|hot| {
-        hot.deferred = false;
-        hot.deferred_access.take()
-    });
-    let Some(access) = taken else { return };
-    let DeferredAccess { addr, pc, code, volatile, seq } = access;
+    let Some(access) = take_deferred(t) else { return };
+    let DeferredAccess { addr, len, pc, code, content, volatile, seq, .. } = access;
+    if code.is_range() {
+        let known = len.min(MAX_RANGE_DATA);
+        // SAFETY: the program has accessed the range, or is about to read the source of the copy.
+        let data = unsafe { std::slice::from_raw_parts(content as *const u8, known) };
+        return put_range(t, &access, data);
+    }
     let mut value = [0u64; 2];
-    let size = code.size();
-    for i in 0..size {
-        // SAFETY: the program has accessed the address.
-        let byte = u64::from(unsafe { (addr as *const u8).add(i).read_volatile() });
+    for i in 0..len {
+        // SAFETY: as above.
+        let byte = u64::from(unsafe { (content as *const u8).add(i).read_volatile() });
         value[i / 8] |= byte << (8 * (i % 8));
     }
-    if !volatile && size == 16 {
+    // The hook of a copy takes the slow path each time: its code address gets no slot.
+    if !volatile && (len == 16 || access.source_hook.is_some()) {
         return put_wide(t, &access, Some(value));
     }
     if t.parallel() {
@@ -181,7 +202,7 @@ fn flush_deferred(t: Baton) {
         // SAFETY: the stream has room for the value, and eight bytes more.
         unsafe {
             at.cast::<u64>().write_unaligned(value[0]);
-            (*t.stream()).cur = at.add(size);
+            (*t.stream()).cur = at.add(len);
         }
         return;
     }
@@ -190,13 +211,13 @@ fn flush_deferred(t: Baton) {
     } else {
         (AtomicKind::VolatileLoad, value, [0; 2])
     };
-    let (pc, addr, size) = (pc as u64, addr as u64, size as u8);
+    let (pc, addr, size) = (pc as u64, addr as u64, len as u8);
     put_raw(t, &Record::Atomic { kind, size, order: 0, pc, addr, old, new });
 }
 
 /// The access that is under way, if there is one.
 fn pending_access(t: Baton) -> Option<DeferredAccess> {
-    t.hot(|hot| hot.deferred_access).or_else(|| open_access(t))
+    t.deferred_access(|deferred| *deferred).or_else(|| open_access(t))
 }
 
 /// The address of the access that is under way, if there is one.
@@ -209,19 +230,33 @@ pub(crate) fn flush_faulted(t: Baton) {
     let access = retract(t);
     flush_elided(t);
     flush_frames(t);
-    if let Some(access) = access {
-        put_wide(t, &access, None);
+    match access {
+        Some(access) if access.code.is_range() => put_range(t, &access, &[]),
+        Some(access) => put_wide(t, &access, None),
+        None => {}
     }
 }
 
 fn put_wide(t: Baton, access: &DeferredAccess, value: Option<[u64; 2]>) {
-    let DeferredAccess { addr, pc, code, seq, .. } = *access;
-    let kind = if code.writes() { AccessKind::Write } else { AccessKind::Read };
-    let size = code.size() as u8;
+    let DeferredAccess { addr, len, pc, seq, .. } = *access;
     if t.parallel() {
         put_seq(t, seq);
     }
+    let (kind, size) = (kind_of(access), len as u8);
     put_raw(t, &Record::Wide { kind, size, pc: pc as u64, addr: addr as u64, value });
+}
+
+fn put_range(t: Baton, access: &DeferredAccess, data: &[u8]) {
+    let DeferredAccess { addr, len, pc, seq, .. } = *access;
+    if t.parallel() {
+        put_seq(t, seq);
+    }
+    let (pc, addr, len) = (pc as u64, addr as u64, len as u64);
+    put_raw(t, &Record::Range { kind: kind_of(access), pc, addr, len, data });
+}
+
+fn kind_of(access: &DeferredAccess) -> AccessKind {
+    if access.code.writes() { AccessKind::Write } else { AccessKind::Read }
 }
 
 /// Writes the sequence number of the next record, in parallel recording.
@@ -245,6 +280,13 @@ pub(crate) fn put(t: Baton, record: &Record<'_>) {
     }
     elision::apply(t, record);
     put_raw(t, record);
+}
+
+/// Writes that memory is new, of which an allocator is not the owner: words that the memory shares
+/// with its neighbours keep their ownership.
+pub(crate) fn put_new_memory(t: Baton, addr: usize, size: usize, pc: usize) {
+    elision::renew(t, addr, size);
+    put_raw(t, &Record::Alloc { pc: pc as u64, addr: addr as u64, size: size as u64 });
 }
 
 /// Returns the next sequence number of parallel recording.

@@ -75,8 +75,11 @@ pub(crate) fn alternate_stack() {
     unsafe {
         let mut old: libc::stack_t = zeroed();
         if libc::sigaltstack(null_mut(), &mut old) == 0 && old.ss_flags & libc::SS_DISABLE != 0 {
-            let new =
-                libc::stack_t { ss_sp: arena::map(STACK).cast(), ss_flags: 0, ss_size: STACK };
+            let new = libc::stack_t {
+                ss_sp: arena::map_for_program(STACK).cast(),
+                ss_flags: 0,
+                ss_size: STACK,
+            };
             if !new.ss_sp.is_null() {
                 libc::sigaltstack(&new, null_mut());
             }
@@ -152,6 +155,7 @@ unsafe fn log_crash(t: ThreadRef, n: c_int, info: *mut libc::siginfo_t, context:
     } else {
         recorder::flush(t);
     }
+    crate::log::keep_in_handler();
     recorder::put(t, &Record::Crash { signal: n as u32, code, pc, addr });
     t.set_inside(was_inside);
 }
@@ -210,6 +214,7 @@ unsafe extern "C" fn on_signal(n: c_int, info: *mut libc::siginfo_t, context: *m
     let info = unsafe { info.cast::<SignalInfo>().read() };
     t.signals().kept[n as usize].set(Some(info));
     t.hot(|hot| hot.set_attention(SIGNALLED, true));
+    sched::look_at_signal(t);
 }
 
 /// Whether the signal came in the fast path of a hook, which does not mark the thread as being

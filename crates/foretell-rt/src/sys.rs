@@ -30,7 +30,6 @@ pub(crate) fn futex_wait(word: &AtomicU32, expected: u32, timeout_ns: Option<u64
     let r = unsafe { call(libc::SYS_futex, [word, op, expected as usize, ts_ptr, 0, 0]) };
     match -(r as i32) {
         libc::ETIMEDOUT => Wait::TimedOut,
-        libc::EINTR => Wait::Interrupted,
         _ => Wait::Changed,
     }
 }
@@ -38,12 +37,10 @@ pub(crate) fn futex_wait(word: &AtomicU32, expected: u32, timeout_ns: Option<u64
 /// The end of a futex wait.
 #[derive(PartialEq, Eq, Clone, Copy)]
 pub(crate) enum Wait {
-    /// Woken, or the word had changed.
+    /// Woken, or the word had changed, or a signal handler ran.
     Changed,
     /// The time ran out.
     TimedOut,
-    /// A signal handler ran.
-    Interrupted,
 }
 
 /// Wakes one waiter.

@@ -17,7 +17,7 @@ pub enum Class {
     Path,
     /// Calls of functions that are not recorded.
     Hidden,
-    /// Parts of the interface that have no effect here.
+    /// Annotations, and parts of the interface that have no effect here.
     Annotation,
     /// Allocation and release of memory.
     Allocation,
@@ -233,6 +233,12 @@ pub const SYMBOLS: &[(Class, &[&str])] = &[
             "__tsan_flush_memory",
             "__tsan_testonly_barrier_init",
             "__tsan_testonly_barrier_wait",
+            "__sanitizer_unaligned_load16",
+            "__sanitizer_unaligned_load32",
+            "__sanitizer_unaligned_load64",
+            "__sanitizer_unaligned_store16",
+            "__sanitizer_unaligned_store32",
+            "__sanitizer_unaligned_store64",
             "AnnotateHappensBefore",
             "AnnotateHappensAfter",
             "AnnotateIgnoreReadsBegin",
@@ -576,6 +582,10 @@ pub const SYMBOLS: &[(Class, &[&str])] = &[
     (
         Class::Process,
         &[
+            "__libc_start_main",
+            "exit",
+            "abort",
+            "__assert_fail",
             "munmap",
             "mlockall",
             "mremap",

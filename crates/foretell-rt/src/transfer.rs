@@ -10,11 +10,13 @@
 
 use crate::access::range;
 use crate::blocking_call;
+use crate::calls::ready;
 use crate::channels::{self, Address, Way};
 use crate::epoll_sets;
 use crate::recorder;
 use crate::sched::{held_step, step};
 use crate::signal;
+use crate::sync::put_after_others;
 use crate::sys;
 use crate::thread::Baton;
 use foretell_rt_format::channel::{Channel, looked, received, sent};
@@ -94,6 +96,14 @@ impl Transfer {
             Transfer::Through { to, .. } => channels::channel(*to, Way::Out),
             _ => return None,
         })
+    }
+
+    /// Whether the call waits until a thread makes room for the data.
+    fn waits_for_room(&self) -> bool {
+        match *self {
+            Transfer::Out { fd, .. } | Transfer::OutTo { fd, .. } => !ready(fd, libc::POLLOUT),
+            _ => false,
+        }
     }
 
     fn bytes(&self) -> usize {
@@ -244,10 +254,14 @@ impl Call<'_> {
             if !t.parallel() {
                 self.affect(When::Before, bytes as isize);
             }
+            let waits = self.transfer.waits_for_room();
             say(SyncKind::Sent, bytes as u64 | sent::WAITED);
             let r = Self::result(blocking_call::call(t, self.name, pc, self.real));
             if r != bytes as isize {
                 say(SyncKind::Unsure, 0);
+            }
+            if waits {
+                put_after_others(t);
             }
             if t.parallel() {
                 self.affect(When::After, r);
@@ -304,7 +318,10 @@ impl Call<'_> {
             Transfer::In { .. } | Transfer::Peek { .. } if r < 0 => {}
             Transfer::In { fd, bytes } => {
                 let short = if (r as usize) < bytes { received::SHORT } else { 0 };
-                say(SyncKind::Received, channels::channel(fd, Way::In), r as u64 | short);
+                let channel = channels::channel(fd, Way::In);
+                let mapped = channel.is_some_and(channels::is_mapped);
+                let mapped = if mapped { received::MAPPED } else { 0 };
+                say(SyncKind::Received, channel, r as u64 | short | mapped);
             }
             Transfer::Peek { fd } => {
                 say(SyncKind::Looked, channels::channel(fd, Way::In), looked::SOMETHING);

@@ -3,10 +3,12 @@
 //! thread waits for when nothing does.
 
 use crate::init::{STALL_SECS, WATCHDOG_SECS};
+use crate::reader;
 use crate::real::real;
 use crate::sched::unmodelled::Watch;
-use crate::sched::{NONE, PULSE, SCHED, describe, replay, wait_report};
+use crate::sched::{NONE, PULSE, SCHED, Sched, describe, replay, wait_report};
 use crate::sys::{self, say};
+use crate::thread::State;
 use foretell_rt_format::Record;
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
@@ -17,9 +19,28 @@ static TID: AtomicU32 = AtomicU32::new(0);
 /// Interval of the reports.
 const SECOND_NS: u64 = 1_000_000_000;
 
+/// Processor time in a second below which the process is at rest.
+const AT_REST_NS: u64 = 20_000_000;
+/// Number of calls of `sched_yield` in a second, without a step, above which a thread only waits.
+const SPINS: u64 = 10_000;
+/// Seconds at rest after which a replay makes no progress.
+const AT_REST_SECS: u64 = 2;
+
+/// Whether a thread is in a call that something outside of the process may end.
+fn waits_for_others(s: &Sched) -> bool {
+    let mut outside = s.living().filter(|t| t.wait().state.get() == State::Outside);
+    outside.any(|t| t.wait().call.get() != "futex")
+}
+
 /// Returns the thread id of the watchdog, if it runs.
 pub(crate) fn tid() -> Option<u32> {
     Some(TID.load(Relaxed)).filter(|&tid| tid != 0)
+}
+
+/// Forgets the watchdog, which the child of a fork does not have.
+pub(crate) fn reset() {
+    STARTED.store(false, Relaxed);
+    TID.store(0, Relaxed);
 }
 
 type Start = extern "C-unwind" fn(*mut c_void) -> *mut c_void;
@@ -55,6 +76,8 @@ extern "C-unwind" fn watch(_: *mut c_void) -> *mut c_void {
     let (mut last, mut quiet, mut said) = (0, 0u64, false);
     let (mut watch, mut pause) = (Watch::new(), 0);
     let mut reported = sys::now_ns(libc::CLOCK_MONOTONIC);
+    let mut used_before = sys::now_ns(libc::CLOCK_PROCESS_CPUTIME_ID);
+    let (mut yields_before, mut rest) = (0, 0);
     loop {
         sys::futex_wait(&never, 0, Some(pause));
         pause = watch.look();
@@ -63,6 +86,7 @@ extern "C-unwind" fn watch(_: *mut c_void) -> *mut c_void {
             continue;
         }
         reported = now;
+        reader::check();
         let mut s = SCHED.lock();
         // SAFETY: the first thread's stream lives as long as the process.
         let written =
@@ -71,7 +95,12 @@ extern "C-unwind" fn watch(_: *mut c_void) -> *mut c_void {
         quiet = if pulse == last { quiet + 1 } else { 0 };
         said &= quiet > 0;
         last = pulse;
-        if s.replay.active && quiet >= STALL_SECS.load(Relaxed).max(1) {
+        let used = sys::now_ns(libc::CLOCK_PROCESS_CPUTIME_ID);
+        let at_rest = used - used_before < AT_REST_NS || s.replay.yields - yields_before > SPINS;
+        rest = if at_rest && quiet > 0 && !waits_for_others(&s) { rest + 1 } else { 0 };
+        (used_before, yields_before) = (used, s.replay.yields);
+        let stall = STALL_SECS.load(Relaxed).max(1);
+        if s.replay.active && (quiet >= stall || rest >= AT_REST_SECS.min(stall)) {
             let current = s.get(s.current);
             let got: Vec<_> = wait_report(&s).iter().map(|b| describe(&s, b)).collect();
             replay::depart(&mut s, current, &format!("no progress: {}", got.join("; ")));

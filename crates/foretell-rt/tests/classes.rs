@@ -128,7 +128,7 @@ fn channels() {
         match kind {
             SyncKind::Sent => *level += (other & !sent::WAITED) as i64,
             SyncKind::Received => {
-                *level -= (other & !received::SHORT) as i64;
+                *level -= (other & !received::FLAGS) as i64;
                 assert!(*level >= 0 || !channel.counts_bytes(), "{e:?}");
             }
             SyncKind::Looked => {}
@@ -312,6 +312,12 @@ fn signals() {
     assert_eq!(run.count(|r| matches!(r, Record::Crash { signal: 11, .. })), 1);
 }
 
+#[test]
+fn signals_that_come_as_a_wait_begins() {
+    let run = record("single_signals.c");
+    assert_eq!(run.count(|r| matches!(r, Record::Signal { starts: true, .. })), 2000);
+}
+
 /// Steps inside the C++ library count for the program's own lines.
 #[test]
 fn the_cpp_library() {
@@ -421,6 +427,8 @@ fn every_end_of_a_program_is_in_the_log() {
         ("q", Some((EndHow::QuickExit, 6))),
         ("E", Some((EndHow::QuickExit, 7))),
         ("p", Some((EndHow::Exit, 0))),
+        ("b", Some((EndHow::QuickExit, 8))),
+        ("B", Some((EndHow::QuickExit, 8))),
         ("s", None),
         ("a", None),
         ("A", None),
@@ -439,7 +447,7 @@ fn every_end_of_a_program_is_in_the_log() {
         );
         assert_eq!(ends, usize::from(end.is_some()), "{how}");
         let crashes = run.count(|r| matches!(r, Record::Crash { .. }));
-        assert_eq!(crashes, usize::from("saAfo".contains(how)), "{how}");
+        assert_eq!(crashes, usize::from("saAfobB".contains(how)), "{how}");
         assert!(run.count(|r| matches!(r, Record::ThreadEnd)) >= 1, "{how}");
     }
 }

@@ -1,7 +1,7 @@
 //! Encoding and decoding of records that are not compact.
 
 use super::*;
-use crate::wire::{Get, Put, tag};
+use crate::wire::{Get, MOST_THREADS, Put, tag};
 
 impl Record<'_> {
     /// Writes the record, but for its tag, which is returned with the whole length: the caller
@@ -239,6 +239,25 @@ impl Record<'_> {
                 p.var(*addr);
                 tag::CRASH
             }
+            Record::ChildOfFork { path } => {
+                p.bytes(path);
+                tag::CHILD_OF_FORK
+            }
+            Record::Benign { addr, size } => {
+                p.var(*addr);
+                p.var(*size);
+                tag::BENIGN
+            }
+            Record::Ignore { reads, writes } => {
+                p.signed(i64::from(*reads));
+                p.signed(i64::from(*writes));
+                tag::IGNORE
+            }
+            Record::Abort { pc, condition, location, function } => {
+                p.var(*pc);
+                [condition, location, function].into_iter().for_each(|text| p.bytes(text));
+                tag::ABORT
+            }
             Record::Deadlock { threads } => {
                 encode_blocked(p, threads);
                 tag::DEADLOCK
@@ -274,7 +293,7 @@ impl Record<'_> {
     pub(crate) fn decode<'a>(t: u8, g: &mut Get<'a>) -> Option<Record<'a>> {
         let u32_of = |v: u64| u32::try_from(v).ok();
         Some(match t {
-            tag::SWITCH => Record::Switch { thread: u32_of(g.var()?)? },
+            tag::SWITCH => Record::Switch { thread: thread_of(g.var()?)? },
             tag::SLOT => Record::Slot {
                 slot: g.fixed(2)? as u16,
                 key: g.fixed(8)?,
@@ -290,7 +309,7 @@ impl Record<'_> {
             },
             tag::MODULE_GONE => Record::ModuleGone { start: g.var()? },
             tag::CREATE => Record::Create {
-                thread: u32_of(g.var()?)?,
+                thread: thread_of(g.var()?)?,
                 nth: u32_of(g.var()?)?,
                 pc: g.var()?,
                 routine: g.var()?,
@@ -300,10 +319,12 @@ impl Record<'_> {
                 stack_start: g.var()?,
                 stack_end: g.var()?,
             },
-            tag::THREAD_NAME => Record::ThreadName { thread: u32_of(g.var()?)?, name: g.bytes()? },
+            tag::THREAD_NAME => {
+                Record::ThreadName { thread: thread_of(g.var()?)?, name: g.bytes()? }
+            }
             tag::THREAD_END => Record::ThreadEnd,
-            tag::JOIN => Record::Join { thread: u32_of(g.var()?)?, pc: g.var()? },
-            tag::DETACH => Record::Detach { thread: u32_of(g.var()?)? },
+            tag::JOIN => Record::Join { thread: thread_of(g.var()?)?, pc: g.var()? },
+            tag::DETACH => Record::Detach { thread: thread_of(g.var()?)? },
             tag::ATOMIC | tag::RANGE | tag::WIDE => return decode_memory(t, g),
             tag::SYNC => Record::Sync {
                 kind: SyncKind::from_u8(g.u8()?)?,
@@ -330,6 +351,18 @@ impl Record<'_> {
                 code: i32::try_from(g.signed()?).ok()?,
                 pc: g.var()?,
                 addr: g.var()?,
+            },
+            tag::CHILD_OF_FORK => Record::ChildOfFork { path: g.bytes()? },
+            tag::BENIGN => Record::Benign { addr: g.var()?, size: g.var()? },
+            tag::IGNORE => Record::Ignore {
+                reads: i8::try_from(g.signed()?).ok()?,
+                writes: i8::try_from(g.signed()?).ok()?,
+            },
+            tag::ABORT => Record::Abort {
+                pc: g.var()?,
+                condition: g.bytes()?,
+                location: g.bytes()?,
+                function: g.bytes()?,
             },
             tag::DEADLOCK => Record::Deadlock { threads: decode_blocked(g)? },
             tag::STUCK => Record::Stuck { threads: decode_blocked(g)? },
@@ -361,7 +394,7 @@ impl Record<'_> {
             }
             tag::AFTER_OTHERS => Record::AfterOthers,
             tag::ELISION_POINT => Record::ElisionPoint,
-            tag::AFTER_ELISION_POINT => Record::AfterElisionPoint { thread: u32_of(g.var()?)? },
+            tag::AFTER_ELISION_POINT => Record::AfterElisionPoint { thread: thread_of(g.var()?)? },
             tag::ELISION_GAP => {
                 let (flags, holder) = (g.u8()?, g.var()?);
                 Record::ElisionGap {
@@ -409,11 +442,14 @@ fn decode_memory<'a>(t: u8, g: &mut Get<'a>) -> Option<Record<'a>> {
             kind: AccessKind::from_u8(g.u8()?)?,
             pc: g.var()?,
             addr: g.var()?,
-            len: g.var()?,
+            len: Some(g.var()?).filter(|&len| len <= LONGEST_RANGE)?,
             data: g.bytes()?,
         },
     })
 }
+
+/// Longest range of memory of an access. A longer one is damage: no machine has that much.
+pub(crate) const LONGEST_RANGE: u64 = 1 << 40;
 
 /// Greatest number of threads in a report.
 const MAX_BLOCKED: usize = 200;
@@ -428,6 +464,12 @@ fn encode_blocked(p: &mut Put<'_>, threads: &[Blocked]) {
         p.var(b.owner.map_or(0, |o| u64::from(o) + 1));
         p.var(b.pc);
     }
+}
+
+/// Returns the number of a thread; `None` for one that no valid log has, since readers have tables
+/// of threads.
+fn thread_of(number: u64) -> Option<u32> {
+    u32::try_from(number).ok().filter(|&thread| thread < MOST_THREADS)
 }
 
 fn decode_blocked(g: &mut Get<'_>) -> Option<Vec<Blocked>> {

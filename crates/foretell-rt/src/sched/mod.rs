@@ -20,8 +20,8 @@ mod wait;
 mod wait_report;
 
 pub(crate) use wait::{
-    Deadline, Waiting, block, enter_blocking_call, interrupt, leave_blocking_call, wait_turn,
-    wake_waiters,
+    Deadline, Waiting, block, enter_blocking_call, interrupt, leave_blocking_call, look_at_signal,
+    wait_turn, wake_waiters,
 };
 pub(crate) use wait_report::{describe, wait_report};
 
@@ -35,7 +35,7 @@ use replay::{NextStep, Replay};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::*};
 
 /// Virtual duration of a hook.
-const HOOK_NS: u64 = 50;
+pub(crate) const HOOK_NS: u64 = 50;
 /// Number of decisions after which the quantum grows by its first value.
 const GROWTH_STEP: u64 = 256;
 /// Largest multiple of the first quantum.
@@ -76,22 +76,7 @@ pub(crate) struct Sched {
     pub(crate) replay: Replay,
 }
 
-pub(crate) static SCHED: Guarded<Sched> = Guarded::new(Sched {
-    threads: Vec::new(),
-    runnable: Vec::new(),
-    blocked: Vec::new(),
-    current: NONE,
-    in_blocking_calls: 0,
-    random: 0,
-    quantum: 1000,
-    decisions: 0,
-    granted: 0,
-    now: 0,
-    tickets: 0,
-    adopted: 0,
-    unknown_threads: false,
-    replay: Replay::new(),
-});
+pub(crate) static SCHED: Guarded<Sched> = Guarded::new(Sched::new());
 /// Number of blocked threads: no waiter is looked for while this is 0.
 static BLOCKED: AtomicU32 = AtomicU32::new(0);
 /// Number of times that the baton changed hands: the watchdog's pulse.
@@ -130,12 +115,43 @@ pub(crate) fn has_ended(tid: u32) -> bool {
     s.threads.iter().flatten().any(of) && !s.living().any(|t| of(&t))
 }
 
+/// Whether threads other than this one have not ended.
+pub(crate) fn others_live(t: ThreadRef) -> bool {
+    SCHED.lock().living().any(|other| other != t)
+}
+
 /// Whether a schedule is being followed.
 pub(crate) fn replays() -> bool {
     SCHED.lock().replay.active
 }
 
+/// Forgets all threads, in the child of a fork.
+pub(crate) fn reset() {
+    SCHED.with(|s| *s = Sched::new());
+    BLOCKED.store(0, Relaxed);
+    LONG.store(false, Relaxed);
+}
+
 impl Sched {
+    const fn new() -> Sched {
+        Sched {
+            threads: Vec::new(),
+            runnable: Vec::new(),
+            blocked: Vec::new(),
+            current: NONE,
+            in_blocking_calls: 0,
+            random: 0,
+            quantum: 1000,
+            decisions: 0,
+            granted: 0,
+            now: 0,
+            tickets: 0,
+            adopted: 0,
+            unknown_threads: false,
+            replay: Replay::new(),
+        }
+    }
+
     /// SplitMix64.
     fn random(&mut self) -> u64 {
         self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -153,7 +169,7 @@ impl Sched {
         let growth = (1 + self.decisions / GROWTH_STEP).min(MAX_GROWTH);
         let growth = if mostly_elided { growth * ELIDED_GROWTH } else { growth };
         let span = self.quantum.saturating_mul(2 * growth).saturating_sub(1).max(1);
-        let budget = 1 + self.random() % span;
+        let budget = crate::exit::limited(1 + self.random() % span);
         self.granted = self.granted.saturating_add(budget);
         if self.granted >= LONG_RUN {
             LONG.store(true, Relaxed);
@@ -192,6 +208,7 @@ impl Sched {
     /// Writes a record of the scheduler's own: no thread runs, or the process is about to end.
     pub(crate) fn put_last(&self, record: &Record<'_>) {
         if let Some(t) = self.living().next() {
+            log::keep();
             // SAFETY: the scheduler's lock is held, and no thread writes to the log.
             unsafe { log::put(t.stream(), record) };
         }
@@ -303,7 +320,7 @@ impl NextHolder {
     pub(crate) fn wake(self) {
         let go = &self.0.wait().go;
         PULSE.fetch_add(1, Relaxed);
-        go.store(1, Release);
+        go.store(wait::GO, Release);
         futex_wake(go);
     }
 }
@@ -430,6 +447,7 @@ pub(crate) fn give_way(t: Baton) {
     let mut s = SCHED.lock();
     s.expire();
     if s.replay.active || s.runnable.is_empty() {
+        s.replay.yields += u64::from(s.replay.active);
         s.now += HOOK_NS * 20;
         return;
     }

@@ -46,6 +46,9 @@ pub(crate) struct Replay {
     unfinished: Option<(u32, bool)>,
     /// The thread that has begun a step in which it has to wait.
     must_block: Option<u32>,
+    /// Number of times that a thread asked for others to run (`sched_yield`), which a schedule does
+    /// not do.
+    pub(crate) yields: u64,
 }
 
 /// Whether a schedule is being followed.
@@ -71,6 +74,7 @@ impl Replay {
             ahead: None,
             unfinished: None,
             must_block: None,
+            yields: 0,
         }
     }
 
@@ -349,8 +353,8 @@ pub(super) fn next(s: &mut Sched) -> Option<ThreadRef> {
 }
 
 /// Chooses a thread that runs ahead of `due`, which is blocked or has not been created: the one
-/// that it waits for, if that is known. Returns `Some(None)` if all those that could are in blocking
-/// calls, and `None` if there are none.
+/// that it waits for, if that is known. Returns `Some(None)` if all those that could are in
+/// blocking calls, and `None` if there are none.
 fn ahead_of(s: &mut Sched, due: Option<ThreadRef>) -> Option<Option<ThreadRef>> {
     let wanted = due.and_then(|due| {
         let report = wait_report(s).into_iter().find(|b| b.thread == due.index())?;

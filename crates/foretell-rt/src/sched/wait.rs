@@ -9,19 +9,42 @@ use std::sync::atomic::Ordering::*;
 /// Interval at which a thread whose time is over looks whether all other threads are idle.
 const POLL_NS: u64 = 10_000_000;
 
+/// Value of a thread's `go`: it holds the baton.
+pub(super) const GO: u32 = 1;
+/// Value of a thread's `go`: a signal was kept for it. Not 0, so that a wait which begins just
+/// after the signal does not sleep.
+const LOOK: u32 = 2;
+
+/// Makes the calling thread look at the signal that was kept for it, if it waits for the baton or
+/// is about to. Called by a signal handler.
+pub(crate) fn look_at_signal(t: ThreadRef) {
+    // One that has been given the baton looks at its next hook.
+    let _ = t.wait().go.compare_exchange(0, LOOK, Relaxed, Relaxed);
+}
+
 /// Waits until the calling thread has the baton.
 pub(crate) fn wait_turn(t: ThreadRef) -> Baton {
     let wait = t.wait();
-    while wait.go.swap(0, Acquire) == 0 {
+    // One may have been kept in a wait that ended for another reason.
+    let mut look = t.signalled();
+    loop {
+        if look {
+            interrupt(t);
+        }
+        match wait.go.swap(0, Acquire) {
+            GO => break,
+            value => look = value == LOOK && t.signalled(),
+        }
+        if look {
+            continue;
+        }
         let timeout = match wait.real_deadline.get() {
             u64::MAX if replay::ON.load(Relaxed) => Some(replay::IDLE_NS),
             u64::MAX => None,
             at => Some(at.saturating_sub(now_ns(libc::CLOCK_MONOTONIC)).max(POLL_NS / 10)),
         };
-        match futex_wait(&wait.go, 0, timeout) {
-            Wait::TimedOut => check_deadline(t),
-            Wait::Interrupted if t.signalled() => interrupt(t),
-            Wait::Interrupted | Wait::Changed => {}
+        if futex_wait(&wait.go, 0, timeout) == Wait::TimedOut {
+            check_deadline(t);
         }
     }
     // SAFETY: the baton was handed to the calling thread.
@@ -181,6 +204,12 @@ pub(crate) fn enter_blocking_call(t: Baton, name: &'static str, pc: usize) {
     wait.in_blocking_call.store(1, Relaxed);
     if let Some(next) = next {
         next.wake();
+    }
+    if t.signalled() {
+        // It came too late for the hook and too early for the call, which might never return.
+        let t = leave_blocking_call(*t);
+        crate::signal::deliver(t);
+        enter_blocking_call(t, name, pc);
     }
 }
 

@@ -12,6 +12,13 @@ struct Barrier {
 
 static BARRIERS: Guarded<Vec<Barrier>> = Guarded::new(Vec::new());
 
+/// Logs the barriers that exist, at the beginning of a new log.
+pub(crate) fn log_all(t: Baton) {
+    for barrier in BARRIERS.lock().iter() {
+        put(t, SyncKind::BarrierInit, barrier.at, barrier.parties as usize, 0);
+    }
+}
+
 extern "C-unwind" fn barrier_init(b: usize, attr: usize, n: c_uint, pc: usize) -> c_int {
     let r = real!(pthread_barrier_init(b: usize, attr: usize, n: c_uint) -> c_int);
     if let Some(t) = enter() {

@@ -23,10 +23,12 @@ use crate::recorder;
 use crate::sched::{Deadline, Waiting, block, step, wake_waiters};
 use crate::sys::{self, now_ns};
 use crate::thread::{Baton, Wake};
+pub(crate) use barrier::log_all as log_barriers;
 use foretell_rt_format::{AtomicKind, Kind, Record, SyncKind, WaitingFor};
 use libc::{EBUSY, ETIMEDOUT, timespec};
 pub(crate) use mutex::release_orphans;
 use mutex::was_orphaned;
+pub(crate) use semaphore::reset;
 use served_by::{ObjectKind, ServedBy, served_by};
 use std::ffi::{c_int, c_uint};
 
@@ -84,6 +86,13 @@ pub(super) enum Patience {
     Forever,
 }
 
+impl Patience {
+    /// Whether the acquisition cannot wait for ever: it is in no deadlock.
+    pub(super) fn ends(self) -> bool {
+        !matches!(self, Patience::Forever)
+    }
+}
+
 /// Acquires an object, waiting for it as long as the patience allows.
 pub(super) fn acquire(
     t: Baton,
@@ -100,7 +109,7 @@ pub(super) fn acquire(
             put_after_others(t);
         }
         if r == 0 || r == libc::EOWNERDEAD {
-            put(t, a.done, object, 0, pc);
+            put(t, a.done, object, usize::from(patience.ends()), pc);
             return r;
         }
         if r != EBUSY {
@@ -138,12 +147,14 @@ pub(super) fn acquire(
 /// The waits that the release of a lock may end.
 pub(super) const LOCKERS: [WaitingFor; 2] = [WaitingFor::Lock, WaitingFor::ReadLock];
 
-/// Performs an acquisition that the library serves, and records that.
+/// Performs an acquisition that the library serves, and records that; `timed` if it cannot wait
+/// for ever.
 pub(super) fn native(
     t: Baton,
     object: usize,
     pc: usize,
     (kind, done, failed): (Kind, SyncKind, SyncKind),
+    timed: bool,
     name: &'static str,
     f: &dyn Fn() -> c_int,
 ) -> c_int {
@@ -151,7 +162,8 @@ pub(super) fn native(
     let r = blocking_call::call(t, name, pc, f);
     put_after_others(t);
     let taken = r == 0 || r == libc::EOWNERDEAD;
-    put(t, if taken { done } else { failed }, object, 0, pc);
+    let (kind, other) = if taken { (done, usize::from(timed)) } else { (failed, 0) };
+    put(t, kind, object, other, pc);
     r
 }
 

@@ -90,7 +90,7 @@ pub(super) extern "C-unwind" fn mutex_lock(m: usize, pc: usize) -> c_int {
     let real = || real!(pthread_mutex_lock(m: usize) -> c_int);
     let Some(t) = enter() else { return real() };
     let r = if served_by(t, ObjectKind::Mutex, m) == ServedBy::Library {
-        native(t, m, pc, MUTEX, "pthread_mutex_lock", &real)
+        native(t, m, pc, MUTEX, false, "pthread_mutex_lock", &real)
     } else {
         take_mutex(t, m, pc, Patience::Forever)
     };
@@ -114,7 +114,7 @@ fn mutex_until(
 ) -> c_int {
     let Some(t) = enter() else { return real() };
     let r = if served_by(t, ObjectKind::Mutex, m) == ServedBy::Library {
-        native(t, m, pc, MUTEX, "pthread_mutex_timedlock", real)
+        native(t, m, pc, MUTEX, true, "pthread_mutex_timedlock", real)
     } else {
         match until(clock, at) {
             Some(d) => take_mutex(t, m, pc, Patience::Until(d)),
@@ -187,7 +187,7 @@ extern "C-unwind" fn spin_lock(l: usize, pc: usize) -> c_int {
     let real = || real!(pthread_spin_lock(l: usize) -> c_int);
     let Some(t) = enter() else { return real() };
     let r = if t.parallel() {
-        native(t, l, pc, MUTEX, "pthread_spin_lock", &real)
+        native(t, l, pc, MUTEX, false, "pthread_spin_lock", &real)
     } else {
         take_spin(t, l, pc, Patience::Forever)
     };

@@ -33,7 +33,7 @@ macro_rules! rwlock_fns {
                 let Some(t) = enter() else { return real() };
                 let waits = !matches!($patience, Patience::None);
                 let r = if waits && served_by(t, ObjectKind::RwLock, l) == ServedBy::Library {
-                    native(t, l, pc, if $write { MUTEX } else { READER }, stringify!($real), &real)
+                    native(t, l, pc, if $write { MUTEX } else { READER }, false, stringify!($real), &real)
                 } else {
                     take_rwlock(t, l, pc, $write, $patience)
                 };
@@ -59,7 +59,7 @@ fn rwlock_until(
 ) -> c_int {
     let Some(t) = enter() else { return real() };
     let r = if served_by(t, ObjectKind::RwLock, l) == ServedBy::Library {
-        native(t, l, pc, if write { MUTEX } else { READER }, "pthread_rwlock_timed", real)
+        native(t, l, pc, if write { MUTEX } else { READER }, true, "pthread_rwlock_timed", real)
     } else {
         match until(clock, at) {
             Some(d) => take_rwlock(t, l, pc, write, Patience::Until(d)),

@@ -7,6 +7,11 @@ use crate::sys::{errno, set_errno};
 /// Semaphores whose first count has been logged.
 static SEMAPHORES: Guarded<Vec<usize>> = Guarded::new(Vec::new());
 
+/// Forgets the counts that have been logged: a new log begins.
+pub(crate) fn reset() {
+    SEMAPHORES.with(Vec::clear);
+}
+
 /// Sets `errno` for a semaphore operation that failed. Returns the result of the operation.
 fn sem_result(r: c_int) -> c_int {
     if r == 0 {

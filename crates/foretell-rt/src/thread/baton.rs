@@ -7,7 +7,9 @@
 //! take a `Baton` and are safe; only [`crate::entry`] and the places that wait for the baton make
 //! one.
 
-use super::{ASKED, CallFrames, HotPath, Lifecycle, SIGNALLED, Signals, Thread, WaitState};
+use super::{
+    ASKED, CallFrames, DeferredAccess, HotPath, Lifecycle, SIGNALLED, Signals, Thread, WaitState,
+};
 use crate::log::{self, Stream};
 use std::cell::UnsafeCell;
 use std::marker::PhantomData;
@@ -76,6 +78,12 @@ impl ThreadRef {
     pub(crate) fn hot<R>(self, f: impl FnOnce(&mut HotPath) -> R) -> R {
         // SAFETY: the hooks of one thread do not overlap, and `f` calls none of them.
         f(unsafe { &mut (*self.as_ptr()).hot })
+    }
+
+    /// Reads or changes the deferred access of the calling thread, if it has one.
+    pub(crate) fn deferred_access<R>(self, f: impl FnOnce(&mut Option<DeferredAccess>) -> R) -> R {
+        // SAFETY: as above.
+        f(unsafe { &mut (*self.as_ptr()).deferred_access })
     }
 
     /// Reads or changes the call stack of the calling thread.

@@ -7,18 +7,41 @@ use std::sync::atomic::{AtomicU8, Ordering::*};
 
 /// An access whose hook has run and whose value is not known yet, kept outside the stream.
 ///
-/// Used for volatile accesses, accesses of 16 bytes, the last bytes of a page, and parallel
-/// recording. No other thread runs between the hook and the thread's next hook, where the value is
-/// read.
+/// Used for volatile accesses, accesses of 16 bytes, writes to ranges, copies of aggregates, the
+/// last bytes of a page, and parallel recording. No other thread runs between the hook and the
+/// thread's next hook, where the value is read.
 #[derive(Clone, Copy)]
 pub(crate) struct DeferredAccess {
     pub(crate) addr: usize,
+    /// Number of bytes.
+    pub(crate) len: usize,
     pub(crate) pc: usize,
     pub(crate) code: AccessCode,
+    /// Code address of the hook of the source, if this is the write of a copy (see
+    /// `aggregate_copy`).
+    pub(crate) source_hook: Option<usize>,
+    /// Where the value is at the next hook: the accessed memory, or the source of a copy.
+    pub(crate) content: usize,
     /// Whether the access is to a volatile object: it is recorded as an atomic one.
     pub(crate) volatile: bool,
     /// Sequence number, in parallel recording.
     pub(crate) seq: u64,
+}
+
+impl DeferredAccess {
+    /// Returns a plain access that is about to take place.
+    pub(crate) fn plain(addr: usize, len: usize, pc: usize, code: AccessCode) -> DeferredAccess {
+        DeferredAccess {
+            addr,
+            len,
+            pc,
+            code,
+            source_hook: None,
+            content: addr,
+            volatile: false,
+            seq: 0,
+        }
+    }
 }
 
 /// A signal is kept.
@@ -42,7 +65,7 @@ pub(crate) struct HotPath {
     /// Reasons why the next hook takes the slow path: [`SIGNALLED`], [`ASKED`].
     attention: AtomicU8,
     pub(crate) parallel: bool,
-    /// Whether `deferred_access` holds an access.
+    /// Whether the thread has a deferred access.
     pub(crate) deferred: bool,
     /// Whether the stream may end with an access whose value is to be filled in.
     pub(crate) value_pending: bool,
@@ -52,7 +75,6 @@ pub(crate) struct HotPath {
     /// has released something that other threads wait for.
     pub(crate) post_release_budget: u8,
     unused: u8,
-    pub(crate) deferred_access: Option<DeferredAccess>,
 }
 
 const _: () = {
@@ -77,7 +99,6 @@ impl HotPath {
             record_all: true,
             post_release_budget: 0,
             unused: 0,
-            deferred_access: None,
         }
     }
 

@@ -27,13 +27,17 @@ pub(crate) use signals::{SIGNALS, SignalInfo, Signals};
 pub(crate) use wait_state::{State, WaitState, Wake};
 
 use crate::log::Stream;
+use std::mem::offset_of;
 use std::ptr::NonNull;
 
 /// State of one thread. Lives as long as the process: another thread may look at it at any time.
-#[repr(C)]
+///
+/// The fields that the hooks in assembly use come first, in two cache lines.
+#[repr(C, align(64))]
 pub(crate) struct Thread {
     pub(crate) hot: HotPath,
     pub(crate) elision: Elision,
+    pub(crate) deferred_access: Option<DeferredAccess>,
     pub(crate) frames: CallFrames,
     pub(crate) index: u32,
     pub(crate) wait: WaitState,
@@ -41,12 +45,15 @@ pub(crate) struct Thread {
     pub(crate) signals: Signals,
 }
 
+const _: () = assert!(offset_of!(Thread, elision.elided_code) < 128);
+
 impl Thread {
     /// Returns the state of a thread that can run and is inside the runtime.
     pub(crate) fn new(index: u32, stream: *mut Stream) -> NonNull<Thread> {
         NonNull::from(Box::leak(Box::new(Thread {
             hot: HotPath::new(stream),
             elision: Elision::new(),
+            deferred_access: None,
             frames: CallFrames::new(),
             index,
             wait: WaitState::new(),

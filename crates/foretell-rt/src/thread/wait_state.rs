@@ -28,7 +28,7 @@ pub(crate) enum Wake {
 
 /// Scheduling state of a thread; guarded by the scheduler's lock.
 pub(crate) struct WaitState {
-    /// 1: the baton is this thread's.
+    /// Not 0: there is a reason to stop waiting for the baton, see [`crate::sched::wait_turn`].
     pub(crate) go: AtomicU32,
     pub(crate) state: Cell<State>,
     pub(crate) wake: Cell<Wake>,

@@ -5,6 +5,7 @@
 
 int x;
 static void *add(void *arg) { x++; return arg; }
+static void on_abort(int n) { _exit(8 + (n != SIGABRT)); }
 static void bye(void) { printf("bye\n"); }
 static int deep(int n) { volatile char block[4096]; block[0] = n; return deep(n + 1) + block[0]; }
 
@@ -23,6 +24,8 @@ int main(int argc, char **argv) {
     case 's': *(volatile int *)16 = 1; break;
     case 'a': abort();
     case 'A': assert(x == 0); break;
+    case 'b': signal(SIGABRT, on_abort); abort();
+    case 'B': signal(SIGABRT, on_abort); assert(x == 0); break;
     case 'f': return 5 / (x - 1);
     case 'o': return deep(0);
     case 'k': kill(getpid(), SIGKILL); break;
