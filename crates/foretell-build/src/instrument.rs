@@ -12,10 +12,33 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitStatus};
 
+use crate::child::status;
 use crate::compiler::{distinguish_volatile, has_volatile_hooks, is_clang};
 use crate::link::Linker;
 use crate::request::Request;
 use crate::{Error, runtime};
+
+/// Functions that write to memory and that gcc replaces by stores, without a hook, where the length
+/// is a constant. The runtime records the calls. Functions that only read are not among them: gcc
+/// evaluates those in constant expressions, which would not compile without.
+const EXPANDED_BY_GCC: [&str; 16] = [
+    "bcopy",
+    "bzero",
+    "memcpy",
+    "memmove",
+    "mempcpy",
+    "memset",
+    "snprintf",
+    "sprintf",
+    "stpcpy",
+    "stpncpy",
+    "strcat",
+    "strcpy",
+    "strncat",
+    "strncpy",
+    "vsnprintf",
+    "vsprintf",
+];
 
 /// Runs `compiler` with the arguments of the user and those for recording. Returns its exit status;
 /// passes a warning, if there is one, to `warn`.
@@ -49,6 +72,8 @@ pub(crate) fn run(
         command.arg("-fsanitize=thread");
         if clang {
             command.args(["-mllvm", "-tsan-instrument-read-before-write=1"]);
+        } else {
+            command.args(EXPANDED_BY_GCC.map(|name| format!("-fno-builtin-{name}")));
         }
         if has_volatile_hooks(compiler) {
             command.args(distinguish_volatile(clang));
@@ -84,5 +109,5 @@ pub(crate) fn run(
         }
     }
     command.args(no_lto.then_some("-fno-lto"));
-    linker.serve(|| command.status()).map_err(start)
+    linker.serve(|| status(&mut command)).map_err(start)
 }

@@ -13,8 +13,11 @@
 //! | `instrument` | arguments for instrumentation and for the runtime |
 //! | `link` | the linker's wrapper: stubs of functions that are not recorded |
 //! | [`runtime`] | the runtime's libraries |
+//! | `child` | processes that end with this one |
+//! | `scratch` | directories for the files of one job |
 //! | [`symbolic`] | LLVM IR: reading it, putting hooks into it |
 
+mod child;
 mod compiler;
 mod driver;
 mod error;
@@ -22,8 +25,11 @@ mod instrument;
 mod link;
 mod request;
 pub mod runtime;
+mod scratch;
 pub mod symbolic;
 
+pub use child::status;
 pub use compiler::Language;
 pub use driver::{compile, shell_status};
 pub use error::Error;
+pub use scratch::ScratchDirectory;

@@ -10,9 +10,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use tempfile::TempDir;
-
-use crate::Error;
+use crate::{Error, ScratchDirectory};
 
 /// Environment variable with the runtime's directory.
 const DIRECTORY: &str = "FORETELL_RT_DIR";
@@ -48,7 +46,7 @@ pub(crate) fn archive() -> Result<PathBuf, Error> {
 
 /// Returns a directory for the linker's scripts, in which gcc finds the archive as its own
 /// `libtsan.a`, or an empty archive without one.
-pub(crate) fn linker_directory(archive: Option<&Path>) -> Result<TempDir, Error> {
+pub(crate) fn linker_directory(archive: Option<&Path>) -> Result<ScratchDirectory, Error> {
     let dir = directory()?;
     let put = || -> std::io::Result<()> {
         match archive {
@@ -65,7 +63,7 @@ pub(crate) fn linker_directory(archive: Option<&Path>) -> Result<TempDir, Error>
 ///
 /// # Errors
 /// When the library is missing or the directory cannot be made.
-pub fn preload_directory() -> Result<TempDir, Error> {
+pub fn preload_directory() -> Result<ScratchDirectory, Error> {
     let library = find("libforetell_rt.so")?;
     let dir = directory()?;
     for name in ["libtsan.so.0", "libtsan.so.1", "libtsan.so.2"] {
@@ -74,9 +72,6 @@ pub fn preload_directory() -> Result<TempDir, Error> {
     Ok(dir)
 }
 
-fn directory() -> Result<TempDir, Error> {
-    tempfile::Builder::new()
-        .prefix("foretell-")
-        .tempdir()
-        .map_err(Error::file(std::env::temp_dir()))
+fn directory() -> Result<ScratchDirectory, Error> {
+    ScratchDirectory::new().map_err(Error::file(std::env::temp_dir()))
 }

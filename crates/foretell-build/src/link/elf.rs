@@ -116,14 +116,18 @@ impl<'a> Elf<'a> {
         Some(elf)
     }
 
-    /// Returns a copy of the object in which every undefined symbol that `rename` gives a name for
-    /// has that name.
-    pub(super) fn renamed(&self, rename: impl Fn(&[u8]) -> Option<Vec<u8>>) -> Option<Vec<u8>> {
+    /// Returns a copy of the object in which every undefined (or, with `defined`, every defined)
+    /// symbol that `rename` gives a name for has that name.
+    pub(super) fn renamed(
+        &self,
+        defined: bool,
+        rename: impl Fn(&[u8]) -> Option<Vec<u8>>,
+    ) -> Option<Vec<u8>> {
         let mut out = self.bytes.to_vec();
         // A new table of names at the end of the file takes the place of the old one.
         let start = out.len();
         out.extend(self.names);
-        for symbol in self.symbols.iter().filter(|s| !s.defined) {
+        for symbol in self.symbols.iter().filter(|s| s.defined == defined) {
             let Some(name) = rename(symbol.name) else { continue };
             let offset = u32::try_from(out.len() - start).ok()?;
             out.get_mut(symbol.entry..symbol.entry + 4)?.copy_from_slice(&offset.to_le_bytes());

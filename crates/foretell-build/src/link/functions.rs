@@ -26,6 +26,9 @@ pub(super) enum Class {
     /// As [`Class::Output`], for the C++ stream that is its first argument; that of the arguments
     /// if the stream is a string.
     Stream,
+    /// As [`Class::Kernel`]; nothing if its first argument is the number of a system call that is
+    /// modelled or passes nothing on.
+    SystemCall,
 }
 
 /// Stream that an output function writes to.
@@ -53,6 +56,7 @@ impl Class {
             Class::Output(Target::File(n)) => 0x10 + u32::from(n),
             Class::Output(Target::Descriptor(n)) => 0x20 + u32::from(n),
             Class::Stream => 0x30,
+            Class::SystemCall => 0x40,
         };
         2 | rule << 8
     }
@@ -73,6 +77,7 @@ impl Class {
                 Class::Output(Target::Descriptor(n.parse().ok().filter(|n| *n < 6)?))
             }
             ["output", "stream"] => Class::Stream,
+            ["system", "call"] => Class::SystemCall,
             _ => return None,
         })
     }

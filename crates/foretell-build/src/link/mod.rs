@@ -226,7 +226,7 @@ impl Job {
             return Ok(None);
         }
         let plan = scan::plan(&command, self.runtime.as_deref());
-        if plan.stubs.is_empty() {
+        if plan.stubs.is_empty() && plan.rewritten.is_empty() {
             return Ok(None);
         }
         let directory = self.directory.join(format!("inputs.{id}"));
@@ -236,8 +236,12 @@ impl Job {
                 .and_then(|()| fs::write(path, bytes))
                 .map_err(Error::file(path))
         };
-        let stubs = directory.join("foretell-stubs.o");
-        write(&stubs, &stubs::object(&plan.stubs))?;
+        let mut out = Vec::new();
+        if !plan.stubs.is_empty() {
+            let stubs = directory.join("foretell-stubs.o");
+            write(&stubs, &stubs::object(&plan.stubs))?;
+            out.push(stubs.into_os_string().into_vec());
+        }
         let mut replaced: Vec<(std::ops::Range<usize>, PathBuf)> = Vec::new();
         for (index, bytes) in &plan.rewritten {
             let input = &command.inputs[*index];
@@ -246,7 +250,6 @@ impl Job {
             write(&path, bytes)?;
             replaced.push((range, path));
         }
-        let mut out = vec![stubs.into_os_string().into_vec()];
         for (i, word) in words.iter().enumerate() {
             match replaced.iter().find(|(range, _)| range.contains(&i)) {
                 None => out.push(word.clone()),

@@ -133,8 +133,59 @@ pub(super) fn plan(command: &Command, runtime: Option<&Path>) -> Plan {
         }
     }
     let stubs = stubs(command, &contents, &elsewhere, &linked);
-    let rewritten = rewrite(&stubs, command, &contents, &taken);
+    let mut rewritten = rewrite(&stubs, command, &contents, &taken);
+    rewritten.extend(runtime.and_then(|runtime| without_own(command, runtime, &linked)));
     Plan { stubs, rewritten }
+}
+
+/// Static parts of the compilers' and the C library's own.
+const SYSTEM_ARCHIVES: [&[u8]; 5] =
+    [b"libc_nonshared.a", b"libgcc.a", b"libgcc_eh.a", b"libstdc++.a", b"libpthread.a"];
+
+/// Returns the runtime's archive, by the index of its input, without the functions that the program
+/// defines itself: it calls its own `send`, not the C library's, so nothing is to be interposed.
+fn without_own(command: &Command, runtime: &Path, linked: &Linked<'_>) -> Option<(usize, Vec<u8>)> {
+    let interposed = |class: &runtime_symbols::Class| {
+        use runtime_symbols::Class::{Access, Atomic, Block, Function, Hidden, Path};
+        !matches!(class, Access | Function | Atomic | Block | Path | Hidden)
+    };
+    let own: HashSet<&[u8]> = runtime_symbols::SYMBOLS
+        .iter()
+        .filter(|(class, _)| interposed(class))
+        .flat_map(|(_, names)| *names)
+        .map(|name| name.as_bytes())
+        .filter(|name| {
+            linked.definitions.get(name).is_some_and(|definition| {
+                let file = file_name(&command.inputs[definition.input].path);
+                !definition.weak && !SYSTEM_ARCHIVES.contains(&file.as_slice())
+            })
+        })
+        .collect();
+    if own.is_empty() {
+        return None;
+    }
+    let is_runtime = |input: &Input| input.path.canonicalize().ok().as_deref() == Some(runtime);
+    let index = command.inputs.iter().position(is_runtime)?;
+    let bytes = std::fs::read(runtime).ok()?;
+    let archive = Archive::parse(runtime, &bytes)?;
+    let rename =
+        |name: &[u8]| own.contains(name).then(|| [b"__foretell_unused_".as_slice(), name].concat());
+    let members: Vec<Option<Vec<u8>>> = archive
+        .members
+        .iter()
+        .map(|member| {
+            let elf = Elf::parse(member.bytes())?;
+            let defines = elf.symbols.iter().any(|s| s.defined && own.contains(s.name));
+            if defines { elf.renamed(true, rename) } else { None }
+        })
+        .collect();
+    let contents: Vec<&[u8]> = archive
+        .members
+        .iter()
+        .zip(&members)
+        .map(|(old, new)| new.as_deref().unwrap_or(old.bytes()))
+        .collect();
+    Some((index, archive.with(&contents)))
 }
 
 /// Returns the bytes of an input; none for the runtime and for a file that cannot be read.
@@ -252,7 +303,7 @@ fn rewrite(
     };
     let rewritten = |elf: &Elf<'_>| {
         let rename = |name: &[u8]| names.contains(name).then(|| stub_name(name));
-        if calls(elf) { elf.renamed(rename) } else { None }
+        if calls(elf) { elf.renamed(false, rename) } else { None }
     };
     let mut out = Vec::new();
     for (i, content) in contents.iter().enumerate() {

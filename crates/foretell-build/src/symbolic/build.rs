@@ -9,10 +9,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
 use super::rewrite::rewrite;
-use crate::Error;
+use crate::child::status;
 use crate::compiler::{self, Language};
 use crate::instrument;
 use crate::request::{self, Request, WITH_VALUE};
+use crate::{Error, ScratchDirectory};
 
 /// Oldest clang whose text is read: its pointers have no types.
 const OLDEST: u32 = 16;
@@ -56,10 +57,7 @@ pub(crate) fn compile(
     if request.optimised && !request.probe {
         warn("--symbolic compiles without optimisation");
     }
-    let directory = tempfile::Builder::new()
-        .prefix("foretell-symbolic-")
-        .tempdir()
-        .map_err(Error::file(std::env::temp_dir()))?;
+    let directory = ScratchDirectory::new().map_err(Error::file(std::env::temp_dir()))?;
     let mut link = command.link.clone();
     for (i, source) in command.sources.iter().enumerate() {
         let object = command.object(source, i, directory.path());
@@ -298,7 +296,7 @@ impl Build<'_> {
 
     fn run(&self, command: &mut Command) -> Result<ExitStatus, Error> {
         let program = self.clang.to_string_lossy().into_owned();
-        command.status().map_err(|source| Error::Start { program, source })
+        status(command).map_err(|source| Error::Start { program, source })
     }
 }
 
