@@ -21,8 +21,6 @@ mod reader;
 
 pub use reader::FilteredLog;
 
-use std::collections::BTreeSet;
-
 use foretell_ownership::{Accessor, BitSet, ForkJoinClock};
 use foretell_rt_format::{
     AccessKind, Brief, Chunk, ChunkReader, Compact, Item, Kind, Range, Record, Slot, Slots, Visitor,
@@ -30,6 +28,7 @@ use foretell_rt_format::{
 use rustc_hash::FxHashMap;
 
 use crate::access::{touched, writes};
+use crate::address_set::AddressSet;
 use crate::calls::{CallId, Calls, Stack};
 use crate::chunk_store::{ChunkStore, StoredChunks};
 use crate::clock;
@@ -177,7 +176,7 @@ pub struct Filter {
     /// Number of words that became shared after elided accesses.
     gaps: u64,
     /// Addresses that functions which are not recorded were given.
-    hidden_arguments: BTreeSet<u64>,
+    hidden_arguments: AddressSet,
     damaged: bool,
     limits: FilterLimits,
     /// First chunk whose accesses to transferred memory do not come out.
@@ -212,7 +211,7 @@ impl Filter {
             store,
             accesses: 0,
             gaps: 0,
-            hidden_arguments: BTreeSet::new(),
+            hidden_arguments: AddressSet::default(),
             damaged: false,
             limits,
             transferred_until: None,
@@ -304,8 +303,9 @@ impl Filter {
                 continue;
             }
             let Some(item) = reader.next(slots) else { break };
-            match item {
-                Ok(Item::Compact(Compact::Access(slot, addr, value))) => {
+            // By reference: a record is large.
+            match &item {
+                &Ok(Item::Compact(Compact::Access(slot, addr, value))) => {
                     if self.table.is_shared(addr, slot.size())
                         || self.table.access(
                             by,
@@ -322,7 +322,7 @@ impl Filter {
                     ordinal += 1;
                     access = slot.key;
                 }
-                Ok(Item::Compact(Compact::Entry(slot, call))) => {
+                &Ok(Item::Compact(Compact::Entry(slot, call))) => {
                     thread.stack.enter(slot.pc(), call);
                     if self.functions {
                         self.note_compact(Compact::Entry(slot, call), &mut thread, ordinal);
@@ -334,18 +334,18 @@ impl Filter {
                     }
                     thread.stack.exit();
                 }
-                Ok(Item::Record(Record::Switch { thread })) => {
+                &Ok(Item::Record(Record::Switch { thread })) => {
                     next = Some(thread);
                     break;
                 }
-                Ok(Item::Record(Record::Elided { count, key })) => {
+                &Ok(Item::Record(Record::Elided { count, key })) => {
                     self.accesses += count;
                     ordinal += count;
                     access = key;
                 }
                 Ok(Item::Record(record)) => {
                     (thread.ordinal, thread.access) = (ordinal, access);
-                    self.record(&record, reader.began(), &mut thread);
+                    self.record(record, reader.began(), &mut thread);
                     by = self.clock.accessor(self.thread);
                     (ordinal, access) = (thread.ordinal, thread.access);
                 }
@@ -405,13 +405,12 @@ impl Filter {
                 true
             }
             Record::Free { counted, addr, size, .. } => {
-                let block = addr..=addr.saturating_add(size);
                 counted
                     && (self.table.free(by, &self.clock, addr, size)
-                        || self.hidden_arguments.range(block).next().is_some())
+                        || self.hidden_arguments.meets(addr, size))
             }
             Record::HiddenCall { ref arguments, .. } => {
-                self.hidden_arguments.extend(arguments);
+                arguments.iter().for_each(|&addr| self.hidden_arguments.add(addr));
                 // The call may write them.
                 for &addr in arguments.iter().filter(|addr| **addr < MAX_ADDRESS) {
                     self.table.access(by, &self.clock, addr, GIVEN, true);
@@ -537,6 +536,13 @@ fn is_event(record: &Record<'_>) -> bool {
             | Record::HiddenCall { .. }
             | Record::AfterOthers
             | Record::Forked { .. }
+            | Record::ChildOfFork { .. }
+            | Record::Abort { .. }
+            | Record::EndOfProgram { .. }
+            | Record::Benign { .. }
+            | Record::Ignore { .. }
+            | Record::Crash { .. }
+            | Record::Stuck { .. }
             | Record::Deadlock { .. }
     )
 }

@@ -6,6 +6,7 @@
 //! [`WholeLog`] shows every record of a log that was written to a file.
 
 mod access;
+mod address_set;
 mod calls;
 mod chunk_store;
 mod clock;

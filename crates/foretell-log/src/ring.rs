@@ -45,7 +45,6 @@ impl Ring {
         let map = MmapRaw::map_raw(&file)?;
         let ring = Ring { file, map };
         ring.write(header::RING, &(CHUNKS as u32).to_le_bytes());
-        ring.write(header::READER, &std::process::id().to_le_bytes());
         ring.write(0, &READY);
         Ok(ring)
     }

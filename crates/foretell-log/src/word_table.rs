@@ -16,6 +16,7 @@ mod shared;
 
 pub(crate) use shared::{Share, SharedWords};
 
+use foretell_ownership::FREED_FRESH_WORDS;
 use foretell_ownership::transfer::{self, OwnPattern, PackedPast, PackedState};
 use foretell_ownership::{Accessor, BitSet, ForkJoinClock, Meeting};
 use foretell_rt_format::Brief;
@@ -105,6 +106,18 @@ impl Default for WordTable {
     }
 }
 
+/// Size of a block beyond which `free` does not make the pages known that were not accessed.
+const LARGE_BLOCK: u64 = 64 << 20;
+
+/// Pages whose words are changed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Pages {
+    /// All; those that are not known become known.
+    All,
+    /// Those that are known.
+    Known,
+}
+
 impl WordTable {
     /// Begins a group of chunks.
     pub(crate) fn begin_group(&mut self, group: u32) {
@@ -162,16 +175,18 @@ impl WordTable {
         len: u64,
         write: bool,
     ) -> bool {
-        self.each_word(addr, len, |state, past| transfer::access(state, past, by, write, clock))
+        self.each_word(addr, len, Pages::All, |state, past| {
+            transfer::access(state, past, by, write, clock)
+        })
     }
 
     /// Makes the words of some bytes shared. Returns whether the record about it is kept: always.
     pub(crate) fn share(&mut self, addr: u64, len: u64) -> bool {
-        self.each_word(addr, len, |state, _| transfer::share(state))
+        self.each_word(addr, len, Pages::All, |state, _| transfer::share(state))
     }
 
-    /// A thread frees memory, which writes all words of it that were accessed. Returns whether the
-    /// record about it is kept.
+    /// A thread frees memory, which writes all words of it that were accessed, and the first ones
+    /// that were not. Returns whether the record about it is kept.
     pub(crate) fn free(
         &mut self,
         by: Accessor,
@@ -179,15 +194,20 @@ impl WordTable {
         addr: u64,
         len: u64,
     ) -> bool {
-        self.each_word(addr, len, |state, past| match *state {
-            PackedState::FRESH => Meeting::Private,
-            _ => transfer::access(state, past, by, true, clock),
+        let pages = if len > LARGE_BLOCK { Pages::Known } else { Pages::All };
+        let mut fresh = FREED_FRESH_WORDS;
+        self.each_word(addr, len, pages, |state, past| match *state {
+            PackedState::FRESH if fresh == 0 => Meeting::Private,
+            was => {
+                fresh -= usize::from(was == PackedState::FRESH);
+                transfer::access(state, past, by, true, clock)
+            }
         })
     }
 
     /// Memory is given out: whole words of it that are not shared are fresh.
     pub(crate) fn allocate(&mut self, addr: u64, len: u64) {
-        let start = addr.next_multiple_of(8);
+        let Some(start) = addr.checked_next_multiple_of(8) else { return };
         let end = addr.saturating_add(len) & !7;
         if start >= end {
             return;
@@ -225,6 +245,7 @@ impl WordTable {
         &mut self,
         addr: u64,
         len: u64,
+        pages: Pages,
         mut access: impl FnMut(&mut PackedState, &mut PackedPast) -> Meeting,
     ) -> bool {
         let end = addr.saturating_add(len);
@@ -232,7 +253,11 @@ impl WordTable {
         while at < end {
             let number = match self.find(at / PAGE) {
                 Some(page) => page,
-                None => self.add(at / PAGE),
+                None if pages == Pages::All => self.add(at / PAGE),
+                None => {
+                    at = self.next_known(at, end);
+                    continue;
+                }
             };
             let page = &mut self.pages[number];
             let stop = end.min((at / PAGE + 1).saturating_mul(PAGE));
@@ -277,6 +302,16 @@ impl WordTable {
         }
         self.transferred += u64::from(transferred);
         shared || transferred
+    }
+
+    /// Returns the beginning of the next page after that of `at` that is known, or `end`.
+    fn next_known(&self, at: u64, end: u64) -> u64 {
+        let next = at / PAGE + 1;
+        if end.div_ceil(PAGE) - next < self.pages.len() as u64 {
+            return next.saturating_mul(PAGE).min(end);
+        }
+        let later = self.pages.iter().map(|page| page.number).filter(|&number| number >= next);
+        later.min().map_or(end, |number| number.saturating_mul(PAGE).min(end))
     }
 
     fn find(&self, number: u64) -> Option<usize> {

@@ -11,7 +11,7 @@ use rustc_hash::FxHashSet;
 /// for itself.
 pub use wildmatch::WildMatch as Glob;
 
-/// Sources of atomic blocks.
+/// Atomic parts of a program: sources of atomic blocks, and volatile accesses.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Blocks {
     /// Whether markers in the source are blocks.
@@ -20,11 +20,14 @@ pub struct Blocks {
     pub locks: bool,
     /// Patterns of functions whose calls are blocks.
     pub functions: Vec<Glob>,
+    /// Whether each access to a volatile object of C and C++ is atomic: it races with no other
+    /// atomic access. If not, it is a plain access.
+    pub atomic_volatile: bool,
 }
 
 impl Default for Blocks {
     fn default() -> Self {
-        Blocks { markers: true, locks: true, functions: Vec::new() }
+        Blocks { markers: true, locks: true, functions: Vec::new(), atomic_volatile: false }
     }
 }
 

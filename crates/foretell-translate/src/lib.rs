@@ -33,8 +33,8 @@ mod translated;
 
 pub use blocks::{Blocks, Glob};
 pub use error::Error;
-pub use native::{translate, translate_from, translate_symbolic};
-pub use steps::{EventSteps, Goal, Plan, Steps};
+pub use native::{signal_name, translate, translate_from, translate_symbolic};
+pub use steps::{EventSteps, FORKED, Goal, ID, Plan, Steps};
 pub use symbolic::Symbolic;
 pub use symbols::{Code, Symbols};
 pub use trace_output::TraceOutput;

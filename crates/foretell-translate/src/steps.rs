@@ -5,7 +5,8 @@
 //!
 //! | line | content |
 //! |---|---|
-//! | `foretell-steps 2` | format and version |
+//! | `foretell-steps 3` | format and version; version 2 has no line `id` |
+//! | `id ID` | the recording's identifier, which its trace has too |
 //! | modules, origins of threads | as in a schedule |
 //! | `last …` | like a step: the last step of a thread that ended |
 //! | `join EVENT THREAD` | a join, and the thread that it waits for |
@@ -28,16 +29,21 @@ use columns::What;
 pub use plan::{Goal, Plan};
 
 use std::fmt::Write as _;
+use std::hash::{Hash as _, Hasher as _};
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use foretell_rt_format::{Schedule, Step, ThreadOrigin};
+use foretell_trace::OutputFile;
+use rustc_hash::FxHasher;
 
 use crate::Error;
 
 /// Steps behind the events of a trace.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Steps {
+    /// Identifier of the recording; its trace has it as the property [`ID`].
+    pub id: Option<String>,
     /// Paths of modules.
     pub modules: Vec<String>,
     /// Origins of the threads other than the first.
@@ -51,9 +57,20 @@ pub struct Steps {
     pub joins: Vec<(u32, u32)>,
 }
 
-const FIRST_LINE: &str = "foretell-steps 2";
-/// Maximum length of a valid file.
+/// Property of a trace that holds the identifier of its recording.
+pub const ID: &str = "id";
+/// Property of the trace of a child of `fork`: the ordinals of the forks that lead to it.
+pub const FORKED: &str = "forked";
+
+const FIRST_LINE: &str = "foretell-steps 3";
+/// First line of files without an identifier.
+const FIRST_LINE_2: &str = "foretell-steps 2";
+/// Maximum length of a valid file, decompressed.
 const MAX_LEN: u64 = 1 << 38;
+/// Maximum ratio of the length of a valid file to that of its compressed bytes, beyond
+/// [`MIN_LIMIT`].
+const MAX_RATIO: u64 = 500;
+const MIN_LIMIT: u64 = 256 << 20;
 
 impl Steps {
     /// Returns the path of the steps of a trace.
@@ -71,20 +88,32 @@ impl Steps {
         steps
     }
 
-    /// Writes the steps to a file.
+    /// Writes the steps to a file, which gets its name when the caller commits it.
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn save(&self, path: &Path) -> Result<(), Error> {
+    pub fn write(&self, path: &Path) -> Result<OutputFile, Error> {
         let (whats, columns) = self.events.columns();
-        let write = || -> std::io::Result<()> {
-            let file = std::fs::File::create(path)?;
-            let mut out = zstd::Encoder::new(std::io::BufWriter::new(file), 1)?;
+        let write = || -> std::io::Result<OutputFile> {
+            let file = std::io::BufWriter::new(OutputFile::create(path)?);
+            let mut out = zstd::Encoder::new(file, 1)?;
             out.write_all(self.text(whats).as_bytes())?;
             columns.iter().try_for_each(|column| out.write_all(column))?;
-            out.finish()?.flush()
+            out.finish()?.into_inner().map_err(std::io::IntoInnerError::into_error)
         };
         write().map_err(Error::file(path))
+    }
+
+    /// Returns an identifier of the recording with these steps and these properties: equal
+    /// recordings have equal ones.
+    pub fn identify<'a>(&self, properties: impl Iterator<Item = &'a str>) -> String {
+        let (whats, columns) = self.events.columns();
+        let mut hash = FxHasher::default();
+        // With their lengths.
+        properties.for_each(|property| property.as_bytes().hash(&mut hash));
+        self.text(whats).as_bytes().hash(&mut hash);
+        columns.iter().for_each(|column| column.hash(&mut hash));
+        format!("{:016x}", hash.finish())
     }
 
     /// Returns the lines before the columns.
@@ -96,8 +125,11 @@ impl Steps {
         };
         let head = head.to_string();
         let mut text = format!("{FIRST_LINE}\n");
-        text.extend(head.split_once('\n').map(|(_, rest)| rest));
         // Writing to a string does not fail.
+        if let Some(id) = &self.id {
+            let _ = writeln!(text, "id {id}");
+        }
+        text.extend(head.split_once('\n').map(|(_, rest)| rest));
         for Step { thread, ordinal, kind, place } in &self.last {
             let _ = writeln!(text, "last {thread} {ordinal} {}", what(&(*kind, *place)));
         }
@@ -111,23 +143,39 @@ impl Steps {
         text
     }
 
-    /// Reads the steps of a trace with this number of events from a file.
+    /// Reads the steps of a trace with this number of events, and with this identifier if it has
+    /// one, from a file.
     ///
     /// # Errors
-    /// When the file cannot be read or is not valid.
-    pub fn load(path: &Path, events: usize) -> Result<Self, Error> {
+    /// When the file cannot be read, is not valid, or is that of a different recording.
+    pub fn load(path: &Path, events: usize, id: Option<&str>) -> Result<Self, Error> {
         let read = || -> std::io::Result<Vec<u8>> {
             let mut bytes = Vec::new();
-            let file = std::fs::File::open(path)?;
-            zstd::Decoder::new(file)?.take(MAX_LEN).read_to_end(&mut bytes)?;
+            let file = foretell_trace::io::open_regular(path)?;
+            // A valid file has few bytes for each event, and a table of the code locations.
+            let limit = MAX_LEN.min(file.metadata()?.len().saturating_mul(MAX_RATIO) + MIN_LIMIT);
+            zstd::Decoder::new(file)?.take(limit).read_to_end(&mut bytes)?;
             Ok(bytes)
         };
-        let steps = Self::parse(&read().map_err(Error::file(path))?, events)
-            .map_err(|what| Error::Steps(format!("{}: {what}", path.display())))?;
+        let wrong = |what| Error::Steps(format!("{}: {what}", path.display()));
+        let bytes = read().map_err(Error::file(path))?;
+        let steps = Self::parse(&bytes, events).map_err(wrong)?;
+        if steps.id.as_deref() != id {
+            let shown = |id: Option<&str>| id.unwrap_or("none").to_owned();
+            return Err(wrong(format!(
+                "not of this trace: recording {} against {}; record again",
+                shown(steps.id.as_deref()),
+                shown(id)
+            )));
+        }
         Ok(steps)
     }
 
-    fn parse(bytes: &[u8], events: usize) -> Result<Self, String> {
+    /// Reads the decompressed steps of a trace with this number of events.
+    ///
+    /// # Errors
+    /// When they are not valid: what is wrong, in one line.
+    pub fn parse(bytes: &[u8], events: usize) -> Result<Self, String> {
         let mut steps = Steps::default();
         let mut whats = Vec::new();
         let mut rest = bytes;
@@ -137,7 +185,7 @@ impl Steps {
             let line = std::str::from_utf8(&rest[..end]).map_err(|_| "not a steps file")?;
             rest = &rest[end + 1..];
             if i == 0 {
-                if line != FIRST_LINE {
+                if line != FIRST_LINE && line != FIRST_LINE_2 {
                     return Err("not a steps file of this version; record again".to_owned());
                 }
                 continue;
@@ -160,6 +208,10 @@ impl Steps {
     /// Takes a line before the columns.
     fn line(&mut self, line: &str, whats: &mut Vec<What>) -> Result<(), &'static str> {
         // Every other line is one of a schedule.
+        if let Some(id) = line.strip_prefix("id ") {
+            self.id = Some(id.to_owned());
+            return Ok(());
+        }
         if let Some(rest) = line.strip_prefix("join ") {
             let pair =
                 rest.split_once(' ').and_then(|(e, t)| Some((e.parse().ok()?, t.parse().ok()?)));
@@ -208,6 +260,7 @@ mod tests {
     #[test]
     fn saved_steps_are_loaded() {
         let steps = Steps {
+            id: Some("7".to_owned()),
             modules: vec!["/a b/c".to_owned()],
             threads: vec![ThreadOrigin { thread: 1, parent: 0, nth: 0 }],
             events: [step(0, 5), None, step(1, 0), step(1, 300), step(0, 4), step(0, u64::MAX)]
@@ -218,9 +271,13 @@ mod tests {
         };
         let dir = tempfile::tempdir().unwrap();
         let path = Steps::path_for(&dir.path().join("t.ft"));
-        steps.save(&path).unwrap();
-        assert_eq!(Steps::load(&path, 6).unwrap(), steps);
-        assert!(Steps::load(&path, 4).unwrap_err().to_string().contains("not of this trace"));
+        steps.write(&path).unwrap().commit().unwrap();
+        assert_eq!(Steps::load(&path, 6, Some("7")).unwrap(), steps);
+        for (events, id) in [(4, Some("7")), (6, Some("8")), (6, None)] {
+            let error = Steps::load(&path, events, id).unwrap_err().to_string();
+            assert!(error.contains("not of this trace"), "{error}");
+        }
+        assert_ne!(steps.identify(["a"].into_iter()), steps.identify(["b"].into_iter()));
     }
 
     #[test]
@@ -235,7 +292,7 @@ mod tests {
         for columns in [&[2, 1, 5, 6][..], &[1], &[1, 2, 5, 6], &[1, 1, 5], &[1, 1, 5, 6, 0]] {
             assert!(with(columns).is_err(), "{columns:?}");
         }
-        for text in ["hello\n", "", "foretell-steps 1\n", "foretell-steps 2\n"] {
+        for text in ["hello\n", "", "foretell-steps 1\n", "foretell-steps 3\n"] {
             assert!(Steps::parse(text.as_bytes(), 0).is_err());
         }
         for line in ["step x", "join x", "what x", "step 0 0 Read - 0"] {

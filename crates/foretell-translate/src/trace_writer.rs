@@ -83,6 +83,12 @@ impl TraceWriter {
         }
     }
 
+    /// Returns the numbers of all threads in the log so far.
+    pub(crate) fn thread_numbers(&self) -> Vec<u32> {
+        let known = self.threads.iter().enumerate().filter(|(_, id)| id.is_some());
+        known.map(|(number, _)| number as u32).collect()
+    }
+
     #[cold]
     fn new_thread(&mut self, number: u32) -> ThreadId {
         let i = number as usize;

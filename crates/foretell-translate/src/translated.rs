@@ -1,7 +1,7 @@
 //! Result of a translation.
 
-use foretell_trace::Trace;
 use foretell_trace::legality::Repair;
+use foretell_trace::{RunFailure, Trace};
 
 use crate::steps::Steps;
 use crate::symbolic::Symbolic;
@@ -22,8 +22,10 @@ pub struct Translated {
     pub repairs: Vec<Repair>,
     /// Whether the end of the log is damaged; the trace has the events before.
     pub damaged: bool,
-    /// Whether the run ended in a deadlock.
-    pub deadlock: bool,
+    /// The failure of the run that its log shows.
+    pub failure: Option<RunFailure>,
+    /// Names of the threads that had not ended, each with its state in one line.
+    pub living: Vec<(String, String)>,
     /// Statistics of a symbolic translation.
     pub symbolic: Option<Symbolic>,
 }
@@ -46,9 +48,6 @@ impl Translated {
             notes.push("the end of the log could not be read: the trace ends there".to_owned());
         }
         notes.extend(self.repairs.iter().map(ToString::to_string));
-        if self.deadlock {
-            notes.push("the recorded run itself ended in a deadlock".to_owned());
-        }
         notes
     }
 }

@@ -1,7 +1,5 @@
 //! The filtered log, and reading it.
 
-use std::collections::BTreeSet;
-
 use foretell_rt_format::{
     Brief, Chunk, ChunkReader, Compact, Entry, Item, Kind, Record, Slot, Slots, Visitor, record_at,
 };
@@ -9,6 +7,7 @@ use rustc_hash::FxHashMap;
 
 use super::{Note, Noted, Thread, is_event};
 use crate::access::touched;
+use crate::address_set::AddressSet;
 use crate::calls::{CallId, Calls, OUTSIDE, Stack};
 use crate::chunk_store::StoredChunks;
 use crate::logged_record::{LastStep, LoggedRecord, PlainAccess, Sink, Source};
@@ -93,7 +92,7 @@ pub struct FilteredLog {
     pub(super) accesses: u64,
     pub(super) gaps: u64,
     /// Addresses that functions which are not recorded were given.
-    pub(super) hidden_arguments: BTreeSet<u64>,
+    pub(super) hidden_arguments: AddressSet,
     pub(super) damaged: bool,
     pub(super) functions: bool,
     /// First chunk whose accesses to transferred words are skipped; none: all are shown.
@@ -138,7 +137,7 @@ impl FilteredLog {
 
     /// Whether a function that is not recorded was given an address in a block.
     fn is_given_away(&self, addr: u64, size: u64) -> bool {
-        self.hidden_arguments.range(addr..=addr.saturating_add(size)).next().is_some()
+        self.hidden_arguments.meets(addr, size)
     }
 
     /// Returns the least sharing of words whose accesses are shown in a chunk.

@@ -14,6 +14,11 @@ pub struct Uncaught {
 }
 
 impl Uncaught {
+    pub(super) fn new(class: &str, message: &str, frames: &[(&str, &str)]) -> Uncaught {
+        let frames = frames.iter().map(|(m, p)| ((*m).to_owned(), (*p).to_owned())).collect();
+        Uncaught { class: class.to_owned(), message: message.to_owned(), frames }
+    }
+
     /// Returns the exception in words:
     /// `java.lang.ArithmeticException: / by zero in A.f at A.java:3, called at …`.
     pub fn text(&self) -> String {
@@ -71,10 +76,7 @@ impl RunEnd {
                 Record::Deadlock { threads } => end.deadlock = Some(threads),
                 Record::Stopped => end.log_full = true,
                 Record::Uncaught { class, message, frames, .. } => {
-                    let frames =
-                        frames.iter().map(|(m, p)| ((*m).to_owned(), (*p).to_owned())).collect();
-                    let (class, message) = (class.to_owned(), message.to_owned());
-                    end.uncaught.push(Uncaught { class, message, frames });
+                    end.uncaught.push(Uncaught::new(class, message, &frames));
                 }
                 _ => {}
             }

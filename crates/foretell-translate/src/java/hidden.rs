@@ -24,6 +24,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::event_writer::EventWriter;
 use super::log::{Entry, Record};
 use super::objects::Objects;
+use super::sync::LOCK_OBJECT;
 use crate::kept_order::KeptOrder;
 use crate::names::UniqueNames;
 
@@ -71,6 +72,11 @@ struct Method {
     name: String,
 }
 
+/// Returns the object of a lock that is no monitor.
+fn lock_object(lock: u32) -> Option<u32> {
+    (lock & LOCK_OBJECT != 0).then_some(lock & !LOCK_OBJECT)
+}
+
 /// Groups of objects, and the states that several threads use.
 #[derive(Default)]
 pub(super) struct HiddenSurvey {
@@ -84,6 +90,8 @@ pub(super) struct HiddenSurvey {
     semaphores: FxHashMap<u32, u32>,
     /// Whether some thread follows all others at a point.
     after_others: bool,
+    /// Groups that hidden calls use.
+    used: FxHashSet<u32>,
 }
 
 impl HiddenSurvey {
@@ -126,11 +134,19 @@ impl HiddenSurvey {
     fn object(&self, record: &Record<'_>) -> Option<u32> {
         match record {
             Record::Element { array, .. } | Record::AtomicElement { array, .. } => Some(*array),
-            Record::Atomic { object, .. } | Record::Operation { object, .. } => Some(*object),
+            Record::Atomic { object, .. }
+            | Record::Operation { object, .. }
+            | Record::State { object, change: false, .. } => Some(*object),
             Record::Latch { semaphore, .. } => self.semaphores.get(semaphore).copied(),
-            Record::Sync { kind: SyncKind::Post | SyncKind::Down, object, .. } => {
-                self.semaphores.get(object).copied()
-            }
+            Record::Sync { kind, object, other, .. } => match kind {
+                SyncKind::Post | SyncKind::Down => self.semaphores.get(object).copied(),
+                SyncKind::Arrive | SyncKind::Leave => Some(*object),
+                // A program asks a lock about its state, but not a monitor.
+                SyncKind::Wait | SyncKind::Woken | SyncKind::TimedOut => {
+                    lock_object(u32::try_from(*other).unwrap_or(0))
+                }
+                _ => lock_object(*object),
+            },
             _ => None,
         }
     }
@@ -169,7 +185,7 @@ impl HiddenSurvey {
     }
 
     /// Returns the representative of an object's group.
-    fn group(&mut self, object: u32) -> u32 {
+    pub(super) fn group(&mut self, object: u32) -> u32 {
         let mut root = object;
         while let Some(&parent) = self.parents.get(&root) {
             root = parent;
@@ -194,7 +210,23 @@ impl HiddenSurvey {
             };
             self.users.entry(state).and_modify(|all| all.merge(used)).or_insert(used);
         }
+        for (state, used) in &self.users {
+            if let (State::Group(group), true) = (*state, used.hidden) {
+                self.used.insert(group);
+            }
+        }
         self.users.retain(|_, used| used.shared && used.hidden);
+    }
+
+    /// Whether hidden calls use an object, or one that shares state with it.
+    pub(super) fn is_used(&mut self, object: u32) -> bool {
+        let group = self.group(object);
+        self.used.contains(&group)
+    }
+
+    /// Notes that some thread follows all others at a point.
+    pub(super) fn has_after_others(&mut self) {
+        self.after_others = true;
     }
 }
 
@@ -300,6 +332,11 @@ impl Hidden {
             out.push_marker(entry.thread, event, entry.record.site());
             out.trace.set_observed_last(entry.thread, true);
         }
+    }
+
+    /// Whether hidden calls use an object, or one that shares state with it.
+    pub(super) fn is_used(&mut self, object: u32) -> bool {
+        self.survey.is_used(object)
     }
 
     /// Notes that a thread begins to wait for a notification.

@@ -43,10 +43,11 @@ pub(crate) enum Record<'a> {
         class: u32,
         name: &'a str,
     },
-    /// Object `id` was created at `site`.
+    /// Object `id` was created at `site`, by a class initialiser if `for_all`.
     Made {
         id: u32,
         site: u32,
+        for_all: bool,
     },
     /// Node of the call tree that the thread is in.
     Node(u32),
@@ -90,12 +91,13 @@ pub(crate) enum Record<'a> {
         class: &'a str,
         field: &'a str,
     },
-    /// Operation on a collection: a down and a post of semaphores (0: none), and its effect on the
-    /// collection's version.
+    /// Operation on a collection, or on a key of a map (0: none): a down and a post of semaphores
+    /// (0: none), and its effect on the version.
     Operation {
         site: u32,
         down: u32,
         object: u32,
+        key: u32,
         effect: Effect,
         post: u32,
     },
@@ -156,11 +158,19 @@ pub(crate) enum Record<'a> {
         site: u32,
         semaphore: u32,
     },
-    /// Look at the state of a thread, a task or an executor, or change of it; no step.
+    /// Look at the state of an object (a thread, a task, an executor, an atomic, a map), or change
+    /// of it; perhaps a step.
     State {
         change: bool,
+        is_step: bool,
         site: u32,
         object: u32,
+    },
+    /// Text of a key of a map.
+    Key {
+        map: u32,
+        key: u32,
+        text: &'a str,
     },
     /// Value of a field, or of the element with this index, that code without events has written.
     Initial {
@@ -238,6 +248,7 @@ impl Record<'_> {
             Record::Atomic { .. }
             | Record::Handled { .. }
             | Record::AtomicElement { .. }
+            | Record::State { is_step: true, .. }
             | Record::Operation { .. } => Kind::Atomic,
             Record::Latch { .. } | Record::Permit { .. } => Kind::Down,
             Record::Hidden { returns: false, .. } => Kind::HiddenCall,
@@ -330,7 +341,7 @@ impl<'a> Iterator for Entries<'a> {
                 _ => self.reader.at += 1,
             }
             if tag == 1 {
-                match self.reader.id().filter(|&t| t < MOST_THREADS) {
+                match self.reader.thread() {
                     Some(thread) => self.thread = thread,
                     None => return self.stop(),
                 }
@@ -370,6 +381,10 @@ struct Reader<'a> {
 impl<'a> Reader<'a> {
     fn varint(&mut self) -> Option<u64> {
         foretell_varint::read(self.bytes, &mut self.at).ok()
+    }
+
+    fn thread(&mut self) -> Option<u32> {
+        self.id().filter(|&thread| thread < MOST_THREADS)
     }
 
     fn id(&mut self) -> Option<u32> {
@@ -419,7 +434,7 @@ impl<'a> Reader<'a> {
     }
 
     fn operation(&mut self, attempt: bool) -> Option<Record<'a>> {
-        let (site, down, object) = (self.id()?, self.id()?, self.id()?);
+        let (site, down, object, key) = (self.id()?, self.id()?, self.id()?, self.id()?);
         let (old, new) = (self.version()?, self.version()?);
         let effect = match old.cmp(&new) {
             Ordering::Less => Effect::Update(old, new),
@@ -428,7 +443,7 @@ impl<'a> Reader<'a> {
             // The operation did not observe the version before.
             Ordering::Greater => Effect::Write(new),
         };
-        Some(Record::Operation { site, down, object, effect, post: self.id()? })
+        Some(Record::Operation { site, down, object, key, effect, post: self.id()? })
     }
 
     fn objects(&mut self) -> Option<Vec<u32>> {
@@ -444,7 +459,7 @@ impl<'a> Reader<'a> {
         Some(match tag {
             2 => Record::Object { id: self.id()?, class: self.id()? },
             3 => Record::ClassName { class: self.id()?, name: self.text()? },
-            4 => Record::Made { id: self.id()?, site: self.id()? },
+            4 | 76 => Record::Made { id: self.id()?, site: self.id()?, for_all: tag == 76 },
             5 => Record::Node(self.id()?),
             6 => Record::Frame {
                 node: self.id()?,
@@ -475,10 +490,10 @@ impl<'a> Reader<'a> {
             18 => self.sync(SyncKind::TimedOut, true)?,
             19 => self.sync(SyncKind::Signal, false)?,
             20 => self.sync(SyncKind::Broadcast, false)?,
-            21 => Record::Fork { site: self.id()?, thread: self.id()?, nth: self.id()? },
-            22 => Record::Join { site: self.id()?, thread: self.id()? },
+            21 => Record::Fork { site: self.id()?, thread: self.thread()?, nth: self.id()? },
+            22 => Record::Join { site: self.id()?, thread: self.thread()? },
             23 => Record::End,
-            24 => Record::ThreadName { thread: self.id()?, name: self.text()? },
+            24 => Record::ThreadName { thread: self.thread()?, name: self.text()? },
             25 => self.sync(SyncKind::Post, true)?,
             26 => self.sync(SyncKind::Down, true)?,
             27 => {
@@ -489,13 +504,19 @@ impl<'a> Reader<'a> {
             30 => self.sync(SyncKind::Leave, false)?,
             31 => Record::Barrier { object: self.id()?, parties: self.varint()? },
             32 => self.sync(SyncKind::TryReadFailed, false)?,
-            33 | 34 => Record::State { change: tag == 34, site: self.id()?, object: self.id()? },
+            33 | 34 | 74 => Record::State {
+                change: tag == 34,
+                is_step: tag == 74,
+                site: self.id()?,
+                object: self.id()?,
+            },
+            75 => Record::Key { map: self.id()?, key: self.id()?, text: self.text()? },
             35 => Record::Begin { method: self.id()? },
             36 => Record::EndBlock,
             37 => self.uncaught()?,
             38 => {
                 let n = self.varint()?;
-                let threads = (0..n).map(|_| self.id()).collect::<Option<_>>()?;
+                let threads = (0..n).map(|_| self.thread()).collect::<Option<_>>()?;
                 Record::Deadlock { threads }
             }
             39 => {
@@ -546,11 +567,9 @@ impl<'a> Reader<'a> {
             81 => {
                 let n = self.varint()?;
                 let blocked = (0..n).map(|_| {
-                    Some(Blocked {
-                        thread: self.id()?,
-                        joins: self.varint()? == 1,
-                        object: self.id()?,
-                    })
+                    let (thread, joins) = (self.thread()?, self.varint()? == 1);
+                    let object = if joins { self.thread()? } else { self.id()? };
+                    Some(Blocked { thread, joins, object })
                 });
                 Record::AllBlocked { threads: blocked.collect::<Option<_>>()? }
             }
@@ -559,7 +578,7 @@ impl<'a> Reader<'a> {
     }
 
     fn uncaught(&mut self) -> Option<Record<'a>> {
-        let (thread, class, message) = (self.id()?, self.text()?, self.text()?);
+        let (thread, class, message) = (self.thread()?, self.text()?, self.text()?);
         let n = self.varint()?;
         let frames = (0..n).map(|_| Some((self.text()?, self.text()?))).collect::<Option<_>>()?;
         Some(Record::Uncaught { thread, class, message, frames })

@@ -9,10 +9,12 @@ mod blind_puts;
 mod end;
 mod event_writer;
 mod failed_rmw;
+mod failure;
 mod hidden;
 mod log;
 mod objects;
 mod progress;
+mod provenance;
 mod states;
 mod survey;
 mod sync;
@@ -20,7 +22,7 @@ mod tables;
 #[cfg(test)]
 mod tests;
 mod translation;
-mod try_locks;
+mod unexplained;
 mod variables;
 
 use std::path::Path;

@@ -35,6 +35,25 @@ impl Objects {
         self.known.get(id as usize).is_some_and(|known| known.2 > 0)
     }
 
+    /// Whether an array holds references.
+    pub(crate) fn holds_references(&self, array: u32) -> bool {
+        let name = self.class_of(array);
+        name.strip_suffix("[]").is_some_and(|element| {
+            !["int", "long", "byte", "char", "short", "boolean", "float", "double"]
+                .contains(&element)
+        })
+    }
+
+    /// Whether an object is an atomic reference, or an array of them.
+    pub(crate) fn is_atomic_reference(&self, object: u32) -> bool {
+        self.class_of(object).starts_with("AtomicReference")
+    }
+
+    fn class_of(&self, object: u32) -> &str {
+        let class = self.known.get(object as usize).map_or(0, |known| known.0);
+        self.classes.get(class as usize).map_or("", String::as_str)
+    }
+
     pub(crate) fn class_name(&mut self, class: u32, name: &str) {
         if let Some(slot) = slot(&mut self.classes, class) {
             *slot = readable(name);

@@ -107,7 +107,7 @@ impl Progress {
 }
 
 /// Returns the lock that an operation takes or gives back, and whether it takes it.
-fn lock_of(kind: SyncKind, object: u32, other: u64) -> Option<(u32, bool)> {
+pub(super) fn lock_of(kind: SyncKind, object: u32, other: u64) -> Option<(u32, bool)> {
     let other = u32::try_from(other).ok();
     match kind {
         SyncKind::Lock | SyncKind::ReadLock => Some((object, true)),

@@ -9,7 +9,7 @@ use foretell_trace::{EventKind, VarId};
 use rustc_hash::FxHashMap;
 
 use super::event_writer::EventWriter;
-use super::log::Entry;
+use super::log::{Effect, Entry, Record};
 use super::objects::Objects;
 
 /// Use of an object's state in a run.
@@ -20,6 +20,17 @@ struct StateUse {
     shared: bool,
     looked: bool,
     changed: bool,
+}
+
+/// Returns the object whose state the record of an access or an operation changes: an atomic
+/// object or a map, whose state a lookup inside `updateAndGet` or `compute`, or `size`, looks at.
+pub(super) fn changed(record: &Record<'_>) -> Option<u32> {
+    match *record {
+        Record::Atomic { object, effect, .. } | Record::Operation { object, effect, .. } => {
+            matches!(effect, Effect::Write(_) | Effect::Update(..)).then_some(object)
+        }
+        _ => None,
+    }
 }
 
 /// The states that a run uses; made by the first pass.
@@ -52,7 +63,7 @@ impl States {
         out: &mut EventWriter<'_>,
         (uses, objects): (&StateUses, &mut Objects),
         entry: &Entry<'_>,
-        (object, change): (u32, bool),
+        (object, change, is_step): (u32, bool, bool),
     ) {
         if !uses.is_shared(object) {
             return;
@@ -74,7 +85,24 @@ impl States {
         } else {
             EventKind::Read { var, atomic: true, value: old, register: None }
         };
+        if is_step {
+            out.push(entry, event);
+            return;
+        }
         out.push_marker(entry.thread, event, entry.record.site());
         out.trace.set_observed_last(entry.thread, true);
+    }
+
+    /// Adds a change of the state that the record of an access or an operation changes, if a thread
+    /// looks at it. It comes before the event of the record and after it.
+    pub(super) fn around(
+        &mut self,
+        out: &mut EventWriter<'_>,
+        uses: (&StateUses, &mut Objects),
+        entry: &Entry<'_>,
+    ) {
+        if let Some(object) = changed(&entry.record) {
+            self.access(out, uses, entry, (object, true, false));
+        }
     }
 }

@@ -1,13 +1,15 @@
 //! First pass over a log: which variables are shared, and which lock scopes are blocks.
 
-use foretell_rt_format::{Entry as RawEntry, Record as RawRecord, SyncKind};
+use foretell_rt_format::{Entry as RawEntry, Record as RawRecord};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::hidden::HiddenSurvey;
 use super::log::{Effect, Log, Record};
 use super::objects::Objects;
-use super::states::StateUses;
-use super::tables::Tables;
+use super::provenance::Provenance;
+use super::states::{self, StateUses};
+use super::tables::{FieldKind, Tables};
+use super::unexplained::Content;
 use crate::action::Action;
 use crate::blocks::{Blocks, ScopeFinder, Scopes};
 
@@ -27,6 +29,7 @@ pub(crate) struct Fields {
     by_handle: FxHashMap<u32, u32>,
     numbers: FxHashMap<(String, String), u32>,
     names: Vec<(String, String)>,
+    kinds: Vec<FieldKind>,
 }
 
 impl Fields {
@@ -35,27 +38,34 @@ impl Fields {
         if let Some(&known) = self.by_site.get(&site) {
             return known;
         }
-        let (class, field, volatile) = tables.field(site).unwrap_or(("", "", false));
-        let number = self.number(class, field);
-        self.by_site.insert(site, (number, volatile));
-        (number, volatile)
+        let (class, field, kind) = tables.field(site).unwrap_or_default();
+        let number = self.number(class, field, kind);
+        self.by_site.insert(site, (number, kind.volatile));
+        (number, kind.volatile)
     }
 
-    fn number(&mut self, class: &str, field: &str) -> u32 {
+    fn number(&mut self, class: &str, field: &str, kind: FieldKind) -> u32 {
         let key = (class.to_owned(), field.to_owned());
         let next = FIRST_FIELD + self.names.len() as u32;
         let number = *self.numbers.entry(key.clone()).or_insert(next);
         if number == next {
             self.names.push(key);
+            self.kinds.push(kind);
         }
         number
+    }
+
+    /// Returns the kind of a field.
+    fn kind(&self, number: u32) -> FieldKind {
+        let at = number.checked_sub(FIRST_FIELD).map(|at| at as usize);
+        at.and_then(|at| self.kinds.get(at)).copied().unwrap_or_default()
     }
 
     /// Adds a handle for a field.
     pub(super) fn handle(&mut self, handle: u32, class: &str, field: &str, tables: &Tables) {
         let class = class.replace('.', "/");
-        let (class, field, _) = tables.declared(&class, field);
-        let number = self.number(class, field);
+        let (class, field, kind) = tables.declared(&class, field);
+        let number = self.number(class, field, kind);
         self.by_handle.insert(handle, number);
     }
 
@@ -82,6 +92,9 @@ struct VariableUse {
     written: bool,
     /// Whether a read-modify-write of it failed.
     failed_update: bool,
+    content: Content,
+    /// Thread of the last write, and its time as provenance counts it.
+    written_by: Option<(u32, u32)>,
 }
 
 /// Properties of a whole run that the translation needs before the first event.
@@ -89,11 +102,15 @@ pub(crate) struct Survey {
     pub(crate) fields: Fields,
     pub(crate) objects: Objects,
     variables: FxHashMap<Key, VariableUse>,
-    /// Maps with blind puts; see [`super::blind_puts`].
+    /// Maps with blind puts that belong to no key; see [`super::blind_puts`].
     pub(crate) blind_puts: FxHashSet<u32>,
+    /// Texts of the keys of maps.
+    pub(crate) keys: FxHashMap<(u32, u32), String>,
+    provenance: Provenance,
+    /// Steps that come after everything that other threads have done: thread, ordinal, and the
+    /// variable of a read that nothing explains.
+    after_others: FxHashMap<(u32, u64), Option<Key>>,
     pub(super) states: StateUses,
-    /// Locks that were taken by a try.
-    pub(super) tried: FxHashSet<u32>,
     /// Values that code without events has written before the first access with an event.
     initial: FxHashMap<Key, i64>,
     /// Variables that code without events has written later.
@@ -109,8 +126,10 @@ impl Survey {
             objects: Objects::default(),
             variables: FxHashMap::default(),
             blind_puts: FxHashSet::default(),
+            keys: FxHashMap::default(),
+            provenance: Provenance::default(),
+            after_others: FxHashMap::default(),
             states: StateUses::default(),
-            tried: FxHashSet::default(),
             initial: FxHashMap::default(),
             rewritten: FxHashSet::default(),
             scopes: Scopes::default(),
@@ -118,20 +137,17 @@ impl Survey {
         };
         let mut scopes = ScopeFinder::default();
         for entry in log.entries() {
-            if let Record::Sync {
-                kind: SyncKind::Lock | SyncKind::ReadLock,
-                object,
-                other: 1,
-                ..
-            } = entry.record
-            {
-                survey.tried.insert(object);
-            }
             survey.hidden.take(&entry);
+            if survey.provenance.take(&mut survey.hidden, &entry) {
+                survey.after_others.insert((entry.thread, entry.ordinal), None);
+            }
             match entry.record {
                 Record::Object { id, class } => survey.objects.object(id, class),
                 Record::ClassName { class, name } => survey.objects.class_name(class, name),
-                Record::Made { id, site } => survey.objects.made(id, site, tables),
+                Record::Made { id, site, .. } => survey.objects.made(id, site, tables),
+                Record::Key { map, key, text } => {
+                    survey.keys.insert((map, key), text.to_owned());
+                }
                 Record::Handle { number, class, field } => {
                     survey.fields.handle(number, class, field, tables);
                 }
@@ -151,31 +167,102 @@ impl Survey {
                     scopes.take(&RawEntry { thread, ordinal, record });
                 }
                 _ => {
-                    if let Record::Operation { object, effect: Effect::Write(_), .. } = entry.record
+                    if let Record::Operation { object, key: 0, effect: Effect::Write(_), .. } =
+                        entry.record
                     {
                         survey.blind_puts.insert(object);
                     }
+                    if let Some(object) = states::changed(&entry.record) {
+                        survey.states.touch(entry.thread, object, true);
+                    }
                     if let Some(access) = Access::of(&entry.record, &mut survey.fields, tables) {
-                        survey.touch(entry.thread, &access);
+                        survey.touch((entry.thread, entry.ordinal), &access, tables);
                     }
                 }
             }
         }
         survey.scopes = scopes.finish();
-        survey.hidden.finish();
+        survey.finish();
         survey
     }
 
-    fn touch(&mut self, thread: u32, access: &Access) {
-        let new = VariableUse { thread, shared: false, written: false, failed_update: false };
-        let used = self.variables.entry(access.key).or_insert(new);
+    /// Completes the survey.
+    fn finish(&mut self) {
+        let Survey { hidden, rewritten, after_others, .. } = self;
+        hidden.finish();
+        // What hidden calls do with arrays and modelled objects is in order with their accesses.
+        after_others.retain(|_, read| match *read {
+            Some(key @ (object, ELEMENT | ATOMIC, _)) if hidden.is_used(object) => {
+                rewritten.insert(key);
+                false
+            }
+            Some(key) => {
+                rewritten.insert(key);
+                true
+            }
+            None => true,
+        });
+        if !after_others.is_empty() {
+            hidden.has_after_others();
+        }
+    }
+
+    /// Whether a step comes after everything that other threads have done.
+    pub(super) fn is_after_others(&self, thread: u32, ordinal: u64) -> bool {
+        self.after_others.contains_key(&(thread, ordinal))
+    }
+
+    fn touch(&mut self, (thread, ordinal): (u32, u64), access: &Access, tables: &Tables) {
+        if !self.variables.contains_key(&access.key) {
+            let content = Content::new(self.initial_value(&access.key, tables));
+            let new = VariableUse {
+                thread,
+                shared: false,
+                written: false,
+                failed_update: false,
+                content,
+                written_by: None,
+            };
+            self.variables.insert(access.key, new);
+        }
+        let is_reference = self.is_reference(&access.key);
+        let Some(used) = self.variables.get_mut(&access.key) else { return };
         used.shared |= used.thread != thread;
         used.written |= access.action.writes();
         used.failed_update |= access.action == Action::FailedUpdate;
+        if let Some(seen) = access.old.filter(|_| access.action.reads()) {
+            let unexplained = used.content.read(thread, seen);
+            // Code that is not recorded returns arrays that a function of the program has made.
+            let own = access.key.1 == ELEMENT && self.provenance.has_made(thread, access.key.0);
+            if unexplained && !own {
+                self.after_others.insert((thread, ordinal), Some(access.key));
+                self.provenance.knows_all(thread);
+            } else if let Some(writer) = used.written_by.filter(|_| is_reference && seen != 0) {
+                self.provenance.reads(thread, seen, writer);
+            }
+        }
+        if let Some(new) = access.new.filter(|_| access.action.writes()) {
+            used.content.write(new);
+            used.written_by = Some((thread, self.provenance.time(thread)));
+            if is_reference && access.key.1 < FIRST_FIELD {
+                self.provenance.stores(&mut self.hidden, thread, access.key.0);
+            }
+        }
+    }
+
+    /// Whether a variable holds a reference.
+    fn is_reference(&self, key: &Key) -> bool {
+        let (object, field, _) = *key;
+        match field {
+            ELEMENT => self.objects.holds_references(object),
+            ATOMIC => self.objects.is_atomic_reference(object),
+            field => self.fields.kind(field).reference,
+        }
     }
 
     fn initial(&mut self, key: Key, value: i64) {
-        if self.variables.contains_key(&key) {
+        if let Some(used) = self.variables.get_mut(&key) {
+            used.content.write(value);
             self.rewritten.insert(key);
         } else {
             self.initial.insert(key, value);
@@ -191,6 +278,8 @@ impl Survey {
         }
         let default = match (object, field) {
             (_, ATOMIC) => false,
+            (_, ELEMENT) => self.objects.is_made(object),
+            (_, field) if !self.fields.kind(field).has_default => false,
             (0, field) => self.fields.class(field).is_some_and(|class| tables.has(class)),
             _ => self.objects.is_made(object),
         };
@@ -254,7 +343,9 @@ impl Access {
             Record::Handled { object, handle, effect, .. } => {
                 Access::atomic((object, *fields.by_handle.get(&handle)?, 0), effect)
             }
-            Record::Operation { object, effect, .. } => Access::atomic((object, ATOMIC, 0), effect),
+            Record::Operation { object, key, effect, .. } => {
+                Access::atomic((object, ATOMIC, key), effect)
+            }
             _ => return None,
         })
     }

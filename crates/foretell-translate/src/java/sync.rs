@@ -33,6 +33,17 @@ impl SyncObjects {
         self.names.unique(objects.name(object, out.tables))
     }
 
+    /// Returns the name of a lock.
+    pub(super) fn lock_name(
+        &mut self,
+        out: &mut EventWriter<'_>,
+        objects: &mut Objects,
+        object: u32,
+    ) -> String {
+        let id = self.lock(out, objects, object);
+        out.trace.builder.trace().lock_name(id).to_owned()
+    }
+
     fn lock(&mut self, out: &mut EventWriter<'_>, objects: &mut Objects, object: u32) -> LockId {
         if let Some(&id) = self.locks.get(&object) {
             return id;
@@ -124,14 +135,26 @@ impl SyncObjects {
         (kind, object, other): (SyncKind, u32, u64),
     ) -> Option<EventKind> {
         Some(match kind {
-            SyncKind::Lock => EventKind::Acquire { lock: self.lock(out, objects, object) },
+            SyncKind::Lock => {
+                let lock = self.lock(out, objects, object);
+                if other == 0 {
+                    EventKind::Acquire { lock }
+                } else {
+                    EventKind::TryAcquire { lock }
+                }
+            }
             SyncKind::Unlock => EventKind::Release { lock: self.lock(out, objects, object) },
             SyncKind::TryFailed => EventKind::TryFailed { lock: self.lock(out, objects, object) },
             SyncKind::TryReadFailed => {
                 EventKind::TryFailedShared { lock: self.lock(out, objects, object) }
             }
             SyncKind::ReadLock => {
-                EventKind::AcquireShared { lock: self.lock(out, objects, object) }
+                let lock = self.lock(out, objects, object);
+                if other == 0 {
+                    EventKind::AcquireShared { lock }
+                } else {
+                    EventKind::TryAcquireShared { lock }
+                }
             }
             SyncKind::ReadUnlock => {
                 EventKind::ReleaseShared { lock: self.lock(out, objects, object) }

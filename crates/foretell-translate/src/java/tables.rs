@@ -17,6 +17,18 @@ use rustc_hash::FxHashMap;
 use crate::Error;
 
 const VOLATILE: u32 = 0x0040;
+const FINAL: u32 = 0x0010;
+/// Bit that the agent adds: the field holds a reference.
+const REFERENCE: u32 = 1 << 24;
+
+/// Kind of a field.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) struct FieldKind {
+    pub(crate) volatile: bool,
+    pub(crate) reference: bool,
+    /// Whether the field is zero until recorded code writes it.
+    pub(crate) has_default: bool,
+}
 
 /// A class.
 #[derive(Clone, Default, Debug)]
@@ -137,31 +149,36 @@ impl Tables {
         }
     }
 
-    /// Returns the class that declares the field accessed at a location, the field, and whether it
-    /// is volatile.
-    pub(crate) fn field(&self, site: u32) -> Option<(&str, &str, bool)> {
+    /// Returns the class that declares the field accessed at a location, the field, and its kind.
+    pub(crate) fn field(&self, site: u32) -> Option<(&str, &str, FieldKind)> {
         let location = self.location(site)?;
         Some(self.declared(&location.owner, &location.field))
     }
 
-    /// Returns the class that declares a field which `owner` has or inherits, the field, and
-    /// whether it is volatile.
+    /// Returns the class that declares a field which `owner` has or inherits, the field, and its
+    /// kind.
     pub(crate) fn declared<'a>(
         &'a self,
         owner: &'a str,
         field: &'a str,
-    ) -> (&'a str, &'a str, bool) {
+    ) -> (&'a str, &'a str, FieldKind) {
         let mut name = owner;
         for _ in 0..100 {
             let Some(class) = self.by_name.get(name).and_then(|&at| self.classes.get(at)) else {
                 break;
             };
             if let Some(access) = class.fields.get(field) {
-                return (&class.name, field, access & VOLATILE != 0);
+                let kind = FieldKind {
+                    volatile: access & VOLATILE != 0,
+                    reference: access & REFERENCE != 0,
+                    // The constructor's writes of a final field have no events.
+                    has_default: access & FINAL == 0,
+                };
+                return (&class.name, field, kind);
             }
             name = &class.parent;
         }
-        (owner, field, false)
+        (owner, field, FieldKind::default())
     }
 }
 
@@ -205,7 +222,8 @@ mod tests {
             "C\t1\tp/Base\tjava/lang/Object\tBase.java\nF\t1\tx\t64\nC\t2\tp/Sub\tp/Base\tSub.java\n\
              M\t1\t2\tp.Sub.run\nS\t1\t2\t0\t1\t12\tp/Sub\tx\nN\tq was left alone\nS\t2\t2\t1\t1",
         );
-        assert_eq!(tables.field(1), Some(("p/Base", "x", true)));
+        let kind = FieldKind { volatile: true, reference: false, has_default: true };
+        assert_eq!(tables.field(1), Some(("p/Base", "x", kind)));
         assert_eq!(tables.source_line(1).as_deref(), Some("Sub.java:12"));
         assert_eq!(tables.method(1), "Sub.run");
         assert!(tables.location(2).is_none() && tables.location(0).is_none());

@@ -69,10 +69,10 @@ fn failed_exchange_is_a_read_in_a_lock_section() {
 #[test]
 fn collection_operations_have_sections_around_their_semaphores() {
     let t = translated(&[
-        &[&[OPERATION, 0, 0, 7, 0, 1, 1], &[OPERATION, 0, 2, 8, 0, 1, 2]],
-        &[&[OPERATION, 0, 1, 7, 1, 2, 0], &[OPERATION_FAILED_UPDATE, 0, 0, 7, 2, 2, 0]],
-        &[&[OPERATION, 0, 0, 7, 2, 2, 0], &[OPERATION_FAILED_UPDATE, 0, 0, 8, 1, 1, 0]],
-        &[&[OPERATION, 0, 2, 8, 9, 2, 2]],
+        &[&[OPERATION, 0, 0, 7, 0, 0, 1, 1], &[OPERATION, 0, 2, 8, 0, 0, 1, 2]],
+        &[&[OPERATION, 0, 1, 7, 0, 1, 2, 0], &[OPERATION_FAILED_UPDATE, 0, 0, 7, 0, 2, 2, 0]],
+        &[&[OPERATION, 0, 0, 7, 0, 2, 2, 0], &[OPERATION_FAILED_UPDATE, 0, 0, 8, 0, 1, 1, 0]],
+        &[&[OPERATION, 0, 2, 8, 0, 9, 2, 2]],
     ]);
     assert_eq!(
         events(&t),

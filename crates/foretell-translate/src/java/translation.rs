@@ -11,15 +11,16 @@ use foretell_rt_format::{SyncKind, ThreadOrigin};
 use foretell_trace::EventKind;
 
 use super::blind_puts::MapOrders;
+use super::end::Uncaught;
 use super::event_writer::EventWriter;
 use super::failed_rmw::Sections;
+use super::failure::FailureSigns;
 use super::hidden::Hidden;
 use super::log::{Entry, Log, Record};
 use super::states::States;
 use super::survey::{Access, Survey};
 use super::sync::SyncObjects;
 use super::tables::Tables;
-use super::try_locks::{Position, TryLocks};
 use super::variables::Variables;
 use crate::Translated;
 use crate::blocks::{BlockScopes, Blocks, Scope};
@@ -50,7 +51,6 @@ struct Translation<'a> {
     sync: SyncObjects,
     map_orders: MapOrders,
     states: States,
-    try_locks: TryLocks,
     hidden: Hidden,
     scopes: BlockScopes,
     /// Accesses in the log.
@@ -59,8 +59,7 @@ struct Translation<'a> {
     private: u64,
     /// Whether events are missing at the end.
     damaged: bool,
-    /// Whether the run ended in a deadlock.
-    deadlock: bool,
+    failure: FailureSigns,
 }
 
 impl<'a> Translation<'a> {
@@ -74,20 +73,39 @@ impl<'a> Translation<'a> {
             sync: SyncObjects::default(),
             map_orders: MapOrders::default(),
             states: States::default(),
-            try_locks: TryLocks::default(),
             accesses: 0,
             private: 0,
             damaged: false,
-            deadlock: false,
+            failure: FailureSigns::default(),
         }
     }
 
     /// Adds the events of a record, between those of the hidden state that it uses.
     fn entry(&mut self, entry: &Entry<'_>) {
         self.out.note_step(entry);
-        self.hidden.around(&mut self.out, &mut self.survey.objects, entry);
+        if entry.record.kind().is_some() && self.survey.is_after_others(entry.thread, entry.ordinal)
+        {
+            self.hidden.after_others(&mut self.out, entry.thread, entry.record.site());
+        }
+        let kind = match entry.record {
+            Record::Sync { kind, .. } => Some(kind),
+            _ => None,
+        };
+        // A thread that waits has no event before it is woken.
+        if !matches!(kind, Some(SyncKind::Woken | SyncKind::TimedOut)) {
+            self.around(entry);
+        }
         self.events(entry);
-        self.hidden.around(&mut self.out, &mut self.survey.objects, entry);
+        if kind != Some(SyncKind::Wait) {
+            self.around(entry);
+        }
+    }
+
+    /// Adds uses of the hidden state that a record uses.
+    fn around(&mut self, entry: &Entry<'_>) {
+        let Translation { out, survey, hidden, states, .. } = self;
+        hidden.around(out, &mut survey.objects, entry);
+        states.around(out, (&survey.states, &mut survey.objects), entry);
     }
 
     fn events(&mut self, entry: &Entry<'_>) {
@@ -112,7 +130,10 @@ impl<'a> Translation<'a> {
                 let thread = out.trace.thread(thread);
                 out.push(entry, EventKind::Join { thread });
             }
-            Record::End => out.end_thread(entry.thread),
+            Record::End => {
+                self.failure.end_of_thread(entry.thread);
+                out.end_thread(entry.thread);
+            }
             Record::Semaphore { number, count, name } => {
                 sync.add_semaphore(out, &mut survey.objects, (number, count, name));
             }
@@ -129,8 +150,9 @@ impl<'a> Translation<'a> {
                     out.push_marker(entry.thread, EventKind::Post { sem }, entry.record.site());
                 }
             }
-            Record::State { change, object, .. } => {
-                states.access(out, (&survey.states, &mut survey.objects), entry, (object, change));
+            Record::State { change, object, is_step, .. } => {
+                let access = (object, change, is_step);
+                states.access(out, (&survey.states, &mut survey.objects), entry, access);
             }
             Record::Hidden { .. } => hidden.call(out, &mut survey.objects, entry),
             Record::AfterOthers => hidden.after_others(out, entry.thread, 0),
@@ -142,7 +164,14 @@ impl<'a> Translation<'a> {
             Record::EndBlock => {
                 out.push_marker(entry.thread, EventKind::End { label: None }, 0);
             }
-            Record::Deadlock { .. } => self.deadlock = true,
+            Record::AllBlocked { ref threads } => self.failure.waiting(threads),
+            Record::Deadlock { ref threads } => {
+                self.failure.deadlock(out, (sync, &mut survey.objects), threads);
+            }
+            Record::Uncaught { thread, class, message, ref frames } => {
+                let e = Uncaught::new(class, message, frames);
+                self.failure.uncaught(out, thread, &e);
+            }
             Record::Latch { semaphore, count, .. } => {
                 let Some(sem) = sync.semaphore(semaphore) else { return };
                 for _ in 0..count.min(MAX_PERMITS) {
@@ -156,7 +185,11 @@ impl<'a> Translation<'a> {
                 sync.push_down(out, entry, down);
                 sync.push_post(out, entry, post);
             }
-            Record::Operation { down, post, .. } => self.operation(entry, down, post),
+            Record::Operation { object, down, post, .. } => {
+                // The semaphores do not count what hidden calls put in and take out.
+                let counts = !hidden.is_used(object);
+                self.operation(entry, if counts { down } else { 0 }, if counts { post } else { 0 });
+            }
             Record::Access { .. }
             | Record::Element { .. }
             | Record::Atomic { .. }
@@ -169,10 +202,10 @@ impl<'a> Translation<'a> {
     /// Adds the events of a synchronisation operation, with the block that a lock scope is.
     fn sync(&mut self, entry: &Entry<'_>, operation: (SyncKind, u32, u64)) {
         let (kind, _, other) = operation;
+        self.failure.sync(entry.thread, operation);
         let (thread, site) = (entry.thread, entry.record.site());
         let scope = self.scopes.step(thread, entry.ordinal, kind);
-        let Translation { out, sync, survey, try_locks, hidden, .. } = self;
-        let tried = TryLocks::lock(operation).filter(|(lock, _)| survey.tried.contains(lock));
+        let Translation { out, sync, survey, hidden, .. } = self;
         match kind {
             SyncKind::Wait => hidden.waits(out, thread),
             SyncKind::Woken | SyncKind::TimedOut => hidden.woken(thread),
@@ -186,14 +219,8 @@ impl<'a> Translation<'a> {
             SyncKind::Post | SyncKind::Down => other.min(MAX_PERMITS),
             _ => 1,
         };
-        if let Some((lock, Position::Before)) = tried {
-            try_locks.update(out, &mut survey.objects, entry, lock);
-        }
         for _ in 0..times {
             out.push(entry, event);
-        }
-        if let Some((lock, Position::After)) = tried {
-            try_locks.update(out, &mut survey.objects, entry, lock);
         }
         if scope == Scope::Closes {
             out.push_marker(thread, EventKind::End { label: None }, site);
@@ -234,14 +261,16 @@ impl<'a> Translation<'a> {
             out.push_marker(thread, event, site);
         }
         sync.push_post(out, entry, post);
-        if let Record::Operation { object, .. } = entry.record {
+        if let Record::Operation { object, key: 0, .. } = entry.record {
             let operation = (object, access.action);
             self.map_orders.after_operation(out, (survey, sync), entry, operation);
         }
     }
 
     fn finish(self, log: &Log<'_>) -> Translated {
-        let mut trace = self.out.trace;
+        let mut out = self.out;
+        let (failure, living) = self.failure.finish(&mut out);
+        let mut trace = out.trace;
         let builder = &mut trace.builder;
         builder.set_meta("recorded", "serialized");
         builder.set_meta("language", "java");
@@ -260,7 +289,8 @@ impl<'a> Translation<'a> {
             private: self.private,
             repairs,
             damaged: self.damaged,
-            deadlock: self.deadlock,
+            failure,
+            living,
             symbolic: None,
         }
     }

@@ -35,7 +35,10 @@ impl Variable {
                     self.content = Content::Initial(Some(first.unwrap_or(seen)));
                     first.is_none_or(|first| first == seen)
                 }
-                Content::Known(value) => value == seen,
+                Content::Known(value) => {
+                    self.content = Content::Known(seen);
+                    value == seen
+                }
             };
             if !explained && !self.opaque {
                 self.opaque = true;
@@ -46,6 +49,12 @@ impl Variable {
             self.content = Content::Known(new);
         }
     }
+}
+
+/// Returns the text of a key as a part of a name, which has no brackets and separators.
+fn readable_key(key: &str) -> String {
+    let plain = |c: char| if "|(),=\n\r".contains(c) { '_' } else { c };
+    key.chars().take(40).map(plain).collect()
 }
 
 /// The variables of a run so far.
@@ -109,9 +118,10 @@ impl Variables {
             (ELEMENT, _) => format!("{}[{index}]", object_name()),
             (ATOMIC, _) => {
                 let name = object_name();
-                match index.checked_sub(1) {
-                    Some(index) => format!("{name}[{index}]"),
-                    None => name,
+                match (index.checked_sub(1), survey.keys.get(&(object, index))) {
+                    (_, Some(key)) => format!("{name}[{}]", readable_key(key)),
+                    (Some(index), None) => format!("{name}[{index}]"),
+                    (None, None) => name,
                 }
             }
             (_, 0) => {

@@ -53,6 +53,8 @@ pub(crate) struct Cells {
     /// The pages of each region.
     of_region: FxHashMap<RegionId, Vec<u32>>,
     byte_owners: ByteOwners,
+    /// Regions that were freed, with the owner that freed them.
+    freed: FxHashMap<RegionId, u16>,
 }
 
 /// An entry of the cache of pages.
@@ -73,6 +75,7 @@ impl Default for Cells {
             cache: Box::new([nothing; CACHED]),
             of_region: FxHashMap::default(),
             byte_owners: ByteOwners::default(),
+            freed: FxHashMap::default(),
         }
     }
 }
@@ -87,17 +90,35 @@ impl Cells {
         len: u64,
         write: bool,
     ) {
+        if is_in_word(addr, len) {
+            let region = regions.of(addr);
+            self.touch_word(regions, region, thread, (addr, len), write);
+        } else {
+            self.note(regions, owner(thread), addr, len, write);
+        }
+    }
+
+    /// A thread accesses bytes of one word, which is in this region. Returns the number of its
+    /// page.
+    #[inline]
+    pub(crate) fn touch_word(
+        &mut self,
+        regions: &mut Regions,
+        region: RegionId,
+        thread: u32,
+        (addr, len): (u64, u64),
+        write: bool,
+    ) -> Option<usize> {
         let me = owner(thread);
-        if len <= 8
-            && addr % 8 + len <= 8
-            && let Some(page) = self.page(regions.of(addr), addr)
-        {
+        let page = self.page(region, addr);
+        if let Some(page) = page {
             let (from, word) = ((addr % 8) as u8, &self.pages[page].words[index_in_page(addr)]);
             if word.has(me, from, from + len as u8, write) {
-                return;
+                return Some(page);
             }
         }
         self.note(regions, me, addr, len, write);
+        page.or_else(|| self.page(region, addr))
     }
 
     #[inline(never)]
@@ -118,6 +139,7 @@ impl Cells {
             {
                 self.pages[page].words[index_in_page(at)].ends = true;
             }
+            let freed_by = self.freed.get(&region).copied().filter(|&by| by != me);
             let word = &mut self.pages[page].words[index_in_page(at)];
             if len <= LONG || enters_region || at + u64::from(from) == addr {
                 word.cuts |= 1 << from;
@@ -129,13 +151,21 @@ impl Cells {
             if write {
                 word.written |= mask(from, to);
             }
-            word.touch(me, mask(from, to), || self.byte_owners.of(page, index_in_page(at)));
+            let owners = &mut self.byte_owners;
+            if let Some(by) = freed_by {
+                // Freeing has written bytes that nothing touched before.
+                let bytes = word.untouched(mask(from, to));
+                word.touch(by, bytes, || owners.of(page, index_in_page(at)));
+                word.written |= bytes;
+            }
+            word.touch(me, mask(from, to), || owners.of(page, index_in_page(at)));
         }
     }
 
     /// A thread frees a region.
     pub(crate) fn free(&mut self, region: RegionId, thread: u32) {
         let me = owner(thread);
+        self.freed.entry(region).or_insert(me);
         for &page in self.of_region.get(&region).map_or(&[][..], Vec::as_slice) {
             let words = &mut self.pages[page as usize].words;
             for (i, word) in words.iter_mut().enumerate().filter(|(_, word)| word.is_touched()) {
@@ -282,6 +312,12 @@ impl Cutter<'_> {
 
 /// Returns the number of a thread as an owner. Threads beyond the last number share it, and none of
 /// their bytes is private.
+/// Whether `len` bytes at an address are in one word.
+#[inline]
+pub(crate) fn is_in_word(addr: u64, len: u64) -> bool {
+    len <= 8 && addr % 8 + len <= 8
+}
+
 fn owner(thread: u32) -> u16 {
     u16::try_from(thread.saturating_add(1)).unwrap_or(u16::MAX)
 }
@@ -394,5 +430,15 @@ mod tests {
         assert_eq!(spans(&mut g, 64, 4), []);
         g.free(ELSEWHERE, 0);
         assert_eq!(spans(&mut g, 64, 4), [(64, 4)]);
+    }
+
+    #[test]
+    fn freeing_bytes_that_nothing_touched_shares_them_with_later_users() {
+        let (mut g, mut r) = (Cells::default(), Regions::new());
+        g.free(ELSEWHERE, 1);
+        g.touch(&mut r, 1, 64, 4, true);
+        assert_eq!(spans(&mut g, 64, 4), []);
+        g.touch(&mut r, 2, 72, 4, false);
+        assert_eq!(spans(&mut g, 72, 4), [(72, 4)]);
     }
 }

@@ -173,7 +173,7 @@ impl Channels {
                 self.push(out, at, write);
             }
             SyncKind::Received => {
-                let message = state.receive(other & !received::SHORT);
+                let message = state.receive(other & !received::FLAGS);
                 // Where exactly the requested bytes came, more messages change nothing.
                 let exact = !state.unsure && other & received::SHORT == 0 && other != 0;
                 let last = message == state.sent && what != Channel::Signal;

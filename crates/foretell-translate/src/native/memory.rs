@@ -11,9 +11,12 @@ mod plain;
 mod symbolic;
 mod variables;
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use foretell_log::touched;
 use foretell_rt_format::{AccessKind, AtomicKind, Record};
-use foretell_trace::EventKind;
+use foretell_trace::{EventKind, Trace};
+use rustc_hash::FxHashSet;
 
 use super::context::{Context, Part, wide};
 use super::event_writer::EventWriter;
@@ -37,18 +40,27 @@ pub(super) struct Memory {
     pub(super) private: u64,
     /// Cells of the access at hand; kept for its allocation.
     found: Vec<Cell>,
+    /// Whether volatile accesses are atomic.
+    atomic_volatile: bool,
+    /// Source lines of the plain volatile accesses, by variable.
+    volatile: BTreeMap<u32, BTreeSet<String>>,
+    /// Variables and code addresses whose lines are in `volatile`.
+    volatile_noted: FxHashSet<(u32, u64)>,
 }
 
 impl Memory {
-    pub(super) fn new(survey: MemorySurvey) -> Memory {
+    pub(super) fn new(survey: MemorySurvey, atomic_volatile: bool) -> Memory {
         Memory {
             regions: Regions::new(),
             cells: survey.cells,
-            variables: Variables::new(survey.failed_updates, survey.hidden_words),
+            variables: Variables::new(survey.failed_updates, survey.hidden_words, survey.benign),
             gaps: ElisionGaps::new(survey.awaited_points),
             accesses: 0,
             private: 0,
             found: Vec::new(),
+            atomic_volatile,
+            volatile: BTreeMap::new(),
+            volatile_noted: FxHashSet::default(),
         }
     }
 
@@ -143,11 +155,36 @@ impl Memory {
                     AtomicKind::Store | AtomicKind::VolatileStore => Action::Write,
                     AtomicKind::Update => Action::Update,
                 };
-                Access { action, atomic: true, old, new }
+                let volatile = matches!(kind, AtomicKind::VolatileLoad | AtomicKind::VolatileStore);
+                if volatile && !self.atomic_volatile {
+                    self.note_volatile(out, at, variable);
+                }
+                Access { action, atomic: !volatile || self.atomic_volatile, old, new }
             }
             _ => return,
         };
         self.access_variable(out, at, variable, access);
+    }
+
+    /// Notes the source line of a volatile access that is a plain one in the trace.
+    fn note_volatile(&mut self, out: &mut EventWriter, at: &Context<'_>, variable: u32) {
+        let Some(pc) = at.pc else { return };
+        if self.volatile_noted.insert((variable, pc)) {
+            let code = out.locations.symbols.code(pc);
+            if code.known {
+                self.volatile.entry(variable).or_default().insert(code.location.clone());
+            }
+        }
+    }
+
+    /// Returns the notes of a trace about volatile accesses: for each variable its source lines.
+    pub(super) fn volatile_properties(&self, trace: &Trace) -> Vec<(String, String)> {
+        let named = |(&variable, lines): (&u32, &BTreeSet<String>)| {
+            let id = self.variables.get(variable)?.id;
+            let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+            Some((format!("volatile {}", trace.variable_name(id)), lines.join(", ")))
+        };
+        self.volatile.iter().filter_map(named).collect()
     }
 
     /// Adds the event of an access to a variable.
@@ -161,7 +198,8 @@ impl Memory {
         if let Some(object) = self.variables.get(variable).and_then(|v| v.hidden) {
             out.use_object(&self.regions, at, object);
         }
-        let access = self.without_unchanged_vptr(out, variable, access);
+        let mut access = self.without_unchanged_vptr(out, variable, access);
+        access.atomic |= self.variables.get(variable).is_some_and(|variable| variable.benign);
         if out.symbolic.is_some() {
             return self.symbolic_access(out, at, variable, access);
         }

@@ -22,10 +22,13 @@
 //! The result is always legal: events that are not (a log recorded in parallel mode may be out of
 //! order) are dropped, and the notes of the translation say so.
 
+mod benign;
 mod cells;
 mod channels;
 mod context;
 mod event_writer;
+mod failure;
+mod held_before;
 mod hidden;
 mod locations;
 mod memory;
@@ -45,6 +48,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::symbolic::Rebuild;
 use crate::{Blocks, Translated};
 use context::kind_of;
+pub use failure::signal_name;
 use survey::Survey;
 use translation::Translation;
 

@@ -92,7 +92,13 @@ impl Regions {
             Record::Alloc { pc, addr, size } => {
                 let end = addr.saturating_add(size.max(1));
                 let nth = self.count(pc, 1);
-                self.born(addr, end, RegionKind::Heap { pc, nth });
+                // Annotations make globals new, too; these keep their names.
+                let before = self.of(addr);
+                let kind = match self.kind(before).0 {
+                    RegionKind::Module => RegionKind::Module,
+                    _ => RegionKind::Heap { pc, nth },
+                };
+                self.born(addr, end, kind);
             }
             _ => {}
         }
@@ -107,6 +113,8 @@ impl Regions {
     }
 
     fn born(&mut self, start: u64, end: u64, kind: RegionKind) {
+        // The log may be damaged.
+        let end = end.max(start);
         let before = self.live.range(..start).next_back();
         let mut gone: Vec<u64> = Vec::new();
         // A region that holds the new one is cut: the rest of it stays.
@@ -181,6 +189,19 @@ mod tests {
         assert_eq!((r.of(105), r.of(119), r.of(189)), (third, third, third));
         assert_eq!(r.of(190), ELSEWHERE);
         assert_eq!(r.kind(third), (RegionKind::Heap { pc: 1, nth: 2 }, 90));
+    }
+
+    #[test]
+    fn globals_that_are_new_memory_stay_globals() {
+        let mut r = Regions::new();
+        let path = b"a";
+        let (bias, start, end) = (0, 1000, 2000);
+        r.apply(0, &Record::Module { bias, start, end, path, build_id: &[] });
+        let before = r.of(1504);
+        alloc(&mut r, 1504, 4);
+        assert_ne!(r.of(1504), before);
+        assert_eq!((r.of(1503), r.of(1508)), (before, before));
+        assert_eq!(r.kind(r.last()).0, RegionKind::Module);
     }
 
     #[test]

@@ -5,10 +5,12 @@ use foretell_rt_format::channel::Channel;
 use foretell_rt_format::{AtomicKind, Entry, Record, SyncKind};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::benign::{self, BenignFinder};
+use super::held_before::HeldBefore;
 use super::hidden::{HiddenSurvey, Object};
 use super::regions::{RegionId, Regions};
 use crate::blocks::{Blocks, ScopeFinder, Scopes};
-use crate::native::cells::Cells;
+use crate::native::cells::{Cells, is_in_word};
 use foretell_log::{Calls, LoggedRecord, PlainAccess, Sink, Source, touched, writes};
 
 /// Properties of a whole run.
@@ -21,6 +23,8 @@ pub(super) struct Survey {
     pub(super) tried_semaphores: FxHashSet<(RegionId, u64)>,
     pub(super) channels: FxHashMap<u64, ChannelUse>,
     pub(super) hidden: HiddenSurvey,
+    /// Locks that the first thread holds when the log begins, and whether it is the reader side.
+    pub(super) held_before: Vec<(u64, bool)>,
 }
 
 /// Properties of the memory of a run.
@@ -34,6 +38,8 @@ pub(super) struct MemorySurvey {
     pub(super) awaited_points: FxHashSet<(u32, u64)>,
     /// Words that code which is not recorded writes, by region and address, with their objects.
     pub(super) hidden_words: FxHashMap<(RegionId, u64), Object>,
+    /// Bytes on which annotations say that races are meant to be.
+    pub(super) benign: benign::Bytes,
 }
 
 /// Use of a channel in a run.
@@ -109,13 +115,17 @@ impl Survey {
             scopes: blocks.locks.then(ScopeFinder::default),
             points: FxHashMap::default(),
             threads: 0,
+            benign: BenignFinder::default(),
+            held_before: HeldBefore::default(),
         };
         source.for_each(calls, &mut surveyor);
         let Survey { hidden, memory, .. } = &mut surveyor.survey;
         hidden.finish(&memory.cells);
         memory.hidden_words = hidden.hidden_words();
+        memory.benign = surveyor.benign.finish();
         let scopes = surveyor.scopes.map(ScopeFinder::finish).unwrap_or_default();
-        Survey { scopes, ..surveyor.survey }
+        let held_before = surveyor.held_before.finish();
+        Survey { scopes, held_before, ..surveyor.survey }
     }
 }
 
@@ -129,6 +139,8 @@ struct Surveyor {
     points: FxHashMap<u32, u64>,
     /// Number of threads so far.
     threads: u32,
+    benign: BenignFinder,
+    held_before: HeldBefore,
 }
 
 impl Surveyor {
@@ -156,6 +168,12 @@ impl Surveyor {
     }
 }
 
+/// Whether an operation is on a lock.
+fn is_of_lock(kind: SyncKind) -> bool {
+    use SyncKind::*;
+    matches!(kind, Lock | Unlock | ReadLock | ReadUnlock)
+}
+
 impl Sink<'_> for Surveyor {
     fn record(&mut self, _: &Calls, logged: &LoggedRecord<'_>) -> bool {
         let entry = &logged.entry;
@@ -163,11 +181,26 @@ impl Sink<'_> for Surveyor {
             self.survey.hidden.skip();
             return true;
         }
+        if let Record::Sync { kind, object, .. } = entry.record
+            && is_of_lock(kind)
+        {
+            // Most records but for accesses are of locks, and say nothing else.
+            let Survey { memory, hidden, .. } = &mut self.survey;
+            hidden.lock(&mut self.regions, &mut memory.cells, entry.thread, object);
+            self.held_before.take(entry);
+            if let Some(scopes) = &mut self.scopes {
+                scopes.take(entry);
+            }
+            return true;
+        }
         self.regions.apply(entry.thread, &entry.record);
         self.elision_gap(entry);
+        self.benign.annotation(&mut self.regions, entry);
+        self.held_before.take(entry);
         let memory = &mut self.survey.memory;
         if let Some((addr, len)) = touched(&entry.record) {
             let writes = writes(&entry.record);
+            self.benign.access(&mut self.regions, entry.thread, (addr, len), writes);
             memory.cells.touch(&mut self.regions, entry.thread, addr, len, writes);
         }
         self.survey.hidden.take(&mut self.regions, &mut memory.cells, entry);
@@ -200,8 +233,16 @@ impl Sink<'_> for Surveyor {
         let &PlainAccess { thread, slot, addr, .. } = access;
         let (len, writes) = (slot.size() as u64, slot.writes());
         let Survey { memory, hidden, .. } = &mut self.survey;
-        memory.cells.touch(&mut self.regions, thread, addr, len, writes);
-        hidden.plain(&mut self.regions, &mut memory.cells, access);
+        let regions = &mut self.regions;
+        self.benign.access(regions, thread, (addr, len), writes);
+        if is_in_word(addr, len) {
+            let region = regions.of(addr);
+            let page = memory.cells.touch_word(regions, region, thread, (addr, len), writes);
+            hidden.plain_in_word(regions, &mut memory.cells, access, (region, page));
+        } else {
+            memory.cells.touch(regions, thread, addr, len, writes);
+            hidden.plain(regions, &mut memory.cells, access);
+        }
         true
     }
 }

@@ -2,7 +2,7 @@
 
 mod semaphore_counts;
 
-use foretell_rt_format::SyncKind;
+use foretell_rt_format::{SyncKind, WaitingFor};
 use foretell_trace::{BarrierId, CondId, EventKind, LockId, SemId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -40,6 +40,28 @@ impl SyncObjects {
 
     fn name(&mut self, out: &mut EventWriter, regions: &Regions, key: ObjectKey) -> String {
         self.names.name(regions, &mut out.locations.symbols, key.0, key.1)
+    }
+
+    /// Returns the name of an object that a thread waits for.
+    pub(super) fn name_of(
+        &mut self,
+        out: &mut EventWriter,
+        regions: &mut Regions,
+        what: WaitingFor,
+        addr: u64,
+    ) -> String {
+        let key = (regions.of(addr), addr);
+        let trace = out.trace.builder.trace();
+        let known = match what {
+            WaitingFor::Condition => self.conditions.get(&key).map(|&id| trace.condition_name(id)),
+            WaitingFor::Semaphore => self.semaphores.get(&key).map(|&id| trace.semaphore_name(id)),
+            WaitingFor::Barrier => self.barriers.get(&key).map(|&id| trace.barrier_name(id)),
+            _ => self.locks.get(&key).map(|&id| trace.lock_name(id)),
+        };
+        match known {
+            Some(name) => name.to_owned(),
+            None => self.name(out, regions, key),
+        }
     }
 
     fn lock(&mut self, out: &mut EventWriter, regions: &mut Regions, addr: u64) -> LockId {
@@ -112,14 +134,26 @@ impl SyncObjects {
         (kind, object, other): (SyncKind, u64, u64),
     ) -> Option<EventKind> {
         Some(match kind {
-            SyncKind::Lock => EventKind::Acquire { lock: self.lock(out, regions, object) },
+            SyncKind::Lock => {
+                let lock = self.lock(out, regions, object);
+                if other == 0 {
+                    EventKind::Acquire { lock }
+                } else {
+                    EventKind::TryAcquire { lock }
+                }
+            }
             SyncKind::Unlock => EventKind::Release { lock: self.lock(out, regions, object) },
             SyncKind::TryFailed => EventKind::TryFailed { lock: self.lock(out, regions, object) },
             SyncKind::TryReadFailed => {
                 EventKind::TryFailedShared { lock: self.lock(out, regions, object) }
             }
             SyncKind::ReadLock => {
-                EventKind::AcquireShared { lock: self.lock(out, regions, object) }
+                let lock = self.lock(out, regions, object);
+                if other == 0 {
+                    EventKind::AcquireShared { lock }
+                } else {
+                    EventKind::TryAcquireShared { lock }
+                }
             }
             SyncKind::ReadUnlock => {
                 EventKind::ReleaseShared { lock: self.lock(out, regions, object) }
@@ -160,7 +194,8 @@ impl SyncObjects {
             | SyncKind::Sent
             | SyncKind::Received
             | SyncKind::Looked
-            | SyncKind::Unsure => return None,
+            | SyncKind::Unsure
+            | SyncKind::FutexWoken => return None,
         })
     }
 

@@ -4,7 +4,8 @@ use foretell_rt_format::{
     ADOPTED, AccessKind, AtomicKind, CHUNK_HEADER_LEN, CHUNK_LEN, CHUNK_USED, HEADER_LEN, Log,
     MAGIC, MAX_RECORD_LEN, Record, SyncKind, ThreadOrigin, VERSION, header,
 };
-use foretell_trace::{BarrierId, EventKind, LockId, Op, SemId, ValueId, legality};
+use foretell_trace::{BarrierId, EventKind, LockId, Op, SemId, ThreadId, ValueId, legality};
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
 
@@ -187,6 +188,57 @@ fn thread_that_ends_with_a_read_posts_its_exit() {
     assert_eq!(trace.thread_name(trace.thread(ends[0])), "T1");
     assert_eq!(t.trace.names().semaphore_name(SemId(0)), "exit of T1");
     assert_eq!(t.steps.events.get(ends[0].index()), None);
+}
+
+/// Each of many threads has elided accesses, and meets those of all others.
+#[test]
+fn events_of_elision_points_are_linear_in_the_threads() {
+    const THREADS: u32 = 60;
+    let mut w = Writer::new();
+    (1..=THREADS).for_each(|thread| _ = w.create(thread));
+    for thread in 1..=THREADS {
+        w.put(thread, Record::Elided { count: 9, key: 0 }).put(thread, Record::ElisionPoint);
+    }
+    for thread in 1..=THREADS {
+        for other in (1..=THREADS).filter(|&other| other != thread) {
+            w.put(thread, Record::AfterElisionPoint { thread: other });
+        }
+        let gap = Record::ElisionGap {
+            holder: None,
+            ordered: false,
+            wrote: true,
+            renews: true,
+            writes: true,
+            addr: 64,
+            value: Some(0),
+        };
+        w.put(thread, gap).write(thread, 64, 8, 1);
+    }
+    let t = w.translated();
+    let trace = t.trace.whole();
+    let of = |op: Op| trace.ids().filter(|&e| trace.op(e) == op).count();
+    assert_eq!(of(Op::Write), THREADS as usize);
+    // For each thread its own point, a relay, and a few points that no relay stands for.
+    let threads = THREADS as usize;
+    assert!(of(Op::Post) <= 11 * threads && of(Op::Down) <= 9 * threads, "{}", trace.len());
+    // The first post of a semaphore comes before every down of it, in every interleaving.
+    let mut before_thread: BTreeMap<ThreadId, BTreeSet<SemId>> = BTreeMap::new();
+    let mut before_post: BTreeMap<SemId, BTreeSet<SemId>> = BTreeMap::new();
+    for event in trace.events() {
+        let known = before_thread.entry(event.thread).or_default();
+        match event.kind {
+            EventKind::Post { sem } => {
+                known.insert(sem);
+                before_post.entry(sem).or_insert_with(|| known.clone());
+            }
+            EventKind::Down { sem } => known.extend(&before_post[&sem]),
+            EventKind::Write { .. } => {
+                let point = |sem: &&SemId| trace.semaphore_name(**sem).starts_with('T');
+                assert_eq!(known.iter().filter(point).count(), threads, "{event:?}");
+            }
+            _ => {}
+        }
+    }
 }
 
 #[test]

@@ -8,11 +8,13 @@ use super::PARALLEL;
 use super::channels::Channels;
 use super::context::Context;
 use super::event_writer::EventWriter;
-use super::hidden::{Hidden, OpenCalls};
+use super::failure::{AbortTexts, FailureSigns};
+use super::hidden::{self, Hidden, OpenCalls};
 use super::locations::Locations;
 use super::memory::Memory;
 use super::survey::Survey;
 use super::sync::SyncObjects;
+use crate::FORKED;
 use crate::Translated;
 use crate::blocks::{BlockScopes, Blocks, Scope};
 use crate::symbolic::Rebuild;
@@ -28,10 +30,13 @@ pub(super) struct Translation<'a> {
     channels: Channels,
     /// Number of records so far.
     records: u64,
+    /// Index of the next record that is ordered after others.
+    next_order: u64,
     /// Whether events are missing at the end.
     damaged: bool,
-    /// Whether the run ended in a deadlock.
-    deadlock: bool,
+    failure: FailureSigns,
+    /// Locks that the first thread holds when the log begins, and whether it is the reader side.
+    held_before: Vec<(u64, bool)>,
 }
 
 impl<'a> Translation<'a> {
@@ -42,22 +47,26 @@ impl<'a> Translation<'a> {
         packed: bool,
     ) -> Self {
         let trace = TraceWriter::new(packed);
+        let hidden = Hidden::new(survey.hidden);
+        let next_order = hidden.next_order();
         Translation {
             blocks,
             out: EventWriter {
                 trace,
                 locations: Locations::default(),
-                hidden: Some(Box::new(Hidden::new(survey.hidden))),
+                hidden: Some(Box::new(hidden)),
                 open: OpenCalls::default(),
                 symbolic,
             },
-            memory: Memory::new(survey.memory),
+            memory: Memory::new(survey.memory, blocks.atomic_volatile),
             objects: SyncObjects::new(survey.tried_semaphores),
             scopes: BlockScopes::new(survey.scopes),
             channels: Channels::new(survey.channels),
             records: 0,
+            next_order,
             damaged: false,
-            deadlock: false,
+            failure: FailureSigns::default(),
+            held_before: survey.held_before,
         }
     }
 
@@ -72,7 +81,9 @@ impl<'a> Translation<'a> {
     fn entry(&mut self, at: &Context<'_>, record: &Record<'_>, last: Option<LastStep>) {
         self.out.follow(at, record);
         let Translation { out, memory, .. } = self;
-        if let Some(mut hidden) = out.hidden.take() {
+        if hidden::concerns(record)
+            && let Some(mut hidden) = out.hidden.take()
+        {
             hidden.take(out, &mut memory.regions, at, record);
             out.hidden = Some(hidden);
         }
@@ -85,7 +96,18 @@ impl<'a> Translation<'a> {
                 let t = out.trace.thread(thread);
                 out.trace.builder.set_display_name(t, &String::from_utf8_lossy(name));
             }
+            Record::ChildOfFork { path } => {
+                out.trace.builder.set_meta(FORKED, &String::from_utf8_lossy(path));
+                for (object, reads) in std::mem::take(&mut self.held_before) {
+                    let kind = if reads { SyncKind::ReadLock } else { SyncKind::Lock };
+                    let regions = &mut memory.regions;
+                    if let Some(event) = self.objects.event(out, regions, (kind, object, 0)) {
+                        out.push_marker(at, event, None);
+                    }
+                }
+            }
             Record::ThreadEnd => {
+                self.failure.end_of_thread(at.thread);
                 let last = last.map(|last| out.locations.last_step(at.thread, last));
                 out.trace.steps.last.extend(last);
                 out.trace.end_thread(at.thread);
@@ -124,7 +146,18 @@ impl<'a> Translation<'a> {
             }
             Record::Sync { kind, object, other, .. } => self.sync(at, (kind, object, other)),
             Record::Free { counted: true, addr, .. } => memory.free(out, at, addr),
-            Record::Deadlock { .. } => self.deadlock = true,
+            Record::Deadlock { ref threads } => {
+                self.failure.deadlock(out, (&mut self.objects, &mut memory.regions), threads);
+            }
+            Record::Stuck { ref threads } => {
+                self.failure.stuck(out, (&mut self.objects, &mut memory.regions), threads);
+            }
+            Record::Abort { pc, condition, location, function } => {
+                let texts = AbortTexts { condition, location, function };
+                self.failure.abort(out, at, pc, &texts);
+            }
+            Record::EndOfProgram { .. } => self.failure.end_of_program(),
+            Record::Crash { signal, pc, .. } => self.failure.crash(out, at, signal, pc),
             Record::Elided { count, .. } => {
                 memory.accesses += count;
                 memory.private += count;
@@ -184,11 +217,12 @@ impl<'a> Translation<'a> {
     /// Adds the order of the record with this index after others. Returns the points that follow
     /// the record.
     fn order_before(&mut self, at: &Context<'_>, index: u64) -> Vec<u32> {
-        let Some(mut hidden) = self.out.hidden.take() else { return Vec::new() };
-        let mut points = Vec::new();
-        if hidden.next_order() == index {
-            points = hidden.order_before(&mut self.out, at, index);
+        if self.next_order != index {
+            return Vec::new();
         }
+        let Some(mut hidden) = self.out.hidden.take() else { return Vec::new() };
+        let points = hidden.order_before(&mut self.out, at, index);
+        self.next_order = hidden.next_order();
         self.out.hidden = Some(hidden);
         points
     }
@@ -223,12 +257,15 @@ impl<'a> Translation<'a> {
     }
 
     pub(super) fn finish(self, header: &Header, source: &dyn Source<'_>) -> Translated {
+        let volatile = self.memory.volatile_properties(self.out.trace.builder.trace());
         let Memory { mut accesses, mut private, .. } = self.memory;
         if let Some(all) = source.accesses() {
             private += all.saturating_sub(accesses);
             accesses = all;
         }
-        let EventWriter { mut trace, locations, hidden, symbolic, .. } = self.out;
+        let mut out = self.out;
+        let (failure, living) = self.failure.finish(&mut out);
+        let EventWriter { mut trace, locations, hidden, symbolic, .. } = out;
         trace.steps.modules = locations.symbols.paths();
         let mode = if header.mode == PARALLEL { "parallel" } else { "serialized" };
         let builder = &mut trace.builder;
@@ -238,7 +275,7 @@ impl<'a> Translation<'a> {
         builder.set_meta("accesses", &accesses.to_string());
         builder.set_meta("private accesses", &private.to_string());
         let kept = hidden.map(|hidden| hidden.kept.properties()).unwrap_or_default();
-        for (key, value) in kept {
+        for (key, value) in kept.into_iter().chain(volatile) {
             builder.set_meta(&key, &value);
         }
         let mut symbolic = symbolic.filter(|rebuild| rebuild.program.found);
@@ -251,7 +288,8 @@ impl<'a> Translation<'a> {
             private,
             repairs,
             damaged: self.damaged || source.damaged(),
-            deadlock: self.deadlock,
+            failure,
+            living,
             symbolic: symbolic.map(|rebuild| rebuild.counts),
         }
     }
@@ -270,9 +308,8 @@ impl Sink<'_> for Translation<'_> {
             return false;
         }
         let Translation { out, memory, .. } = self;
-        let next_order = out.hidden.as_ref().map_or(u64::MAX, |hidden| hidden.next_order());
         self.records += 1;
-        if next_order >= self.records
+        if self.next_order >= self.records
             && out.symbolic.is_none()
             && memory.cached_access(out, calls, access)
         {

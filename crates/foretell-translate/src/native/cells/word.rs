@@ -86,6 +86,11 @@ impl WordBytes {
         self.mixed = true;
     }
 
+    /// Returns those of some bytes that no thread has accessed.
+    pub(super) fn untouched(&self, bytes: u8) -> u8 {
+        bytes & !self.touched
+    }
+
     pub(super) fn is_touched(&self) -> bool {
         self.touched != 0
     }

@@ -32,10 +32,19 @@ struct Word {
     known: u8,
 }
 
+/// Contents of the words of a page.
+struct Page([Word; WORDS]);
+
+impl Default for Page {
+    fn default() -> Self {
+        Page([Word::default(); WORDS])
+    }
+}
+
 /// Contents of the words of all pages, by the number of the page.
 #[derive(Default)]
 pub(super) struct Contents {
-    pages: Vec<Option<Box<[Word; WORDS]>>>,
+    pages: Vec<Option<Box<Page>>>,
 }
 
 /// Bytes of an access that are in one word: the page, the address, and the bytes `from..to`.
@@ -64,16 +73,26 @@ pub(super) enum Seen {
 }
 
 impl Contents {
+    #[inline(always)]
     fn word(&mut self, page: usize, at: u64) -> &mut Word {
+        if !matches!(self.pages.get(page), Some(Some(_))) {
+            self.add(page);
+        }
+        // Added above, if it was not there.
+        let words = self.pages[page].get_or_insert_default();
+        &mut words.0[(at / 8) as usize % WORDS]
+    }
+
+    #[cold]
+    fn add(&mut self, page: usize) {
         if self.pages.len() <= page {
             self.pages.resize_with(page + 1, || None);
         }
-        let words = self.pages[page].get_or_insert_with(|| Box::new([Word::default(); WORDS]));
-        &mut words[(at / 8) as usize % WORDS]
+        self.pages[page] = Some(Box::default());
     }
 
     /// A thread writes bytes of a word. `value` has them at their place; none: not known.
-    #[inline]
+    #[inline(always)]
     pub(super) fn write(&mut self, bytes: InWord, writer: Writer, value: Option<u64>, index: u64) {
         let (mask, word) = (bytes.mask(), self.word(bytes.page, bytes.at));
         (word.writer, word.touched) = (writer, index);
@@ -87,11 +106,14 @@ impl Contents {
     }
 
     /// A thread reads bytes of a word.
-    #[inline]
+    #[inline(always)]
     pub(super) fn read(&mut self, bytes: InWord, value: u64, index: u64) -> Seen {
         let (mask, word) = (bytes.mask(), self.word(bytes.page, bytes.at));
-        let known = spread(word.known & mask);
         let since = std::mem::replace(&mut word.touched, index);
+        if word.known == u8::MAX && (word.value ^ value) & spread(mask) == 0 {
+            return Seen::Value(word.writer);
+        }
+        let known = spread(word.known & mask);
         let differs = (word.value ^ value) & known != 0;
         if differs || word.known & mask != mask {
             word.value = merge(word.value, value, mask);
@@ -108,13 +130,24 @@ fn merge(old: u64, new: u64, mask: u8) -> u64 {
     old & !bytes | new & bytes
 }
 
+/// Words with all bits set in the bytes of a mask, by mask: every plain access asks for one.
+static SPREAD: [u64; 256] = {
+    let mut table = [0; 256];
+    let mut bit = 0;
+    while bit < 8 * table.len() {
+        let (mask, byte) = (bit / 8, bit % 8);
+        if mask >> byte & 1 != 0 {
+            table[mask] |= 0xff << (8 * byte);
+        }
+        bit += 1;
+    }
+    table
+};
+
 /// Returns a word with all bits set in the bytes of `mask`.
 #[inline]
 fn spread(mask: u8) -> u64 {
-    if mask == u8::MAX {
-        return u64::MAX;
-    }
-    (0..8).filter(|byte| mask >> byte & 1 != 0).fold(0, |bits, byte| bits | 0xff << (8 * byte))
+    SPREAD[usize::from(mask)]
 }
 
 #[cfg(test)]

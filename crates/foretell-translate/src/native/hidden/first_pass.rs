@@ -7,8 +7,11 @@
 //!   its object. Such a read is ordered after everything that other threads have done so far,
 //!   unless a hidden call was given the object since the last access to the word: then the state of
 //!   the object orders the two.
+//! - A wait for a futex whose word no recorded code of another thread accesses was ended by code
+//!   that is not recorded. What follows is ordered after everything that other threads have done.
 //! - A hidden call may write what it is given: the first [`GIVEN`] bytes count as written.
 
+use foretell_log::PlainAccess;
 use foretell_rt_format::{AccessKind, AtomicKind, Entry, Record, SyncKind};
 use rustc_hash::FxHashMap;
 
@@ -41,12 +44,20 @@ struct Unexplained {
     given_since: bool,
 }
 
+/// The end of a wait for a futex.
+struct Woken {
+    region: RegionId,
+    word: u64,
+    index: u64,
+}
+
 /// Accesses of the first pass.
 #[derive(Default)]
 pub(super) struct FirstPass {
     provenance: Provenance,
     contents: Contents,
     unexplained: Vec<Unexplained>,
+    woken: Vec<Woken>,
     /// Last hidden call that was given an object.
     given: FxHashMap<Object, u64>,
     first_uses: u64,
@@ -110,6 +121,10 @@ impl FirstPass {
             Record::Free { counted: true, addr, .. } => self.use_block(memory, at, addr),
             Record::Sync { kind, object, .. } if is_object(kind) => {
                 self.use_block(memory, at, object);
+                if kind == SyncKind::FutexWoken {
+                    let word = object & !7;
+                    self.woken.push(Woken { region: memory.regions.of(object), word, index });
+                }
             }
             Record::HiddenCall { ref arguments, .. } => {
                 for &addr in arguments {
@@ -138,23 +153,23 @@ impl FirstPass {
         self.access(memory, at, memory_range, old, new);
     }
 
-    /// A thread reads or writes up to eight bytes of a word.
+    /// A thread reads or writes bytes of a word, which is in this region, on the page with this
+    /// number.
     #[inline]
     pub(super) fn word_access(
         &mut self,
         memory: &mut Memory<'_>,
-        (thread, index): (u32, u64),
-        (addr, len): (u64, u64),
-        value: u64,
-        writes: bool,
+        access: &PlainAccess,
+        index: u64,
+        (region, page): (RegionId, Option<usize>),
     ) {
-        self.use_block(memory, (thread, index), addr);
-        let region = memory.regions.of(addr);
-        let Some(page) = memory.cells.page(region, addr) else { return };
+        let &PlainAccess { thread, slot, addr, value, .. } = access;
+        self.use_region(memory, (thread, index), region);
+        let Some(page) = page else { return };
         let (at, from) = (addr & !7, (addr % 8) as u8);
-        let bytes = InWord { page, at, from, to: from + len as u8 };
+        let bytes = InWord { page, at, from, to: from + slot.size() as u8 };
         let value = value << (8 * u32::from(from));
-        if writes {
+        if slot.writes() {
             return self.contents.write(bytes, Writer::Thread(thread), Some(value), index);
         }
         self.read(memory, (thread, index), (region, bytes), value);
@@ -191,7 +206,7 @@ impl FirstPass {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn read(
         &mut self,
         memory: &mut Memory<'_>,
@@ -207,20 +222,37 @@ impl FirstPass {
                 }
             }
             Seen::Unexplained { since } => {
-                let word = bytes.at;
-                let object = memory.objects.of(memory.regions, word + u64::from(bytes.from));
-                let given = object.and_then(|object| self.given.get(&object));
-                let given_since = given.is_some_and(|&given| given > since);
-                self.unexplained.push(Unexplained { region, word, index, object, given_since });
+                self.unexplained_read(memory, (region, bytes), index, since);
             }
         }
     }
 
-    #[inline]
-    fn use_block(&mut self, memory: &mut Memory<'_>, at: (u32, u64), addr: u64) {
-        if let Some(earlier) = self.provenance.use_at(memory.regions, at, addr) {
+    #[cold]
+    fn unexplained_read(
+        &mut self,
+        memory: &mut Memory<'_>,
+        (region, bytes): (RegionId, InWord),
+        index: u64,
+        since: u64,
+    ) {
+        let word = bytes.at;
+        let object = memory.objects.of(memory.regions, word + u64::from(bytes.from));
+        let given = object.and_then(|object| self.given.get(&object));
+        let given_since = given.is_some_and(|&given| given > since);
+        self.unexplained.push(Unexplained { region, word, index, object, given_since });
+    }
+
+    /// A thread uses the block at an address.
+    pub(super) fn use_block(&mut self, memory: &mut Memory<'_>, at: (u32, u64), addr: u64) {
+        let region = memory.regions.of(addr);
+        self.use_region(memory, at, region);
+    }
+
+    #[inline(always)]
+    fn use_region(&mut self, memory: &mut Memory<'_>, at: (u32, u64), region: RegionId) {
+        if let Some(earlier) = self.provenance.use_at(at, region) {
             self.first_uses += 1;
-            memory.orders.first_use(memory.regions.of(addr), &earlier, at.1);
+            memory.orders.first_use(region, &earlier, at.1);
         }
     }
 
@@ -236,6 +268,12 @@ impl FirstPass {
             unexplained_reads += 1;
             hidden_words.extend(object.map(|object| ((region, word), object)));
             if !given_since {
+                orders.after_others(index);
+            }
+        }
+        for Woken { region, word, index } in self.woken {
+            // A word that no other thread accesses was changed by code that is not recorded.
+            if !cells.is_shared(region, word) {
                 orders.after_others(index);
             }
         }

@@ -11,7 +11,7 @@
 //! | `hidden:OBJECT` | the state of a block, a global, a stack ([`objects`]) |
 //! | `hidden:lib LIBRARY` | the own state of a library |
 //! | `hidden:kernel` | what passes through the kernel outside of the recorded channels |
-//! | `hidden:after N` | the end of a thread so far, after which another thread comes back from a wait |
+//! | `hidden:after N` | the end of a thread so far; another thread comes back from a wait after it |
 //!
 //! - Where a call that is not recorded uses the kernel, every operation on a recorded channel
 //!   updates `hidden:kernel` too, before the system call and after it.
@@ -29,6 +29,7 @@ mod survey;
 #[cfg(test)]
 mod tests;
 
+use foretell_rt_format::channel::received;
 use foretell_rt_format::{Record, SyncKind};
 use foretell_trace::VarId;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -69,12 +70,30 @@ pub(super) struct Hidden {
     /// End of each thread so far that another thread was ordered after: the variable, and the
     /// position of its write.
     ends: FxHashMap<u32, (VarId, u32)>,
+    /// Position up to which a thread comes after everything that the others have done.
+    after_all: FxHashMap<u32, u32>,
     /// Number of variables in `ends` so far.
     numbered_ends: u64,
     /// Points that were written and not read yet.
     points: FxHashMap<u32, VarId>,
     /// Order that is kept, for the user.
     pub(super) kept: KeptOrder,
+}
+
+/// Whether [`Hidden::take`] has anything to do with a record.
+#[inline]
+pub(super) fn concerns(record: &Record<'_>) -> bool {
+    match record {
+        Record::Sync { kind, .. } => uses_kernel(*kind),
+        Record::Module { .. }
+        | Record::ModuleGone { .. }
+        | Record::HiddenCall { .. }
+        | Record::Free { counted: true, .. }
+        | Record::Forked { .. }
+        | Record::AfterOthers
+        | Record::Join { .. } => true,
+        _ => false,
+    }
 }
 
 impl Hidden {
@@ -88,6 +107,7 @@ impl Hidden {
             names: MemoryNames::default(),
             joined: FxHashSet::default(),
             ends: FxHashMap::default(),
+            after_all: FxHashMap::default(),
             numbered_ends: 0,
             points: FxHashMap::default(),
             kept,
@@ -112,7 +132,7 @@ impl Hidden {
         while let Some(order) = self.survey.accesses.orders.take(index) {
             match order {
                 Order::AfterOthers => {
-                    self.after_threads(out, at);
+                    self.after_all(out, at);
                 }
                 Order::After(point) => {
                     if let Some(var) = self.points.remove(&point) {
@@ -166,7 +186,12 @@ impl Hidden {
                     out.update_chain(at, chain, at.pc, true);
                 }
             }
-            Record::Sync { kind, .. } if uses_kernel(kind) => self.kernel(out, regions, at, kind),
+            Record::Sync { kind, other, .. } if uses_kernel(kind) => {
+                self.kernel(out, regions, at, kind);
+                if kind == SyncKind::Received && other & received::MAPPED != 0 {
+                    self.after_all(out, at);
+                }
+            }
             Record::Forked { .. } => self.kernel(out, regions, at, SyncKind::Sent),
             Record::AfterOthers => self.after_others(out, at),
             Record::Join { thread, .. } => {
@@ -264,15 +289,23 @@ impl Hidden {
     }
 
     /// Orders the rest of a thread that comes back from a wait after everything that the other
-    /// threads have done so far.
+    /// threads have done meanwhile.
     fn after_others(&mut self, out: &mut EventWriter, at: &Context<'_>) {
-        self.kept.waits += u64::from(self.after_threads(out, at));
+        let since = out.trace.last_event(at.thread);
+        self.kept.waits += u64::from(self.after_threads(out, at, since));
     }
 
-    /// Orders the rest of a thread after everything that the other threads have done so far.
-    /// Returns whether there was anything.
-    fn after_threads(&mut self, out: &mut EventWriter, at: &Context<'_>) -> bool {
-        let since = out.trace.last_event(at.thread);
+    /// Orders the rest of a thread, which has seen what another thread left behind at some time,
+    /// after everything that the other threads have done so far.
+    fn after_all(&mut self, out: &mut EventWriter, at: &Context<'_>) {
+        let since = self.after_all.get(&at.thread).copied().unwrap_or(0);
+        self.after_threads(out, at, since);
+        self.after_all.insert(at.thread, out.trace.last_event(at.thread));
+    }
+
+    /// Orders the rest of a thread after everything that the other threads have done, if they have
+    /// events after the first `since` ones. Returns whether there was anything.
+    fn after_threads(&mut self, out: &mut EventWriter, at: &Context<'_>, since: u32) -> bool {
         let others: Vec<u32> = out
             .trace
             .ran_since(since)

@@ -3,7 +3,7 @@
 //! | address | object |
 //! |---|---|
 //! | in a heap block, or in a stack | the block, or the whole stack |
-//! | in writable data of a module | the symbol that holds it, or all data of the module that has none |
+//! | in writable data of a module | the symbol that holds it, or all data without a symbol |
 //! | in code or read-only data of a module | none |
 //! | elsewhere (mappings, thread-local storage) | the aligned piece of [`PIECE`] bytes |
 //!

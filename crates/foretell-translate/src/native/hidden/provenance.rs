@@ -39,10 +39,18 @@ struct Block {
     uses: Vec<Use>,
 }
 
+impl Block {
+    /// Whether the region is a block: its allocation is a use.
+    fn is_one(&self) -> bool {
+        !self.uses.is_empty()
+    }
+}
+
 /// Threads, and the blocks that they know.
 pub(super) struct Provenance {
     clock: ForkJoinClock<BitSet>,
-    blocks: FxHashMap<RegionId, Block>,
+    /// By region; without uses for a region that is no block.
+    blocks: Vec<Block>,
     /// Thread, block and index of the last use.
     recent: (u32, RegionId),
     /// Regions up to this one are known to a thread.
@@ -58,7 +66,7 @@ impl Default for Provenance {
     fn default() -> Self {
         Provenance {
             clock: ForkJoinClock::new(LAST_EPOCH, AtLimit::KeepEpoch),
-            blocks: FxHashMap::default(),
+            blocks: Vec::new(),
             recent: (u32::MAX, 0),
             all_until: FxHashMap::default(),
             bounds: (u64::MAX, 0),
@@ -88,7 +96,11 @@ impl Provenance {
                 self.bounds = (start.min(addr), end.max(regions.end(region)));
                 let knowers = vec![(thread, self.clock.epoch(thread))];
                 let uses = vec![Use { thread, last: index }];
-                self.blocks.insert(region, Block { knowers, uses });
+                let region = region as usize;
+                if self.blocks.len() <= region {
+                    self.blocks.resize_with(region + 1, Block::default);
+                }
+                self.blocks[region] = Block { knowers, uses };
             }
             _ => {}
         }
@@ -99,23 +111,25 @@ impl Provenance {
         self.all_until.insert(thread, last);
     }
 
-    /// A thread uses the block at an address. Returns the last uses by other threads if nothing
-    /// explains that it knows the block.
+    /// A thread uses a region. Returns the last uses by other threads if it is a block and nothing
+    /// explains that the thread knows it.
+    #[inline(always)]
     pub(super) fn use_at(
         &mut self,
-        regions: &mut Regions,
         (thread, index): (u32, u64),
-        addr: u64,
+        region: RegionId,
     ) -> Option<Earlier> {
-        if addr < self.bounds.0 || addr >= self.bounds.1 {
-            return None;
-        }
-        let region = regions.of(addr);
-        let block = self.blocks.get_mut(&region)?;
+        let block = self.blocks.get_mut(region as usize).filter(|block| block.is_one())?;
         if let Some(own) = block.uses.iter_mut().find(|own| own.thread == thread) {
             own.last = index;
             return None;
         }
+        self.first_use((thread, index), region)
+    }
+
+    #[cold]
+    fn first_use(&mut self, (thread, index): (u32, u64), region: RegionId) -> Option<Earlier> {
+        let block = self.blocks.get_mut(region as usize)?;
         let all_until = self.all_until.get(&thread).copied().unwrap_or(0);
         let knows = region <= all_until
             || block.knowers.iter().any(|&(knower, epoch)| {
@@ -130,13 +144,18 @@ impl Provenance {
 
     /// A thread has read a value that recorded code of another thread wrote: it knows the block
     /// that the value is an address in.
+    #[inline]
     pub(super) fn learn(&mut self, regions: &mut Regions, thread: u32, value: u64) {
         let addr = value & ADDRESS;
-        if addr < self.bounds.0 || addr > self.bounds.1 {
-            return;
+        if (self.bounds.0..=self.bounds.1).contains(&addr) {
+            self.learn_address(regions, thread, addr);
         }
+    }
+
+    #[inline(never)]
+    fn learn_address(&mut self, regions: &mut Regions, thread: u32, addr: u64) {
         let mut region = regions.of(addr);
-        if !self.blocks.contains_key(&region) {
+        if !self.blocks.get(region as usize).is_some_and(Block::is_one) {
             // The address past the end of a block.
             region = regions.of(addr.saturating_sub(1));
         }
@@ -144,7 +163,8 @@ impl Provenance {
             return;
         }
         self.recent = (thread, region);
-        if let Some(block) = self.blocks.get_mut(&region)
+        if let Some(block) = self.blocks.get_mut(region as usize)
+            && block.is_one()
             && !block.knowers.iter().any(|&(knower, _)| knower == thread)
         {
             block.knowers.push((thread, self.clock.epoch(thread)));

@@ -65,8 +65,24 @@ impl HiddenSurvey {
         self.records += 1;
     }
 
-    /// Takes a plain access of the first pass, after its cells were touched.
+    /// Takes a plain access of the first pass to bytes of one word, after its cells were touched:
+    /// the word's region and the number of its page.
     #[inline]
+    pub(in crate::native) fn plain_in_word(
+        &mut self,
+        regions: &mut Regions,
+        cells: &mut Cells,
+        access: &PlainAccess,
+        (region, page): (RegionId, Option<usize>),
+    ) {
+        let index = self.records;
+        self.records += 1;
+        let HiddenSurvey { objects, orders, first_pass, .. } = self;
+        let memory = &mut Memory { regions, cells, objects, orders };
+        first_pass.word_access(memory, access, index, (region, page));
+    }
+
+    /// Takes a plain access of the first pass to several words, after its cells were touched.
     pub(in crate::native) fn plain(
         &mut self,
         regions: &mut Regions,
@@ -75,15 +91,24 @@ impl HiddenSurvey {
     ) {
         let index = self.records;
         self.records += 1;
-        let &PlainAccess { thread, slot, addr, value, .. } = access;
         let HiddenSurvey { objects, orders, first_pass, .. } = self;
         let memory = &mut Memory { regions, cells, objects, orders };
-        let (len, writes) = (slot.size() as u64, slot.writes());
-        if addr % 8 + len <= 8 {
-            first_pass.word_access(memory, (thread, index), (addr, len), value, writes);
-        } else {
-            first_pass.record(memory, &access.logged().entry, index);
-        }
+        first_pass.record(memory, &access.logged().entry, index);
+    }
+
+    /// Takes the record of an operation on a lock.
+    pub(in crate::native) fn lock(
+        &mut self,
+        regions: &mut Regions,
+        cells: &mut Cells,
+        thread: u32,
+        lock: u64,
+    ) {
+        let index = self.records;
+        self.records += 1;
+        let HiddenSurvey { objects, orders, first_pass, .. } = self;
+        let memory = &mut Memory { regions, cells, objects, orders };
+        first_pass.use_block(memory, (thread, index), lock);
     }
 
     /// Takes a record of the first pass, after its cells were touched.

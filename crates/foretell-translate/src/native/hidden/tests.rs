@@ -1,7 +1,7 @@
 //! Translations of handmade logs with hidden state.
 
 use foretell_log::{Calls, LoggedRecord, Sink, Source, Stack};
-use foretell_rt_format::channel::Channel;
+use foretell_rt_format::channel::{Channel, received};
 use foretell_rt_format::{AccessKind, Entry, HiddenState, Record, SyncKind};
 
 use crate::native::tests::{Writer, events};
@@ -366,6 +366,29 @@ fn unexplained_read_comes_after_the_other_threads() {
         ]
     );
     assert_eq!(t.trace.names().meta()["kept unexplained reads"], "1");
+}
+
+/// The other thread may have written before the last event of the reader.
+#[test]
+fn unexplained_read_comes_after_earlier_events_too() {
+    let mut w = log();
+    w.write(0, 0x2000, 4, 1).write(0, 64, 4, 5).sync(1, SyncKind::Signal, 64, 0);
+    w.read(1, 0x2000, 4, 9).read(1, 0x2000, 4, 8).read(1, 64, 4, 5);
+    let events = events(&w.translated());
+    let order = |event: &&String| event.contains("hidden:after");
+    let expected = ["T0 aw hidden:after 1=1", "T1 ar hidden:after 1=1"];
+    assert_eq!(events.iter().filter(order).collect::<Vec<_>>(), expected);
+}
+
+/// A file that is mapped: stores to memory change what a call reads from it.
+#[test]
+fn input_from_a_mapped_file_comes_after_the_other_threads() {
+    let file = Channel::File.number(&[1]);
+    let mut w = log();
+    w.write(0, 64, 4, 5).sync(1, SyncKind::SystemCall, 0, 0);
+    w.sync(1, SyncKind::Received, file, 1 | received::MAPPED).read(1, 64, 4, 5);
+    let events = events(&w.translated());
+    assert!(events.contains(&"T1 ar hidden:after 1=1".to_owned()), "{events:?}");
 }
 
 /// A flag that only code which is not recorded sets: its readers see the change.

@@ -10,7 +10,12 @@
 //!   access makes an *elision point* before it lets other threads go on, and at the latest when it
 //!   matters: it posts a semaphore of its own. A thread that uses the new variable for the first
 //!   time passes the semaphores of all threads that may have elided an access: a `down` and a
-//!   `post` of each.
+//!   `post` of each that it has not passed before.
+//! - With many threads that is too much. A thread that has passed more than
+//!   [`MOST_PASSED_SINGLY`] semaphores for a gap posts a *relay*, a semaphore that stands for all
+//!   of them and for the relays before it; threads that come later pass the relay. They are ordered
+//!   after the thread that posted it too. The number of events is linear in that of elision points
+//!   and accesses.
 //!
 //! So no schedule has an access to the word among the elided ones, and each elided access sees the
 //! value that it saw: an interleaving that is feasible in the trace is feasible in the program.
@@ -34,10 +39,21 @@ pub(super) struct WordAfterGap {
     pub(super) value: Option<u64>,
 }
 
+/// Elision points that a thread passes one by one for a gap.
+const MOST_PASSED_SINGLY: usize = 8;
+
+/// Semaphores that a thread passes to be ordered after a gap.
+#[derive(Default)]
+struct Gates {
+    /// Threads with elided accesses, and the semaphores of their elision points.
+    points: Vec<(u32, SemId)>,
+    /// Number of the first relays that stand for more of them.
+    relays: u32,
+}
+
 /// The elision gaps of a run so far.
 pub(super) struct ElisionGaps {
-    /// For each gap the threads with elided accesses, and the semaphores of their elision points.
-    gates: Vec<Vec<(u32, SemId)>>,
+    gates: Vec<Gates>,
     /// Whether more gates of the last gap may follow.
     open: bool,
     /// Semaphore of the last elision point of each thread.
@@ -49,6 +65,14 @@ pub(super) struct ElisionGaps {
     words: FxHashMap<(RegionId, u64), WordAfterGap>,
     /// Threads that are ordered after a gap, with the gap.
     passed: FxHashSet<(u32, u32)>,
+    /// Threads that have passed an elision point, with its semaphore.
+    passed_points: FxHashSet<(u32, SemId)>,
+    /// The relays. Each stands for those before it too.
+    relays: Vec<SemId>,
+    /// Elision points that relays stand for.
+    relayed: FxHashSet<SemId>,
+    /// For each thread the number of the first relays that it is ordered after.
+    passed_relays: FxHashMap<u32, u32>,
 }
 
 impl ElisionGaps {
@@ -61,6 +85,10 @@ impl ElisionGaps {
             awaited,
             words: FxHashMap::default(),
             passed: FxHashSet::default(),
+            passed_points: FxHashSet::default(),
+            relays: Vec::new(),
+            relayed: FxHashSet::default(),
+            passed_relays: FxHashMap::default(),
         }
     }
 
@@ -92,19 +120,58 @@ impl ElisionGaps {
 
     fn after_elision_point(&mut self, out: &mut EventWriter, at: &Context<'_>, thread: u32) {
         if !std::mem::replace(&mut self.open, true) {
-            self.gates.push(Vec::new());
+            self.gates.push(Gates::default());
         }
         let Some(&sem) = self.semaphores.get(&thread) else { return };
-        if let Some(gates) = self.gates.last_mut() {
-            gates.push((thread, sem));
+        let Some(gates) = self.gates.last_mut() else { return };
+        if self.relayed.contains(&sem) {
+            gates.relays = self.relays.len() as u32;
+            self.pass_relays(out, at, self.relays.len() as u32);
+            return;
         }
-        pass(out, at, (thread, sem));
+        gates.points.push((thread, sem));
+        let many = gates.points.len() > MOST_PASSED_SINGLY;
+        self.pass_point(out, at, (thread, sem));
+        if many {
+            self.add_relay(out, at);
+        }
+    }
+
+    /// Adds a relay for the elision points of the last gap, which the thread has passed.
+    fn add_relay(&mut self, out: &mut EventWriter, at: &Context<'_>) {
+        self.pass_relays(out, at, self.relays.len() as u32);
+        let name = format!("all so far {}", self.relays.len() + 1);
+        let sem = out.trace.builder.semaphore(&name);
+        self.relays.push(sem);
+        let relays = self.relays.len() as u32;
+        if let Some(gates) = self.gates.last_mut() {
+            self.relayed.extend(gates.points.drain(..).map(|(_, sem)| sem));
+            gates.relays = relays;
+        }
+        self.passed_relays.insert(at.thread, relays);
+        out.push_marker(at, EventKind::Post { sem }, None);
+    }
+
+    /// Orders a thread after the elision point of another.
+    fn pass_point(&mut self, out: &mut EventWriter, at: &Context<'_>, (thread, sem): (u32, SemId)) {
+        if thread != at.thread && self.passed_points.insert((at.thread, sem)) {
+            pass(out, at, sem);
+        }
+    }
+
+    /// Orders a thread after the first relays.
+    fn pass_relays(&mut self, out: &mut EventWriter, at: &Context<'_>, relays: u32) {
+        let passed = self.passed_relays.entry(at.thread).or_default();
+        if *passed < relays {
+            *passed = relays;
+            pass(out, at, self.relays[relays as usize - 1]);
+        }
     }
 
     /// Begins the gap of a word. Returns its number, unless create and join order it.
     fn begin(&mut self, at: &Context<'_>, ordered: bool) -> Option<u32> {
         if !ordered && !std::mem::take(&mut self.open) && self.gates.is_empty() {
-            self.gates.push(Vec::new());
+            self.gates.push(Gates::default());
         }
         let last = (self.gates.len() as u32).checked_sub(1);
         let gap = last.filter(|_| !ordered);
@@ -113,20 +180,22 @@ impl ElisionGaps {
     }
 
     fn order_after(&mut self, out: &mut EventWriter, at: &Context<'_>, gap: u32) {
-        if self.passed.insert((at.thread, gap)) {
-            for &gate in self.gates.get(gap as usize).into_iter().flatten() {
-                pass(out, at, gate);
-            }
+        if !self.passed.insert((at.thread, gap)) {
+            return;
         }
+        let Some(gates) = self.gates.get(gap as usize) else { return };
+        let relays = gates.relays;
+        for point in gates.points.clone() {
+            self.pass_point(out, at, point);
+        }
+        self.pass_relays(out, at, relays);
     }
 }
 
-/// Orders a thread after the elision point of another.
-fn pass(out: &mut EventWriter, at: &Context<'_>, (thread, sem): (u32, SemId)) {
-    if thread != at.thread {
-        out.push_marker(at, EventKind::Down { sem }, None);
-        out.push_marker(at, EventKind::Post { sem }, None);
-    }
+/// Orders a thread after a semaphore's first post, and leaves the semaphore to other threads.
+fn pass(out: &mut EventWriter, at: &Context<'_>, sem: SemId) {
+    out.push_marker(at, EventKind::Down { sem }, None);
+    out.push_marker(at, EventKind::Post { sem }, None);
 }
 
 impl Memory {

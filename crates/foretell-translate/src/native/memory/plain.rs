@@ -35,8 +35,8 @@ impl Memory {
             // The event is ordered after an elision gap first.
             return false;
         }
-        if !out.open.is_empty() || variable.hidden.is_some() {
-            // Updates of hidden state come first.
+        if !out.open.is_empty() || variable.hidden.is_some() || variable.benign {
+            // Updates of hidden state come first; an access may be atomic.
             return false;
         }
         if writes && slot.size() == 8 && variable.content == Content::Known(value) {

@@ -7,6 +7,7 @@ use super::access_cache::AccessCache;
 use super::elision_gaps::ElisionGaps;
 use super::{Access, EventWriter};
 use crate::failed_rmw;
+use crate::native::benign;
 use crate::native::cells::{Cell, words};
 use crate::native::context::Part;
 use crate::native::hidden::Object;
@@ -37,6 +38,8 @@ pub(super) struct Variable {
     pub(super) hidden: Option<Object>,
     /// The lock around failed updates of the variable, if it has any.
     pub(super) failed_update_lock: Option<LockId>,
+    /// Whether its accesses are atomic because of an annotation.
+    pub(super) benign: bool,
 }
 
 impl Variable {
@@ -78,12 +81,15 @@ pub(super) struct Variables {
     failed_updates: FxHashSet<(RegionId, u64)>,
     /// Words that code which is not recorded writes.
     hidden_words: FxHashMap<(RegionId, u64), Object>,
+    /// Bytes on which races are meant to be.
+    benign: benign::Bytes,
 }
 
 impl Variables {
     pub(super) fn new(
         failed_updates: FxHashSet<(RegionId, u64)>,
         hidden_words: FxHashMap<(RegionId, u64), Object>,
+        benign: benign::Bytes,
     ) -> Variables {
         Variables {
             list: Vec::new(),
@@ -92,6 +98,7 @@ impl Variables {
             names: MemoryNames::default(),
             failed_updates,
             hidden_words,
+            benign,
         }
     }
 
@@ -132,6 +139,8 @@ impl Variables {
         }
         let failed = self.failed_updates.contains(&(region, addr));
         let failed_update_lock = failed.then(|| failed_rmw::lock(&mut out.trace.builder, &name));
+        let benign = !self.benign.is_empty()
+            && (addr..addr.saturating_add(len)).any(|byte| self.benign.contains(&(region, byte)));
         let hidden = match self.hidden_words.is_empty() {
             true => None,
             false => words(addr, len).find_map(|word| self.hidden_words.get(&(region, word.0))),
@@ -148,6 +157,7 @@ impl Variables {
             gap: after.and_then(|after| after.gap),
             hidden,
             failed_update_lock,
+            benign,
         });
         self.by_cell.insert(cell, variable);
         variable
