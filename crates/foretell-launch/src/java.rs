@@ -40,6 +40,8 @@ pub(crate) struct AgentOptions<'a> {
     pub(crate) seed: u64,
     pub(crate) quantum: u64,
     pub(crate) java: &'a Java,
+    /// Path of a descriptor of this process, which vanishes with it.
+    pub(crate) reader: &'a Path,
 }
 
 /// Writes the agent and its options to a directory. Returns the argument that makes `java` use
@@ -84,6 +86,7 @@ fn properties(agent: &AgentOptions<'_>, directory: &Path) -> Result<String, Erro
         None => Err(Error::Other(format!("{}: the path must be UTF-8 for Java", path.display()))),
     };
     put("log", &utf8(&directory.join("log"))?);
+    put("reader", &utf8(agent.reader)?);
     put("seed", &agent.seed.to_string());
     put("quantum", &agent.quantum.to_string());
     match agent.mode {

@@ -7,19 +7,25 @@
 
 use std::ffi::OsString;
 use std::fs::File;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use foretell_rt_format::env;
-use tempfile::TempDir;
 
-use foretell_build::runtime;
+use foretell_build::{ScratchDirectory, runtime};
 
 use crate::Error;
+use crate::descendants::{self, descendants};
 use crate::java::{self, AgentOptions, Java};
 use crate::mode::Mode;
+use crate::signals::{self, SignalGuard};
+use crate::supervisor;
+
+/// Directory of the logs of further processes.
+const MORE: &str = "more";
 
 /// Settings of a run.
 #[derive(Clone, Debug)]
@@ -32,6 +38,8 @@ pub struct Launch {
     pub seed: u64,
     /// Average number of hooks between two decisions of the scheduler.
     pub quantum: u64,
+    /// Number of steps that other threads may run when the program is about to end.
+    pub exit_steps: u64,
     /// Directory for the log, and for the output of a quiet run.
     pub directory: PathBuf,
     /// Whether the program's output goes to files, and its input is empty or from a file, instead
@@ -48,6 +56,9 @@ pub struct Launch {
     /// Whether no access is left out: neither those to memory that create and join transfer from
     /// thread to thread, nor those to thread-private memory, which may turn out to be shared.
     pub keep_all: bool,
+    /// Replay: the schedule is for the child of `fork` that these ordinals of forks lead to, see
+    /// [`env::FORKED`].
+    pub forked: Option<String>,
 }
 
 /// A finished run. Dropping it removes its files.
@@ -57,15 +68,37 @@ pub struct Run {
     pub status: ExitStatus,
     /// Whether the program was killed at its time limit.
     pub timed_out: bool,
+    /// Whether this process was asked to end (by a signal) or ran out of its budget while the
+    /// program ran, and so the program was ended.
+    pub interrupted: bool,
     /// Whether the program is a Java program.
     pub java: bool,
-    directory: TempDir,
+    directory: ScratchDirectory,
+}
+
+/// Reason for which a program ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum End {
+    /// By itself, or because of a signal that was passed on.
+    Own,
+    /// Killed at its time limit.
+    TimedOut,
+    /// Killed because the time of this process is over.
+    OutOfBudget,
 }
 
 impl Run {
     /// Returns the path of the log.
     pub fn log(&self) -> PathBuf {
         self.directory.path().join("log")
+    }
+
+    /// Returns the paths of the logs of further processes, in the order of their start.
+    pub fn more_logs(&self) -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(self.directory.path().join(MORE)).into_iter().flatten();
+        let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+        paths.sort();
+        paths
     }
 
     /// Returns the standard output of a quiet run.
@@ -89,6 +122,21 @@ impl Run {
     }
 }
 
+/// A command that is ready to run, and the directories that it needs meanwhile.
+struct Prepared {
+    command: Command,
+    directory: ScratchDirectory,
+    libraries: Option<ScratchDirectory>,
+}
+
+/// Time that a program gets to end after a signal was passed on. Shorter than the ten seconds
+/// after which `docker stop` kills, so that the trace is saved before.
+const GRACE: Duration = Duration::from_secs(5);
+/// The time of a run for a command that has to end soon itself.
+const SHORT_GRACE: Duration = Duration::from_secs(1);
+/// Longest time between two looks at the program.
+const LONGEST_PAUSE: Duration = Duration::from_millis(50);
+
 impl Launch {
     /// Returns the default settings to record `command`.
     pub fn new(command: Vec<OsString>) -> Launch {
@@ -97,6 +145,7 @@ impl Launch {
             mode: Mode::Record,
             seed: 0,
             quantum: 1000,
+            exit_steps: foretell_rt_format::EXIT_STEPS,
             directory: std::env::temp_dir(),
             quiet: false,
             input: None,
@@ -104,6 +153,7 @@ impl Launch {
             java: Java::default(),
             symbolic: false,
             keep_all: false,
+            forked: None,
         }
     }
 
@@ -112,21 +162,20 @@ impl Launch {
         self.command.first().is_some_and(|program| java::is_java(program))
     }
 
-    /// Returns the command with its environment, and the directories that it needs while it runs.
-    fn prepare(&self, log: Option<&Path>) -> Result<(Command, TempDir, Option<TempDir>), Error> {
+    /// Returns the command with its environment.
+    fn prepare(&self, log: Option<&Path>) -> Result<Prepared, Error> {
         let Some((program, arguments)) = self.command.split_first() else {
             return Err(Error::Other("no program to run".to_owned()));
         };
-        let directory = tempfile::Builder::new()
-            .prefix(".foretell-")
-            .tempdir_in(&self.directory)
+        let directory = ScratchDirectory::new_in(&self.directory, ".foretell-")
             .map_err(Error::file(&self.directory))?;
         let mut command = Command::new(program);
         if self.is_java() {
             let Launch { ref mode, seed, quantum, ref java, .. } = *self;
-            let options = AgentOptions { mode, seed, quantum, java };
+            let options = AgentOptions { mode, seed, quantum, java, reader: &directory.lifeline() };
             command.arg(java::install(&options, &absolute(directory.path()))?).args(arguments);
-            return Ok((command, directory, None));
+            bind(&mut command);
+            return Ok(Prepared { command, directory, libraries: None });
         }
         let mut libraries = None;
         if may_use_libtsan(Path::new(program)) {
@@ -143,11 +192,19 @@ impl Launch {
             .env(env::LOG, absolute(log.unwrap_or(&directory.path().join("log"))))
             .env(env::SEED, self.seed.to_string())
             .env(env::QUANTUM, self.quantum.to_string())
+            .env(env::READER, directory.lifeline())
+            .env(env::EXIT_STEPS, self.exit_steps.to_string())
             .env(env::KEEP, if self.keep_all || self.symbolic { "1" } else { "0" });
+        if self.mode == Mode::Record {
+            let more = directory.path().join(MORE);
+            std::fs::create_dir(&more).map_err(Error::file(&more))?;
+            command.env(env::MORE, absolute(&more));
+        }
         match &self.mode {
             Mode::Record => command.env(env::MODE, "record"),
             Mode::Parallel => command.env(env::MODE, "parallel"),
             Mode::Replay { schedule, stop } => command
+                .envs(self.forked.iter().map(|path| (env::FORKED, path)))
                 .env(env::MODE, "replay")
                 .env(env::SCHEDULE, absolute(schedule))
                 .env(env::STOP, if *stop { "1" } else { "0" }),
@@ -159,7 +216,8 @@ impl Launch {
                 Ok(())
             })
         };
-        Ok((command, directory, libraries))
+        bind(&mut command);
+        Ok(Prepared { command, directory, libraries })
     }
 
     /// Runs the program to its end.
@@ -185,6 +243,8 @@ impl Launch {
         let program = self.command.first().map_or_else(String::new, |c| c.to_string_lossy().into());
         let why = if self.is_java() {
             "the virtual machine did not start the program"
+        } else if self.forked.is_some() && matches!(self.mode, Mode::Replay { .. }) {
+            "the process of the trace, a child of fork, did not come to be"
         } else {
             "the program is not instrumented; build it with `foretell cc` or gcc -fsanitize=thread"
         };
@@ -200,7 +260,7 @@ impl Launch {
     }
 
     fn start(&self, log: Option<&Path>) -> Result<Run, Error> {
-        let (mut command, directory, _libraries) = self.prepare(log)?;
+        let Prepared { mut command, directory, libraries: _libraries } = self.prepare(log)?;
         let name = self.command[0].to_string_lossy().into_owned();
         if self.quiet {
             let create = |name: &str| {
@@ -213,35 +273,67 @@ impl Launch {
             };
             command.stdin(input).stdout(create("stdout")?).stderr(create("stderr")?);
         }
+        let signals = SignalGuard::new();
+        let before = signals.requests();
         let child = command.spawn().map_err(|source| Error::Start { program: name, source })?;
-        let (status, timed_out) = self.wait(child)?;
-        Ok(Run { status, timed_out, java: self.is_java(), directory })
+        signals.set_running(true);
+        let ended = self.wait(child, &signals);
+        signals.set_running(false);
+        let (status, end) = ended?;
+        let timed_out = end == End::TimedOut;
+        let interrupted = end == End::OutOfBudget || signals.requests() > before;
+        Ok(Run { status, timed_out, interrupted, java: self.is_java(), directory })
     }
 
-    fn wait(&self, mut child: Child) -> Result<(ExitStatus, bool), Error> {
+    /// Waits for the end of the program, passes signals on, and kills the program at its time
+    /// limit, at the end of the budget, or when it does not end though it was asked to.
+    fn wait(&self, mut child: Child, signals: &SignalGuard) -> Result<(ExitStatus, End), Error> {
         let program = || self.command[0].to_string_lossy().into_owned();
         let failed = |source| Error::Start { program: program(), source };
-        let Some(limit) = self.limit else {
-            // An interrupt at the terminal ends the program; this process stays to report.
-            // SAFETY: no handler, no data.
-            let old = unsafe { libc::signal(libc::SIGINT, libc::SIG_IGN) };
-            let status = child.wait();
-            // SAFETY: as above.
-            unsafe { libc::signal(libc::SIGINT, old) };
-            return Ok((status.map_err(failed)?, false));
-        };
-        let end = Instant::now() + limit;
+        let end = self.limit.and_then(|limit| Instant::now().checked_add(limit));
+        let budget = foretell_limit::deadline();
+        let descriptor = ProcessDescriptor::of(child.id());
+        let mut asked: Option<(Instant, u32)> = None;
+        let mut below = Vec::new();
         let mut pause = Duration::from_micros(200);
         loop {
             if let Some(status) = child.try_wait().map_err(failed)? {
-                return Ok((status, false));
+                // Processes that the program should have ended with itself.
+                descendants::kill(&below);
+                return Ok((status, End::Own));
             }
-            if Instant::now() >= end {
+            let requests = if self.quiet { signals.requests() } else { signals.sent() };
+            if requests > 0 && asked.is_none() {
+                asked = Some((Instant::now(), requests));
+                below = descendants(child.id());
+            }
+            if asked.is_some() {
+                // The work of this process that comes next ends because of the request, too.
+                let _ = foretell_limit::Limit::none().reached();
+            }
+            if let Some(signal) = signals.take() {
+                // SAFETY: the child has not been waited for: the number is its own.
+                unsafe { libc::kill(child.id() as i32, signal) };
+            }
+            let grace = if self.quiet { SHORT_GRACE } else { GRACE };
+            let insists =
+                asked.is_some_and(|(time, first)| time.elapsed() >= grace || requests > first);
+            let past = |time: Option<Instant>| time.is_some_and(|time| Instant::now() >= time);
+            let (timed_out, out_of_budget) = (past(end), past(budget));
+            if timed_out || out_of_budget || insists {
+                below.extend(descendants(child.id()));
                 child.kill().map_err(failed)?;
-                return Ok((child.wait().map_err(failed)?, true));
+                let status = child.wait().map_err(failed)?;
+                descendants::kill(&below);
+                let end = match (insists, out_of_budget) {
+                    (true, _) => End::Own,
+                    (false, true) => End::OutOfBudget,
+                    (false, false) => End::TimedOut,
+                };
+                return Ok((status, end));
             }
-            std::thread::sleep(pause);
-            pause = (pause * 2).min(Duration::from_millis(20));
+            descriptor.wait(pause);
+            pause = (pause * 2).min(LONGEST_PAUSE);
         }
     }
 
@@ -250,7 +342,8 @@ impl Launch {
     /// # Errors
     /// When gdb cannot be started.
     pub fn debug(&self) -> Result<ExitStatus, Error> {
-        let (prepared, _directory, _libraries) = self.prepare(None)?;
+        let Prepared { command: prepared, directory: _directory, libraries: _libraries } =
+            self.prepare(None)?;
         let mut gdb = Command::new("gdb");
         gdb.args(["-q", "-ex", "set width 0"]);
         for (name, value) in prepared.get_envs() {
@@ -259,6 +352,54 @@ impl Launch {
         }
         gdb.args(["-ex", "run", "-ex", "backtrace", "--args"]).args(&self.command);
         gdb.status().map_err(|source| Error::Start { program: "gdb".to_owned(), source })
+    }
+}
+
+/// Makes a program end with this process, and ignore the signals that this process was started to
+/// ignore.
+fn bind(command: &mut Command) {
+    let parent = std::process::id();
+    let group = supervisor::group();
+    let ignored: Vec<i32> = signals::ignored().collect();
+    // SAFETY: system calls only.
+    unsafe {
+        command.pre_exec(move || {
+            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+            if libc::getppid() as u32 != parent {
+                // This process has ended before the call.
+                libc::raise(libc::SIGKILL);
+            }
+            if let Some(group) = group {
+                libc::setpgid(0, group);
+                libc::signal(libc::SIGTTOU, libc::SIG_DFL);
+            }
+            for &n in &ignored {
+                libc::signal(n, libc::SIG_IGN);
+            }
+            Ok(())
+        })
+    };
+}
+
+/// A descriptor that becomes readable when a process ends; none on a kernel without them.
+struct ProcessDescriptor(Option<OwnedFd>);
+
+impl ProcessDescriptor {
+    fn of(process: u32) -> ProcessDescriptor {
+        // SAFETY: the new descriptor has no other owner.
+        unsafe {
+            let fd = libc::syscall(libc::SYS_pidfd_open, process, 0) as i32;
+            ProcessDescriptor((fd >= 0).then(|| OwnedFd::from_raw_fd(fd)))
+        }
+    }
+
+    /// Waits for the end of the process, at most for this time.
+    fn wait(&self, time: Duration) {
+        let Some(fd) = &self.0 else { return std::thread::sleep(time) };
+        let mut poll = libc::pollfd { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        let time = time.as_millis().max(1) as i32;
+        // SAFETY: one structure, which outlives the call.
+        unsafe { libc::poll(&mut poll, 1, time) };
     }
 }
 

@@ -9,16 +9,25 @@
 //! |---|---|
 //! | `launch` | starts the program, waits for its end |
 //! | `mode` | modes of a run |
+//! | `signals` | requests to end this process while it runs a program |
+//! | `supervisor` | process between the caller and a recording |
+//! | `descendants` | processes that a program has started |
 //! | `java` | the Java agent and its options |
 //!
 //! The build script makes the agent's jar from `agents/java`.
 
+mod descendants;
 mod error;
 mod java;
 mod launch;
 mod mode;
+mod signals;
+mod supervisor;
 
 pub use error::Error;
+pub use foretell_build::ScratchDirectory;
 pub use java::Java;
 pub use launch::{Launch, Run};
 pub use mode::Mode;
+pub use signals::SignalGuard;
+pub use supervisor::supervise;

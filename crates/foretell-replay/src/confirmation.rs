@@ -6,8 +6,8 @@
 //! | goal | confirmed when |
 //! |---|---|
 //! | race | both threads stood before their accesses at the same time, of the same memory |
-//! | deadlock | every thread of the cycle waited for a lock that another one of them held, or for the end of one |
-//! | any other | every step of the witness ran, and the events that conflict touched the same memory |
+//! | deadlock | every thread of the cycle waited for a lock of another one, or for its end |
+//! | any other | every step of the witness ran; events that conflict touched the same memory |
 //!
 //! The log of a Java program tells of a step after it has run. A thread stands before its access
 //! there when it has made every step before it; both accesses of a race run then, with no other

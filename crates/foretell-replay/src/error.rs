@@ -21,6 +21,9 @@ pub enum Error {
         /// Error of the operating system.
         source: io::Error,
     },
+    /// This process was asked to end while the program ran.
+    #[error("interrupted")]
+    Interrupted,
     /// No order of events was given.
     #[error("nothing to replay")]
     NothingToReplay,

@@ -9,7 +9,7 @@
 //! | `replay` | orders of events to schedules, runs along them |
 //! | `confirmation` | whether a run reached the finding |
 //! | `verdict` | outcome of a run compared with the recorded one |
-//! | `run_end` | reached steps, departure, deadlock, crash and use after free from the log of a native run |
+//! | `run_end` | reached steps, departure, deadlock, crash, use after free, from a native log |
 //! | `use_after_free` | freed blocks, and accesses to them |
 
 mod confirmation;

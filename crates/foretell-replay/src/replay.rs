@@ -5,10 +5,10 @@
 //! that leaves the schedule of a witness, or does not reach the finding along it, gets another
 //! witness of the same finding, if there is one.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use foretell_launch::{Launch, Mode};
+use foretell_launch::{Launch, Mode, ScratchDirectory};
 use foretell_translate::{Goal, Steps};
 
 use crate::confirmation::Expected;
@@ -80,6 +80,9 @@ impl Replay<'_> {
     fn run_one(&self, target: &Target, order: &[u32]) -> Result<Verdict, Error> {
         let (launch, _schedule, expected) = self.launch_along(target, order, false)?;
         let run = launch.run()?;
+        if run.interrupted {
+            return Err(Error::Interrupted);
+        }
         judge(&run, self.reference, self.limit.as_secs(), &expected)
     }
 
@@ -90,13 +93,13 @@ impl Replay<'_> {
         target: &Target,
         order: &[u32],
         stop: bool,
-    ) -> Result<(Launch, tempfile::TempPath, Expected), Error> {
+    ) -> Result<(Launch, ScratchDirectory, Expected), Error> {
         let directory = &self.launch.directory;
         let plan = self.steps.plan(order, &target.goal);
-        let file = schedule_file(&plan.schedule.to_string(), directory)?;
-        let mode = Mode::Replay { schedule: file.to_path_buf(), stop };
+        let (scratch, schedule) = schedule_file(&plan.schedule.to_string(), directory)?;
+        let mode = Mode::Replay { schedule, stop };
         let launch = Launch { mode, quiet: true, limit: Some(self.limit), ..self.launch.clone() };
-        Ok((launch, file, Expected::of(target, &plan)))
+        Ok((launch, scratch, Expected::of(target, &plan)))
     }
 
     /// Runs the program under gdb, stopped before the last step.
@@ -110,12 +113,13 @@ impl Replay<'_> {
     }
 }
 
-fn schedule_file(text: &str, directory: &Path) -> Result<tempfile::TempPath, Error> {
-    let make = || -> std::io::Result<tempfile::TempPath> {
-        let mut file =
-            tempfile::Builder::new().prefix(".foretell-schedule-").tempfile_in(directory)?;
-        std::io::Write::write_all(&mut file, text.as_bytes())?;
-        Ok(file.into_temp_path())
+/// Writes a schedule to a file in a new directory.
+fn schedule_file(text: &str, directory: &Path) -> Result<(ScratchDirectory, PathBuf), Error> {
+    let make = || -> std::io::Result<(ScratchDirectory, PathBuf)> {
+        let scratch = ScratchDirectory::new_in(directory, ".foretell-")?;
+        let path = scratch.path().join("schedule");
+        std::fs::write(&path, text)?;
+        Ok((scratch, path))
     };
     make().map_err(|source| Error::Schedule { directory: directory.to_path_buf(), source })
 }

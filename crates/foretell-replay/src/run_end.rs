@@ -121,6 +121,10 @@ pub(crate) struct RunEnd {
     pub(crate) use_after_free: Option<String>,
     /// Function and location of the signal that ended the program.
     pub(crate) crash: Option<(Option<String>, Option<String>)>,
+    /// Whether the schedule was for a child of `fork`.
+    pub(crate) is_child: bool,
+    /// The signal that ended a child of `fork`; the status of the run is not the child's.
+    pub(crate) child_signal: Option<i32>,
 }
 
 impl RunEnd {
@@ -179,7 +183,10 @@ impl RunEnd {
                     }
                     end.deadlock = Some(numbers);
                 }
-                Record::Crash { pc, .. } => {
+                Record::ChildOfFork { .. } => end.is_child = true,
+                Record::EndOfProgram { .. } => end.child_signal = None,
+                Record::Crash { signal, pc, .. } => {
+                    end.child_signal = i32::try_from(signal).ok().filter(|_| end.is_child);
                     let code = symbols.exact(pc);
                     end.crash = Some(if code.known {
                         (code.function().map(str::to_owned), Some(code.location.clone()))

@@ -7,10 +7,12 @@
 
 use std::fmt;
 use std::os::unix::process::ExitStatusExt;
+use std::time::Duration;
 
 use foretell_launch::Run;
 use foretell_rt_format::Log;
-use foretell_translate::java;
+use foretell_trace::{FailureKind, RunFailure};
+use foretell_translate::{java, signal_name};
 
 use crate::Error;
 use crate::confirmation::Expected;
@@ -97,6 +99,44 @@ impl Verdict {
     /// Whether the run reached the finding, and so confirms it.
     pub fn confirms(&self) -> bool {
         !matches!(self, Verdict::NotReached { .. } | Verdict::Departed { .. })
+    }
+
+    /// Returns the verdict on a run that failed by itself, without a schedule.
+    pub fn of_failure(failure: &RunFailure, run: &Run, limit: Duration) -> Verdict {
+        let message = failure.message.clone();
+        match failure.kind {
+            FailureKind::Deadlock => {
+                let number = |(name, _): &(String, String)| name.strip_prefix('T')?.parse().ok();
+                Verdict::Deadlock { threads: failure.threads.iter().filter_map(number).collect() }
+            }
+            FailureKind::Hang => Verdict::Hang { seconds: limit.as_secs() },
+            FailureKind::Assertion => Verdict::Assertion { message },
+            FailureKind::Exception => Verdict::Exception { message },
+            FailureKind::Crash | FailureKind::Killed => {
+                let signal = run.status.signal().unwrap_or(libc::SIGABRT);
+                Verdict::Crash { signal, function: None, location: None }
+            }
+        }
+    }
+
+    /// Whether a replay of a run that failed only shows that failure again.
+    pub fn repeats(&self, failure: &RunFailure) -> bool {
+        match self {
+            // The program ended as it did when it was recorded.
+            Verdict::Benign => true,
+            Verdict::Hang { .. } => failure.kind == FailureKind::Hang,
+            Verdict::Deadlock { threads } => {
+                let mut stuck: Vec<String> = threads.iter().map(|t| format!("T{t}")).collect();
+                let mut before: Vec<&String> = failure.threads.iter().map(|(t, _)| t).collect();
+                stuck.sort();
+                before.sort();
+                failure.kind == FailureKind::Deadlock && stuck.iter().eq(before)
+            }
+            Verdict::Assertion { message } | Verdict::Exception { message } => {
+                *message == failure.message
+            }
+            _ => false,
+        }
     }
 
     /// Whether the program failed: worse than another output.
@@ -205,6 +245,13 @@ pub(crate) fn judge(
     if run.timed_out {
         return Ok(Verdict::Hang { seconds });
     }
+    if let Some(signal) = end.child_signal {
+        if let Some(message) = assertion(&run.stderr()) {
+            return Ok(Verdict::Assertion { message });
+        }
+        let (function, location) = end.crash.unwrap_or_default();
+        return Ok(Verdict::Crash { signal, function, location });
+    }
     if let Some(signal) = run.status.signal() {
         if let Some(message) = assertion(&run.stderr()) {
             return Ok(Verdict::Assertion { message });
@@ -216,6 +263,17 @@ pub(crate) fn judge(
     } else if run.ended() != reference.ended {
         let got = run.status.code().unwrap_or(-1);
         return Ok(Verdict::ExitStatus { got, expected: reference.ended.clone() });
+    }
+    if end.is_child {
+        // Other processes of the program write at the same time, in any order.
+        let sorted = |output: &[u8]| {
+            let mut lines: Vec<Vec<u8>> =
+                output.split(|&b| b == b'\n').map(<[u8]>::to_vec).collect();
+            lines.sort_unstable();
+            lines
+        };
+        let same = reference.stdout.as_ref().is_none_or(|out| sorted(out) == sorted(&run.stdout()));
+        return Ok(if same { Verdict::Benign } else { Verdict::OutputDiffers });
     }
     Ok(by_output(run, reference))
 }
@@ -304,22 +362,6 @@ fn assertion(stderr: &str) -> Option<String> {
     let function = function.split('(').next().unwrap_or(function);
     let function = function.rsplit(' ').next().unwrap_or(function);
     Some(format!("`{text}` in {function} at {location}"))
-}
-
-fn signal_name(signal: i32) -> String {
-    let name = match signal {
-        libc::SIGSEGV => "SIGSEGV",
-        libc::SIGABRT => "SIGABRT",
-        libc::SIGBUS => "SIGBUS",
-        libc::SIGFPE => "SIGFPE",
-        libc::SIGILL => "SIGILL",
-        libc::SIGTRAP => "SIGTRAP",
-        libc::SIGKILL => "SIGKILL",
-        libc::SIGTERM => "SIGTERM",
-        libc::SIGPIPE => "SIGPIPE",
-        other => return format!("signal {other}"),
-    };
-    name.to_owned()
 }
 
 #[cfg(test)]
