@@ -34,6 +34,7 @@ class View {
     if (f.suppressed) say("Suppressed by", make("code", {}, `${f.suppressed.rule} (${f.suppressed.at})`));
     else say("Suppress it", make("code", {}, f.suppress));
     if (f.fingerprint) say("Fingerprint", make("code", {}, f.fingerprint));
+    if (DATA.traces[f.trace].process) say("Process", DATA.traces[f.trace].process);
     say("Trace", `${DATA.traces[f.trace].path}, ${DATA.traces[f.trace].events.toLocaleString("en")} events, model ${DATA.traces[f.trace].model}`);
     return [make("p", { class: "chips" }, make("b", {}, f.id), ...chips.map((c) => make("span", {}, c))),
       make("h2", {}, ...inCode(f.headline)), make("dl", { class: "what" }, ...what)];
@@ -138,12 +139,13 @@ const list = new List(DATA.findings, (i) => {
 
 function start() {
   const t = DATA.traces;
-  document.getElementById("overview").textContent = `${t.map((trace) => trace.path).join(", ")} · Foretell ${DATA.version}`;
+  const cutShort = t.some((trace) => trace.complete === false);
+  document.getElementById("overview").textContent = `${t.map((trace) => trace.path).join(", ")} · Foretell ${DATA.version}${cutShort ? " · cut short: not everything was looked at" : ""}`;
   const wanted = decodeURIComponent(location.hash.slice(1));
   const named = DATA.findings.findIndex((f) => `${f.trace ? `${f.trace}/` : ""}${f.id}` === wanted);
   if (named >= 0) list.choose(named);
   else if (list.shown.length) list.choose(list.shown[0]);
-  else document.getElementById("detail").append(make("p", { class: "empty" }, DATA.findings.length ? "Everything is filtered out." : "Nothing was predicted."));
+  else document.getElementById("detail").append(make("p", { class: "empty" }, DATA.findings.length ? "Everything is filtered out." : cutShort ? "Nothing was predicted so far." : "Nothing was predicted."));
 }
 
 const KEYS = {

@@ -32,7 +32,7 @@ class Simulation {
       if (trace.writes(row)) writer.set(trace.object(row), step);
       const lock = trace.lock(row);
       if (lock !== null) {
-        if (["acq", "racq", "woken", "timedout"].includes(trace.ops[row])) {
+        if (["acq", "racq", "tryacq", "rtryacq", "woken", "timedout"].includes(trace.ops[row])) {
           const before = released.get(lock);
           if (before !== undefined && trace.thread[this.rows[before]] !== trace.thread[row]) this.hand[step] = before;
         } else released.set(lock, step);
@@ -127,9 +127,9 @@ class State {
       return;
     }
     switch (trace.ops[row]) {
-      case "acq": { const l = this.lock(object); l.owner = thread; l.depth++; break; }
+      case "acq": case "tryacq": { const l = this.lock(object); l.owner = thread; l.depth++; break; }
       case "rel": { const l = this.lock(object); if (--l.depth <= 0) { l.owner = null; l.depth = 0; } break; }
-      case "racq": { const l = this.lock(object); l.shared.set(thread, (l.shared.get(thread) || 0) + 1); break; }
+      case "racq": case "rtryacq": { const l = this.lock(object); l.shared.set(thread, (l.shared.get(thread) || 0) + 1); break; }
       case "rrel": {
         const l = this.lock(object);
         const depth = (l.shared.get(thread) || 1) - 1;

@@ -6,7 +6,7 @@ const WRITES = new Set(["w", "aw", "au"]);
 const WORDS = {
   r: "reads", w: "writes", ar: "reads atomically", aw: "writes atomically", au: "updates atomically",
   acq: "takes lock", rel: "releases lock", racq: "takes lock shared", rrel: "releases lock shared",
-  tryfail: "fails to take lock", wait: "waits for", woken: "is woken from", timedout: "times out waiting for",
+  tryfail: "fails to take lock", tryacq: "takes lock", rtryacq: "takes lock shared", wait: "waits for", woken: "is woken from", timedout: "times out waiting for",
   notify: "notifies", notifyall: "notifies all of", post: "posts", down: "takes from semaphore",
   arrive: "arrives at barrier", leave: "leaves barrier", fork: "starts thread", join: "joins thread",
   begin: "begins block", end: "ends block", guard: "passes a branch",
@@ -34,7 +34,7 @@ class Trace {
   lock(row) {
     const op = this.ops[row];
     if (op === "wait" || op === "woken" || op === "timedout") return this.text(this.raw.columns.lock[row]);
-    return ["acq", "rel", "racq", "rrel"].includes(op) ? this.object(row) : null;
+    return ["acq", "rel", "racq", "rrel", "tryacq", "rtryacq"].includes(op) ? this.object(row) : null;
   }
 
   reads(row) { return READS.has(this.ops[row]); }

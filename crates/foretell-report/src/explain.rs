@@ -12,6 +12,7 @@ use crate::text::Look;
 /// Returns the whole text, in Markdown.
 pub(crate) fn markdown(kind: FindingKind) -> &'static str {
     match kind {
+        FindingKind::Observed => include_str!("../assets/explain/observed.md"),
         FindingKind::Race => include_str!("../assets/explain/race.md"),
         FindingKind::Atomicity => include_str!("../assets/explain/atomicity.md"),
         FindingKind::Serializability => include_str!("../assets/explain/serializability.md"),

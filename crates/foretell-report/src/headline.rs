@@ -5,12 +5,16 @@ use foretell_trace::{
 };
 
 use crate::json::{Finding, Source as Writer};
+use crate::observed::Failure;
 use crate::source::Sources;
 use crate::witness::fold;
 
 /// Returns the headline of a finding. Without the trace it names kind, objects and locations; with
 /// the source a read that decides a branch is called a check.
 pub(crate) fn headline(finding: &Finding, trace: Option<&Trace>, sources: &Sources) -> String {
+    if let Some(failure) = Failure::read(finding) {
+        return failure.headline();
+    }
     let Some(trace) = trace else { return without_trace(finding) };
     let known: Vec<EventId> = events(trace, &finding.events).collect();
     if known.len() != finding.events.len() {
@@ -40,6 +44,7 @@ pub(crate) fn headline(finding: &Finding, trace: Option<&Trace>, sources: &Sourc
 /// Returns the name of a kind of finding.
 pub(crate) fn kind_in_words(kind: FindingKind) -> &'static str {
     match kind {
+        FindingKind::Observed => "failure of the recorded run",
         FindingKind::Race => "data race",
         FindingKind::Atomicity => "atomicity violation",
         FindingKind::Serializability => "serializability violation",
@@ -49,11 +54,22 @@ pub(crate) fn kind_in_words(kind: FindingKind) -> &'static str {
     }
 }
 
+/// Whether an event is an access to a volatile object, which is not atomic.
+fn is_volatile(trace: &Trace, event: EventId) -> bool {
+    let lines = trace
+        .variable(event)
+        .and_then(|var| trace.meta().get(&format!("volatile {}", trace.variable_name(var))));
+    let location = trace.site(event).map(|site| trace.location(site));
+    lines.zip(location).is_some_and(|(lines, here)| lines.split(", ").any(|line| line == here))
+}
+
 /// Returns the action of one event of a finding in a few words: `clerk reads balance`.
 pub(crate) fn role(trace: &Trace, event: EventId) -> String {
     let name = trace.display_name(trace.thread(event));
     if let Some(var) = trace.variable(event) {
-        return format!("{name} {}s {}", verb(trace.op(event)), trace.variable_name(var));
+        let volatile = if is_volatile(trace, event) { " (volatile)" } else { "" };
+        let variable = trace.variable_name(var);
+        return format!("{name} {}s {variable}{volatile}", verb(trace.op(event)));
     }
     match fold::lock(trace, event) {
         Some(lock) => format!("{name} waits for {}", trace.lock_name(lock)),
@@ -101,6 +117,15 @@ impl Say<'_> {
     fn race(&self, a: EventId, b: EventId) -> String {
         let writes = |e| self.trace.op(e).writes();
         let (write, other) = if writes(a) { (a, b) } else { (b, a) };
+        if is_volatile(self.trace, a) || is_volatile(self.trace, b) {
+            let text = self.plain_race(a, b, write, other);
+            return format!("{text} (volatile makes no access atomic)");
+        }
+        self.plain_race(a, b, write, other)
+    }
+
+    fn plain_race(&self, a: EventId, b: EventId, write: EventId, other: EventId) -> String {
+        let writes = |e| self.trace.op(e).writes();
         if writes(a) && writes(b) {
             let (a, b, x) = (self.name(a), self.name(b), self.variable(a));
             return format!("Threads {a} and {b} can write {x} at the same time");

@@ -7,8 +7,9 @@
 //! counters and addresses in the names of objects do not count.
 //!
 //! Violations of a block are identified by their block: the path out of it and back differs from
-//! run to run. The fingerprint changes, and the finding counts as new, if a function is renamed, or
-//! if a new line above does the same to the same object.
+//! run to run. The failure of a recorded run is identified by its message. The fingerprint changes,
+//! and the finding counts as new, if a function is renamed, or if a new line above does the same to
+//! the same object.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -16,6 +17,7 @@ use foretell_trace::{EventId, EventKind, FindingKind, NondeterminismForm, SiteId
 
 use crate::json::Finding;
 use crate::location::{Location, base_name, stack_at};
+use crate::observed::Failure;
 
 /// Sets the fingerprint of every finding that has none. Findings about events that the trace does
 /// not have are left alone.
@@ -116,6 +118,10 @@ impl<'a> Acts<'a> {
         if matches!(finding.kind, FindingKind::Race | FindingKind::Deadlock) {
             parts.sort();
         }
+        if let Some(failure) = Failure::read(finding) {
+            // The events are where the threads happened to be; the failure is the bug.
+            parts = vec![failure.kind.clone(), plain(&failure.message)];
+        }
         parts.insert(0, finding.kind.name().to_owned());
         parts
     }
@@ -140,9 +146,10 @@ fn object(trace: &Trace, kind: EventKind) -> Option<((u8, u32), &str)> {
         EventKind::Read { var, .. }
         | EventKind::Write { var, .. }
         | EventKind::Update { var, .. } => ((0, var.0), trace.variable_name(var)),
-        EventKind::Acquire { lock } | EventKind::AcquireShared { lock } => {
-            ((1, lock.0), trace.lock_name(lock))
-        }
+        EventKind::Acquire { lock }
+        | EventKind::AcquireShared { lock }
+        | EventKind::TryAcquire { lock }
+        | EventKind::TryAcquireShared { lock } => ((1, lock.0), trace.lock_name(lock)),
         EventKind::Begin { label: Some(label) } => ((2, label.0), trace.label_name(label)),
         EventKind::Begin { label: None } => ((3, 0), ""),
         _ => return None,

@@ -12,6 +12,7 @@
 //! | finding | [`identity`]: fingerprints; [`baseline`] and [`suppress`]: hidden findings |
 //! | | `replay`: outcomes of replays; `headline` and `notes`: a finding in words |
 //! | | [`kept_by_order`]: findings that only kept order makes impossible |
+//! | | [`observed`]: the failure of the recorded run itself |
 //! | renderer | [`text`]: the terminal; [`explain`]: texts about each kind; [`html`]; [`sarif`] |
 //! | | [`perfetto`]: Chrome trace; [`graph`]: DOT and SVG |
 
@@ -25,6 +26,7 @@ pub mod json;
 pub mod kept_by_order;
 mod location;
 mod notes;
+pub mod observed;
 pub mod perfetto;
 mod replay;
 pub mod sarif;

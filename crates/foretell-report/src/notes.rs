@@ -41,7 +41,13 @@ pub(crate) fn notes(finding: &Finding, schedule: &[EventId], trace: &Trace) -> V
         notes.push(Note { event: begin, text, main: false });
     }
     for event in finding.events.iter().copied().filter(known).map(EventId) {
-        notes.push(Note { event, text: role(trace, event), main: true });
+        let text = match finding.kind {
+            FindingKind::Observed => {
+                format!("the last event of {}", trace.display_name(trace.thread(event)))
+            }
+            _ => role(trace, event),
+        };
+        notes.push(Note { event, text, main: true });
     }
     let sources = [
         (

@@ -4,8 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Modules in an order in which each uses only those before it.
-const ORDER: [&str; 17] = [
+const ORDER: [&str; 18] = [
     "json",
+    "observed",
     "location",
     "span",
     "source",

@@ -111,7 +111,7 @@ impl<'a> Excerpt<'a> {
     pub(super) fn witness(&self, finding: &Finding, model: Model, value: &mut Value) {
         let trace = self.trace;
         let ids = |events: &[u32]| -> Vec<EventId> { events.iter().map(|&e| EventId(e)).collect() };
-        let (schedule, pattern) = (ids(&finding.witness.schedule), ids(&finding.events));
+        let (schedule, pattern) = (finding.shown_schedule(trace), ids(&finding.events));
         let mut runs: Vec<usize> = Vec::new();
         let mut last: Option<ThreadId> = None;
         for &e in &schedule {
@@ -268,6 +268,8 @@ fn objects(trace: &Trace, kind: EventKind) -> (Option<&str>, Option<&str>) {
         EventKind::Acquire { lock }
         | EventKind::Release { lock }
         | EventKind::AcquireShared { lock }
+        | EventKind::TryAcquire { lock }
+        | EventKind::TryAcquireShared { lock }
         | EventKind::ReleaseShared { lock }
         | EventKind::TryFailed { lock }
         | EventKind::TryFailedShared { lock } => trace.lock_name(lock),

@@ -68,7 +68,11 @@ impl Page {
             "path": info.path, "events": info.events, "threads": info.threads,
             "variables": info.variables, "locks": info.locks, "model": info.model.name(),
             "summary": file.summary, "undecided": file.undecided.len(),
+            "complete": file.is_complete(),
         });
+        if let Some(process) = &info.process {
+            value["process"] = json!(process);
+        }
         if let Some(excerpt) = excerpt {
             self.events += excerpt.len();
             excerpt.describe(&mut value);

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::fmt;
 
-use foretell_trace::{FindingKind, NondeterminismForm};
+use foretell_trace::{EventId, FindingKind, NondeterminismForm, Trace};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::{Map, Value};
 
@@ -75,6 +75,17 @@ impl Finding {
         }
     }
 
+    /// Returns the schedule to show: the witness, or the recorded run up to the last event of an
+    /// observed finding. Events that the trace does not have are left out.
+    pub(crate) fn shown_schedule(&self, trace: &Trace) -> Vec<EventId> {
+        let known = |&e: &u32| (e as usize) < trace.len();
+        if self.kind == FindingKind::Observed {
+            let last = self.events.iter().copied().filter(known).max();
+            return (0..last.map_or(0, |e| e + 1)).map(EventId).collect();
+        }
+        self.witness.schedule.iter().copied().filter(known).map(EventId).collect()
+    }
+
     /// Returns the values of an event of the witness, if the file has them.
     pub(crate) fn values_of(&self, event: u32) -> Option<&StepValues> {
         let position = self.witness.schedule.iter().position(|&e| e == event)?;
@@ -107,6 +118,15 @@ impl Confirmation {
             Confirmation::Unconfirmed => "unconfirmed",
         }
     }
+}
+
+/// Findings that count for the exit status only if asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct CountAlso {
+    /// Findings that their replay did not reach.
+    pub unconfirmed: bool,
+    /// Nondeterministic reads and final values.
+    pub nondeterminism: bool,
 }
 
 /// Standing of a finding towards a baseline.
@@ -240,7 +260,8 @@ pub struct StepValues {
 pub struct Undecided {
     /// Kind of finding that was looked for.
     pub kind: FindingKind,
-    /// The events of the query.
+    /// The events of the query. Without events and block, the entry stands for all candidates of
+    /// the kind that were not looked at.
     pub events: Vec<u32>,
     /// The atomic block of the query, for the kinds that are about one.
     #[serde(default)]
@@ -254,6 +275,9 @@ pub struct Undecided {
 
 impl fmt::Display for Undecided {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.block.is_none() && self.events.is_empty() {
+            return write!(f, "{}: not everything was looked at: {}", self.kind, self.reason);
+        }
         write!(f, "{} of ", self.kind)?;
         match self.block {
             Some(Block { begin, end: Some(end) }) => {
@@ -314,10 +338,15 @@ impl Finding {
         self.suppressed.is_none() && self.baseline != Some(BaselineState::Unchanged)
     }
 
-    /// Whether it counts for the exit status: it is to be shown, and its replay did not fail to
-    /// reach it, unless `unconfirmed` asks for those too.
-    pub fn counts(&self, unconfirmed: bool) -> bool {
-        self.is_shown() && (unconfirmed || self.confirmation != Confirmation::Unconfirmed)
+    /// Whether it counts for the exit status: it is to be shown, its replay did not fail to reach
+    /// it, and it is no nondeterministic read, which correct programs have too, unless its replay
+    /// went wrong. `also` asks for more.
+    pub fn counts(&self, also: CountAlso) -> bool {
+        self.is_shown()
+            && (also.unconfirmed || self.confirmation != Confirmation::Unconfirmed)
+            && (also.nondeterminism
+                || self.kind != FindingKind::Nondeterminism
+                || crate::replay::went_wrong(self))
     }
 
     /// Every event index that the finding names.

@@ -54,6 +54,8 @@ impl NameHashes {
             EventKind::Acquire { lock }
             | EventKind::Release { lock }
             | EventKind::AcquireShared { lock }
+            | EventKind::TryAcquire { lock }
+            | EventKind::TryAcquireShared { lock }
             | EventKind::ReleaseShared { lock }
             | EventKind::TryFailed { lock }
             | EventKind::TryFailedShared { lock } => self.locks[lock.index()],

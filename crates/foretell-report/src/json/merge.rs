@@ -123,6 +123,7 @@ fn add_counts(sum: &mut Counts, more: Counts) {
     sum.candidates = sum.candidates.saturating_add(more.candidates);
     sum.predicted = sum.predicted.saturating_add(more.predicted);
     sum.undecided = sum.undecided.saturating_add(more.undecided);
+    let complete = sum.is_complete() && more.is_complete();
     for (name, value) in more.extra {
         match (sum.extra.get(&name).and_then(Value::as_u64), value.as_u64()) {
             (Some(a), Some(b)) => {
@@ -132,6 +133,9 @@ fn add_counts(sum: &mut Counts, more: Counts) {
                 sum.extra.entry(name).or_insert(value);
             }
         }
+    }
+    if !complete {
+        sum.set_incomplete();
     }
 }
 

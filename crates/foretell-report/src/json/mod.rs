@@ -39,17 +39,24 @@ use serde_json::{Map, Value};
 
 pub use check::{accepts, check};
 pub use finding::{
-    BaselineState, Block, Confirmation, Finding, Source, StepValues, Suppressed, Undecided, Witness,
+    BaselineState, Block, Confirmation, CountAlso, Finding, Source, StepValues, Suppressed,
+    Undecided, Witness,
 };
 pub use merge::{MergeError, merge};
 pub use pattern::finding;
 pub(crate) use pattern::pattern;
 pub use read::FindingsError;
 pub use shard::Shard;
+pub(crate) use trace_info::process;
 pub use trace_info::{Mismatch, TraceInfo};
 
 /// The name of the format, the first field of every findings file.
 pub(crate) const SCHEMA: &str = "foretell-findings/1";
+
+/// Whether everything was looked at; absent if so.
+const COMPLETE: &str = "complete";
+/// Reason why the analysis was cut short; absent if it was not.
+const CUT_SHORT: &str = "cut_short";
 
 /// A findings file.
 #[derive(Clone, PartialEq, Debug)]
@@ -84,6 +91,18 @@ pub struct Counts {
     pub extra: Map<String, Value>,
 }
 
+impl Counts {
+    /// Notes that not every candidate was looked at.
+    pub fn set_incomplete(&mut self) {
+        self.extra.insert(COMPLETE.to_owned(), false.into());
+    }
+
+    /// Whether every candidate was looked at.
+    pub fn is_complete(&self) -> bool {
+        self.extra.get(COMPLETE) != Some(&Value::Bool(false))
+    }
+}
+
 impl Findings {
     /// A file without findings yet.
     pub fn new(trace: TraceInfo) -> Self {
@@ -96,6 +115,18 @@ impl Findings {
             undecided: Vec::new(),
             extra: Map::new(),
         }
+    }
+
+    /// Notes that the analysis was cut short, for this reason: findings may be missing.
+    pub fn set_cut_short(&mut self, reason: &str) {
+        self.extra.insert(COMPLETE.to_owned(), false.into());
+        self.extra.insert(CUT_SHORT.to_owned(), reason.into());
+    }
+
+    /// Whether the analysis was not cut short.
+    pub fn is_complete(&self) -> bool {
+        self.extra.get(COMPLETE) != Some(&Value::Bool(false))
+            && self.summary.values().all(Counts::is_complete)
     }
 
     /// Reads a findings file. Nothing in it is trusted.

@@ -20,6 +20,7 @@ pub(crate) fn pattern(finding: &Finding, trace: &Trace) -> Result<Pattern, Strin
     }
     let events: Vec<EventId> = finding.events.iter().map(|&e| EventId(e)).collect();
     match (finding.kind, &events[..]) {
+        (FindingKind::Observed, _) => Ok(Pattern::Observed { last: events }),
         (FindingKind::Race, &[a, b]) => Ok(Pattern::Race { a, b }),
         (FindingKind::Atomicity, &[c, r, c2]) => Ok(Pattern::Atomicity { c, r, c2 }),
         (FindingKind::Serializability, _) => {
@@ -166,6 +167,7 @@ impl Parts {
                 ..Parts::new(vec![challenger])
             },
             Pattern::Deadlock { ref acquires } => Parts::new(sorted(acquires.clone())),
+            Pattern::Observed { ref last } => Parts::new(last.clone()),
         }
     }
 }

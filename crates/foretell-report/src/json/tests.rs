@@ -68,12 +68,14 @@ fn confirmation_of_older_files_follows_from_the_replay() {
     };
     let departed = old(r#""replay":{"verdict":"departed","text":"left the schedule"}"#);
     assert_eq!(departed.confirmation, Confirmation::Unconfirmed);
-    assert!(!departed.counts(false) && departed.counts(true) && departed.is_shown());
+    let unconfirmed = CountAlso { unconfirmed: true, nondeterminism: false };
+    let nothing = CountAlso::default();
+    assert!(!departed.counts(nothing) && departed.counts(unconfirmed) && departed.is_shown());
     let benign = old(r#""replay":{"verdict":"benign"}"#);
     assert_eq!(benign.confirmation, Confirmation::Confirmed);
     let none = old(r#""replay":null"#);
     assert_eq!(none.confirmation, Confirmation::NotReplayed);
-    assert!(benign.counts(false) && none.counts(false));
+    assert!(benign.counts(nothing) && none.counts(nothing));
     for word in [Confirmation::Confirmed, Confirmation::NotReplayed, Confirmation::Unconfirmed] {
         assert_eq!(json!(word), word.name());
     }

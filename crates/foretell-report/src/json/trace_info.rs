@@ -29,9 +29,21 @@ pub struct TraceInfo {
     /// A hash of its events, in hexadecimal; absent in files that were not written by Foretell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<String>,
+    /// The process that the trace is of, if several were recorded: `worker, process 2 of 3`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process: Option<String>,
     /// Fields of later versions.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
+}
+
+/// Returns the words for the process that a trace is of, if several were recorded.
+pub(crate) fn process(trace: &Trace) -> Option<String> {
+    let name = trace.meta().get("process")?;
+    Some(match trace.meta().get("process number") {
+        Some(number) => format!("{name}, process {number}"),
+        None => name.clone(),
+    })
 }
 
 impl TraceInfo {
@@ -46,6 +58,7 @@ impl TraceInfo {
             blocks: trace.ids().filter(|&e| trace.op(e) == Op::Begin).count() as u64,
             model,
             fingerprint: Some(format!("{:016x}", fingerprint(trace))),
+            process: process(trace),
             extra: Map::new(),
         }
     }

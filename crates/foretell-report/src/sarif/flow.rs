@@ -23,7 +23,7 @@ pub(super) fn code_flow(
     let ids = |events: &[u32]| -> Vec<EventId> {
         events.iter().copied().filter(known).map(EventId).collect()
     };
-    let (schedule, pattern) = (ids(&finding.witness.schedule), ids(&finding.events));
+    let (schedule, pattern) = (finding.shown_schedule(trace), ids(&finding.events));
     let decisive: Vec<usize> = fold::folded(finding, &pattern, &schedule, trace)
         .into_iter()
         .filter_map(|row| match row {
@@ -97,9 +97,11 @@ fn threads(trace: &Trace, steps: Vec<(ThreadId, Value)>) -> Value {
 /// The words of the standard for what a step does.
 fn kinds(kind: EventKind) -> Option<[&'static str; 2]> {
     match kind {
-        EventKind::Acquire { .. } | EventKind::AcquireShared { .. } | EventKind::Woken { .. } => {
-            Some(["acquire", "lock"])
-        }
+        EventKind::Acquire { .. }
+        | EventKind::AcquireShared { .. }
+        | EventKind::TryAcquire { .. }
+        | EventKind::TryAcquireShared { .. }
+        | EventKind::Woken { .. } => Some(["acquire", "lock"]),
         EventKind::Release { .. } | EventKind::ReleaseShared { .. } | EventKind::Wait { .. } => {
             Some(["release", "lock"])
         }

@@ -37,6 +37,8 @@ pub struct Log {
     results: Vec<Value>,
     notifications: Vec<Value>,
     traces: Vec<Value>,
+    /// Whether an analysis was cut short.
+    cut_short: bool,
     /// Number of results with a fingerprint at a location: they need different numbers.
     met: HashMap<String, u32>,
 }
@@ -55,6 +57,7 @@ impl Log {
             let result = self.numbered(result, finding);
             self.results.push(result);
         }
+        self.cut_short |= !file.is_complete();
         for open in &file.undecided {
             self.notifications.push(json!({
                 "level": "warning",
@@ -62,12 +65,16 @@ impl Log {
                 "associatedRule": {"id": open.kind.name(), "index": rules::index(open.kind)},
             }));
         }
-        self.traces.push(json!({
+        let mut trace = json!({
             "path": file.trace.path,
             "events": file.trace.events,
             "threads": file.trace.threads,
             "model": file.trace.model.name(),
-        }));
+        });
+        if let Some(process) = &file.trace.process {
+            trace["process"] = json!(process);
+        }
+        self.traces.push(trace);
     }
 
     /// Adds the fingerprints; GitHub tells results apart by `primaryLocationLineHash` alone.
@@ -88,7 +95,7 @@ impl Log {
     /// Errors of `out`.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         let version = env!("CARGO_PKG_VERSION");
-        let mut invocation = json!({"executionSuccessful": true});
+        let mut invocation = json!({"executionSuccessful": !self.cut_short});
         if !self.notifications.is_empty() {
             invocation["toolExecutionNotifications"] = json!(self.notifications);
         }
@@ -212,6 +219,9 @@ impl Describe<'_> {
                 .collect();
             text += &format!(" {}.", links.join(", "));
         }
+        if let Some(process) = &self.file.trace.process {
+            text += &format!(" In {}.", escaped(process));
+        }
         match replay::outcome(self.finding) {
             Some(replayed) => text += &format!(" Replayed: {}.", escaped(&replayed)),
             None => text += " Not replayed.",
@@ -277,7 +287,7 @@ fn level(finding: &Finding) -> &'static str {
         _ if finding.confirmation == Confirmation::Unconfirmed => "note",
         _ if replay::went_wrong(finding) => "error",
         FindingKind::Nondeterminism => "note",
-        FindingKind::Deadlock => "error",
+        FindingKind::Deadlock | FindingKind::Observed => "error",
         _ => "warning",
     }
 }

@@ -18,7 +18,7 @@ pub(super) fn descriptors() -> Vec<Value> {
 fn descriptor(kind: FindingKind) -> Value {
     let (level, severity) = match kind {
         FindingKind::Nondeterminism => ("note", "recommendation"),
-        FindingKind::Deadlock => ("error", "error"),
+        FindingKind::Deadlock | FindingKind::Observed => ("error", "error"),
         _ => ("warning", "warning"),
     };
     json!({
@@ -39,6 +39,7 @@ fn descriptor(kind: FindingKind) -> Value {
 /// Names are identifiers, and none is its own id, by the standard's advice.
 fn name(kind: FindingKind) -> &'static str {
     match kind {
+        FindingKind::Observed => "FailedRun",
         FindingKind::Race => "DataRace",
         FindingKind::Atomicity => "AtomicityViolation",
         FindingKind::Serializability => "SerializabilityViolation",

@@ -105,7 +105,7 @@ fn kind(word: &str) -> Result<Option<FindingKind>, String> {
     match FindingKind::ALL.into_iter().find(|kind| kind.name() == word) {
         Some(kind) => Ok(Some(kind)),
         None => Err(format!(
-            "`{word}` is no kind of finding: race, atomicity, serializability, transactions, \
+            "`{word}` is no kind of finding: observed, race, atomicity, serializability, transactions, \
              nondeterminism, deadlock, or * for all"
         )),
     }

@@ -81,7 +81,7 @@ fn rules_with_fields_ask_for_all_of_them() {
 #[test]
 fn errors_name_their_line() {
     for (text, message) in [
-        ("\n# a comment\nrice:x", "f:3: `rice` is no kind of finding: race, "),
+        ("\n# a comment\nrice:x", "f:3: `rice` is no kind of finding: observed, "),
         ("race:", "f:1: `race:` without a pattern"),
         ("race", "f:1: a rule says what it is about"),
         ("race get_info", "f:1: `get_info` is not of the form field=pattern"),

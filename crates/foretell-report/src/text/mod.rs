@@ -20,9 +20,10 @@ use anstyle::{AnsiColor, Style};
 use foretell_trace::{EventId, Model, Trace};
 
 use crate::headline::headline;
-use crate::json::{BaselineState, Confirmation, Finding, Findings};
+use crate::json::{self, BaselineState, Confirmation, Finding, Findings};
 use crate::kept_by_order::KeptByOrder;
 use crate::location::{Frame, stack};
+use crate::observed::{self, Failure, ThreadState};
 use crate::source::Sources;
 use crate::witness::values::Observed;
 use crate::{replay, suppress};
@@ -96,24 +97,39 @@ pub fn findings(
     let printer = trace.map(|trace| {
         Printer::new(trace, file.trace.model, sources, *look).with_trace_path(&file.trace.path)
     });
-    let mut shown: Vec<&Finding> =
-        file.findings.iter().filter(|f| look.hidden || f.is_shown()).collect();
-    by_confirmation(&mut shown);
+    let shown = shown(file, look);
     for (i, finding) in shown.iter().enumerate() {
         write_section(out, &shown[..i], finding, look)?;
         match &printer {
             Some(printer) => printer.finding(out, finding)?,
             None => {
                 write_headline(out, finding, &headline(finding, None, sources), look)?;
-                write_notes(out, look, &footer(finding, None, None))?;
+                let process = file.trace.process.clone();
+                write_notes(out, look, &footer(finding, process, None, None))?;
             }
         }
         writeln!(out)?;
     }
+    conclusion(out, file, look)
+}
+
+/// The findings to show, in the order of reports.
+fn shown<'a>(file: &'a Findings, look: &Look) -> Vec<&'a Finding> {
+    let mut shown: Vec<&Finding> =
+        file.findings.iter().filter(|f| look.hidden || f.is_shown()).collect();
+    by_confirmation(&mut shown);
+    shown
+}
+
+/// Shows what [`findings`] has below the findings: undecided queries and the tables.
+///
+/// # Errors
+/// Errors of `out`.
+pub fn conclusion(out: &mut dyn Write, file: &Findings, look: &Look) -> io::Result<()> {
     for open in &file.undecided {
         wrap::write(out, &printable(&format!("undecided: {open}")), look.width, 2)?;
     }
-    summary::table(out, &shown, look)?;
+    summary::table(out, &shown(file, look), look)?;
     kept_by_order(out, &KeptByOrder::read(file), look)?;
     summary::counts(out, file, look)
 }
@@ -187,7 +203,8 @@ impl<'a> Printer<'a> {
     }
 
     /// Sets the path of the trace; findings then show the command that replays them.
-    pub(crate) fn with_trace_path(self, path: &str) -> Self {
+    #[must_use]
+    pub fn with_trace_path(self, path: &str) -> Self {
         Printer { path: Some(path.to_owned()), ..self }
     }
 
@@ -197,7 +214,7 @@ impl<'a> Printer<'a> {
     /// # Errors
     /// Errors of `out`.
     pub fn finding(&self, out: &mut dyn Write, finding: &Finding) -> io::Result<()> {
-        let schedule = self.known(&finding.witness.schedule);
+        let schedule = finding.shown_schedule(self.trace);
         let pattern = self.known(&finding.events);
         write_headline(
             out,
@@ -210,7 +227,9 @@ impl<'a> Printer<'a> {
         self.stacks(out, &pattern)?;
         columns::write(out, self, finding, &schedule, &pattern)?;
         writeln!(out)?;
-        write_notes(out, &self.look, &footer(finding, Some(self.trace), self.path.as_deref()))
+        let process = json::process(self.trace);
+        let notes = footer(finding, process, Some(self.trace), self.path.as_deref());
+        write_notes(out, &self.look, &notes)
     }
 
     /// Writes the calls that led to the finding's events, if they are known; equal stacks once.
@@ -253,6 +272,7 @@ fn frame_text(frame: &Frame) -> String {
 /// Lines below a finding: a word and its text.
 fn footer(
     finding: &Finding,
+    process: Option<String>,
     trace: Option<&Trace>,
     path: Option<&str>,
 ) -> Vec<(&'static str, String)> {
@@ -261,8 +281,24 @@ fn footer(
         n => format!("{} events", grouped(n as u64)),
     };
     let verdict = if finding.verified { "the checker accepts it" } else { "not checked" };
-    let mut notes = vec![("witness", format!("{events}; {verdict}"))];
-    notes.push(("replayed", replay::outcome(finding).unwrap_or_else(|| "no".to_owned())));
+    let mut notes = Vec::new();
+    notes.extend(process.map(|process| ("process", process)));
+    match Failure::read(finding) {
+        Some(failure) => {
+            for ThreadState { thread, state } in &failure.threads {
+                notes.push(("thread", format!("{thread} {state}")));
+            }
+            let folded = observed::folded(finding);
+            notes.extend(folded.into_iter().map(|line| ("folded", line)));
+            notes.push(("witness", format!("the recorded run itself; {verdict}")));
+            notes.extend(failure.repeat().map(|text| ("repeat", text)));
+            notes.extend(replay::outcome(finding).map(|text| ("replayed", text)));
+        }
+        None => {
+            notes.push(("witness", format!("{events}; {verdict}")));
+            notes.push(("replayed", replay::outcome(finding).unwrap_or_else(|| "no".to_owned())));
+        }
+    }
     if let Some(command) = trace.zip(path).and_then(|(t, p)| replay::command(finding, t, p)) {
         notes.push(("replay", command));
     }

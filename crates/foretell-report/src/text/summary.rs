@@ -6,7 +6,7 @@ use anstyle::Style;
 use unicode_width::UnicodeWidthStr;
 
 use super::{HEADLINE, Look, QUIET, grouped, printable, wrap};
-use crate::json::{BaselineState, Finding, Findings};
+use crate::json::{BaselineState, Counts, Finding, Findings};
 use crate::replay;
 
 /// Writes a line for each finding that was shown, if there is more than one.
@@ -48,6 +48,20 @@ pub(super) fn table(out: &mut dyn Write, findings: &[&Finding], look: &Look) -> 
     writeln!(out)
 }
 
+/// The line of a kind that was not looked at to the end: counts are lower bounds.
+fn incomplete(kind: &str, counts: &Counts) -> String {
+    let at_least = |count: u64| match count {
+        0 => "?".to_owned(),
+        count => format!("{}+", grouped(count)),
+    };
+    format!(
+        "{kind:<16}{:>12}{:>12}{:>12}",
+        at_least(counts.candidates),
+        at_least(counts.predicted),
+        at_least(counts.undecided)
+    )
+}
+
 /// Writes for each kind the number of queries asked, predicted and undecided, and of hidden
 /// findings.
 pub(super) fn counts(out: &mut dyn Write, file: &Findings, look: &Look) -> io::Result<()> {
@@ -77,11 +91,17 @@ pub(super) fn counts(out: &mut dyn Write, file: &Findings, look: &Look) -> io::R
             grouped(counts.predicted),
             grouped(counts.undecided)
         );
+        if !counts.is_complete() {
+            line = incomplete(&kind.to_string(), counts);
+        }
         if with_suppressed {
             line += &format!("{:>12}", grouped(count(*kind, &suppressed)));
         }
         if with_known {
             line += &format!("{:>12}", grouped(count(*kind, &known)));
+        }
+        if !counts.is_complete() {
+            line += "  cut short";
         }
         let style = if counts.predicted > 0 { HEADLINE } else { Style::new() };
         writeln!(out, "{}", look.paint(style, &line))?;

@@ -43,6 +43,8 @@ pub(crate) fn describe(trace: &Trace, event: EventId, read: Shown, written: Show
         EventKind::Acquire { lock }
         | EventKind::Release { lock }
         | EventKind::AcquireShared { lock }
+        | EventKind::TryAcquire { lock }
+        | EventKind::TryAcquireShared { lock }
         | EventKind::ReleaseShared { lock }
         | EventKind::TryFailed { lock }
         | EventKind::TryFailedShared { lock } => trace.lock_name(lock),
@@ -68,7 +70,7 @@ pub(crate) fn describe(trace: &Trace, event: EventId, read: Shown, written: Show
 
 /// The condition of a guard, as trace text writes it unless it is long.
 pub(crate) fn condition(trace: &Trace, expr: foretell_trace::ExprId) -> String {
-    let text = foretell_trace::expr::print(trace, expr);
+    let text = foretell_trace::expr::print_clipped(trace, expr);
     match text.char_indices().nth(LONGEST_CONDITION) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text,

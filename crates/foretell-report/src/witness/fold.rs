@@ -137,7 +137,10 @@ pub(crate) fn held_at_end(schedule: &[EventId], trace: &Trace) -> Vec<HeldLock> 
     for (position, &e) in schedule.iter().enumerate() {
         let thread = trace.thread(e);
         match trace.event(e).kind {
-            EventKind::Acquire { lock } | EventKind::AcquireShared { lock } => {
+            EventKind::Acquire { lock }
+            | EventKind::AcquireShared { lock }
+            | EventKind::TryAcquire { lock }
+            | EventKind::TryAcquireShared { lock } => {
                 held.entry((thread, lock)).or_insert((0, position)).0 += 1;
             }
             EventKind::Release { lock } | EventKind::ReleaseShared { lock } => {
@@ -174,6 +177,8 @@ pub(crate) fn lock(trace: &Trace, e: EventId) -> Option<LockId> {
         EventKind::Acquire { lock }
         | EventKind::Release { lock }
         | EventKind::AcquireShared { lock }
+        | EventKind::TryAcquire { lock }
+        | EventKind::TryAcquireShared { lock }
         | EventKind::ReleaseShared { lock }
         | EventKind::Wait { lock, .. }
         | EventKind::Woken { lock, .. }
