@@ -110,7 +110,7 @@ final class ClassRewriter implements ClassFileTransformer {
         Tables.ClassTable table = tables.begin(node.name, node.superName, node.sourceFile);
         Set<String> finals = new HashSet<String>();
         for (FieldNode f : node.fields) {
-            table.field(f.name, f.access);
+            table.field(f.name, f.access, f.desc);
             if ((f.access & Opcodes.ACC_FINAL) != 0) {
                 finals.add(f.name);
             }

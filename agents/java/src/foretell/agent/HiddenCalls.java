@@ -13,6 +13,7 @@ import org.objectweb.asm.Opcodes;
 import org.objectweb.asm.Type;
 import org.objectweb.asm.tree.InsnList;
 import org.objectweb.asm.tree.InsnNode;
+import org.objectweb.asm.tree.InvokeDynamicInsnNode;
 import org.objectweb.asm.tree.LdcInsnNode;
 import org.objectweb.asm.tree.MethodInsnNode;
 import org.objectweb.asm.tree.TypeInsnNode;
@@ -74,6 +75,41 @@ final class HiddenCalls implements Opcodes {
         boolean special = call.getOpcode() == INVOKESPECIAL && !isConstructor;
         HiddenSites.add(site, call.owner.replace('/', '.'), call.name, call.desc, !hasReceiver(),
             special, element, references.size() > MOST_SINGLE);
+    }
+
+    /** Whether an instruction makes a string from objects that may have state. */
+    static boolean describes(InvokeDynamicInsnNode insn) {
+        if (!insn.bsm.getOwner().equals("java/lang/invoke/StringConcatFactory")) {
+            return false;
+        }
+        for (Type t : Type.getArgumentTypes(insn.desc)) {
+            if (mayHaveState(t)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** Adds hooks before a description of variables with these types. */
+    static void describe(InsnList code, Type[] types, int site) {
+        HiddenSites.add(site, "java.lang.Object", "toString", "()Ljava/lang/String;", false, false,
+            new boolean[0], false);
+        int at = 0;
+        for (Type t : types) {
+            if (mayHaveState(t)) {
+                code.add(new VarInsnNode(ALOAD, at));
+                code.add(MethodRewriter.number(site));
+                code.add(new MethodInsnNode(INVOKESTATIC, HIDDEN, "described", "(" + OBJ + "I)V",
+                    false));
+            }
+            at += t.getSize();
+        }
+    }
+
+    /** Adds the site of a call that the runtime makes, which may use hidden state after all. */
+    static void replaced(int site, String owner, String name, String desc) {
+        HiddenSites.add(site, owner.replace('/', '.'), name, desc, false, false, new boolean[3],
+            false);
     }
 
     private boolean hasReceiver() {

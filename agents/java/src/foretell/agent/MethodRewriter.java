@@ -281,6 +281,13 @@ final class MethodRewriter implements Opcodes {
         }
         if (insn instanceof InvokeDynamicInsnNode) {
             references((InvokeDynamicInsnNode) insn);
+            if (!m.name.equals("<clinit>")
+                && HiddenCalls.describes((InvokeDynamicInsnNode) insn)) {
+                noteCall(insn);
+                m.instructions.set(insn,
+                    wrappers.concatenation((InvokeDynamicInsnNode) insn, site()));
+                return;
+            }
         }
         if (insn instanceof MethodInsnNode) {
             MethodInsnNode call = (MethodInsnNode) insn;
@@ -431,7 +438,9 @@ final class MethodRewriter implements Opcodes {
                 return false;
             }
             noteCall(call);
-            SuperCalls.hook(m, call, site());
+            int site = site();
+            HiddenCalls.replaced(site, call.owner, call.name, call.desc);
+            SuperCalls.hook(m, call, site);
             return true;
         }
         return replacedByTable(call);
@@ -456,7 +465,9 @@ final class MethodRewriter implements Opcodes {
         callSites.put(this.line, from);
         m.instructions.insertBefore(call, number(from));
         m.instructions.insertBefore(call, new FieldInsnNode(PUTSTATIC, HOOKS, "callSite", "I"));
-        m.instructions.insertBefore(call, number(site()));
+        int site = site();
+        HiddenCalls.replaced(site, call.owner, call.name, call.desc);
+        m.instructions.insertBefore(call, number(site));
         m.instructions.insert(call, hook("afterCall", "()V"));
         String name = target.name(call.name, isResultDropped(call));
         m.instructions.set(call, new MethodInsnNode(INVOKESTATIC, target.helper, name, desc,

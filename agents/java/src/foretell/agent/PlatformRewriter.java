@@ -271,6 +271,14 @@ final class PlatformRewriter implements ClassFileTransformer, Opcodes {
             replaceRun(m, "foretell/rt/Tasks", "run");
         } else if (m.name.equals("processWorkerExit") || m.name.startsWith("shutdown")) {
             enter(m, task("completes", 0));
+        } else if (m.name.equals("tryTerminate")) {
+            // The program may override `terminated`.
+            for (AbstractInsnNode n : m.instructions.toArray()) {
+                if (n.getOpcode() == INVOKEVIRTUAL
+                    && ((MethodInsnNode) n).name.equals("terminated")) {
+                    m.instructions.insert(n, task("completes", 0));
+                }
+            }
         }
     }
 
@@ -317,6 +325,10 @@ final class PlatformRewriter implements ClassFileTransformer, Opcodes {
     private static void completableFuture(MethodNode m) {
         boolean isStatic = (m.access & ACC_STATIC) != 0;
         if (isStatic || m.name.equals("<init>")) {
+            if (m.desc.equals("(Ljava/lang/Object;)V") && !isStatic) {
+                // A future that is complete from the beginning.
+                leaveTask(m, "completes");
+            }
             return;
         }
         if (m.name.startsWith("complete") || m.name.equals("internalComplete")
@@ -328,15 +340,27 @@ final class PlatformRewriter implements ClassFileTransformer, Opcodes {
         }
         // A thread that asks a completed future for anything has seen that it is complete.
         if ((m.access & ACC_PUBLIC) != 0) {
-            enter(m, task("completionSeen", 0));
+            enter(m, result());
         }
         for (AbstractInsnNode n : m.instructions.toArray()) {
             boolean reports = n.getOpcode() == INVOKESTATIC
                 && ((MethodInsnNode) n).name.startsWith("report");
             if (reports) {
-                m.instructions.insertBefore(n, task("completionSeen", 0));
+                m.instructions.insertBefore(n, result());
             }
         }
+    }
+
+    /** Hook with a completable future and its result. */
+    private static InsnList result() {
+        InsnList list = new InsnList();
+        list.add(new VarInsnNode(ALOAD, 0));
+        list.add(new VarInsnNode(ALOAD, 0));
+        list.add(new org.objectweb.asm.tree.FieldInsnNode(GETFIELD, FUTURE, "result",
+            "Ljava/lang/Object;"));
+        list.add(new MethodInsnNode(INVOKESTATIC, "foretell/rt/Tasks", "resultSeen",
+            "(Ljava/lang/Object;Ljava/lang/Object;)V", false));
+        return list;
     }
 
     /**
@@ -344,7 +368,7 @@ final class PlatformRewriter implements ClassFileTransformer, Opcodes {
      * sources.
      */
     private static void completion(ClassNode c, MethodNode m) {
-        InsnList list = task("begins", 0);
+        InsnList list = task("fires", 0);
         boolean bi = c.superName.endsWith("$BiCompletion");
         if (bi || c.superName.endsWith("$UniCompletion")) {
             list.add(source("$UniCompletion", "src"));

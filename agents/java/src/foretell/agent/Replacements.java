@@ -18,22 +18,26 @@ final class Replacements {
     /** Class that declares a replaced method, and class of the runtime that has the replacement. */
     static final class Target {
         final Class<?> type;
+        /** Type of the receiver in the replacement. */
+        private final String parameter;
         final String helper;
 
-        Target(Class<?> type, String helper) {
+        Target(Class<?> type, String parameter, String helper) {
             this.type = type;
+            this.parameter = parameter;
             this.helper = helper;
         }
 
         /** Returns the name of the replacement. */
         String name(String name, boolean isResultDropped) {
-            boolean blind = isResultDropped && type == ConcurrentMap.class && name.equals("put");
+            boolean blind = isResultDropped && name.equals("put")
+                && ConcurrentMap.class.isAssignableFrom(type);
             return blind ? "blindPut" : name;
         }
 
         /** Returns the descriptor of the replacement: the receiver first, the site last. */
         String descriptor(String desc, boolean isStatic) {
-            String receiver = isStatic ? "" : "L" + type.getName().replace('.', '/') + ";";
+            String receiver = isStatic ? "" : "L" + parameter.replace('.', '/') + ";";
             int close = desc.indexOf(')');
             return "(" + receiver + desc.substring(1, close) + "I" + desc.substring(close);
         }
@@ -59,8 +63,10 @@ final class Replacements {
     private static void add(Map<String, List<Target>> to, String[][] table, String helper) {
         for (String[] row : table) {
             Class<?> type;
+            // The class, and the type of the receiver in the replacement if it is another one.
+            String[] names = row[0].split(" ");
             try {
-                type = Class.forName(row[0], false, null);
+                type = Class.forName(names[0], false, null);
             } catch (ClassNotFoundException e) {
                 // A platform without the class has no calls of it.
                 continue;
@@ -71,7 +77,7 @@ final class Replacements {
                     targets = new ArrayList<Target>();
                     to.put(row[i], targets);
                 }
-                targets.add(new Target(type, helper));
+                targets.add(new Target(type, names[names.length - 1], helper));
             }
         }
     }

@@ -12,6 +12,9 @@ import java.util.concurrent.atomic.AtomicInteger;
  * at once, before the class can run.
  */
 final class Tables {
+    /** Bit of a field's access flags: it holds a reference. */
+    private static final int REFERENCE = 1 << 24;
+
     private final OutputStream out;
     private final AtomicInteger classes = new AtomicInteger();
     private final AtomicInteger methods = new AtomicInteger();
@@ -56,8 +59,9 @@ final class Tables {
             text.append('\n');
         }
 
-        void field(String field, int access) {
-            line("F", number, field, access);
+        void field(String field, int access, String desc) {
+            boolean reference = desc.startsWith("L") || desc.startsWith("[");
+            line("F", number, field, reference ? access | REFERENCE : access);
         }
 
         int method(String method) {

@@ -11,6 +11,7 @@ import org.objectweb.asm.tree.FieldInsnNode;
 import org.objectweb.asm.tree.FrameNode;
 import org.objectweb.asm.tree.InsnList;
 import org.objectweb.asm.tree.InsnNode;
+import org.objectweb.asm.tree.InvokeDynamicInsnNode;
 import org.objectweb.asm.tree.JumpInsnNode;
 import org.objectweb.asm.tree.LabelNode;
 import org.objectweb.asm.tree.MethodInsnNode;
@@ -271,6 +272,7 @@ final class Wrappers implements Opcodes {
         String receiver = isStatic ? "" : "L" + h.getOwner() + ";";
         MethodNode m = add("(" + receiver + h.getDesc().substring(1));
         int site = rewriter.site();
+        HiddenCalls.replaced(site, h.getOwner(), h.getName(), h.getDesc());
         InsnList code = m.instructions;
         code.add(MethodRewriter.number(site));
         code.add(new FieldInsnNode(PUTSTATIC, MethodRewriter.HOOKS, "callSite", "I"));
@@ -280,6 +282,20 @@ final class Wrappers implements Opcodes {
         code.add(new MethodInsnNode(INVOKESTATIC, target.helper, h.getName(), desc, false));
         code.add(new InsnNode(Type.getReturnType(m.desc).getOpcode(IRETURN)));
         return new Handle(H_INVOKESTATIC, owner.name, m.name, m.desc, isInterface());
+    }
+
+    // Strings made from objects.
+
+    /** Returns the call that replaces a concatenation of strings. */
+    MethodInsnNode concatenation(InvokeDynamicInsnNode insn, int site) {
+        MethodNode m = add(insn.desc);
+        Type[] types = Type.getArgumentTypes(insn.desc);
+        HiddenCalls.describe(m.instructions, types, site);
+        load(m.instructions, types, 0);
+        m.instructions.add(new InvokeDynamicInsnNode(insn.name, insn.desc, insn.bsm,
+            insn.bsmArgs));
+        m.instructions.add(new InsnNode(ARETURN));
+        return new MethodInsnNode(INVOKESTATIC, owner.name, m.name, m.desc, isInterface());
     }
 
     // Calls that the class of the receiver decides.

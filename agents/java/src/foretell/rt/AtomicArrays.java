@@ -120,7 +120,9 @@ public final class AtomicArrays {
     public static int getAndUpdate(AtomicIntegerArray a, int i, IntUnaryOperator f, int site) {
         while (true) {
             int old = a.get(i);
+            Lookups.begin(a, site);
             int now = f.applyAsInt(old);
+            Lookups.end();
             if (a.compareAndSet(i, old, now)) {
                 Atomics.updated(a, i + 1, old, now, site);
                 return old;
@@ -131,7 +133,9 @@ public final class AtomicArrays {
     public static int updateAndGet(AtomicIntegerArray a, int i, IntUnaryOperator f, int site) {
         while (true) {
             int old = a.get(i);
+            Lookups.begin(a, site);
             int now = f.applyAsInt(old);
+            Lookups.end();
             if (a.compareAndSet(i, old, now)) {
                 Atomics.updated(a, i + 1, old, now, site);
                 return now;
@@ -143,7 +147,9 @@ public final class AtomicArrays {
                                        int site) {
         while (true) {
             int old = a.get(i);
+            Lookups.begin(a, site);
             int now = f.applyAsInt(old, x);
+            Lookups.end();
             if (a.compareAndSet(i, old, now)) {
                 Atomics.updated(a, i + 1, old, now, site);
                 return old;
@@ -155,7 +161,9 @@ public final class AtomicArrays {
                                        int site) {
         while (true) {
             int old = a.get(i);
+            Lookups.begin(a, site);
             int now = f.applyAsInt(old, x);
+            Lookups.end();
             if (a.compareAndSet(i, old, now)) {
                 Atomics.updated(a, i + 1, old, now, site);
                 return now;
@@ -235,7 +243,9 @@ public final class AtomicArrays {
     public static long getAndUpdate(AtomicLongArray a, int i, LongUnaryOperator f, int site) {
         while (true) {
             long old = a.get(i);
+            Lookups.begin(a, site);
             long now = f.applyAsLong(old);
+            Lookups.end();
             if (a.compareAndSet(i, old, now)) {
                 Atomics.updated(a, i + 1, old, now, site);
                 return old;
@@ -246,7 +256,9 @@ public final class AtomicArrays {
     public static long updateAndGet(AtomicLongArray a, int i, LongUnaryOperator f, int site) {
         while (true) {
             long old = a.get(i);
+            Lookups.begin(a, site);
             long now = f.applyAsLong(old);
+            Lookups.end();
             if (a.compareAndSet(i, old, now)) {
                 Atomics.updated(a, i + 1, old, now, site);
                 return now;
@@ -258,7 +270,9 @@ public final class AtomicArrays {
                                         int site) {
         while (true) {
             long old = a.get(i);
+            Lookups.begin(a, site);
             long now = f.applyAsLong(old, x);
+            Lookups.end();
             if (a.compareAndSet(i, old, now)) {
                 Atomics.updated(a, i + 1, old, now, site);
                 return old;
@@ -270,7 +284,9 @@ public final class AtomicArrays {
                                         int site) {
         while (true) {
             long old = a.get(i);
+            Lookups.begin(a, site);
             long now = f.applyAsLong(old, x);
+            Lookups.end();
             if (a.compareAndSet(i, old, now)) {
                 Atomics.updated(a, i + 1, old, now, site);
                 return now;
@@ -322,7 +338,9 @@ public final class AtomicArrays {
                                      int site) {
         while (true) {
             V old = a.get(i);
+            Lookups.begin(a, site);
             V now = f.apply(old);
+            Lookups.end();
             if (a.compareAndSet(i, old, now)) {
                 Atomics.updated(a, i + 1, Hooks.reference(old), Hooks.reference(now), site);
                 return old;
@@ -334,7 +352,9 @@ public final class AtomicArrays {
                                      int site) {
         while (true) {
             V old = a.get(i);
+            Lookups.begin(a, site);
             V now = f.apply(old);
+            Lookups.end();
             if (a.compareAndSet(i, old, now)) {
                 Atomics.updated(a, i + 1, Hooks.reference(old), Hooks.reference(now), site);
                 return now;
@@ -345,7 +365,9 @@ public final class AtomicArrays {
     public static <V> V getAndAccumulate(AtomicReferenceArray<V> a, int i, V x, BinaryOperator<V> f, int site) {
         while (true) {
             V old = a.get(i);
+            Lookups.begin(a, site);
             V now = f.apply(old, x);
+            Lookups.end();
             if (a.compareAndSet(i, old, now)) {
                 Atomics.updated(a, i + 1, Hooks.reference(old), Hooks.reference(now), site);
                 return old;
@@ -356,7 +378,9 @@ public final class AtomicArrays {
     public static <V> V accumulateAndGet(AtomicReferenceArray<V> a, int i, V x, BinaryOperator<V> f, int site) {
         while (true) {
             V old = a.get(i);
+            Lookups.begin(a, site);
             V now = f.apply(old, x);
+            Lookups.end();
             if (a.compareAndSet(i, old, now)) {
                 Atomics.updated(a, i + 1, Hooks.reference(old), Hooks.reference(now), site);
                 return now;

@@ -57,6 +57,22 @@ public final class Atomics {
     private Atomics() {
     }
 
+    /** Whether an object is an atomic value of the platform. */
+    static boolean hasValue(Object o) {
+        Class<?> type = o.getClass();
+        return type == AtomicInteger.class || type == AtomicLong.class
+            || type == AtomicBoolean.class || type == AtomicReference.class;
+    }
+
+    /** Returns the value of such an object as the log has it. */
+    static long value(Object o) {
+        if (o instanceof AtomicReference) {
+            return Hooks.reference(((AtomicReference<?>) o).get());
+        }
+        return o instanceof AtomicBoolean ? ((AtomicBoolean) o).get() ? 1 : 0
+            : ((Number) o).longValue();
+    }
+
     static void event(int effect, Object o, int index, long old, long now, int site) {
         ThreadState t = Synchronizers.recordingThread();
         if (t == null) {
@@ -160,7 +176,9 @@ public final class Atomics {
     public static int getAndUpdate(AtomicInteger a, IntUnaryOperator f, int site) {
         while (true) {
             int old = a.get();
+            Lookups.begin(a, site);
             int now = f.applyAsInt(old);
+            Lookups.end();
             if (a.compareAndSet(old, now)) {
                 updated(a, 0, old, now, site);
                 return old;
@@ -171,7 +189,9 @@ public final class Atomics {
     public static int updateAndGet(AtomicInteger a, IntUnaryOperator f, int site) {
         while (true) {
             int old = a.get();
+            Lookups.begin(a, site);
             int now = f.applyAsInt(old);
+            Lookups.end();
             if (a.compareAndSet(old, now)) {
                 updated(a, 0, old, now, site);
                 return now;
@@ -182,7 +202,9 @@ public final class Atomics {
     public static int getAndAccumulate(AtomicInteger a, int x, IntBinaryOperator f, int site) {
         while (true) {
             int old = a.get();
+            Lookups.begin(a, site);
             int now = f.applyAsInt(old, x);
+            Lookups.end();
             if (a.compareAndSet(old, now)) {
                 updated(a, 0, old, now, site);
                 return old;
@@ -193,7 +215,9 @@ public final class Atomics {
     public static int accumulateAndGet(AtomicInteger a, int x, IntBinaryOperator f, int site) {
         while (true) {
             int old = a.get();
+            Lookups.begin(a, site);
             int now = f.applyAsInt(old, x);
+            Lookups.end();
             if (a.compareAndSet(old, now)) {
                 updated(a, 0, old, now, site);
                 return now;
@@ -272,7 +296,9 @@ public final class Atomics {
     public static long getAndUpdate(AtomicLong a, LongUnaryOperator f, int site) {
         while (true) {
             long old = a.get();
+            Lookups.begin(a, site);
             long now = f.applyAsLong(old);
+            Lookups.end();
             if (a.compareAndSet(old, now)) {
                 updated(a, 0, old, now, site);
                 return old;
@@ -283,7 +309,9 @@ public final class Atomics {
     public static long updateAndGet(AtomicLong a, LongUnaryOperator f, int site) {
         while (true) {
             long old = a.get();
+            Lookups.begin(a, site);
             long now = f.applyAsLong(old);
+            Lookups.end();
             if (a.compareAndSet(old, now)) {
                 updated(a, 0, old, now, site);
                 return now;
@@ -294,7 +322,9 @@ public final class Atomics {
     public static long getAndAccumulate(AtomicLong a, long x, LongBinaryOperator f, int site) {
         while (true) {
             long old = a.get();
+            Lookups.begin(a, site);
             long now = f.applyAsLong(old, x);
+            Lookups.end();
             if (a.compareAndSet(old, now)) {
                 updated(a, 0, old, now, site);
                 return old;
@@ -305,7 +335,9 @@ public final class Atomics {
     public static long accumulateAndGet(AtomicLong a, long x, LongBinaryOperator f, int site) {
         while (true) {
             long old = a.get();
+            Lookups.begin(a, site);
             long now = f.applyAsLong(old, x);
+            Lookups.end();
             if (a.compareAndSet(old, now)) {
                 updated(a, 0, old, now, site);
                 return now;
@@ -393,7 +425,9 @@ public final class Atomics {
     public static <V> V getAndUpdate(AtomicReference<V> a, UnaryOperator<V> f, int site) {
         while (true) {
             V old = a.get();
+            Lookups.begin(a, site);
             V now = f.apply(old);
+            Lookups.end();
             if (a.compareAndSet(old, now)) {
                 updated(a, 0, Hooks.reference(old), Hooks.reference(now), site);
                 return old;
@@ -404,7 +438,9 @@ public final class Atomics {
     public static <V> V updateAndGet(AtomicReference<V> a, UnaryOperator<V> f, int site) {
         while (true) {
             V old = a.get();
+            Lookups.begin(a, site);
             V now = f.apply(old);
+            Lookups.end();
             if (a.compareAndSet(old, now)) {
                 updated(a, 0, Hooks.reference(old), Hooks.reference(now), site);
                 return now;
@@ -415,7 +451,9 @@ public final class Atomics {
     public static <V> V getAndAccumulate(AtomicReference<V> a, V x, BinaryOperator<V> f, int site) {
         while (true) {
             V old = a.get();
+            Lookups.begin(a, site);
             V now = f.apply(old, x);
+            Lookups.end();
             if (a.compareAndSet(old, now)) {
                 updated(a, 0, Hooks.reference(old), Hooks.reference(now), site);
                 return old;
@@ -426,7 +464,9 @@ public final class Atomics {
     public static <V> V accumulateAndGet(AtomicReference<V> a, V x, BinaryOperator<V> f, int site) {
         while (true) {
             V old = a.get();
+            Lookups.begin(a, site);
             V now = f.apply(old, x);
+            Lookups.end();
             if (a.compareAndSet(old, now)) {
                 updated(a, 0, Hooks.reference(old), Hooks.reference(now), site);
                 return now;

@@ -1,6 +1,5 @@
 package foretell.rt;
 
-import java.util.Map;
 import java.util.NoSuchElementException;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ConcurrentHashMap;
@@ -11,84 +10,113 @@ import java.util.function.Function;
 
 /**
  * Replacements for the methods of concurrent maps and blocking queues, as objects with atomic
- * operations. The trace has a variable for the version of a collection:
+ * operations. The trace has a variable for the version of a queue, and of each key of a map:
  *
  * <pre>
  * operation                          access of the version
- * changes the collection             update
+ * changes the queue or the entry     update
  * reads it                           read
  * would have changed another state   failed update
  * </pre>
  *
- * So all operations on a collection keep their order, and each sees in every feasible interleaving
- * what it saw. A take from a queue comes after the put that it waited for, a put into a bounded
- * queue after the take that made room.
+ * So all operations on a queue, and on a key, keep their order, and each sees in every feasible
+ * interleaving what it saw. A take from a queue comes after the put that it waited for, a put into
+ * a bounded queue after the take that made room. A look at a whole map follows the same changes in
+ * every interleaving. The rest of the methods, and those of other classes, use hidden state.
  */
 public final class ConcurrentCollections {
-    /** Replaced methods, see {@link Synchronizers#METHODS}. */
-    public static final String[][] METHODS = {
-        {"java.util.concurrent.ConcurrentMap", "get(Ljava/lang/Object;)Ljava/lang/Object;",
-            "getOrDefault(Ljava/lang/Object;Ljava/lang/Object;)Ljava/lang/Object;",
-            "containsKey(Ljava/lang/Object;)Z", "size()I", "isEmpty()Z", "clear()V",
-            "put(Ljava/lang/Object;Ljava/lang/Object;)Ljava/lang/Object;",
-            "putIfAbsent(Ljava/lang/Object;Ljava/lang/Object;)Ljava/lang/Object;",
-            "remove(Ljava/lang/Object;)Ljava/lang/Object;",
-            "remove(Ljava/lang/Object;Ljava/lang/Object;)Z",
-            "replace(Ljava/lang/Object;Ljava/lang/Object;)Ljava/lang/Object;",
-            "replace(Ljava/lang/Object;Ljava/lang/Object;Ljava/lang/Object;)Z",
-            "putAll(Ljava/util/Map;)V",
-            "computeIfAbsent(Ljava/lang/Object;Ljava/util/function/Function;)Ljava/lang/Object;",
-            "computeIfPresent(Ljava/lang/Object;Ljava/util/function/BiFunction;)Ljava/lang/Object;",
-            "compute(Ljava/lang/Object;Ljava/util/function/BiFunction;)Ljava/lang/Object;",
-            "merge(Ljava/lang/Object;Ljava/lang/Object;Ljava/util/function/BiFunction;)Ljava/lang/Object;"},
-        {"java.util.concurrent.BlockingQueue", "put(Ljava/lang/Object;)V",
-            "add(Ljava/lang/Object;)Z",
-            "offer(Ljava/lang/Object;)Z", "offer(Ljava/lang/Object;JLjava/util/concurrent/TimeUnit;)Z",
-            "take()Ljava/lang/Object;", "poll()Ljava/lang/Object;",
-            "poll(JLjava/util/concurrent/TimeUnit;)Ljava/lang/Object;",
-            "remove()Ljava/lang/Object;",
-            "peek()Ljava/lang/Object;", "size()I", "isEmpty()Z"},
+    private static final String MAP = "java.util.concurrent.ConcurrentMap";
+    private static final String QUEUE = "java.util.concurrent.BlockingQueue";
+    private static final String[] MAP_METHODS = {
+        "get(Ljava/lang/Object;)Ljava/lang/Object;",
+        "getOrDefault(Ljava/lang/Object;Ljava/lang/Object;)Ljava/lang/Object;",
+        "containsKey(Ljava/lang/Object;)Z", "size()I", "isEmpty()Z",
+        "put(Ljava/lang/Object;Ljava/lang/Object;)Ljava/lang/Object;",
+        "putIfAbsent(Ljava/lang/Object;Ljava/lang/Object;)Ljava/lang/Object;",
+        "remove(Ljava/lang/Object;)Ljava/lang/Object;",
+        "remove(Ljava/lang/Object;Ljava/lang/Object;)Z",
+        "replace(Ljava/lang/Object;Ljava/lang/Object;)Ljava/lang/Object;",
+        "replace(Ljava/lang/Object;Ljava/lang/Object;Ljava/lang/Object;)Z",
+        "computeIfAbsent(Ljava/lang/Object;Ljava/util/function/Function;)Ljava/lang/Object;",
+        "computeIfPresent(Ljava/lang/Object;Ljava/util/function/BiFunction;)Ljava/lang/Object;",
+        "compute(Ljava/lang/Object;Ljava/util/function/BiFunction;)Ljava/lang/Object;",
+        "merge(Ljava/lang/Object;Ljava/lang/Object;Ljava/util/function/BiFunction;)Ljava/lang/Object;",
     };
+    private static final String[] QUEUE_METHODS = {
+        "put(Ljava/lang/Object;)V", "add(Ljava/lang/Object;)Z", "offer(Ljava/lang/Object;)Z",
+        "offer(Ljava/lang/Object;JLjava/util/concurrent/TimeUnit;)Z", "take()Ljava/lang/Object;",
+        "poll()Ljava/lang/Object;", "poll(JLjava/util/concurrent/TimeUnit;)Ljava/lang/Object;",
+        "remove()Ljava/lang/Object;", "peek()Ljava/lang/Object;", "size()I", "isEmpty()Z",
+    };
+    /**
+     * Classes that are modelled, with the type that their replacements take and the replaced
+     * methods.
+     */
+    public static final String[][] METHODS = {
+        row("java.util.concurrent.ConcurrentHashMap", MAP, MAP_METHODS),
+        row("java.util.concurrent.ConcurrentSkipListMap", MAP, MAP_METHODS),
+        row("java.util.concurrent.LinkedBlockingQueue", QUEUE, QUEUE_METHODS),
+        row("java.util.concurrent.ArrayBlockingQueue", QUEUE, QUEUE_METHODS),
+        row("java.util.concurrent.PriorityBlockingQueue", QUEUE, QUEUE_METHODS),
+        row("java.util.concurrent.LinkedBlockingDeque", QUEUE, QUEUE_METHODS),
+    };
+
+    private static String[] row(String type, String parameter, String[] methods) {
+        String[] row = new String[methods.length + 1];
+        row[0] = type + " " + parameter;
+        System.arraycopy(methods, 0, row, 1, methods.length);
+        return row;
+    }
 
     private ConcurrentCollections() {
     }
 
     /**
      * Records an operation with the semaphores that it takes and gives, 0 for none. A write changes
-     * the collection without a read.
+     * the queue, or the entry of a key, without a read. Key 0 is the whole collection.
      */
-    private static void operation(Object o, int down, int effect, int post, int site) {
-        ThreadState t = Synchronizers.recordingThread();
-        if (t == null) {
-            return;
-        }
+    private static void operation(ThreadState t, Object o, int key, int down, int effect, int post,
+                                  int site) {
         Monitor m = ObjectIds.monitor(o);
         int id = ObjectIds.of(o);
-        long old = m.version;
+        long old = m.version(key);
+        long now = old;
         if (effect == Effect.WRITE || effect == Effect.UPDATE) {
-            m.version++;
+            m.setVersion(key, ++now);
         }
         if (Log.on && id > 0) {
             int tag = effect == Effect.FAILED_UPDATE ? Log.OPERATION_ATTEMPT : Log.OPERATION;
-            Log.operation(t, tag, site, down, id, effect == Effect.WRITE ? m.version + 1 : old,
-                m.version, post);
+            Log.operation(t, tag, site, down, id, key, effect == Effect.WRITE ? now + 1 : old,
+                now, post);
         }
         Hooks.step(t, Kind.ATOMIC, site);
     }
 
-    private static <T> T looked(Object o, T result, int site) {
-        operation(o, 0, Effect.READ, 0, site);
+    // Maps. A hash map calls a function with a part of itself locked: no other change comes
+    // between.
+
+    /** Records an operation on the entry of a key, which takes and gives a semaphore. */
+    private static <T> T entry(ConcurrentMap<?, ?> map, Object key, T result, int effect,
+                               int mutex, int site) {
+        ThreadState t = Synchronizers.recordingThread();
+        if (t != null) {
+            operation(t, map, MapKeys.of(t, map, key), mutex, effect, mutex, site);
+        }
         return result;
+    }
+
+    private static <T> T looked(ConcurrentMap<?, ?> map, Object key, T result, int site) {
+        return entry(map, key, result, Effect.READ, 0, site);
     }
 
     /** Records an operation that would have changed a different state. */
-    private static <T> T attempted(Object o, T result, int site) {
-        operation(o, 0, Effect.FAILED_UPDATE, 0, site);
-        return result;
+    private static <T> T attempted(ConcurrentMap<?, ?> map, Object key, T result, int site) {
+        return entry(map, key, result, Effect.FAILED_UPDATE, 0, site);
     }
 
-    // Maps. A hash map calls a function with a part of itself locked: no other change comes
-    // between.
+    private static <T> T changed(ConcurrentMap<?, ?> map, Object key, T result, int site) {
+        return entry(map, key, result, Effect.UPDATE, mutex(map), site);
+    }
 
     /** Returns the semaphore that changes of a map take; 0 if there is none. */
     private static int mutex(Object map) {
@@ -102,114 +130,121 @@ public final class ConcurrentCollections {
         return m.itemSemaphore;
     }
 
-    private static <T> T changed(Object map, T result, int site) {
-        int mutex = mutex(map);
-        operation(map, mutex, Effect.UPDATE, mutex, site);
+    /** Records a look at a whole map. */
+    private static <T> T lookedAtAll(Object map, T result, int site) {
+        ThreadState t = Synchronizers.recordingThread();
+        if (t != null) {
+            if (Log.on) {
+                Log.event(t, Log.LOOK_STEP, site, ObjectIds.of(map));
+            }
+            Hooks.step(t, Kind.ATOMIC, site);
+        }
         return result;
     }
 
-    /** Takes the semaphore before a change by a function. */
-    private static int begin(Object map, int site) {
+    /**
+     * Begins a change by a function: takes the semaphore, and looks at the entry if the function
+     * has events.
+     */
+    private static int begin(ConcurrentMap<?, ?> map, int site) {
+        ThreadState t = Log.on ? Synchronizers.recordingThread() : null;
+        if (t == null) {
+            return 0;
+        }
         int mutex = mutex(map);
-        ThreadState t = mutex == 0 || !Log.on ? null : Synchronizers.recordingThread();
-        if (t != null) {
+        if (mutex != 0) {
             Log.event(t, Log.ORDER_DOWN, site, mutex);
         }
+        Lookups.begin(t, map, site);
         return mutex;
     }
 
-    private static <T> T end(Object map, int mutex, T result, int site) {
-        operation(map, 0, Effect.UPDATE, mutex, site);
+    private static <T> T end(ConcurrentMap<?, ?> map, Object key, int mutex, T result,
+                             int site) {
+        ThreadState t = Synchronizers.recordingThread();
+        if (t != null) {
+            Lookups.end(t);
+            operation(t, map, MapKeys.of(t, map, key), 0, Effect.UPDATE, mutex, site);
+        }
         return result;
     }
 
     /** Gives the semaphore back after the function has thrown: nothing was changed. */
     private static void abandon(int mutex, int site) {
-        ThreadState t = mutex == 0 || !Log.on ? null : Synchronizers.recordingThread();
+        ThreadState t = Log.on ? Synchronizers.recordingThread() : null;
         if (t != null) {
-            Log.event(t, Log.ORDER_POST, site, mutex);
+            Lookups.end(t);
+            if (mutex != 0) {
+                Log.event(t, Log.ORDER_POST, site, mutex);
+            }
         }
     }
 
     public static <K, V> V get(ConcurrentMap<K, V> m, Object key, int site) {
-        return looked(m, m.get(key), site);
+        return looked(m, key, m.get(key), site);
     }
 
     public static <K, V> V getOrDefault(ConcurrentMap<K, V> m, Object key, V other, int site) {
-        return looked(m, m.getOrDefault(key, other), site);
+        return looked(m, key, m.getOrDefault(key, other), site);
     }
 
     public static <K, V> boolean containsKey(ConcurrentMap<K, V> m, Object key, int site) {
-        return looked(m, m.containsKey(key), site);
+        return looked(m, key, m.containsKey(key), site);
     }
 
     public static <K, V> int size(ConcurrentMap<K, V> m, int site) {
-        return looked(m, m.size(), site);
+        return lookedAtAll(m, m.size(), site);
     }
 
     public static <K, V> boolean isEmpty(ConcurrentMap<K, V> m, int site) {
-        return looked(m, m.isEmpty(), site);
-    }
-
-    public static <K, V> void clear(ConcurrentMap<K, V> m, int site) {
-        m.clear();
-        changed(m, null, site);
+        return lookedAtAll(m, m.isEmpty(), site);
     }
 
     public static <K, V> V put(ConcurrentMap<K, V> m, K key, V value, int site) {
-        return changed(m, m.put(key, value), site);
+        return changed(m, key, m.put(key, value), site);
     }
 
     /** Put whose result the program drops, as the rewriter has found. */
     public static <K, V> V blindPut(ConcurrentMap<K, V> m, K key, V value, int site) {
-        V old = m.put(key, value);
-        int mutex = mutex(m);
-        operation(m, mutex, Effect.WRITE, mutex, site);
-        return old;
+        return entry(m, key, m.put(key, value), Effect.WRITE, mutex(m), site);
     }
 
     public static <K, V> V putIfAbsent(ConcurrentMap<K, V> m, K key, V value, int site) {
         V old = m.putIfAbsent(key, value);
-        return old == null ? changed(m, old, site) : attempted(m, old, site);
+        return old == null ? changed(m, key, old, site) : attempted(m, key, old, site);
     }
 
     public static <K, V> V remove(ConcurrentMap<K, V> m, Object key, int site) {
         V old = m.remove(key);
-        return old != null ? changed(m, old, site) : attempted(m, old, site);
+        return old != null ? changed(m, key, old, site) : attempted(m, key, old, site);
     }
 
     public static <K, V> boolean remove(ConcurrentMap<K, V> m, Object key, Object value, int site) {
         boolean done = m.remove(key, value);
-        return done ? changed(m, done, site) : attempted(m, done, site);
+        return done ? changed(m, key, done, site) : attempted(m, key, done, site);
     }
 
     public static <K, V> V replace(ConcurrentMap<K, V> m, K key, V value, int site) {
         V old = m.replace(key, value);
-        return old != null ? changed(m, old, site) : attempted(m, old, site);
+        return old != null ? changed(m, key, old, site) : attempted(m, key, old, site);
     }
 
     public static <K, V> boolean replace(ConcurrentMap<K, V> m, K key, V old, V value, int site) {
         boolean done = m.replace(key, old, value);
-        return done ? changed(m, done, site) : attempted(m, done, site);
+        return done ? changed(m, key, done, site) : attempted(m, key, done, site);
     }
 
-    public static <K, V> void putAll(ConcurrentMap<K, V> m, Map<? extends K, ? extends V> from,
-                                     int site) {
-        m.putAll(from);
-        changed(m, null, site);
-    }
-
-    public static <K, V> V computeIfAbsent(ConcurrentMap<K, V> m, K key, Function<? super K, ? extends V> f,
-                                           int site) {
+    public static <K, V> V computeIfAbsent(ConcurrentMap<K, V> m, K key,
+                                           Function<? super K, ? extends V> f, int site) {
         if (m.containsKey(key)) {
-            return attempted(m, m.computeIfAbsent(key, f), site);
+            return attempted(m, key, m.computeIfAbsent(key, f), site);
         }
         int mutex = begin(m, site);
         boolean done = false;
         try {
             V value = m.computeIfAbsent(key, f);
             done = true;
-            return end(m, mutex, value, site);
+            return end(m, key, mutex, value, site);
         } finally {
             if (!done) {
                 abandon(mutex, site);
@@ -219,13 +254,16 @@ public final class ConcurrentCollections {
 
     public static <K, V> V computeIfPresent(ConcurrentMap<K, V> m, K key,
                                             BiFunction<? super K, ? super V, ? extends V> f,
-                                                int site) {
+                                            int site) {
+        if (!m.containsKey(key)) {
+            return attempted(m, key, m.computeIfPresent(key, f), site);
+        }
         int mutex = begin(m, site);
         boolean done = false;
         try {
             V result = m.computeIfPresent(key, f);
             done = true;
-            return end(m, mutex, result, site);
+            return end(m, key, mutex, result, site);
         } finally {
             if (!done) {
                 abandon(mutex, site);
@@ -233,14 +271,14 @@ public final class ConcurrentCollections {
         }
     }
 
-    public static <K, V> V compute(ConcurrentMap<K, V> m, K key, BiFunction<? super K, ? super V, ? extends V> f,
-                                   int site) {
+    public static <K, V> V compute(ConcurrentMap<K, V> m, K key,
+                                   BiFunction<? super K, ? super V, ? extends V> f, int site) {
         int mutex = begin(m, site);
         boolean done = false;
         try {
             V result = m.compute(key, f);
             done = true;
-            return end(m, mutex, result, site);
+            return end(m, key, mutex, result, site);
         } finally {
             if (!done) {
                 abandon(mutex, site);
@@ -255,7 +293,7 @@ public final class ConcurrentCollections {
         try {
             V result = m.merge(key, value, f);
             done = true;
-            return end(m, mutex, result, site);
+            return end(m, key, mutex, result, site);
         } finally {
             if (!done) {
                 abandon(mutex, site);
@@ -285,6 +323,23 @@ public final class ConcurrentCollections {
         return m;
     }
 
+    /** Records an operation on a queue, which may have waited. */
+    private static void operation(BlockingQueue<?> q, int down, int effect, int post, int site) {
+        ThreadState t = Synchronizers.waitedThread();
+        if (t != null) {
+            operation(t, q, 0, down, effect, post, site);
+        }
+    }
+
+    private static <T> T looked(BlockingQueue<?> q, T result, int site) {
+        operation(q, 0, Effect.READ, 0, site);
+        return result;
+    }
+
+    private static void attempted(BlockingQueue<?> q, int site) {
+        operation(q, 0, Effect.FAILED_UPDATE, 0, site);
+    }
+
     private static void putIn(BlockingQueue<?> q, Monitor m, int site) {
         if (m != null) {
             operation(q, Math.max(0, m.spaceSemaphore), Effect.UPDATE, m.itemSemaphore, site);
@@ -312,7 +367,7 @@ public final class ConcurrentCollections {
         try {
             return offered(q, m, q.add(e), site);
         } catch (IllegalStateException full) {
-            attempted(q, null, site);
+            attempted(q, site);
             throw Stacks.withoutRuntimeFrames(full);
         }
     }
@@ -338,7 +393,7 @@ public final class ConcurrentCollections {
         if (done) {
             putIn(q, m, site);
         } else {
-            attempted(q, null, site);
+            attempted(q, site);
         }
         return done;
     }
@@ -376,7 +431,7 @@ public final class ConcurrentCollections {
         if (e != null) {
             taken(q, m, site);
         } else {
-            attempted(q, null, site);
+            attempted(q, site);
         }
         return e;
     }
@@ -386,20 +441,23 @@ public final class ConcurrentCollections {
         try {
             return polled(q, m, q.remove(), site);
         } catch (NoSuchElementException empty) {
-            attempted(q, null, site);
+            attempted(q, site);
             throw Stacks.withoutRuntimeFrames(empty);
         }
     }
 
     public static <E> E peek(BlockingQueue<E> q, int site) {
+        Synchronizers.recordingThread();
         return looked(q, q.peek(), site);
     }
 
     public static <E> int size(BlockingQueue<E> q, int site) {
+        Synchronizers.recordingThread();
         return looked(q, q.size(), site);
     }
 
     public static <E> boolean isEmpty(BlockingQueue<E> q, int site) {
+        Synchronizers.recordingThread();
         return looked(q, q.isEmpty(), site);
     }
 }

@@ -56,10 +56,10 @@ public final class Handles {
         if (number > 0 && id >= 0) {
             Log.atomic(t, Log.HANDLED, effect, site, id, number, old, now);
         } else {
-            // The creation of the handle was not recorded: the access is of a variable of the
-            // handle.
-            Log.atomic(t, Log.ATOMIC, effect, site, ObjectIds.of(handle), Math.max(id, 0), old,
-                now);
+            // The creation of the handle was not recorded: it may be any field. A thread that
+            // reads what was written here finds a value that nothing explains.
+            t.unexplainedWait = true;
+            Log.settle(t);
         }
     }
 

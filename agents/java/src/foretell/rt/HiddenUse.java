@@ -1,7 +1,10 @@
 package foretell.rt;
 
 import java.lang.reflect.Method;
+import java.util.Arrays;
+import java.util.HashSet;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
 /** Hidden state that a method uses when its receiver, or the class of the call, is of one class. */
@@ -9,6 +12,12 @@ final class HiddenUse {
     /** Recorded classes, by name. */
     private static final Map<String, Boolean> RECORDED = new ConcurrentHashMap<String, Boolean>();
     private static final Map<String, HiddenUse> KNOWN = new ConcurrentHashMap<String, HiddenUse>();
+
+    /** Methods that compare or describe elements. */
+    private static final Set<String> LOOKS_INSIDE = new HashSet<String>(Arrays.asList("toString",
+        "equals", "hashCode", "hash", "deepToString", "deepEquals", "deepHashCode", "valueOf",
+        "format", "formatted", "append", "join", "contains", "containsAll", "containsValue",
+        "indexOf", "lastIndexOf", "removeAll", "retainAll", "frequency", "disjoint"));
 
     /** Whether objects of a class have hidden state. */
     private static final ClassValue<Integer> STATE = new ClassValue<Integer>() {
@@ -31,6 +40,8 @@ final class HiddenUse {
     /** Whether the method may read and write whatever the program has. */
     final boolean anything;
     final boolean fresh;
+    /** Whether the method reads the elements of collections, and theirs. */
+    final boolean looksInside;
     /** Name of the class in the log. */
     final String className;
     final String method;
@@ -46,6 +57,7 @@ final class HiddenUse {
         this.fresh = fresh;
         this.className = className;
         this.method = method;
+        looksInside = LOOKS_INSIDE.contains(method);
         none = use == HiddenTable.Use.PURE || use == HiddenTable.Use.MODELLED;
     }
 
@@ -183,6 +195,17 @@ final class HiddenUse {
         String name = c.getName();
         boolean concurrent = name.startsWith("java.util.concurrent.");
         return concurrent ? MODELLED_STATE : HAS_STATE;
+    }
+
+    /** Whether an object is a collection of the platform that takes no lock. */
+    static boolean isPlainCollection(Object o) {
+        if (!(o instanceof java.util.Collection || o instanceof Map)) {
+            return false;
+        }
+        String name = o.getClass().getName();
+        return name.startsWith("java.util.") && !name.startsWith("java.util.concurrent.")
+            && !name.startsWith("java.util.Collections$Synchronized")
+            && !(o instanceof java.util.Vector || o instanceof java.util.Dictionary);
     }
 
     /** Whether an argument has hidden state. `element`: the method's parameter is an Object. */

@@ -214,15 +214,19 @@ public final class Hooks {
         }
         int id = ObjectIds.of(o);
         if (id > 0) {
-            Log.allocated(id, site);
+            Log.allocated(t, id, site);
         }
         if (o instanceof Object[]) {
-            // The arrays in a new array of several dimensions are new, too.
-            for (Object part : (Object[]) o) {
-                if (part == null) {
-                    break;
-                }
-                allocated(part, site);
+            allocatedParts(t, (Object[]) o, id, site);
+        }
+    }
+
+    /** Records the arrays in a new array of several dimensions, which are new, too. */
+    private static void allocatedParts(ThreadState t, Object[] parts, int id, int site) {
+        for (int i = 0; i < parts.length && parts[i] != null; i++) {
+            allocated(parts[i], site);
+            if (id > 0) {
+                Log.element(t, Log.INITIAL_ELEMENT, site, id, i, ObjectIds.of(parts[i]));
             }
         }
     }
@@ -320,6 +324,9 @@ public final class Hooks {
         }
         if (t.unrecordedDepth == 0) {
             Replay.expect(t, Kind.LOCK, site, o);
+            if (m.owner != null) {
+                Replay.takes(t, ObjectIds.of(o));
+            }
         }
         acquire(t, m, null, site);
         m.depth = 1;
@@ -507,9 +514,16 @@ public final class Hooks {
 
     public static void uncaught(Thread thread, Throwable e) {
         ThreadState t = Thread.currentThread() == thread ? recordedThread() : null;
-        if (t != null && e != null && !(e instanceof ThreadDeath)) {
+        if (t != null && e != null && !(e instanceof ThreadDeath) && !isHandled(thread)) {
             Log.uncaught(t, e);
         }
+    }
+
+    /** Whether a handler of the program's own takes the exceptions that a thread does not catch. */
+    private static boolean isHandled(Thread thread) {
+        Thread.UncaughtExceptionHandler handler = thread.getUncaughtExceptionHandler();
+        return handler != null && handler.getClass() != ThreadGroup.class
+            || Thread.getDefaultUncaughtExceptionHandler() != null;
     }
 
     /**

@@ -84,7 +84,7 @@ public final class Locks {
      * downgrade.
      */
     static void locked(Lock l, boolean tried, int site) {
-        ThreadState t = Synchronizers.recordingThread();
+        ThreadState t = Synchronizers.waitedThread();
         if (t == null || holds(l) != 1) {
             return;
         }
@@ -101,7 +101,7 @@ public final class Locks {
      * no event.
      */
     static void failed(Lock l, int site) {
-        ThreadState t = Synchronizers.recordingThread();
+        ThreadState t = Synchronizers.waitedThread();
         if (t == null || !reads(l) && readHolds(l) > 0) {
             return;
         }
@@ -124,15 +124,15 @@ public final class Locks {
         ThreadState t = Synchronizers.recordingThread();
         if (t != null && holds(l) == 0) {
             Replay.expect(t, lockKind(l), site);
-            if (Scheduler.schedule != null) {
-                Replay.takes(t, lockId(l));
-            }
+            Replay.takes(t, lockId(l));
         }
     }
 
     public static void lock(Lock l, int site) {
         if (!isOurs(l, "lock/0")) {
+            long token = Hidden.call(l, null, null, null, site);
             l.lock();
+            Hidden.returned(null, l, null, null, null, token, site);
             Hooks.afterCall();
             return;
         }
@@ -143,7 +143,9 @@ public final class Locks {
 
     public static void lockInterruptibly(Lock l, int site) throws InterruptedException {
         if (!isOurs(l, "lockInterruptibly/0")) {
+            long token = Hidden.call(l, null, null, null, site);
             l.lockInterruptibly();
+            Hidden.returned(null, l, null, null, null, token, site);
             Hooks.afterCall();
             return;
         }
@@ -157,27 +159,40 @@ public final class Locks {
     }
 
     public static boolean tryLock(Lock l, int site) {
+        if (!isOurs(l, "tryLock/0")) {
+            long token = Hidden.call(l, null, null, null, site);
+            boolean taken = l.tryLock();
+            Hidden.returned(null, l, null, null, null, token, site);
+            Hooks.afterCall();
+            return taken;
+        }
         boolean taken = l.tryLock();
-        tried(l, "tryLock/0", taken, site);
+        tried(l, taken, site);
         return taken;
     }
 
     public static boolean tryLock(Lock l, long time, TimeUnit unit, int site)
                                   throws InterruptedException {
         boolean taken;
+        if (!isOurs(l, "tryLock/2")) {
+            long token = Hidden.call(l, null, null, null, site);
+            taken = l.tryLock(time, unit);
+            Hidden.returned(null, l, null, null, null, token, site);
+            Hooks.afterCall();
+            return taken;
+        }
+        Synchronizers.recordingThread();
         try {
             taken = l.tryLock(time, unit);
         } catch (InterruptedException e) {
             throw Synchronizers.interrupted(e, site);
         }
-        tried(l, "tryLock/2", taken, site);
+        tried(l, taken, site);
         return taken;
     }
 
-    private static void tried(Lock l, String method, boolean taken, int site) {
-        if (!isOurs(l, method)) {
-            Hooks.afterCall();
-        } else if (taken) {
+    private static void tried(Lock l, boolean taken, int site) {
+        if (taken) {
             locked(l, true, site);
         } else {
             failed(l, site);
@@ -186,7 +201,9 @@ public final class Locks {
 
     public static void unlock(Lock l, int site) {
         if (!isOurs(l, "unlock/0")) {
+            long token = Hidden.call(l, null, null, null, site);
             l.unlock();
+            Hidden.returned(null, l, null, null, null, token, site);
             Hooks.afterCall();
             return;
         }
@@ -211,11 +228,22 @@ public final class Locks {
     }
 
     public static Lock readLock(ReadWriteLock l, int site) {
-        return view(l, l.readLock());
+        long token = hasViews(l) ? 0 : Hidden.call(l, null, null, null, site);
+        Lock view = view(l, l.readLock());
+        Hidden.returned(view, l, null, null, null, token, site);
+        return view;
     }
 
     public static Lock writeLock(ReadWriteLock l, int site) {
-        return view(l, l.writeLock());
+        long token = hasViews(l) ? 0 : Hidden.call(l, null, null, null, site);
+        Lock view = view(l, l.writeLock());
+        Hidden.returned(view, l, null, null, null, token, site);
+        return view;
+    }
+
+    /** Whether the views of a lock are modelled. */
+    private static boolean hasViews(ReadWriteLock l) {
+        return l instanceof ReentrantReadWriteLock;
     }
 
     public static ReentrantReadWriteLock.ReadLock readLock(ReentrantReadWriteLock l, int site) {
@@ -243,8 +271,14 @@ public final class Locks {
     // Conditions.
 
     public static Condition newCondition(Lock l, int site) {
+        if (!isOurs(l, "newCondition/0")) {
+            long token = Hidden.call(l, null, null, null, site);
+            Condition c = l.newCondition();
+            Hidden.returned(c, l, null, null, null, token, site);
+            return c;
+        }
         Condition c = l.newCondition();
-        if (isOurs(l, "") && Hooks.recordedThread() != null) {
+        if (Hooks.recordedThread() != null) {
             synchronized (LOCK_OF) {
                 LOCK_OF.put(c, l);
             }
@@ -279,6 +313,8 @@ public final class Locks {
     private static void waited(Condition c, Monitor m, int site) {
         ThreadState t = Hooks.recordedThread();
         if (m == null || t == null) {
+            // The condition of a lock that is not modelled.
+            Hidden.call(c, null, null, null, site);
             return;
         }
         t.unexplainedWait = false;
@@ -363,7 +399,11 @@ public final class Locks {
 
     private static void signalled(Condition c, int site, boolean all) {
         ThreadState t = Synchronizers.recordingThread();
-        if (t == null || lockOf(c) == null) {
+        if (t == null) {
+            return;
+        }
+        if (lockOf(c) == null) {
+            Hidden.call(c, null, null, null, site);
             return;
         }
         // The real queue is in the order of arrival, as this one.

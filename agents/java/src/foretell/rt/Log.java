@@ -91,6 +91,11 @@ final class Log {
     /** A lock, or its reader side, taken by a try. */
     static final int TRY_LOCK = 72;
     static final int TRY_READ_LOCK = 73;
+    /** A look at the state of an object, which is a step; the text of a key of a map. */
+    static final int LOOK_STEP = 74;
+    static final int KEY = 75;
+    /** An object that a class initialiser has created. */
+    static final int ALLOCATED_FOR_ALL = 76;
     /** Call whose code is not recorded; its end, which is no step; its result's group. */
     static final int HIDDEN_CALL = 60;
     static final int HIDDEN_RETURN = 61;
@@ -218,10 +223,7 @@ final class Log {
     /** Makes the thread that of the records that follow. */
     private static void writerIs(ThreadState t) {
         if (writer != t) {
-            int p = put(at + 1, t.index);
-            buffer.put(at, (byte) SWITCH);
-            at = p;
-            writer = t;
+            switchTo(t);
         }
         if (t.node != t.loggedNode) {
             int p = put(at + 1, t.node);
@@ -229,16 +231,41 @@ final class Log {
             at = p;
             t.loggedNode = t.node;
         }
+        if (t.unexplainedWait || t.lookup != 0) {
+            writePending(t);
+        }
+    }
+
+    /** Writes what the thread has done before the record that comes next. */
+    private static void writePending(ThreadState t) {
         if (t.unexplainedWait) {
             t.unexplainedWait = false;
             buffer.put(at++, (byte) AFTER_OTHERS);
         }
+        if (t.lookup != 0) {
+            int p = put(put(at + 1, t.lookupSite), t.lookup);
+            buffer.put(at, (byte) LOOK);
+            at = p;
+            t.lookup = 0;
+        }
     }
 
-    /** Writes that the rest of the thread follows what other threads have done, if it waited. */
+    /**
+     * Writes that the rest of the thread follows what other threads have done, if it waited, and
+     * the lookup that has begun.
+     */
     static void settle(ThreadState t) {
-        if (t.unexplainedWait && room()) {
+        if ((t.unexplainedWait || t.lookup != 0) && room()) {
             writerIs(t);
+        }
+    }
+
+    /** Writes the text of a key of a map. */
+    static void key(int map, int key, String text) {
+        if (room()) {
+            int p = put(put(put(at + 1, map), key), text);
+            buffer.put(at, (byte) KEY);
+            at = p;
         }
     }
 
@@ -299,8 +326,23 @@ final class Log {
         return classes;
     }
 
-    static void allocated(int id, int site) {
-        pair(ALLOCATED, id, site);
+    /** Writes an allocation. What a class initialiser allocates, every thread can know. */
+    static void allocated(ThreadState t, int id, int site) {
+        if (room()) {
+            if (writer != t) {
+                switchTo(t);
+            }
+            int p = put(put(at + 1, id), site);
+            buffer.put(at, (byte) (t.unrecordedDepth == 0 ? ALLOCATED : ALLOCATED_FOR_ALL));
+            at = p;
+        }
+    }
+
+    private static void switchTo(ThreadState t) {
+        int p = put(at + 1, t.index);
+        buffer.put(at, (byte) SWITCH);
+        at = p;
+        writer = t;
     }
 
     static void pair(int tag, long a, long b) {
@@ -367,14 +409,15 @@ final class Log {
     }
 
     /**
-     * Writes an operation on a collection: a down of a semaphore (0: none), the change of the
-     * version (a write without a read if `old` is greater), and a post of another semaphore.
+     * Writes an operation on a collection, or on a key of a map (0: none): a down of a semaphore
+     * (0: none), the change of the version (a write without a read if `old` is greater), and a post
+     * of another semaphore.
      */
-    static void operation(ThreadState t, int tag, int site, int down, int id, long old, long now,
-                          int post) {
+    static void operation(ThreadState t, int tag, int site, int down, int id, int key, long old,
+                          long now, int post) {
         if (room()) {
             writerIs(t);
-            int p = put(put(put(at + 1, site), down), id);
+            int p = put(put(put(put(at + 1, site), down), id), key);
             p = put(put(put(p, old), now), post);
             buffer.put(at, (byte) tag);
             at = p;

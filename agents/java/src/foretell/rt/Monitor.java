@@ -1,6 +1,8 @@
 package foretell.rt;
 
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
 
 /**
  * Logical state of an object's monitor, or of a condition: owner, depth, waiters.
@@ -9,6 +11,8 @@ import java.util.ArrayList;
  * reads or writes it.
  */
 final class Monitor {
+    private static final long[] NO_VERSIONS = {};
+
     ThreadState owner;
     int depth;
     /** Number of threads that wait for the monitor. */
@@ -29,12 +33,25 @@ final class Monitor {
     int begun;
     ThreadState submitter;
     ThreadState begunBy;
-    /** Number of changes of a collection. */
-    long version;
+    /** Numbers of the keys of a map, and of the changes of each; number 0: the whole. */
+    HashMap<Object, Integer> keys;
+    private long[] versions = NO_VERSIONS;
     int itemSemaphore;
     int spaceSemaphore;
     /** Threads that wait to be notified, in the order of their arrival. */
     final ArrayList<ThreadState> waitSet = new ArrayList<ThreadState>(0);
+
+    /** Returns the number of changes of a collection, or of one key of a map. */
+    long version(int key) {
+        return key < versions.length ? versions[key] : 0;
+    }
+
+    void setVersion(int key, long version) {
+        if (key >= versions.length) {
+            versions = Arrays.copyOf(versions, Math.max(key + 1, 2 * versions.length));
+        }
+        versions[key] = version;
+    }
 
     /** Waits for a notification in the virtual machine, not in the scheduler. */
     static void realWait(Object o, long millis) throws InterruptedException {

@@ -2,6 +2,7 @@ package foretell.rt;
 
 import java.util.Collection;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionService;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.ForkJoinPool;
@@ -21,7 +22,10 @@ public final class Observations {
     public static final String[][] METHODS = {
         {"java.lang.Thread", "isAlive()Z", "getState()Ljava/lang/Thread$State;",
             "isInterrupted()Z"},
-        {"java.util.concurrent.Future", "isDone()Z", "isCancelled()Z"},
+        {"java.util.concurrent.Future", "isDone()Z", "isCancelled()Z", "cancel(Z)Z"},
+        {"java.util.concurrent.CompletableFuture", "isCompletedExceptionally()Z",
+            "getNow(Ljava/lang/Object;)Ljava/lang/Object;", "complete(Ljava/lang/Object;)Z",
+            "completeExceptionally(Ljava/lang/Throwable;)Z"},
         {"java.util.concurrent.ForkJoinTask", "isCompletedNormally()Z",
             "isCompletedAbnormally()Z"},
         {"java.util.concurrent.ForkJoinPool",
@@ -79,6 +83,11 @@ public final class Observations {
         ThreadState state = stateOf(thread);
         Thread.State real = state == null || state.state == ThreadState.BLOCKING_CALL
             ? thread.getState() : Scheduler.javaState(state);
+        ThreadState t = Synchronizers.recordingThread();
+        if (t != null && real != Thread.State.NEW && real != Thread.State.TERMINATED) {
+            // The trace has no event of the other thread that has changed this.
+            t.unexplainedWait = true;
+        }
         look(thread, site);
         return real;
     }
@@ -116,6 +125,31 @@ public final class Observations {
 
     public static boolean isCompletedAbnormally(ForkJoinTask<?> task, int site) {
         return finished(task, task.isCompletedAbnormally(), site);
+    }
+
+    public static boolean isCompletedExceptionally(CompletableFuture<?> task, int site) {
+        return finished(task, task.isCompletedExceptionally(), site);
+    }
+
+    public static <T> T getNow(CompletableFuture<T> task, T other, int site) {
+        try {
+            return task.getNow(other);
+        } finally {
+            look(task, site);
+        }
+    }
+
+    public static <T> boolean complete(CompletableFuture<T> task, T value, int site) {
+        return !finished(task, !task.complete(value), site);
+    }
+
+    public static boolean completeExceptionally(CompletableFuture<?> task, Throwable e, int site) {
+        return !finished(task, !task.completeExceptionally(e), site);
+    }
+
+    /** A task that cannot be cancelled, or not any more, is complete. */
+    public static boolean cancel(Future<?> task, boolean interrupts, int site) {
+        return !finished(task, !task.cancel(interrupts), site);
     }
 
     private static boolean finished(Object task, boolean finished, int site) {
@@ -204,7 +238,13 @@ public final class Observations {
     }
 
     public static boolean awaitQuiescence(ForkJoinPool pool, long time, TimeUnit unit, int site) {
-        return pool.awaitQuiescence(time, unit) && ended(pool);
+        boolean quiescent = pool.awaitQuiescence(time, unit);
+        ThreadState t = quiescent ? Synchronizers.recordingThread() : null;
+        if (t != null) {
+            // The trace has the end of tasks, but not which of them the pool has run.
+            t.unexplainedWait = true;
+        }
+        return quiescent;
     }
 
     /** Since Java 19 an executor can be closed, which waits for its end. */

@@ -22,6 +22,8 @@ public final class Options {
     /** Names of annotations that make a method an atomic block. */
     public final String[] annotations;
     public final boolean verbose;
+    /** Path of a descriptor of the process that reads the log; it vanishes with the process. */
+    public final String reader;
 
     private Options(Properties p) {
         log = p.getProperty("log");
@@ -35,6 +37,7 @@ public final class Options {
         atomic = list(p, "atomic");
         annotations = list(p, "annotations");
         verbose = p.containsKey("verbose");
+        reader = p.getProperty("reader");
     }
 
     /** Whether only some of the program's classes are recorded. */

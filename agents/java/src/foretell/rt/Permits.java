@@ -19,31 +19,37 @@ public final class Permits {
     }
 
     public static void park(int site) {
+        Synchronizers.recordingThread();
         LockSupport.park();
         parked(site);
     }
 
     public static void park(Object blocker, int site) {
+        Synchronizers.recordingThread();
         LockSupport.park(blocker);
         parked(site);
     }
 
     public static void parkNanos(long nanos, int site) {
+        Synchronizers.recordingThread();
         LockSupport.parkNanos(nanos);
         parked(site);
     }
 
     public static void parkNanos(Object blocker, long nanos, int site) {
+        Synchronizers.recordingThread();
         LockSupport.parkNanos(blocker, nanos);
         parked(site);
     }
 
     public static void parkUntil(long deadline, int site) {
+        Synchronizers.recordingThread();
         LockSupport.parkUntil(deadline);
         parked(site);
     }
 
     public static void parkUntil(Object blocker, long deadline, int site) {
+        Synchronizers.recordingThread();
         LockSupport.parkUntil(blocker, deadline);
         parked(site);
     }

@@ -156,20 +156,15 @@ final class Replay {
 
     /** Writes that all threads wait that have to, or departs. */
     private static void allBlocked() {
-        ArrayList<Integer> threads = Scheduler.schedule.toBlock();
-        long[] waits = new long[threads.size() * 3];
-        for (int i = 0; i < threads.size(); i++) {
-            ThreadState t = Scheduler.all.get(threads.get(i));
+        ArrayList<ThreadState> waiting = new ArrayList<ThreadState>();
+        for (int index : Scheduler.schedule.toBlock()) {
+            ThreadState t = Scheduler.all.get(index);
             if (t.state != ThreadState.BLOCKED) {
                 depart(null, Scheduler.waitReport(t) + ", and no longer waits");
             }
-            boolean joins = t.waitsFor == ThreadState.FOR_JOIN;
-            ThreadState joined = joins ? Scheduler.BY_THREAD.get(t.object) : null;
-            waits[i * 3] = t.index;
-            waits[i * 3 + 1] = joins ? 1 : 0;
-            waits[i * 3 + 2] = joined != null ? joined.index : t.wantedLock();
+            waiting.add(t);
         }
-        Log.allBlocked(waits);
+        Log.allBlocked(Scheduler.waits(waiting));
     }
 
     /** Takes note that a thread blocks, in a step in which it may have to. */

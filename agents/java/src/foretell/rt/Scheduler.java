@@ -601,13 +601,29 @@ final class Scheduler {
         }
     }
 
+    /** Returns what threads wait for: thread, whether it joins, lock or thread, for each. */
+    static long[] waits(ArrayList<ThreadState> threads) {
+        long[] waits = new long[threads.size() * 3];
+        for (int i = 0; i < threads.size(); i++) {
+            ThreadState t = threads.get(i);
+            boolean joins = t.waitsFor == ThreadState.FOR_JOIN;
+            ThreadState joined = joins ? BY_THREAD.get(t.object) : null;
+            waits[i * 3] = t.index;
+            waits[i * 3 + 1] = joins ? 1 : 0;
+            waits[i * 3 + 2] = joined != null ? joined.index : t.wantedLock();
+        }
+        return waits;
+    }
+
     /** Reports a deadlock and ends the program. The caller has the lock. */
     static void deadlock() {
         StringBuilder text = new StringBuilder();
         ArrayList<Integer> stuck = new ArrayList<Integer>();
+        ArrayList<ThreadState> waiting = new ArrayList<ThreadState>();
         for (ThreadState t : all) {
             if (t != null && t.state == ThreadState.BLOCKED) {
                 text.append(text.length() > 0 ? "; " : "").append(waitReport(t));
+                waiting.add(t);
                 if (t.waitsFor != ThreadState.FOR_JOIN) {
                     stuck.add(t.index);
                 }
@@ -617,6 +633,9 @@ final class Scheduler {
         int[] threads = new int[stuck.size()];
         for (int i = 0; i < threads.length; i++) {
             threads[i] = stuck.get(i);
+        }
+        if (schedule == null && Log.on) {
+            Log.allBlocked(waits(waiting));
         }
         Log.deadlock(threads);
         Runtime.getRuntime().halt(ABORTED);

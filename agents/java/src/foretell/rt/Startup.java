@@ -30,7 +30,7 @@ public final class Startup {
         while (group.getParent() != null) {
             group = group.getParent();
         }
-        Watchdog watchdog = new Watchdog(group, options.stallSeconds);
+        Watchdog watchdog = new Watchdog(group, options.stallSeconds, options.reader);
         watchdog.begin();
     }
 }

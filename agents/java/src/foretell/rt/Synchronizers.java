@@ -26,7 +26,7 @@ public final class Synchronizers {
             "countDown()V"},
         {"java.util.concurrent.CyclicBarrier", "await()I",
             "await(JLjava/util/concurrent/TimeUnit;)I"},
-        {"java.util.concurrent.TimeUnit", "sleep(J)V"},
+        {"java.util.concurrent.TimeUnit", "sleep(J)V", "timedWait(Ljava/lang/Object;J)V"},
     };
 
     private Synchronizers() {
@@ -38,9 +38,32 @@ public final class Synchronizers {
         if (t == null || t.unrecordedDepth != 0) {
             return null;
         }
-        // The trace has the operation for which the thread has waited.
+        if (t.unexplainedWait && Log.on) {
+            Log.settle(t);
+        }
+        return t;
+    }
+
+    /**
+     * Returns the calling thread after an operation that may have waited, or null. The trace has
+     * the operation, so that the wait needs no other explanation.
+     */
+    static ThreadState waitedThread() {
+        ThreadState t = Hooks.recordedThread();
+        if (t == null || t.unrecordedDepth != 0) {
+            return null;
+        }
         t.unexplainedWait = false;
         return t;
+    }
+
+    /**
+     * Records an operation that has found nothing: in another order it would succeed, so that the
+     * operations on the object keep their order.
+     */
+    private static void foundNothing(Object o, int site) {
+        waitedThread();
+        Hidden.call(o, null, null, null, site);
     }
 
     // Semaphores and latches.
@@ -55,7 +78,7 @@ public final class Synchronizers {
     }
 
     private static void down(Semaphore s, int number, int n, int site) {
-        ThreadState t = recordingThread();
+        ThreadState t = waitedThread();
         if (t == null || n == 0) {
             return;
         }
@@ -142,6 +165,8 @@ public final class Synchronizers {
         boolean taken = s.tryAcquire(n);
         if (taken) {
             down(s, number, n, site);
+        } else {
+            foundNothing(s, site);
         }
         return taken;
     }
@@ -162,6 +187,8 @@ public final class Synchronizers {
         }
         if (taken) {
             down(s, number, n, site);
+        } else {
+            foundNothing(s, site);
         }
         return taken;
     }
@@ -169,6 +196,8 @@ public final class Synchronizers {
     public static int drainPermits(Semaphore s, int site) {
         int number = before(s, site);
         int n = s.drainPermits();
+        // In another order it would get another number of permits.
+        foundNothing(s, site);
         down(s, number, n, site);
         return n;
     }
@@ -231,7 +260,7 @@ public final class Synchronizers {
     }
 
     private static void passed(Monitor m, int site) {
-        ThreadState t = recordingThread();
+        ThreadState t = waitedThread();
         if (t == null || m == null || m.count == 0) {
             return;
         }
@@ -271,6 +300,8 @@ public final class Synchronizers {
         }
         if (open) {
             passed(m, site);
+        } else {
+            foundNothing(l, site);
         }
         return open;
     }
@@ -402,6 +433,13 @@ public final class Synchronizers {
         }
     }
 
+    public static void timedWait(TimeUnit unit, Object o, long time, int site)
+        throws InterruptedException {
+        if (time > 0) {
+            Hooks.await(o, Math.max(1, unit.toMillis(time)), site);
+        }
+    }
+
     // Calls of a superclass's methods from a recorded subclass, which no static method can make.
 
     /** Hook before such a call; `n` is the number of permits. */
@@ -428,7 +466,7 @@ public final class Synchronizers {
 
     /** Hook after such a call; `result` is its result, 1 if it has none. */
     public static void afterSuper(int result, Object o, String method, int site) {
-        ThreadState t = recordingThread();
+        ThreadState t = waitedThread();
         if (t == null) {
             return;
         }
@@ -446,6 +484,8 @@ public final class Synchronizers {
                 post(t.superSemaphore, t.superCount, site);
             } else if (result != 0) {
                 down((Semaphore) o, t.superSemaphore, t.superCount, site);
+            } else {
+                foundNothing(o, site);
             }
         } else if (o instanceof CountDownLatch) {
             Monitor m = latch((CountDownLatch) o);
@@ -453,6 +493,8 @@ public final class Synchronizers {
                 post(m.semaphore, 1, site);
             } else if (result != 0) {
                 passed(m, site);
+            } else {
+                foundNothing(o, site);
             }
         } else if (o instanceof CyclicBarrier) {
             left((CyclicBarrier) o, t.superArrived ? t : null, result == 0, site);
@@ -460,8 +502,10 @@ public final class Synchronizers {
     }
 
     static InterruptedException interrupted(InterruptedException e, int site) {
-        ThreadState t = recordingThread();
+        ThreadState t = Hooks.recordedThread();
         if (t != null) {
+            // Unless the trace has the interrupt, it does not explain the wait.
+            t.unexplainedWait &= t.interrupts == 0;
             Hooks.interruptSeen(t, site);
         }
         return Stacks.withoutRuntimeFrames(e);

@@ -15,6 +15,26 @@ public final class Tasks {
     /** Executors behind those that `Executors` makes around them. */
     private static final Map<Object, Object> WRAPPED = new WeakHashMap<Object, Object>();
 
+    /** Classes of the platform whose tasks bring all of their work with them. */
+    private static final String[] BRINGING = {"java.util.concurrent.FutureTask",
+        "java.util.concurrent.ThreadPoolExecutor", "java.util.concurrent.ScheduledThreadPool",
+        "java.util.concurrent.Executor", "java.util.concurrent.CompletableFuture",
+        "java.util.concurrent.ForkJoin", "java.util.concurrent.CountedCompleter",
+        "java.util.concurrent.ThreadPerTask", "java.util.concurrent.ConcurrentHashMap",
+        "java.util.stream.", "java.util.Arrays"};
+    private static final ClassValue<Boolean> BRINGS_WORK = new ClassValue<Boolean>() {
+        @Override
+        protected Boolean computeValue(Class<?> type) {
+            for (String name : BRINGING) {
+                if (type.getName().startsWith(name)) {
+                    return true;
+                }
+            }
+            // Others are signals that there is work, as in SubmissionPublisher.
+            return type.getClassLoader() != null;
+        }
+    };
+
     private Tasks() {
     }
 
@@ -85,12 +105,35 @@ public final class Tasks {
             return;
         }
         t.runsTasks = true;
-        // Not so where the task runs again, or its submission is not known.
-        boolean explained = m.begun < m.submitted || m.begunBy == t;
+        // Not so where the task runs again, or its submission is not known, or its work comes from
+        // elsewhere.
+        boolean explained = (m.begun < m.submitted || m.begunBy == t)
+            && BRINGS_WORK.get(task.getClass());
         m.begun++;
         m.begunBy = t;
         t.unexplainedWait = !explained;
         if (m.submissions != null) {
+            follow(t, m.submissions);
+        }
+    }
+
+    /**
+     * Records that a stage begins to run, in the thread that has completed its source or in a task
+     * of its own.
+     */
+    public static void fires(Object stage) {
+        ThreadState t = recordingThread();
+        if (t == null) {
+            return;
+        }
+        if (t.depth > 0 || t.runsTasks || t.index == 0) {
+            begins(stage);
+            return;
+        }
+        // The platform has completed the source, for a reason that the trace does not have.
+        t.unexplainedWait = true;
+        Monitor m = of(stage);
+        if (m != null && m.submissions != null) {
             follow(t, m.submissions);
         }
     }
@@ -126,6 +169,21 @@ public final class Tasks {
             if (m.completions[i] != t.index) {
                 Log.event(t, Log.ORDER_DOWN_POST, Hooks.callSite, m.completions[i + 1]);
             }
+        }
+    }
+
+    /**
+     * Records that the calling thread sees a completable future with this result, null if it is not
+     * complete.
+     */
+    public static void resultSeen(Object future, Object result) {
+        ThreadState t = recordingThread();
+        Monitor m = t == null ? null : of(future);
+        if (m != null && m.completions == null) {
+            // Complete, and the trace does not have the completion.
+            t.unexplainedWait |= result != null;
+        } else {
+            completionSeen(future);
         }
     }
 

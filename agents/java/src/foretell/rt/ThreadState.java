@@ -78,6 +78,9 @@ final class ThreadState {
     /** Number of waits that are not modelled, and whether the trace does not explain the last. */
     long waits;
     boolean unexplainedWait;
+    /** Object of the lookup that the log has before the next record; 0: none. Its site. */
+    int lookup;
+    int lookupSite;
     /** Whether recorded code has run in the thread, and whether it runs tasks that are modelled. */
     boolean entered;
     boolean runsTasks;

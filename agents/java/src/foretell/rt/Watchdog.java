@@ -1,5 +1,6 @@
 package foretell.rt;
 
+import java.io.File;
 import java.util.Map;
 
 /**
@@ -14,6 +15,8 @@ final class Watchdog extends Thread {
     private static final int NATIVE_IDLE_TICKS = 20;
     /** Ticks without a runnable thread that mean a deadlock. */
     private static final int DEADLOCK_TICKS = 200;
+    /** Ticks between two looks for the process that reads the log. */
+    private static final int READER_TICKS = 500;
 
     /** The watchdog, which is not a thread of the program. */
     static Thread instance;
@@ -24,11 +27,17 @@ final class Watchdog extends Thread {
     private long lastBatonPasses;
     private int idleTicks;
     private int noThreadTicks;
+    /** Descriptor of the process that reads the log; null if it is not visible. */
+    private final File reader;
+    private int readerTicks;
 
-    Watchdog(ThreadGroup group, long stallSeconds) {
+    Watchdog(ThreadGroup group, long stallSeconds, String reader) {
         super(group, "foretell watchdog");
         setDaemon(true);
         stallTicks = stallSeconds * 1000;
+        // A reader in another container, or of another user, is not visible.
+        boolean visible = reader != null && new File(reader).exists();
+        this.reader = visible ? new File(reader) : null;
     }
 
     /** Starts the watchdog without the hooks of Thread. */
@@ -51,7 +60,18 @@ final class Watchdog extends Thread {
         }
     }
 
+    /** Ends the virtual machine when the process that reads the log has ended. */
+    private void checkReader() {
+        if (reader != null && ++readerTicks >= READER_TICKS) {
+            readerTicks = 0;
+            if (!reader.exists()) {
+                Runtime.getRuntime().halt(128 + 9);
+            }
+        }
+    }
+
     private void tick() {
+        checkReader();
         ThreadState c = Scheduler.current;
         if (c == Scheduler.NO_THREAD) {
             idleTicks = 0;
