@@ -127,10 +127,7 @@ impl Program {
             .map_err(|error| failed(error.to_string()))?;
         let mut javac = Command::new("javac");
         javac.args(["-g", "-d"]).arg(&classes).arg("-cp").arg(&class_path);
-        let status = javac
-            .args(&self.flags)
-            .args(sources)
-            .status()
+        let status = foretell_build::status(javac.args(&self.flags).args(sources))
             .map_err(|error| failed(format!("cannot run javac: {error}; install a JDK")))?;
         if !status.success() {
             return Err(self.refused());

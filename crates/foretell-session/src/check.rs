@@ -3,18 +3,24 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use foretell_build::ScratchDirectory;
 use foretell_launch::{Launch, Run};
-use foretell_replay::{Reference, Replay, Verdict};
+use foretell_limit::{Limit, apart, check_now, deadline, shielded, within};
+use foretell_replay::{Error as ReplayError, Reference, Replay, Verdict};
 use foretell_report::json::{Finding, Findings};
-use foretell_trace::{FindingKind, Trace};
+use foretell_report::observed;
+use foretell_trace::{FindingKind, Model, RunFailure, Trace};
 use foretell_translate::{Blocks, Steps, TraceOutput};
-use tempfile::TempDir;
+use serde_json::Value;
 
+use crate::record::saving;
 use crate::replay::replay_json;
 use crate::witnesses::Witnesses;
-use crate::{Error, Observer, PredictOptions, Program, Recorded, predict, record};
+use crate::{Error, Observer, PredictOptions, Program, Recorded, Watch, predict_watched, record};
 
 /// Options of a check.
 #[derive(Clone, Debug)]
@@ -67,13 +73,14 @@ pub struct CheckedRun {
     /// The run of the program.
     pub run: Run,
     /// The trace of the run.
-    pub trace: Trace,
+    pub trace: Arc<Trace>,
     /// Steps behind the events of the trace; see [`save_trace`](crate::save_trace).
     pub steps: Steps,
     /// The findings document, with the verdicts of the replays.
     pub findings: Findings,
     /// Indices of the findings that are worth showing: those that no earlier run had at the same
-    /// source locations, without the nondeterministic reads that correct programs have too.
+    /// source locations, without the nondeterministic reads that correct programs have too, and
+    /// without those that are folded into the failure of the recorded run.
     pub shown: Vec<usize>,
 }
 
@@ -84,15 +91,18 @@ pub struct Check<'a> {
     /// The command that runs the program.
     command: Vec<OsString>,
     /// Directory of the program and of the files of its runs.
-    directory: TempDir,
+    directory: ScratchDirectory,
     /// Number of runs so far.
     done: u64,
     /// Kind and source locations of the findings of earlier runs.
     seen: BTreeSet<(FindingKind, Vec<Option<String>>)>,
+    /// Whether this process was asked to end while the program ran.
+    interrupted: bool,
 }
 
 /// Builds a program and returns the check of it. Each call of [`Check::next_run`] then records a
-/// run, predicts, and replays every new finding on the real program.
+/// run, predicts, and replays every new finding on the real program. The limits of the caller
+/// ([`foretell_limit`]) hold for the compiler, too.
 ///
 /// # Errors
 /// If the program cannot be built.
@@ -100,23 +110,47 @@ pub fn check<'a>(
     options: CheckOptions<'a>,
     observer: &mut dyn Observer,
 ) -> Result<Check<'a>, Error> {
-    let directory = tempfile::Builder::new()
-        .prefix("foretell-check-")
-        .tempdir()
-        .map_err(Error::file(std::env::temp_dir()))?;
-    let mut command =
-        options.program.build(directory.path(), |message| observer.warning(message))?;
+    let parent = std::env::temp_dir();
+    // Reports do not name a command in such a directory, which is gone by then.
+    let directory =
+        ScratchDirectory::new_in(&parent, "foretell-check-").map_err(Error::file(&parent))?;
+    let (program, place) = (options.program.clone(), directory.path().to_path_buf());
+    let work = move || {
+        let mut warnings = Vec::new();
+        (program.build(&place, |message| warnings.push(message.to_owned())), warnings)
+    };
+    let built = apart(&Limit::none(), work, || {});
+    // A limit that ended the compiler is the caller's.
+    check_now();
+    let (built, warnings) = built.map_err(Error::CutShort)?;
+    warnings.iter().for_each(|warning| observer.warning(warning));
+    let mut command = built?;
     command.extend(options.launch.command.iter().cloned());
-    Ok(Check { options, command, directory, done: 0, seen: BTreeSet::new() })
+    Ok(Check { options, command, directory, done: 0, seen: BTreeSet::new(), interrupted: false })
 }
 
 impl Check<'_> {
-    /// Records and analyses the next run; `None` after the last one.
+    /// Whether the check was asked to end early: by a signal while the program ran, or through the
+    /// flag of the prediction's options.
+    pub fn is_interrupted(&self) -> bool {
+        let stop = self.options.predict.driver.stop;
+        self.interrupted || stop.is_some_and(|stop| stop.load(Ordering::Relaxed))
+    }
+
+    /// Ends the check early.
+    fn interrupt(&mut self) {
+        self.interrupted = true;
+        if let Some(stop) = self.options.predict.driver.stop {
+            stop.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Records and analyses the next run; `None` after the last one, or after an interruption.
     ///
     /// # Errors
     /// If the program cannot be run, or its trace cannot be analysed.
     pub fn next_run(&mut self, observer: &mut dyn Observer) -> Result<Option<CheckedRun>, Error> {
-        if self.done == self.options.runs {
+        if self.done == self.options.runs || self.is_interrupted() {
             return Ok(None);
         }
         let options = &self.options;
@@ -131,50 +165,139 @@ impl Check<'_> {
         self.done += 1;
         let recorded = record(&launch, &options.blocks)?;
         observer.recorded(&recorded);
-        let Recorded { run, translated, .. } = recorded;
-        let trace = match translated.trace {
-            TraceOutput::Packed(packed) => packed.unpack(),
+        if recorded.run.interrupted {
+            self.interrupt();
+        }
+        let Recorded { run, translated, failure, .. } = recorded;
+        let trace = Arc::new(match translated.trace {
+            TraceOutput::Packed(packed) => saving(&run, || packed.unpack()),
             TraceOutput::Whole(trace) => trace,
-        };
+        });
         let steps = translated.steps;
-        let findings = predict(&options.trace_path, &trace, &options.predict)?.findings;
-        let mut checked = CheckedRun { run, trace, steps, findings, shown: Vec::new() };
-        self.replay_new(&mut checked, &launch, observer)?;
-        Ok(Some(checked))
+        let reference = Reference::of(&run, Some(run.stdout()));
+        let interrupted = self.is_interrupted();
+        let options = &self.options;
+        let mut replays = Replays {
+            options,
+            replay: Replay {
+                launch: &launch,
+                steps: &steps,
+                reference: &reference,
+                limit: options.limit,
+            },
+            failure: failure.as_ref(),
+            seen: &mut self.seen,
+            observer,
+            left: if interrupted { 0 } else { options.replays },
+            count: 0,
+            observed: None,
+            folded: Vec::new(),
+            shown: Vec::new(),
+            outcome: Ok(()),
+        };
+        let predicted =
+            predict_watched(&options.trace_path, &trace, &options.predict, &mut replays);
+        let Replays { folded, shown, outcome, .. } = replays;
+        let mut findings = predicted?.findings;
+        match outcome {
+            Ok(()) => {}
+            Err(ReplayError::Interrupted) => self.interrupt(),
+            Err(error) => return Err(error.into()),
+        }
+        let failed = findings.findings.iter_mut().find(|f| observed::is_observed(f));
+        if let Some(failed) = failed {
+            observed::set_folded(failed, folded);
+        }
+        Ok(Some(CheckedRun { run, trace, steps, findings, shown }))
+    }
+}
+
+/// Replays the findings of a run that no earlier run had, while the others are looked for.
+struct Replays<'a> {
+    options: &'a CheckOptions<'a>,
+    replay: Replay<'a>,
+    /// The failure of the recorded run.
+    failure: Option<&'a RunFailure>,
+    /// Kind and source locations of the findings so far.
+    seen: &'a mut BTreeSet<(FindingKind, Vec<Option<String>>)>,
+    observer: &'a mut dyn Observer,
+    /// Number of replays that may still be done.
+    left: usize,
+    /// Number of findings so far.
+    count: usize,
+    /// The finding that the recorded run failed.
+    observed: Option<String>,
+    /// Entries of the findings that are folded into it.
+    folded: Vec<Value>,
+    /// Indices of the findings that are worth showing.
+    shown: Vec<usize>,
+    /// The error that ended the replays.
+    outcome: Result<(), ReplayError>,
+}
+
+impl Replays<'_> {
+    /// Replays a finding. `None` if that is not to be, or did not come to an end.
+    fn replay(&mut self, trace: &Trace, model: Model, finding: &Finding) -> Option<Verdict> {
+        let limit = Limit { deadline: deadline(), ..Limit::none() };
+        let stop = self.options.predict.driver.stop;
+        let stopped = stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
+        if self.left == 0 || stopped || limit.reached().is_some() {
+            self.left = 0;
+            return None;
+        }
+        self.left -= 1;
+        let witnesses = Witnesses { trace, model, finding };
+        let replayed = within(&limit, || {
+            let orders = witnesses.found();
+            self.replay.run(&witnesses.target(), &orders, || witnesses.nearest())
+        });
+        match replayed {
+            Ok(Ok(verdict)) => Some(verdict),
+            Ok(Err(error)) => {
+                self.left = 0;
+                self.outcome = Err(error);
+                None
+            }
+            Err(_) => None,
+        }
     }
 
-    /// Replays the findings that no earlier run had.
-    fn replay_new(
-        &mut self,
-        checked: &mut CheckedRun,
-        launch: &Launch,
-        observer: &mut dyn Observer,
-    ) -> Result<(), Error> {
-        let CheckedRun { run, trace, steps, findings, shown } = checked;
-        let reference = Reference::of(run, Some(run.stdout()));
-        let limit = self.options.limit;
-        let replay = Replay { launch, steps, reference: &reference, limit };
-        let mut left = self.options.replays;
-        let model = findings.trace.model;
-        for (i, finding) in findings.findings.iter_mut().enumerate() {
-            if !self.seen.insert((finding.kind, finding.locations.clone())) {
-                continue;
-            }
-            let mut verdict = None;
-            if left > 0 {
-                left -= 1;
-                let witnesses = Witnesses { trace, model, finding };
-                let orders = witnesses.found();
-                let worst = replay.run(&witnesses.target(), &orders, || witnesses.nearest())?;
-                observer.replayed(finding, &worst);
-                finding.set_replay(replay_json(&worst, 1, 1), worst.confirms());
-                verdict = Some(worst);
-            }
-            if self.options.is_worth_showing(finding, verdict.as_ref()) {
-                shown.push(i);
+    /// Whether a finding is worth showing. Replays it before.
+    fn shows(&mut self, trace: &Trace, model: Model, finding: &mut Finding) -> bool {
+        if !self.seen.insert((finding.kind, finding.locations.clone())) {
+            return false;
+        }
+        if observed::is_observed(finding) {
+            self.observed = Some(finding.id.clone());
+            return true;
+        }
+        let verdict = self.replay(trace, model, finding);
+        if let Some(worst) = &verdict {
+            self.observer.replayed(finding, worst);
+            finding.set_replay(replay_json(worst, 1, 1), worst.confirms());
+            if let (Some(failure), Some(into)) = (self.failure, &self.observed)
+                && worst.repeats(failure)
+            {
+                observed::fold(finding, into);
+                if finding.kind != FindingKind::Nondeterminism {
+                    self.folded.push(observed::line(finding));
+                }
+                return false;
             }
         }
-        Ok(())
+        self.options.is_worth_showing(finding, verdict.as_ref())
+    }
+}
+
+impl Watch for Replays<'_> {
+    fn decided(&mut self, trace: &Trace, model: Model, findings: &mut [Finding]) {
+        for finding in findings {
+            if self.shows(trace, model, finding) {
+                self.shown.push(self.count);
+                shielded(|| self.observer.decided(trace, model, finding));
+            }
+            self.count += 1;
+        }
     }
 }
 

@@ -20,6 +20,9 @@ pub enum Error {
         /// First source of the program.
         source_file: PathBuf,
     },
+    /// A limit of the caller ended the compiler.
+    #[error("the build was cut short: {0}")]
+    CutShort(foretell_limit::Reason),
     /// The Java compiler cannot be used.
     #[error("{}: {message}", source_file.display())]
     Java {
@@ -115,6 +118,16 @@ pub enum Error {
         trace: PathBuf,
         /// Engine, model, and the alternatives.
         message: String,
+    },
+    /// The symbolic model was asked for, and the trace was not recorded for it.
+    #[error(
+        "{}: the trace has no symbolic information (registers, expressions, guards) for the model \
+         `symbolic`: record it with --symbolic, or use --model value or view",
+        trace.display()
+    )]
+    NotSymbolic {
+        /// Path of the trace.
+        trace: PathBuf,
     },
     /// The file of steps, which a replay needs, is missing.
     #[error(

@@ -1,9 +1,10 @@
 //! Reading, checking and merging findings files.
 
-use std::fs;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use foretell_report::json::{self, Findings};
+use foretell_trace::io::open_regular;
 use foretell_trace::{Model, Trace};
 use foretell_verify::Refusal;
 
@@ -28,7 +29,9 @@ pub fn read_all_findings(path: &Path) -> Result<Vec<Findings>, Error> {
 }
 
 fn text(path: &Path) -> Result<String, Error> {
-    let bytes = fs::read(path).map_err(Error::file(path))?;
+    let mut bytes = Vec::new();
+    let read = open_regular(path).and_then(|mut file| file.read_to_end(&mut bytes));
+    read.map_err(Error::file(path))?;
     String::from_utf8(bytes).map_err(|_| Error::NotText { path: path.to_path_buf() })
 }
 
@@ -64,13 +67,17 @@ pub fn check_trace(
 /// finding, in the order of the file.
 ///
 /// # Errors
-/// If a finding is about no pattern of the trace; `path` names the file in the message.
+/// If a finding is about no pattern of the trace, or the trace does not support the model; `path`
+/// names the file in the message.
 pub fn verify(
     path: &Path,
     findings: &Findings,
     trace: &Trace,
     model: Model,
 ) -> Result<Vec<Result<(), Refusal>>, Error> {
+    if model == Model::Symbolic && Model::auto(trace) != Model::Symbolic {
+        return Err(Error::NotSymbolic { trace: (&findings.trace.path).into() });
+    }
     json::check(findings, trace, model)
         .map_err(|source| Error::Findings { path: path.to_path_buf(), source })
 }
@@ -91,6 +98,21 @@ pub fn verify_all(path: &Path, findings: &mut Findings, trace: &Trace) -> Result
         finding.verified = true;
     }
     Ok(())
+}
+
+/// Puts the witness of one finding to the independent checker.
+///
+/// # Errors
+/// As for [`verify`], and if the checker refuses the witness.
+pub fn verify_one(
+    path: &Path,
+    findings: &Findings,
+    index: usize,
+    trace: &Trace,
+) -> Result<(), Error> {
+    let mut one = findings.clone();
+    one.findings = vec![findings.findings[index].clone()];
+    verify_all(path, &mut one, trace)
 }
 
 /// Merges the findings files of the shards of one analysis. Findings are numbered anew; the result

@@ -88,6 +88,7 @@ impl Hidden {
         let mut set_by: HashMap<RegId, VarId> = HashMap::new();
         let mut used = Vec::new();
         for event in trace.events() {
+            foretell_limit::check();
             let (expr, is_guard) = match event.kind {
                 EventKind::Guard { expr } => (Some(expr), true),
                 EventKind::Write { expr, .. } | EventKind::Update { expr, .. } => (expr, false),
@@ -149,6 +150,7 @@ fn without(trace: &Trace, hidden: &Hidden) -> (Trace, Vec<EventId>) {
     let mut builder = trace.builder_with_names();
     let mut events = Vec::new();
     for event in trace.events() {
+        foretell_limit::check();
         if !hidden.is_use(trace, event.id) && !hidden.guards.contains(&event.id) {
             builder.push(event.thread, event.kind, event.site);
             events.push(event.id);

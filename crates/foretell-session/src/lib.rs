@@ -83,7 +83,9 @@
 mod build;
 mod check;
 pub mod columns;
+mod document;
 mod error;
+mod failure;
 mod findings;
 mod kept_by_order;
 mod observer;
@@ -95,18 +97,21 @@ mod witnesses;
 
 pub use build::{Program, ProgramKind};
 pub use check::{Check, CheckOptions, CheckedRun, check};
+pub use document::Watch;
 pub use error::Error;
 pub use findings::{
     check_trace, merge, read_all_findings, read_findings, read_findings_of, verify, verify_all,
+    verify_one,
 };
 pub use observer::Observer;
-pub use predict::{PredictOptions, Predicted, predict};
-pub use record::{Recorded, record};
+pub use predict::{PredictOptions, Predicted, predict, predict_watched};
+pub use record::{Recorded, RecordedProcess, record};
 pub use replay::{ReplayRequest, Replayed, debug, find, launch_as_recorded, load_steps, replay};
 pub use save::{save, save_trace};
 
 pub use foretell_build::{Language, compile, shell_status};
-pub use foretell_launch::{Java, Launch, Mode, Run};
+pub use foretell_launch::{Java, Launch, Mode, Run, SignalGuard, supervise};
 pub use foretell_predict::driver::{Options as DriverOptions, Prediction, Progress};
 pub use foretell_replay::Verdict;
+pub use foretell_rt_format::EXIT_STEPS;
 pub use foretell_translate::{Blocks, Glob, Steps, TraceOutput, Translated};

@@ -2,6 +2,7 @@
 
 use foretell_replay::Verdict;
 use foretell_report::json::Finding;
+use foretell_trace::{Model, Trace};
 
 use crate::Recorded;
 
@@ -16,6 +17,12 @@ pub trait Observer {
     /// A run has been recorded. Its prediction comes next.
     fn recorded(&mut self, recorded: &Recorded) {
         let _ = recorded;
+    }
+
+    /// A finding that is worth showing has been decided and, as far as the options permit,
+    /// replayed; the analysis of the run may still go on. Changes go into the findings document.
+    fn decided(&mut self, trace: &Trace, model: Model, finding: &mut Finding) {
+        let _ = (trace, model, finding);
     }
 
     /// A finding has been replayed.

@@ -3,13 +3,16 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use foretell_launch::{Launch, Mode, Run};
+use foretell_limit::shielded;
 use foretell_log::{ChunkStore, Filter, FilterLimits, Ring, memory_limit};
-use foretell_rt_format::{Header, Log, StopReason};
+use foretell_rt_format::{EXIT_STEPS, Header, Log, Record, StopReason};
+use foretell_trace::{FailureKind, RunFailure};
 use foretell_translate::{
-    Blocks, Error as LogError, Translated, java, translate, translate_from, translate_symbolic,
+    Blocks, Error as LogError, ID, Translated, java, translate, translate_from, translate_symbolic,
 };
 
 use crate::Error;
+use crate::failure::failure;
 
 /// A recorded run.
 #[derive(Debug)]
@@ -20,6 +23,21 @@ pub struct Recorded {
     pub translated: Translated,
     /// Remarks for the user, one line each.
     pub notes: Vec<String>,
+    /// The failure of the run, if it failed. The trace carries it too.
+    pub failure: Option<RunFailure>,
+    /// Further processes that were recorded, in the order of their start.
+    pub others: Vec<RecordedProcess>,
+}
+
+/// A further process of a recorded run.
+#[derive(Debug)]
+pub struct RecordedProcess {
+    /// Name of its program, without directories.
+    pub name: String,
+    /// The trace of the process, and its steps.
+    pub translated: Translated,
+    /// The failure of the process, if it failed. The trace carries it too.
+    pub failure: Option<RunFailure>,
 }
 
 /// Environment variable for tests: with `off` no record is filtered out while the program runs. The
@@ -45,16 +63,95 @@ pub fn record(launch: &Launch, blocks: &Blocks) -> Result<Recorded, Error> {
         && !launch.is_java()
         && std::env::var_os(FILTER).is_none_or(|v| v != "off");
     let ring = if filters { Ring::new().ok() } else { None };
-    let Recorded { run, mut translated, notes } = match &ring {
+    let Recorded { run, mut translated, notes, .. } = match &ring {
         Some(ring) => follow(launch, ring, blocks)?,
         None => read_whole(launch, blocks)?,
     };
-    let ended = if translated.deadlock { "deadlock".to_owned() } else { run.ended() };
+    let failure = failure(&run, &translated, launch.limit);
+    let deadlock = failure.as_ref().is_some_and(|f| f.kind == FailureKind::Deadlock);
+    let ended = if deadlock { "deadlock".to_owned() } else { run.ended() };
     translated.trace.set_meta("ended", &ended);
+    if !run.java && launch.exit_steps != EXIT_STEPS {
+        translated.trace.set_meta("exit steps", &launch.exit_steps.to_string());
+    }
+    for (key, value) in failure.iter().flat_map(RunFailure::properties) {
+        translated.trace.set_meta(&key, &value);
+    }
     let words: Vec<String> =
         launch.command.iter().map(|w| w.to_string_lossy().replace('\n', " ")).collect();
     translated.trace.set_meta("command", &words.join(" "));
-    Ok(Recorded { run, translated, notes })
+    let others = others(&run, blocks, launch)?;
+    if !others.is_empty() {
+        let name = program_name(&translated);
+        name_process(&mut translated, &name, (1, others.len() + 1));
+    }
+    identify(&mut translated);
+    Ok(Recorded { run, translated, notes, failure, others })
+}
+
+/// Gives a trace and its steps their common id.
+fn identify(translated: &mut Translated) {
+    let properties = translated.trace.names().meta();
+    let id = translated.steps.identify(properties.values().map(String::as_str));
+    translated.trace.set_meta(ID, &id);
+    translated.steps.id = Some(id);
+}
+
+/// The name of the program of a process, without directories.
+fn program_name(translated: &Translated) -> String {
+    let program = translated.steps.modules.first().cloned().unwrap_or_default();
+    program.rsplit('/').next().unwrap_or_default().to_owned()
+}
+
+/// Notes which process of a run a trace is of: its program and its number, as there is no other
+/// name that stays the same when the run is repeated.
+fn name_process(translated: &mut Translated, name: &str, (number, count): (usize, usize)) {
+    translated.trace.set_meta("process", name);
+    translated.trace.set_meta("process number", &format!("{number} of {count}"));
+}
+
+/// Translates the logs of further processes.
+fn others(run: &Run, blocks: &Blocks, launch: &Launch) -> Result<Vec<RecordedProcess>, Error> {
+    let mut others = Vec::new();
+    for path in run.more_logs() {
+        let bytes = std::fs::read(&path).map_err(LogError::file(&path))?;
+        let log = Log::parse(&bytes).map_err(|source| LogError::Log { path, source })?;
+        // The path of such a process begins in the middle of a function.
+        let is_child = is_child_of_fork(&log);
+        let mut translated = match launch.symbolic && !is_child {
+            true => translate_symbolic(&log, blocks).ok_or_else(|| launch.not_symbolic())?,
+            false => translate(&log, blocks),
+        };
+        // The child of a fork that was killed before it had a second thread.
+        if is_child && translated.steps.threads.is_empty() && translated.failure.is_none() {
+            continue;
+        }
+        let failure = translated.failure.clone();
+        for (key, value) in failure.iter().flat_map(RunFailure::properties) {
+            translated.trace.set_meta(&key, &value);
+        }
+        let name = program_name(&translated);
+        others.push(RecordedProcess { name, translated, failure });
+    }
+    let count = others.len() + 1;
+    for (i, RecordedProcess { name, translated, .. }) in others.iter_mut().enumerate() {
+        name_process(translated, name, (i + 2, count));
+        identify(translated);
+    }
+    Ok(others)
+}
+
+/// Whether a log is that of a child of `fork`: a record before the first thread begins says so.
+fn is_child_of_fork(log: &Log<'_>) -> bool {
+    let records = log.events().map_while(Result::ok).map(|entry| entry.record);
+    let mut first = records.take_while(|record| !matches!(record, Record::ThreadBegin { .. }));
+    first.any(|record| matches!(record, Record::ChildOfFork { .. }))
+}
+
+/// Does work that saves what was recorded. A request to end that came while the program ran has
+/// ended the program; it does not end this work.
+pub(crate) fn saving<T>(run: &Run, work: impl FnOnce() -> T) -> T {
+    if run.interrupted { shielded(work) } else { work() }
 }
 
 /// Reads the log while the program runs.
@@ -76,10 +173,10 @@ fn follow(launch: &Launch, ring: &Ring, blocks: &Blocks) -> Result<Recorded, Err
         .rest(|chunk| filter.chunk(chunk))
         .map_err(|source| LogError::Log { path: ring.path(), source })?;
     let (filtered, calls) = filter.finish();
-    let translated = translate_from(&&filtered, &header, calls, blocks);
+    let translated = saving(&run, || translate_from(&&filtered, &header, calls, blocks));
     let mut notes = notes(&header, &translated);
     notes.extend(filtered.left_out());
-    Ok(Recorded { run, translated, notes })
+    Ok(Recorded { run, translated, notes, failure: None, others: Vec::new() })
 }
 
 /// Reads the log when the program has ended.
@@ -90,17 +187,17 @@ fn read_whole(launch: &Launch, blocks: &Blocks) -> Result<Recorded, Error> {
     // SAFETY: the program that wrote the file has ended, and the directory is ours.
     let bytes = unsafe { memmap2::Mmap::map(&file) }.map_err(LogError::file(&path))?;
     if run.java {
-        let (translated, notes) = java::translate(&path, &bytes, blocks)?;
-        return Ok(Recorded { run, translated, notes });
+        let (translated, notes) = saving(&run, || java::translate(&path, &bytes, blocks))?;
+        return Ok(Recorded { run, translated, notes, failure: None, others: Vec::new() });
     }
     let log = Log::parse(&bytes).map_err(|source| LogError::Log { path, source })?;
     let translated = if launch.symbolic {
-        translate_symbolic(&log, blocks).ok_or_else(|| launch.not_symbolic())?
+        saving(&run, || translate_symbolic(&log, blocks)).ok_or_else(|| launch.not_symbolic())?
     } else {
-        translate(&log, blocks)
+        saving(&run, || translate(&log, blocks))
     };
     let notes = notes(&log.header, &translated);
-    Ok(Recorded { run, translated, notes })
+    Ok(Recorded { run, translated, notes, failure: None, others: Vec::new() })
 }
 
 fn notes(header: &Header, translated: &Translated) -> Vec<String> {

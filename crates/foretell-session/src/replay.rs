@@ -6,13 +6,17 @@ use std::path::Path;
 use std::time::Duration;
 
 use foretell_launch::Launch;
-use foretell_replay::{Reference, Replay, Verdict};
+use foretell_limit::{Limit, deadline};
+use foretell_replay::{Error as ReplayError, Reference, Replay, Verdict};
 use foretell_report::json::{Finding, Findings};
-use foretell_trace::{Model, Trace};
-use foretell_translate::Steps;
+use foretell_report::observed;
+use foretell_rt_format::EXIT_STEPS;
+use foretell_trace::{Model, RunFailure, Trace};
+use foretell_translate::{Blocks, FORKED, ID, Steps};
 use serde_json::{Value, json};
 
 use crate::Error;
+use crate::record::{Recorded, record};
 use crate::witnesses::Witnesses;
 
 /// Most names that [`find`] lists in its error.
@@ -25,6 +29,8 @@ pub struct Replayed {
     pub verdicts: BTreeMap<Verdict, u64>,
     /// Remark for the user, one line.
     pub note: Option<String>,
+    /// Whether this process was asked to end, or its time was over, before the last replay.
+    pub interrupted: bool,
 }
 
 impl Replayed {
@@ -70,13 +76,64 @@ pub struct ReplayRequest<'a> {
 /// # Errors
 /// If the program cannot be run.
 pub fn replay(request: &ReplayRequest<'_>, times: u64) -> Result<Replayed, Error> {
+    if observed::is_observed(request.finding) {
+        return repeat(request, times);
+    }
     let witnesses = request.witnesses();
     let (target, orders) = (witnesses.target(), witnesses.found());
-    let (reference, note) = reference(request.launch, request.trace)?;
+    let mut replayed = Replayed::default();
+    let Some((reference, note)) = reference(request.launch, request.trace)? else {
+        replayed.interrupted = true;
+        return Ok(replayed);
+    };
     let replay = request.replay(&reference);
-    let mut replayed = Replayed { verdicts: BTreeMap::new(), note };
+    replayed.note = note;
     for _ in 0..times {
-        let verdict = replay.run(&target, &orders, || witnesses.nearest())?;
+        if is_over() {
+            replayed.interrupted = true;
+            break;
+        }
+        match replay.run(&target, &orders, || witnesses.nearest()) {
+            Ok(verdict) => *replayed.verdicts.entry(verdict).or_default() += 1,
+            Err(ReplayError::Interrupted) => {
+                replayed.interrupted = true;
+                break;
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(replayed)
+}
+
+/// Whether a limit of the caller is reached.
+fn is_over() -> bool {
+    Limit { deadline: deadline(), ..Limit::none() }.reached().is_some()
+}
+
+/// Runs the program `times` times as it was recorded, to see whether it fails as it did then.
+fn repeat(request: &ReplayRequest<'_>, times: u64) -> Result<Replayed, Error> {
+    let launch = Launch { limit: Some(request.limit), ..request.launch.clone() };
+    let before = RunFailure::of(request.trace);
+    let mut replayed = Replayed::default();
+    for _ in 0..times {
+        if is_over() {
+            replayed.interrupted = true;
+            break;
+        }
+        let Recorded { run, failure, .. } = record(&launch, &Blocks::default())?;
+        if run.interrupted {
+            replayed.interrupted = true;
+            break;
+        }
+        let verdict = match failure {
+            Some(failure) if before.as_ref().is_some_and(|b| b.kind == failure.kind) => {
+                Verdict::of_failure(&failure, &run, request.limit)
+            }
+            Some(failure) => Verdict::NotReached { message: failure.message },
+            None => {
+                Verdict::NotReached { message: format!("the program ended with {}", run.ended()) }
+            }
+        };
         *replayed.verdicts.entry(verdict).or_default() += 1;
     }
     Ok(replayed)
@@ -87,6 +144,12 @@ pub fn replay(request: &ReplayRequest<'_>, times: u64) -> Result<Replayed, Error
 /// # Errors
 /// If gdb cannot be run.
 pub fn debug(request: &ReplayRequest<'_>) -> Result<(), Error> {
+    if observed::is_observed(request.finding) {
+        return Err(Error::Unsupported(
+            "--gdb is for predicted findings: a failure of the recorded run has no last step"
+                .to_owned(),
+        ));
+    }
     let reference = Reference { ended: String::new(), stdout: None, uncaught: Vec::new() };
     let witnesses = request.witnesses();
     let orders = witnesses.found();
@@ -114,7 +177,7 @@ pub fn load_steps(path: &Path, trace: &Trace) -> Result<Steps, Error> {
     if !beside.exists() {
         return Err(Error::NoSteps { trace: path.to_path_buf() });
     }
-    Ok(Steps::load(&beside, trace.len())?)
+    Ok(Steps::load(&beside, trace.len(), trace.meta().get(ID).map(String::as_str))?)
 }
 
 /// Returns the launch of `command` with the seed and the quantum that the trace was recorded
@@ -125,6 +188,8 @@ pub fn launch_as_recorded(trace: &Trace, command: Vec<OsString>) -> Launch {
     Launch {
         seed: number("seed", 0),
         quantum: number("quantum", 1000),
+        exit_steps: number("exit steps", EXIT_STEPS),
+        forked: trace.meta().get(FORKED).cloned(),
         quiet: true,
         ..Launch::new(command)
     }
@@ -145,8 +210,15 @@ pub fn find(findings: &Findings, id: &str, path: &Path) -> Result<usize, Error> 
 
 /// Runs the program as it was recorded. Its output is compared only if the program ends as it did
 /// when it was recorded; a remark says so otherwise.
-fn reference(launch: &Launch, trace: &Trace) -> Result<(Reference, Option<String>), Error> {
+/// `None`: this process was asked to end meanwhile, or its time was over.
+fn reference(launch: &Launch, trace: &Trace) -> Result<Option<(Reference, Option<String>)>, Error> {
+    if is_over() {
+        return Ok(None);
+    }
     let run = launch.run()?;
+    if run.interrupted {
+        return Ok(None);
+    }
     let ended = trace.meta().get("ended").cloned().unwrap_or_else(|| run.ended());
     let same = ended == run.ended();
     let note = (!same).then(|| {
@@ -156,7 +228,7 @@ fn reference(launch: &Launch, trace: &Trace) -> Result<(Reference, Option<String
             run.ended()
         )
     });
-    Ok((Reference { ended, ..Reference::of(&run, same.then(|| run.stdout())) }, note))
+    Ok(Some((Reference { ended, ..Reference::of(&run, same.then(|| run.stdout())) }, note)))
 }
 
 /// The value of the field `replay` of a finding.
