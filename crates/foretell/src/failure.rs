@@ -16,20 +16,28 @@ pub(crate) enum Status {
     Clean,
     /// Something was predicted or refused.
     Found,
-    /// A query stayed undecided, with `--strict`.
-    Undecided,
+    /// Nothing was found so far, but the run was cut short; or with `--strict`, a query stayed
+    /// undecided.
+    CutShort,
     /// Exit status of a program that the command ran.
     Program(u8),
 }
 
+impl Status {
+    /// Returns the exit status of the process.
+    pub(crate) fn code(self) -> u8 {
+        match self {
+            Status::Clean => 0,
+            Status::Found => 1,
+            Status::CutShort => 3,
+            Status::Program(status) => status,
+        }
+    }
+}
+
 impl From<Status> for ExitCode {
     fn from(status: Status) -> ExitCode {
-        match status {
-            Status::Clean => ExitCode::SUCCESS,
-            Status::Found => ExitCode::from(1),
-            Status::Undecided => ExitCode::from(3),
-            Status::Program(status) => ExitCode::from(status),
-        }
+        ExitCode::from(status.code())
     }
 }
 
@@ -76,6 +84,7 @@ impl From<Error> for Failure {
         Failure::Input(match error {
             // These do not begin with a file.
             Error::Build(_)
+            | Error::CutShort(_)
             | Error::Launch(_)
             | Error::Log(_)
             | Error::Replay(_)

@@ -3,12 +3,15 @@
 //! Each command is one file in `commands/`; the work is done by `foretell-session`. Exit status and
 //! output are a contract, written down in `docs/cli.md`: results go to standard output, remarks on
 //! them to standard error; 0 means that nothing was predicted or refused, 1 that something was, 2
-//! that the command or its input was wrong, with one line that says why.
+//! that the command or its input was wrong, with one line that says why, 3 that nothing was found
+//! before the command was cut short.
 
 mod commands;
 mod config;
+mod control_filter;
 mod failure;
 mod input;
+mod limits;
 mod output;
 mod progress;
 mod recording;
@@ -18,8 +21,10 @@ mod terminal;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
+use foretell_limit::{Limit, within};
 
 use crate::commands::Command;
+use crate::failure::Status;
 use crate::terminal::{ColorChoice, Terminal};
 
 /// Heading of the options that every command has.
@@ -32,7 +37,8 @@ const GENERAL: &str = "General options";
 #[derive(Parser, Debug)]
 #[command(name = "foretell", version, propagate_version = true)]
 #[command(after_help = "Exit status: 0 nothing found, 1 something found, 2 the command or its \
-                        input was wrong, 3 with --strict: a query stayed undecided.")]
+                        input was wrong, 3 nothing found so far but cut short (interrupted, \
+                        --budget, --memory), or with --strict: a query stayed undecided.")]
 pub(crate) struct Arguments {
     /// Colour of standard output
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
@@ -49,9 +55,19 @@ pub(crate) struct Arguments {
     #[arg(help_heading = GENERAL, hide_short_help = true)]
     no_config: bool,
 
+    /// Memory to use at most, such as 4G [default: 80 % of what is available]
+    ///
+    /// Work that needs more is undecided. It holds for the commands that read traces or findings.
+    #[arg(long, global = true, value_name = "SIZE", value_parser = foretell_limit::parse_size)]
+    #[arg(help_heading = GENERAL, hide_short_help = true)]
+    memory: Option<u64>,
+
     #[command(subcommand)]
     command: Command,
 }
+
+#[global_allocator]
+static ALLOCATOR: foretell_limit::CountingAllocator = foretell_limit::CountingAllocator;
 
 fn main() -> ExitCode {
     // The arguments of a compiler are passed on unread: `--version` is gcc's own.
@@ -63,16 +79,30 @@ fn main() -> ExitCode {
     }
     let mut command = Arguments::command();
     command.build();
-    let words = match config::with_file(&command, std::env::args_os().collect()) {
-        Ok(words) => words,
+    let configured = match config::with_file(&command, std::env::args_os().collect()) {
+        Ok(configured) => configured,
         Err(failure) => return fail(&failure.to_string()),
     };
-    let arguments = match Arguments::try_parse_from(words) {
+    let source = configured.found.map(|path| format!("options from {}", path.display()));
+    let arguments = match Arguments::try_parse_from(configured.arguments) {
         Ok(arguments) => arguments,
-        Err(error) => return explain(&error),
+        Err(error) => return explain(&error, source.as_deref()),
     };
+    if let Some(source) = source {
+        terminal::complain(&format!("foretell: {source}"));
+    }
     let mut terminal = Terminal::new(arguments.color);
-    let result = arguments.command.run(&mut terminal);
+    let command = arguments.command;
+    let result = if command.is_limited() {
+        limits::limit_memory(arguments.memory);
+        limits::end_on_signals();
+        within(&Limit::none(), || command.run(&mut terminal)).unwrap_or_else(|reason| {
+            terminal::complain(limits::message(reason));
+            Ok(Status::CutShort)
+        })
+    } else {
+        command.run(&mut terminal)
+    };
     match terminal.finish().map_err(failure::Failure::from).and(result) {
         Ok(status) => status.into(),
         Err(failure) => fail(&failure.to_string()),
@@ -85,8 +115,9 @@ fn fail(message: &str) -> ExitCode {
     ExitCode::from(2)
 }
 
-/// Prints help and version as they are, and one line about a wrong command line.
-fn explain(error: &clap::Error) -> ExitCode {
+/// Prints help and version as they are, and one line about a wrong command line. `source` tells of
+/// options that were not typed.
+fn explain(error: &clap::Error, source: Option<&str>) -> ExitCode {
     if !error.use_stderr() {
         // A closed pipe is no failure.
         let _ = error.print();
@@ -104,7 +135,8 @@ fn explain(error: &clap::Error) -> ExitCode {
         .map(str::trim)
         .filter(|line| !line.is_empty() && !line.starts_with("For more information"))
         .collect();
-    fail(&format!("foretell: {} (see --help)", lines.join(" ")))
+    let source = source.map_or_else(String::new, |source| format!("{source}; "));
+    fail(&format!("foretell: {} ({source}see --help)", lines.join(" ")))
 }
 
 #[cfg(test)]

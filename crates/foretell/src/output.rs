@@ -1,9 +1,9 @@
 //! Writing results to a file or to standard output.
 
-use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use foretell_trace::OutputFile;
 use foretell_trace::io::Content;
 
 use crate::failure::Failure;
@@ -26,9 +26,9 @@ impl Destination {
     ) -> Result<(), Failure> {
         let Some(path) = self.0 else { return Ok(content(terminal)?) };
         let write = || {
-            let mut out = BufWriter::new(File::create(&path)?);
+            let mut out = BufWriter::new(OutputFile::create(&path)?);
             content(&mut out)?;
-            out.flush()
+            out.into_inner().map_err(io::IntoInnerError::into_error)?.commit()
         };
         write().map_err(Failure::file(&path))
     }

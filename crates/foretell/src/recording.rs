@@ -45,6 +45,21 @@ pub(crate) struct RecordOptions {
     #[arg(long, value_name = "GLOB", value_delimiter = ',')]
     atomic_functions: Vec<String>,
 
+    /// Steps that threads may still run when main returns or exit is called; 0: none (C, C++)
+    ///
+    /// Threads that can run go on with recorded code before the program ends, so that the trace has
+    /// their accesses. They print nothing then.
+    #[arg(long, value_name = "N", default_value_t = foretell_session::EXIT_STEPS)]
+    #[arg(hide_short_help = true)]
+    exit_steps: u64,
+
+    /// Meaning of volatile accesses of C and C++: plain or atomic
+    ///
+    /// `plain`: they race like any other access, as the languages have it. `atomic`: they do not
+    /// race with one another, as programs assume that use volatile flags between threads.
+    #[arg(long, value_name = "MEANING", default_value = "plain", hide_short_help = true)]
+    volatile: Volatile,
+
     /// Record only these classes, by full name: 'com.example.*'
     #[arg(long, value_name = "GLOB", value_delimiter = ',')]
     #[arg(help_heading = JAVA, hide_short_help = true)]
@@ -72,6 +87,12 @@ enum BlockSource {
     None,
 }
 
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+enum Volatile {
+    Plain,
+    Atomic,
+}
+
 impl RecordOptions {
     /// Returns the sources of atomic blocks.
     pub(crate) fn blocks(&self) -> Result<Blocks, Failure> {
@@ -84,6 +105,7 @@ impl RecordOptions {
             markers: self.blocks.contains(&BlockSource::Markers),
             locks: self.blocks.contains(&BlockSource::Locks),
             functions: self.atomic_functions.iter().map(|pattern| Glob::new(pattern)).collect(),
+            atomic_volatile: self.volatile == Volatile::Atomic,
         })
     }
 
@@ -96,8 +118,8 @@ impl RecordOptions {
             atomic: self.atomic_functions.clone(),
             annotations: if markers { self.atomic_annotations.clone() } else { Vec::new() },
         };
-        let Self { seed, quantum, symbolic, keep_all, .. } = *self;
-        Launch { seed, quantum, symbolic, keep_all, java, ..Launch::new(command) }
+        let Self { seed, quantum, exit_steps, symbolic, keep_all, .. } = *self;
+        Launch { seed, quantum, exit_steps, symbolic, keep_all, java, ..Launch::new(command) }
     }
 }
 

@@ -5,15 +5,16 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use foretell_report::baseline::Baseline;
-use foretell_report::json::{BaselineState, Finding, Findings};
+use foretell_report::json::{BaselineState, CountAlso, Finding, Findings};
 use foretell_report::source::Sources;
 use foretell_report::suppress::Suppressions;
-use foretell_report::text::{self, Look, printable};
+use foretell_report::text::{self, Look, Printer, printable};
 use foretell_report::{graph, html, perfetto, sarif};
 use foretell_session::read_all_findings;
-use foretell_trace::Trace;
+use foretell_trace::{Model, Trace};
 
 use crate::failure::Failure;
+use crate::input;
 use crate::output::Destination;
 use crate::terminal::{Terminal, complain};
 
@@ -57,9 +58,8 @@ pub(crate) struct ReportOptions {
     #[arg(long, hide_short_help = true)]
     show_suppressed: bool,
 
-    /// Count findings that their replay did not confirm for the exit status too
-    #[arg(long, hide_short_help = true)]
-    unconfirmed: bool,
+    #[command(flatten)]
+    pub(crate) counting: CountOptions,
 
     /// Show long witnesses in full
     #[arg(long)]
@@ -70,8 +70,45 @@ pub(crate) struct ReportOptions {
     only: Vec<String>,
 
     /// Directory of the program's source; repeatable [default: working directory]
-    #[arg(long, value_name = "DIR")]
+    ///
+    /// Reports show source text only from below these directories, all links resolved. Without
+    /// this option these are the working directory and, for `check`, the directories of the
+    /// sources.
+    #[arg(long, value_name = "DIR", alias = "source-root")]
     source: Vec<PathBuf>,
+}
+
+/// Options that say which findings count for the exit status.
+#[derive(clap::Args, Clone, Default, Debug)]
+pub(crate) struct CountOptions {
+    /// Count findings that their replay did not confirm for the exit status too
+    #[arg(long, hide_short_help = true)]
+    unconfirmed: bool,
+
+    /// Kinds of findings that count for the exit status though they need not be bugs
+    ///
+    /// nondeterminism
+    #[arg(long, value_name = "KIND", value_delimiter = ',', hide_short_help = true)]
+    fail_on: Vec<ExtraKind>,
+}
+
+/// Kind of findings that correct programs have too.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+enum ExtraKind {
+    Nondeterminism,
+}
+
+impl CountOptions {
+    /// Whether nondeterministic reads count, whatever their replay showed.
+    pub(crate) fn nondeterminism(&self) -> bool {
+        self.fail_on.contains(&ExtraKind::Nondeterminism)
+    }
+
+    /// Whether a finding counts for the exit status.
+    pub(crate) fn counts(&self, finding: &Finding) -> bool {
+        let nondeterminism = self.nondeterminism();
+        finding.counts(CountAlso { unconfirmed: self.unconfirmed, nondeterminism })
+    }
 }
 
 /// Format of standard output.
@@ -88,7 +125,7 @@ impl ReportOptions {
     pub(crate) fn start(&self, format: Format, program: &[PathBuf]) -> Result<Reporting, Failure> {
         let mut suppressions = Suppressions::default();
         for path in &self.suppressions {
-            let text = std::fs::read_to_string(path).map_err(Failure::file(path))?;
+            let text = input::text(path)?;
             suppressions
                 .add(&path.display().to_string(), &text)
                 .map_err(|error| Failure::Input(printable(&error.to_string())))?;
@@ -118,7 +155,12 @@ impl ReportOptions {
         if !self.source.is_empty() {
             return Ok(Sources::new(self.source.clone()));
         }
-        let mut roots = vec![PathBuf::from(".")];
+        // Everything lies below the root of the file system.
+        let at_root = std::env::current_dir().is_ok_and(|directory| directory.parent().is_none());
+        let mut roots = Vec::new();
+        if !at_root {
+            roots.push(PathBuf::from("."));
+        }
         for directory in program.iter().filter_map(|file| file.parent()) {
             let directory = directory.to_path_buf();
             if !directory.as_os_str().is_empty() && !roots.contains(&directory) {
@@ -130,12 +172,7 @@ impl ReportOptions {
 
     /// Whether a finding counts for the exit status.
     pub(crate) fn counts(&self, finding: &Finding) -> bool {
-        finding.counts(self.unconfirmed)
-    }
-
-    /// Whether a findings file has a finding that counts for the exit status.
-    pub(crate) fn any_counts(&self, file: &Findings) -> bool {
-        file.findings.iter().any(|finding| self.counts(finding))
+        self.counting.counts(finding)
     }
 
     /// Returns the layout of findings on this terminal.
@@ -181,15 +218,56 @@ impl Reporting {
     }
 
     /// Marks the findings to hide.
-    pub(crate) fn mark(&mut self, file: &mut Findings, trace: Option<&Trace>) {
+    pub(crate) fn mark(&mut self, findings: &mut [Finding], trace: Option<&Trace>) {
         if !self.suppressions.is_empty() {
-            self.suppressions.apply(&mut file.findings, trace);
+            self.suppressions.apply(findings, trace);
         }
         if let Some(baseline) = &self.baseline {
-            baseline.apply(&mut file.findings);
+            baseline.apply(findings);
             let known = |f: &&Finding| f.baseline == Some(BaselineState::Unchanged);
-            self.known += file.findings.iter().filter(known).count();
+            self.known += findings.iter().filter(known).count();
         }
+    }
+
+    /// Shows findings on standard output at once if it has text; [`conclude`](Self::conclude)
+    /// follows when all are there. `path` is that of the trace.
+    pub(crate) fn show(
+        &self,
+        terminal: &mut Terminal,
+        (trace, model): (&Trace, Model),
+        path: &Path,
+        findings: &[Finding],
+    ) -> io::Result<()> {
+        if self.format != Format::Text {
+            return Ok(());
+        }
+        let printer = Printer::new(trace, model, &self.sources, self.options.look(terminal))
+            .with_trace_path(&path.display().to_string());
+        for finding in findings.iter().filter(|finding| self.wants(finding)) {
+            printer.finding(terminal, finding)?;
+            writeln!(terminal)?;
+        }
+        terminal.flush()
+    }
+
+    /// Shows what comes after the findings on standard output, and collects them for the files
+    /// beside it.
+    pub(crate) fn conclude(
+        &mut self,
+        terminal: &mut Terminal,
+        file: &Findings,
+        trace: &Trace,
+    ) -> Result<(), Failure> {
+        match self.format {
+            Format::Text => {
+                let look = self.options.look(terminal);
+                text::conclusion(terminal, &self.chosen(file), &look)?;
+            }
+            Format::Json => file.write(terminal)?,
+            Format::Sarif => {}
+        }
+        self.collect(file, Some(trace));
+        Ok(())
     }
 
     /// Shows findings on standard output, and collects them for the files beside it.

@@ -2,7 +2,9 @@
 
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 
-use foretell_report::text::Look;
+use foretell_report::text::{Look, printable};
+
+use crate::control_filter::ControlFilter;
 
 /// The width of output that goes to no terminal.
 const DEFAULT_WIDTH: usize = 100;
@@ -20,6 +22,7 @@ pub(crate) enum ColorChoice {
 /// the command goes on to its end, with the exit status that it would have had.
 pub(crate) struct Terminal {
     out: BufWriter<StdoutLock<'static>>,
+    filter: ControlFilter,
     closed: bool,
     color: bool,
     width: usize,
@@ -39,7 +42,8 @@ impl Terminal {
         let width = terminal_size::terminal_size()
             .filter(|_| io::stdout().is_terminal())
             .map_or(DEFAULT_WIDTH, |(width, _)| usize::from(width.0));
-        Terminal { out: BufWriter::new(io::stdout().lock()), closed: false, color, width }
+        let (out, filter) = (BufWriter::new(io::stdout().lock()), ControlFilter::new(color));
+        Terminal { out, filter, closed: false, color, width }
     }
 
     /// Returns the layout of findings here.
@@ -68,8 +72,10 @@ impl Write for Terminal {
         if self.closed {
             return Ok(bytes.len());
         }
-        let result = self.out.write(bytes);
-        self.unless_closed(result, bytes.len())
+        let filtered = self.filter.filter(bytes);
+        let result = self.out.write_all(&filtered);
+        self.unless_closed(result, ())?;
+        Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -81,7 +87,8 @@ impl Write for Terminal {
     }
 }
 
-/// Prints one line to standard error. If that is closed, the line is lost.
+/// Prints one line to standard error, without control characters: names in it may come from files.
+/// If standard error is closed, the line is lost.
 pub(crate) fn complain(message: &str) {
-    let _ = writeln!(io::stderr(), "{message}");
+    let _ = writeln!(io::stderr(), "{}", printable(message));
 }

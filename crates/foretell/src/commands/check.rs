@@ -1,22 +1,25 @@
 //! `foretell check`: build, record, predict, replay and report in one go.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use foretell_limit::{Reason, shielded, within};
 use foretell_report::json::{Confirmation, Finding, Findings};
 use foretell_report::kept_by_order::KeptByOrder;
+use foretell_report::observed;
 use foretell_report::text::{self, Printer};
 use foretell_session::{
     CheckOptions, CheckedRun, DriverOptions, Launch, Observer, PredictOptions, Program,
     ProgramKind, Recorded, check, save_trace,
 };
-use foretell_trace::{FindingKind, Trace};
+use foretell_trace::{FindingKind, Model, Trace};
 
 use crate::failure::{Failure, Status};
+use crate::limits::{Budget, message};
 use crate::output::{self, Destination};
-use crate::progress;
 use crate::recording::{RecordOptions, summary};
 use crate::reporting::{Format, ReportOptions, Reporting};
 use crate::terminal::{Terminal, complain};
@@ -26,8 +29,8 @@ use crate::terminal::{Terminal, complain};
 /// Every finding is replayed on the real program, and confirmed if the replay reaches it. Findings
 /// that are not confirmed are shown last, and do not count for the exit status without
 /// --unconfirmed. A nondeterministic read is shown, and counts, only if its replay goes wrong
-/// (crash, failed assertion, deadlock, different exit status), or with --analyses nondeterminism or
-/// --fail-on nondeterminism.
+/// (crash, failed assertion, deadlock, different exit status), or with --fail-on nondeterminism;
+/// --analyses nondeterminism only shows it.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Check {
     /// C or C++ sources, objects and libraries; Java sources; or a jar
@@ -58,12 +61,6 @@ pub(crate) struct Check {
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     analyses: Vec<FindingKind>,
 
-    /// Kinds of findings that count for the exit status though they need not be bugs
-    ///
-    /// nondeterminism
-    #[arg(long, value_name = "KIND", value_delimiter = ',', hide_short_help = true)]
-    fail_on: Vec<ExtraKind>,
-
     /// Most findings of a run to replay
     #[arg(long, value_name = "N", default_value_t = 100, hide_short_help = true)]
     replays: usize,
@@ -75,6 +72,9 @@ pub(crate) struct Check {
     /// Time limit of a query; a longer one counts as undecided
     #[arg(long, value_name = "SECS", default_value_t = 60, hide_short_help = true)]
     timeout: u64,
+
+    #[command(flatten)]
+    budget: Budget,
 
     /// Tell which findings only the order of code that is not recorded makes impossible
     ///
@@ -103,15 +103,11 @@ pub(crate) struct Check {
     report: ReportOptions,
 }
 
-/// Kind of findings that correct programs have too.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
-enum ExtraKind {
-    Nondeterminism,
-}
-
 /// Number of findings that were shown, by their confirmation.
 #[derive(Default)]
 struct Tally {
+    /// Runs that failed by themselves.
+    failed: usize,
     confirmed: usize,
     unconfirmed: usize,
     not_replayed: usize,
@@ -121,24 +117,38 @@ struct Tally {
 
 impl Tally {
     fn add(&mut self, finding: &Finding, counts: bool) {
+        self.counted += usize::from(counts);
+        if observed::is_observed(finding) {
+            self.failed += 1;
+            return;
+        }
         *match finding.confirmation {
             Confirmation::Confirmed => &mut self.confirmed,
             Confirmation::Unconfirmed => &mut self.unconfirmed,
             Confirmation::NotReplayed => &mut self.not_replayed,
         } += 1;
-        self.counted += usize::from(counts);
     }
 
     /// Returns the last line of the report.
-    fn line(&self) -> String {
+    fn line(&self, complete: bool) -> String {
         let all = self.confirmed + self.unconfirmed + self.not_replayed;
-        if all == 0 {
-            return "nothing was predicted".to_owned();
-        }
+        let failed = match self.failed {
+            0 if all == 0 && complete => return "nothing was predicted".to_owned(),
+            0 if all == 0 => {
+                return "nothing was predicted so far: the analysis was cut short".to_owned();
+            }
+            0 => "",
+            1 if all == 0 => {
+                return "the recorded run failed; nothing else was predicted".to_owned();
+            }
+            1 => "the recorded run failed; ",
+            _ if all == 0 => return "recorded runs failed; nothing else was predicted".to_owned(),
+            _ => "recorded runs failed; ",
+        };
         let findings = if self.confirmed == 1 { "finding" } else { "findings" };
-        let mut line = format!("{} {findings} confirmed", self.confirmed);
+        let mut line = format!("{failed}{} {findings} confirmed", self.confirmed);
         if self.unconfirmed > 0 {
-            let counted = self.counted == all;
+            let counted = self.counted == all + self.failed;
             let counted = if counted { "counted" } else { "not counted" };
             line += &format!(", {} unconfirmed ({counted})", self.unconfirmed);
         }
@@ -151,28 +161,70 @@ impl Tally {
 
 impl Check {
     pub(crate) fn run(self, terminal: &mut Terminal) -> Result<Status, Failure> {
-        let mut messages = Messages { limit: self.limit, summary: None };
-        let mut check = check(self.options()?, &mut messages)?;
+        let limit = self.budget.start();
         let mut report = self.report.start(Format::Text, &self.sources)?;
-        let mut tally = Tally::default();
-        let mut first = true;
+        let (mut tally, mut first) = (Tally::default(), true);
+        let (mut cut_short, mut incomplete) = (None, false);
+        let options = self.options()?;
+        let mut check = match within(&limit, || check(options, &mut Build)) {
+            Ok(check) => check?,
+            Err(reason) => {
+                writeln!(terminal, "{}", tally.line(false))?;
+                complain(message(reason));
+                return Ok(Status::CutShort);
+            }
+        };
         loop {
-            let run = check.next_run(&mut messages);
-            if let Some(summary) = messages.summary.take() {
-                writeln!(terminal, "{summary}\n")?;
+            cut_short = cut_short.or_else(|| limit.reached());
+            if cut_short.is_some() {
+                break;
             }
+            let mut show = Show {
+                check: &self,
+                terminal,
+                report: &mut report,
+                marked: BTreeSet::new(),
+                printed: BTreeSet::new(),
+                failed: false,
+                written: Ok(()),
+            };
+            let run = match within(&limit, || check.next_run(&mut show)) {
+                Ok(run) => run,
+                Err(reason) => {
+                    cut_short = Some(reason);
+                    break;
+                }
+            };
+            let Show { marked, printed, written, .. } = show;
+            written?;
             let Some(mut run) = run? else { break };
-            self.report_run(terminal, &mut run, &mut report, &mut tally)?;
+            incomplete |= !run.findings.is_complete();
+            shielded(|| {
+                let mut findings = run.findings.findings.iter_mut();
+                while let Some(finding) = findings.find(|f| !marked.contains(&f.id)) {
+                    report.mark(std::slice::from_mut(finding), Some(&run.trace));
+                }
+                self.report_run(terminal, &mut run, &mut report, &printed, &mut tally)
+            })?;
             if std::mem::take(&mut first) {
-                self.save(terminal, &run)?;
+                shielded(|| self.save(terminal, &run))?;
             }
+            terminal.flush()?;
         }
         report.finish(terminal)?;
         if tally.confirmed + tally.unconfirmed + tally.not_replayed > 0 {
             self.say_how_to_replay(terminal)?;
         }
-        writeln!(terminal, "{}", tally.line())?;
-        Ok(if tally.counted == 0 { Status::Clean } else { Status::Found })
+        let cut_short = cut_short.or(check.is_interrupted().then_some(Reason::Interrupt));
+        writeln!(terminal, "{}", tally.line(cut_short.is_none() && !incomplete))?;
+        if let Some(reason) = cut_short {
+            complain(message(reason));
+        }
+        Ok(match tally.counted {
+            0 if incomplete || cut_short.is_some() => Status::CutShort,
+            0 => Status::Clean,
+            _ => Status::Found,
+        })
     }
 
     fn program(&self) -> Program {
@@ -187,7 +239,6 @@ impl Check {
     fn options(&self) -> Result<CheckOptions<'static>, Failure> {
         let mut driver = DriverOptions {
             timeout: Some(Duration::from_secs(self.timeout)),
-            stop: Some(progress::stop_on_interrupt()),
             ..DriverOptions::default()
         };
         if !self.analyses.is_empty() {
@@ -213,31 +264,31 @@ impl Check {
 
     fn wants_nondeterminism(&self) -> bool {
         self.analyses.contains(&FindingKind::Nondeterminism)
-            || self.fail_on.contains(&ExtraKind::Nondeterminism)
+            || self.report.counting.nondeterminism()
     }
 
     fn trace_path(&self) -> PathBuf {
         self.output.clone().unwrap_or_else(|| PathBuf::from("foretell.ft"))
     }
 
-    /// Reports the findings of a run that are worth showing, and counts those that are neither
-    /// suppressed nor known.
+    /// Reports the findings of a run that are worth showing and not `printed` yet, and counts those
+    /// that are neither suppressed nor known.
     fn report_run(
         &self,
         terminal: &mut Terminal,
         run: &mut CheckedRun,
         report: &mut Reporting,
+        printed: &BTreeSet<String>,
         tally: &mut Tally,
     ) -> Result<(), Failure> {
         let CheckedRun { trace, findings: file, shown, .. } = run;
-        report.mark(file, Some(trace));
         // A finding that is not worth showing is no alert in code scanning either; the findings
         // file has it.
         let mut worth = file.clone();
         worth.findings = shown.iter().map(|&i| file.findings[i].clone()).collect();
         report.collect(&worth, Some(trace));
         shown.retain(|&i| report.wants(&file.findings[i]));
-        self.show(terminal, report, file, trace, shown)?;
+        self.show(terminal, report, (file, trace), shown, printed)?;
         for finding in shown.iter().map(|&i| &file.findings[i]).filter(|f| f.is_shown()) {
             tally.add(finding, self.report.counts(finding));
         }
@@ -247,8 +298,8 @@ impl Check {
     /// Saves the trace and the findings of a run where the options ask for that.
     fn save(&self, terminal: &mut Terminal, run: &CheckedRun) -> Result<(), Failure> {
         match &self.output {
-            Some(path) if path.as_os_str() == "-" => output::save(&run.trace, path)?,
-            Some(path) => save_trace(&run.trace, &run.steps, path)?,
+            Some(path) if path.as_os_str() == "-" => output::save(&*run.trace, path)?,
+            Some(path) => save_trace(&*run.trace, &run.steps, path)?,
             None => {}
         }
         if let Some(json) = &self.json {
@@ -281,15 +332,18 @@ impl Check {
         &self,
         terminal: &mut Terminal,
         report: &Reporting,
-        file: &Findings,
-        trace: &Trace,
+        (file, trace): (&Findings, &Trace),
         shown: &[usize],
+        printed: &BTreeSet<String>,
     ) -> Result<(), Failure> {
         let look = self.report.look(terminal);
         let printer = Printer::new(trace, file.trace.model, report.sources(), look);
         let mut shown: Vec<&Finding> = shown.iter().map(|&i| &file.findings[i]).collect();
         text::by_confirmation(&mut shown);
         for (i, finding) in shown.iter().enumerate() {
+            if printed.contains(&finding.id) {
+                continue;
+            }
             text::write_section(terminal, &shown[..i], finding, &look)?;
             printer.finding(terminal, finding)?;
             writeln!(terminal)?;
@@ -300,7 +354,12 @@ impl Check {
         text::kept_by_order(terminal, &kept, &look)?;
         let is_read = |finding: &Finding| finding.kind == FindingKind::Nondeterminism;
         let hidden = file.findings.iter().filter(|f| is_read(f)).count()
-            - shown.iter().filter(|f| is_read(f)).count();
+            - shown.iter().filter(|f| is_read(f)).count()
+            - file
+                .findings
+                .iter()
+                .filter(|f| is_read(f) && observed::folded_into(f).is_some())
+                .count();
         if hidden > 0 {
             let reads = match hidden {
                 1 => "1 read or final value depends".to_owned(),
@@ -315,27 +374,73 @@ impl Check {
     }
 }
 
-/// Messages of a check on standard error.
-struct Messages {
-    /// Time limit of a run in seconds.
-    limit: u64,
-    /// Line about the last recorded run, for standard output.
-    summary: Option<String>,
-}
+/// Messages of a build on standard error.
+struct Build;
 
-impl Observer for Messages {
+impl Observer for Build {
     fn warning(&mut self, message: &str) {
         complain(&format!("foretell: warning: {message}"));
+    }
+}
+
+/// Shows what happens in a run as it comes.
+struct Show<'a> {
+    check: &'a Check,
+    terminal: &'a mut Terminal,
+    report: &'a mut Reporting,
+    /// Findings whose marks are set.
+    marked: BTreeSet<String>,
+    /// Findings that are on standard output.
+    printed: BTreeSet<String>,
+    /// Whether the recorded run failed: that comes first, with the findings that repeat it.
+    failed: bool,
+    /// Whether all could be written so far.
+    written: io::Result<()>,
+}
+
+impl Observer for Show<'_> {
+    fn warning(&mut self, message: &str) {
+        Build.warning(message);
     }
 
     fn recorded(&mut self, recorded: &Recorded) {
         if recorded.run.timed_out {
-            let limit = self.limit;
+            let limit = self.check.limit;
             complain(&format!("foretell: the recorded run was ended after {limit} seconds"));
+        }
+        if !recorded.others.is_empty() {
+            complain(&format!(
+                "foretell: {} more recorded processes are not checked; `foretell record` saves their \
+                 traces",
+                recorded.others.len()
+            ));
         }
         for note in &recorded.notes {
             complain(&format!("foretell: {note}"));
         }
-        self.summary = Some(summary(recorded));
+        self.written =
+            writeln!(self.terminal, "{}\n", summary(recorded)).and_then(|()| self.terminal.flush());
+    }
+
+    fn decided(&mut self, trace: &Trace, model: Model, finding: &mut Finding) {
+        self.report.mark(std::slice::from_mut(finding), Some(trace));
+        self.marked.insert(finding.id.clone());
+        self.failed |= observed::is_observed(finding);
+        // The others come after the confirmed ones.
+        let comes_first = !self.failed && finding.confirmation == Confirmation::Confirmed;
+        if comes_first && self.written.is_ok() && self.report.wants(finding) {
+            self.printed.insert(finding.id.clone());
+            self.written = self.print(trace, model, finding);
+        }
+    }
+}
+
+impl Show<'_> {
+    fn print(&mut self, trace: &Trace, model: Model, finding: &Finding) -> io::Result<()> {
+        let look = self.check.report.look(self.terminal);
+        let printer = Printer::new(trace, model, self.report.sources(), look);
+        printer.finding(self.terminal, finding)?;
+        writeln!(self.terminal)?;
+        self.terminal.flush()
     }
 }

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use foretell_session::merge;
 
 use crate::failure::{Failure, Status};
+use crate::limits::Outcome;
 use crate::output::Destination;
+use crate::reporting::CountOptions;
 use crate::terminal::Terminal;
 
 /// Combine the parts of one analysis
@@ -21,12 +23,17 @@ pub(crate) struct Merge {
     /// File for the result [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+
+    #[command(flatten)]
+    counting: CountOptions,
 }
 
 impl Merge {
     pub(crate) fn run(self, terminal: &mut Terminal) -> Result<Status, Failure> {
         let whole = merge(&self.parts)?;
         Destination::new(self.output).write(terminal, |mut out| whole.write(&mut out))?;
-        Ok(if whole.findings.is_empty() { Status::Clean } else { Status::Found })
+        let mut outcome = Outcome::default();
+        outcome.add(&self.counting, &whole);
+        Ok(outcome.status())
     }
 }

@@ -40,6 +40,12 @@ pub(crate) enum Command {
 }
 
 impl Command {
+    /// Whether signals end the command's work but not its report, and its memory is limited. A
+    /// recording passes signals to the program, and a compiler driver is one of many.
+    pub(crate) fn is_limited(&self) -> bool {
+        !matches!(self, Command::Record(_) | Command::Cc(_) | Command::Cpp(_))
+    }
+
     /// Runs the command.
     pub(crate) fn run(self, terminal: &mut Terminal) -> Result<Status, Failure> {
         match self {

@@ -4,18 +4,22 @@ mod stats;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
+use std::sync::Arc;
 use std::time::Duration;
 
+use foretell_limit::{Limit, Reason, apart, shielded, within};
 use foretell_predict::engines::dpor::DporOptions;
 use foretell_predict::engines::smt::SmtOptions;
 use foretell_predict::engines::{EngineKind, EngineOptions};
-use foretell_report::json::{Findings, Shard};
-use foretell_session::{DriverOptions, PredictOptions, Predicted, Prediction, Progress, predict};
-use foretell_trace::{FindingKind, Model, Trace};
+use foretell_report::json::{Finding, Findings, Shard, TraceInfo};
+use foretell_session::{
+    DriverOptions, PredictOptions, Predicted, Prediction, Watch, predict_watched,
+};
+use foretell_trace::{FindingKind, Model, Trace, TraceBuilder};
 
 use crate::failure::{Failure, Status};
 use crate::input::{self, TraceOptions};
+use crate::limits::{Budget, Outcome, message, seconds};
 use crate::output::Destination;
 use crate::progress;
 use crate::reporting::{Format, ReportOptions, Reporting};
@@ -70,9 +74,8 @@ pub(crate) struct Predict {
     #[arg(long, value_name = "SECS", value_parser = seconds)]
     timeout: Option<Duration>,
 
-    /// Time limit of the whole analysis
-    #[arg(long, value_name = "SECS", value_parser = seconds)]
-    budget: Option<Duration>,
+    #[command(flatten)]
+    budget: Budget,
 
     /// Number of worker threads [default: all cores]
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
@@ -158,35 +161,68 @@ impl std::str::FromStr for ModelChoice {
     }
 }
 
-fn seconds(text: &str) -> Result<Duration, String> {
-    text.parse()
-        .ok()
-        .and_then(|secs| Duration::try_from_secs_f64(secs).ok())
-        .ok_or_else(|| format!("`{text}` is not a number of seconds"))
+/// A trace and its findings.
+struct Analysed {
+    trace: Arc<Trace>,
+    findings: Findings,
+    prediction: Prediction,
 }
+
+/// The findings file of a trace that was not read to its end.
+fn not_read(path: &Path, reason: Reason) -> Findings {
+    let trace = TraceBuilder::new().build();
+    let info = TraceInfo::new(path.display().to_string(), &trace, Model::View);
+    let mut findings = Findings::new(info);
+    findings.set_cut_short(reason.name());
+    findings
+}
+
+fn and_others(traces: usize) -> String {
+    match traces {
+        0 | 1 => String::new(),
+        2 => ", nor is the trace after it".to_owned(),
+        n => format!(", nor are the {} traces after it", n - 1),
+    }
+}
+
+/// Most threads of an analysis: more than that, and starting them takes longer than their work.
+const MOST_JOBS: u16 = 256;
 
 impl Predict {
     pub(crate) fn run(self, terminal: &mut Terminal) -> Result<Status, Failure> {
         self.check_engine()?;
         let mut report = self.report.start(self.format, &[])?;
-        let stop = progress::stop_on_interrupt();
-        let mut status = Status::Clean;
+        let limit = self.budget.start();
+        let mut outcome = Outcome::default();
+        let mut undecided = false;
         let mut documents = Vec::new();
-        for path in &self.traces {
-            let trace = input::trace(path, self.options)?;
-            let (Predicted { mut findings, prediction }, interrupted) =
-                self.predict(path, &trace, stop)?;
-            report.mark(&mut findings, Some(&trace));
-            self.show(terminal, &mut report, &trace, &findings, &prediction)?;
-            if self.strict && !findings.undecided.is_empty() {
-                status = Status::Undecided;
-            } else if self.report.any_counts(&findings) && status == Status::Clean {
-                status = Status::Found;
-            }
+        for (done, path) in self.traces.iter().enumerate() {
+            let show = Show {
+                predict: &self,
+                terminal,
+                report: &mut report,
+                path,
+                has_head: false,
+                written: Ok(()),
+            };
+            let Analysed { trace, findings, prediction } = match show.analyse(&limit) {
+                Ok(analysed) => analysed?,
+                Err(reason) => {
+                    complain(message(reason));
+                    let left = self.traces.len() - done;
+                    complain(&format!("{}: not analysed{}", path.display(), and_others(left)));
+                    outcome.set_cut_short();
+                    documents.push(not_read(path, reason));
+                    break;
+                }
+            };
+            shielded(|| self.conclude(terminal, &mut report, &trace, &findings, &prediction))?;
+            undecided |= !findings.undecided.is_empty();
+            outcome.add(&self.report.counting, &findings);
             documents.push(findings);
-            if interrupted {
-                complain("foretell: interrupted; the findings so far are above");
-                break;
+            if let Some(reason) = prediction.cut_short {
+                terminal.flush()?;
+                complain(&format!("{}; the findings so far are above", message(reason)));
             }
         }
         if let Some(path) = self.json {
@@ -195,7 +231,7 @@ impl Predict {
             })?;
         }
         report.finish(terminal)?;
-        Ok(status)
+        Ok(if self.strict && undecided { Status::CutShort } else { outcome.status() })
     }
 
     /// Checks that the engine can run, and that its options apply to it.
@@ -234,20 +270,16 @@ impl Predict {
     fn predict(
         &self,
         path: &Path,
-        trace: &Trace,
-        stop: &AtomicBool,
-    ) -> Result<(Predicted, bool), Failure> {
-        let progress = Progress::default();
+        trace: &Arc<Trace>,
+        watch: &mut dyn Watch,
+    ) -> Result<Predicted, Failure> {
         let mut driver = DriverOptions {
             all: self.all,
             timeout: self.timeout,
-            budget: self.budget,
-            jobs: self.jobs.map_or(0, usize::from),
+            jobs: self.jobs.map_or(0, |jobs| usize::from(jobs.min(MOST_JOBS))),
             engine: self.engine,
             engine_options: self.engine_options(),
             segments: !self.experiments.no_segments,
-            stop: Some(stop),
-            progress: Some(&progress),
             ..DriverOptions::default()
         };
         driver.filters.static_check = !self.experiments.no_static_check;
@@ -265,12 +297,15 @@ impl Predict {
             stats: self.experiments.stats,
             explain_order: self.explain_order,
         };
-        let result = progress::shown_while(&progress, || predict(path, trace, &options));
-        let interrupted = stop.load(std::sync::atomic::Ordering::Relaxed);
-        Ok((result?, interrupted))
+        Ok(progress::shown_while(trace, |progress| {
+            let mut options = options.clone();
+            options.driver.progress = Some(progress);
+            predict_watched(path, trace, &options, watch)
+        })?)
     }
 
-    fn show(
+    /// Shows what comes after the findings of a trace.
+    fn conclude(
         &self,
         terminal: &mut Terminal,
         report: &mut Reporting,
@@ -279,17 +314,79 @@ impl Predict {
         prediction: &Prediction,
     ) -> Result<(), Failure> {
         let text = self.format == Format::Text;
-        if text && self.traces.len() > 1 {
-            writeln!(terminal, "{}:", findings.trace.path)?;
+        if findings.findings.is_empty() {
+            self.head(terminal, Path::new(&findings.trace.path))?;
         }
-        report.publish(terminal, findings, Some(trace))?;
+        report.conclude(terminal, findings, trace)?;
         if text {
             race_units(terminal, findings)?;
             if self.experiments.stats {
                 stats::print(terminal, prediction, trace.len())?;
             }
         }
+        terminal.flush()?;
         Ok(())
+    }
+
+    /// Names the trace, if there are several.
+    fn head(&self, terminal: &mut Terminal, path: &Path) -> std::io::Result<()> {
+        if self.format == Format::Text && self.traces.len() > 1 {
+            writeln!(terminal, "{}:", path.display())?;
+        }
+        Ok(())
+    }
+}
+
+/// Shows the findings of a trace as they are decided.
+struct Show<'a> {
+    predict: &'a Predict,
+    terminal: &'a mut Terminal,
+    report: &'a mut Reporting,
+    path: &'a Path,
+    /// Whether the trace has been named.
+    has_head: bool,
+    /// Whether all could be written so far.
+    written: std::io::Result<()>,
+}
+
+impl Show<'_> {
+    /// Reads and analyses the trace.
+    ///
+    /// The outer error is the limit that was reached while the trace was read.
+    fn analyse(mut self, limit: &Limit<'_>) -> Result<Result<Analysed, Failure>, Reason> {
+        if let Some(reason) = limit.reached() {
+            return Err(reason);
+        }
+        let (path, options) = (self.path.to_path_buf(), self.predict.options);
+        let trace = match apart(limit, move || input::trace(&path, options), || {})? {
+            Ok(trace) => Arc::new(trace),
+            Err(failure) => return Ok(Err(failure)),
+        };
+        within(limit, || {
+            let (path, predict) = (self.path, self.predict);
+            let Predicted { findings, prediction } = predict.predict(path, &trace, &mut self)?;
+            self.written?;
+            Ok(Analysed { trace, findings, prediction })
+        })
+    }
+
+    fn write(&mut self, trace: &Trace, model: Model, findings: &[Finding]) -> std::io::Result<()> {
+        if !std::mem::replace(&mut self.has_head, true) {
+            self.predict.head(self.terminal, self.path)?;
+        }
+        self.report.show(self.terminal, (trace, model), self.path, findings)
+    }
+}
+
+impl Watch for Show<'_> {
+    fn decided(&mut self, trace: &Trace, model: Model, findings: &mut [Finding]) {
+        shielded(|| {
+            self.report.mark(findings, Some(trace));
+            progress::clear();
+            if self.written.is_ok() {
+                self.written = self.write(trace, model, findings);
+            }
+        });
     }
 }
 

@@ -5,16 +5,18 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use foretell_limit::{Limit, Reason, within};
 use foretell_report::json::Findings;
 use foretell_report::text::printable;
 use foretell_session::{
     Launch, PredictOptions, ReplayRequest, Replayed, Verdict, debug, find, launch_as_recorded,
-    load_steps, predict, read_findings_of, replay,
+    load_steps, predict, read_findings_of, replay, verify_one,
 };
 use foretell_trace::Trace;
 
 use crate::failure::{Failure, Status};
 use crate::input::{self, TraceOptions};
+use crate::limits::{Budget, message};
 use crate::output::Destination;
 use crate::terminal::{Terminal, complain};
 
@@ -23,7 +25,8 @@ use crate::terminal::{Terminal, complain};
 /// The program first runs as it was recorded, for comparison; then along the schedule, and freely
 /// after the last step of the schedule. The finding is confirmed if the program reaches it. Exit
 /// status: 0 confirmed, and the program ran to the end as before; 1 confirmed, and it went wrong or
-/// its output differs; 2 not confirmed: it left the schedule, or ended before.
+/// its output differs; 2 not confirmed: it left the schedule, or ended before; 3 interrupted, or
+/// out of time.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Replay {
     /// Trace that was analysed
@@ -51,6 +54,9 @@ pub(crate) struct Replay {
     #[arg(long, value_name = "SECS", default_value_t = 30)]
     limit: u64,
 
+    #[command(flatten)]
+    budget: Budget,
+
     /// Standard input of the program [default: empty]
     #[arg(long, value_name = "FILE")]
     stdin: Option<PathBuf>,
@@ -65,10 +71,20 @@ pub(crate) struct Replay {
 
 impl Replay {
     pub(crate) fn run(self, terminal: &mut Terminal) -> Result<Status, Failure> {
+        let limit = self.budget.start();
+        within(&limit, || self.replay(terminal, &limit)).unwrap_or_else(|reason| {
+            complain(message(reason));
+            Ok(Status::CutShort)
+        })
+    }
+
+    fn replay(&self, terminal: &mut Terminal, budget: &Limit<'_>) -> Result<Status, Failure> {
         let trace = input::trace(&self.trace, self.options)?;
         let steps = load_steps(&self.trace, &trace)?;
         let (mut file, path) = self.findings(&trace)?;
         let index = find(&file, &self.finding, &self.trace)?;
+        // A witness may come from elsewhere; the program follows none that is not feasible.
+        verify_one(path.as_deref().unwrap_or(&self.trace), &file, index, &trace)?;
         let limit = Duration::from_secs(self.limit);
         let launch = Launch {
             input: self.stdin.clone(),
@@ -92,6 +108,10 @@ impl Replay {
             complain(&format!("foretell: {note}"));
         }
         self.show(terminal, &replayed)?;
+        if replayed.interrupted {
+            complain(message(budget.reached().unwrap_or(Reason::Interrupt)));
+            return Ok(Status::CutShort);
+        }
         let Some((worst, _)) = replayed.worst() else { return Ok(Status::Clean) };
         if let Some(outcome) = replayed.to_json() {
             file.findings[index].set_replay(outcome, replayed.confirmed());

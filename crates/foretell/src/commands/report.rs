@@ -7,9 +7,11 @@ use foretell_report::identity;
 use foretell_report::json::Findings;
 use foretell_session::{check_trace, read_findings, verify_all};
 use foretell_trace::Trace;
+use foretell_trace::io::open_regular;
 
 use crate::failure::{Failure, Status};
 use crate::input::{self, TraceOptions};
+use crate::limits::Outcome;
 use crate::reporting::{Format, ReportOptions};
 use crate::terminal::{Terminal, complain};
 
@@ -54,20 +56,18 @@ impl Report {
             return Err(Failure::Input(message.to_owned()));
         }
         let mut report = self.report.start(self.format, &[])?;
-        let mut status = Status::Clean;
+        let mut outcome = Outcome::default();
         for path in findings {
             let (mut file, trace) = self.read(path, trace.map(PathBuf::as_path))?;
-            report.mark(&mut file, trace.as_ref());
+            report.mark(&mut file.findings, trace.as_ref());
             if self.format == Format::Text && findings.len() > 1 {
                 writeln!(terminal, "{}:", path.display())?;
             }
             report.publish(terminal, &file, trace.as_ref())?;
-            if self.report.any_counts(&file) {
-                status = Status::Found;
-            }
+            outcome.add(&self.report.counting, &file);
         }
         report.finish(terminal)?;
-        Ok(status)
+        Ok(outcome.status())
     }
 
     /// Reads and checks a findings file, and reads its trace if that is available.
@@ -95,14 +95,22 @@ impl Report {
         Ok(trace)
     }
 
-    /// Reads the trace that the file names. It may be gone or changed: a remark says so.
+    /// Reads the trace that the file names. It may be gone or changed: a remark says so. The remark
+    /// quotes nothing of that file, which need not be a trace at all.
     fn find_trace(&self, findings: &Path, file: &Findings) -> Option<Trace> {
-        match self.read_trace(findings, file, Path::new(&file.trace.path)) {
-            Ok(trace) => Some(trace),
-            Err(failure) => {
-                complain(&format!("{failure} (so witnesses are not shown; see --trace)"));
-                None
-            }
-        }
+        let path = Path::new(&file.trace.path);
+        let read = match open_regular(path) {
+            Err(error) => Err(Failure::file(path)(error)),
+            Ok(_) => match input::trace(path, self.options) {
+                Err(_) => Err(Failure::input(path, "not a trace that can be read")),
+                Ok(trace) => {
+                    check_trace(findings, file, path, &trace).map(|()| trace).map_err(Failure::from)
+                }
+            },
+        };
+        read.map_err(|failure| {
+            complain(&format!("{failure} (so witnesses are not shown; see --trace)"));
+        })
+        .ok()
     }
 }
