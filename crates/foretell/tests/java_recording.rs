@@ -83,9 +83,11 @@ fn program_with_all_features_is_unharmed() {
     for seed in ["0", "7"] {
         let record = ["record", "--seed", seed, "-o", "run.ft", "--", "java"];
         let recorded = w.run(FORETELL, &[&record[..], &java].concat(), "hello\n");
-        assert_eq!(recorded.status.code(), Some(3), "{}", stderr(&recorded));
+        // A thread dies by an exception that nothing catches: the run has failed.
+        assert_eq!(recorded.status.code(), Some(1), "{}", stderr(&recorded));
         assert_eq!(stdout(&recorded), stdout(&plain));
-        assert_eq!(own_stderr(&recorded), stderr(&plain));
+        let own = own_stderr(&recorded);
+        assert!(own.starts_with(&stderr(&plain)) && own.contains("observed-1"), "{own}");
         let told = stderr(&recorded);
         assert!(told.contains("uncaught java.lang.IllegalStateException: thread dies"), "{told}");
         assert!(!told.contains("was left alone"), "{told}");
@@ -132,11 +134,66 @@ fn killed_program_leaves_a_trace() {
          new ProcessBuilder(\"kill\", \"-9\", \"\" + ProcessHandle.current().pid()).start();\n\
          Thread.sleep(60000);\n }\n}\n",
     );
-    for (status, argument) in [(137, None), (9, Some("halt"))] {
+    for (status, argument) in [(1, None), (9, Some("halt"))] {
         let command = ["record", "-o", "run.std", "--", "java", "Killed"];
         w.expect(status, &[&command[..], argument.as_slice()].concat());
         let trace = fs::read_to_string(w.path("run.std")).expect("a trace");
         assert!(trace.contains("T0|w(Killed.x=2)|Killed.java:7|Killed.main"), "{trace}");
+    }
+}
+
+/// A run that fails is a finding of its own: a deadlock of monitors, an exception that nothing
+/// catches, in `main` and in a thread. A handler of the program's own catches.
+#[test]
+fn failure_of_the_recorded_run_is_observed() {
+    let w = Workshop::new();
+    w.compile(
+        "Fails.java",
+        "public class Fails {\n  static int x;\n  static final Object a = new Object(), b = new Object();\n\
+         static void both(Object p, Object q) throws Exception {\n\
+         synchronized (p) { Thread.sleep(50); synchronized (q) { x++; } } }\n\
+         static void run(Runnable r) throws Exception {\n\
+         Thread t = new Thread(r); t.start(); t.join(); }\n\
+         public static void main(String[] s) throws Exception {\n\
+         run(() -> x++);\n switch (s[0]) {\n\
+         case \"deadlock\":\n\
+         Thread t = new Thread(() -> { try { both(a, b); } catch (Exception e) { } });\n\
+         Thread u = new Thread(() -> { try { both(b, a); } catch (Exception e) { } });\n\
+         t.start(); u.start(); t.join(); u.join(); break;\n\
+         case \"main\": throw new IllegalStateException(\"bad\");\n\
+         case \"assert\": run(() -> { throw new AssertionError(\"sum\"); }); break;\n\
+         case \"handled\":\n\
+         Thread.setDefaultUncaughtExceptionHandler((where, e) -> { });\n\
+         run(() -> { throw new IllegalStateException(\"caught\"); }); break;\n\
+         case \"exit\": System.exit(4);\n } } }\n",
+    );
+    for (how, status, wanted) in [
+        ("deadlock", 1, "The recorded run ended in a deadlock: "),
+        ("main", 1, "java.lang.IllegalStateException: bad in Fails.main at Fails.java:15"),
+        ("assert", 1, "An assertion failed in the recorded run: sum in "),
+        ("handled", 0, ""),
+        ("exit", 4, ""),
+    ] {
+        let record = ["record", "-o", "run.ft", "--", "java", "Fails", how];
+        let output = w.expect(status, &record);
+        let text = stderr(&output).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains(wanted), "{how}: {text}");
+        assert_eq!(text.contains("observed-1"), status == 1, "{how}: {text}");
+        if how == "deadlock" {
+            assert!(
+                text.contains("Thread-1 waits for ") && text.contains(", held by Thread-2"),
+                "{text}"
+            );
+            assert!(
+                text.contains("Thread-2 waits for ") && text.contains(", held by Thread-1"),
+                "{text}"
+            );
+        }
+        if status == 1 {
+            w.expect(1, &["predict", "run.ft", "--json", "run.json"]);
+            let verified = stdout(&w.expect(0, &["verify", "run.ft", "run.json"]));
+            assert!(verified.contains("observed-1: accepted"), "{verified}");
+        }
     }
 }
 

@@ -23,7 +23,7 @@ pub(crate) enum Twin {
 pub(crate) enum Rule {
     /// Calls of code that is not recorded keep their order.
     HiddenState,
-    /// The first use of a block, or a read, that no recorded event explains follows what came before.
+    /// A first use of a block, or a read, that no recorded event explains follows earlier uses.
     Provenance,
     /// A thread that returns from a wait follows everything before it.
     UnknownWait,

@@ -7,4 +7,5 @@ mod java;
 mod programs;
 mod random;
 mod scenarios;
+mod ways;
 mod workshop;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-use crate::commands::{Twin, finish, foretell, run, sources, succeed, text};
+use crate::commands::{Twin, findings, finish, foretell, run, sources, succeed, text};
 
 /// A program of the set.
 pub(crate) struct Program {
@@ -34,6 +34,17 @@ impl Program {
         );
         let checked = workshop.check();
         assert_eq!(checked.status.code(), Some(0), "{}", said("false alarm", &checked));
+    }
+
+    /// Asserts that no race is predicted, not even one that a replay does not confirm.
+    pub(crate) fn has_no_predicted_race(&self) {
+        let workshop = Workshop::new(self);
+        workshop.instrument(&[]);
+        let checked = workshop.check();
+        let said = format!("{} {:?}\n{}", self.source, self.options, text(&checked));
+        assert_eq!(checked.status.code(), Some(0), "{said}");
+        let findings = findings(&workshop.path("findings.json"));
+        assert!(findings.iter().all(|finding| finding["kind"] != "race"), "{said}");
     }
 
     /// Asserts that the twin's bug is found, or not found for the known reason.

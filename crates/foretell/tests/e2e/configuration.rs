@@ -67,16 +67,22 @@ fn invalid_file_is_reported_in_one_line() {
 #[test]
 fn every_kind_is_explained() {
     let all = foretell(["explain"]).quietly(0);
-    for kind in
-        ["race", "atomicity", "serializability", "transactions", "nondeterminism", "deadlock"]
-    {
+    for kind in [
+        "observed",
+        "race",
+        "atomicity",
+        "serializability",
+        "transactions",
+        "nondeterminism",
+        "deadlock",
+    ] {
         assert!(all.contains(&format!("{kind} ")), "{all}");
         let text = foretell(["explain", kind]).quietly(0);
         assert!(text.contains("\nWhen it is benign\n"), "{text}");
         assert_eq!(text, foretell(["explain", &format!("{kind}-7")]).quietly(0));
     }
     let line = foretell(["explain", "rice"]).refused();
-    assert!(line.contains("there are race, atomicity"), "{line}");
+    assert!(line.contains("there are observed, race, atomicity"), "{line}");
 }
 
 #[test]

@@ -1,15 +1,18 @@
 //! The real binary, from arguments and files to output and exit status.
 
+mod arguments;
 mod command_line;
 mod configuration;
 mod convert;
 mod damaged;
 mod generate;
 mod kept_by_order;
+mod limits;
 mod merge;
 mod predict;
 mod report;
 mod stats;
+mod strangers;
 mod suppressions;
 mod unreadable;
 mod verify;

@@ -3,7 +3,7 @@ import java.util.List;
 import java.util.concurrent.*;
 import java.util.concurrent.locks.*;
 
-/** Correct hand-overs, each through an edge of its own; with the argument `late`, the twins without. */
+/** Correct hand-overs, each through its own edge; with the argument `late`, twins without it. */
 public class Edges {
     interface Case { void run() throws Exception; }
     static boolean late;

@@ -32,7 +32,7 @@ public class Puts {
         switch (args[0]) {
             // The third writes only because of what the first has put.
             case "look": chain(() -> { q = 1; map.put("a", 1); }, puts, () -> { if (map.get("a") != null) q = 2; }); break;
-            case "act": chain(() -> act(), puts); break;
+            case "act": chain(() -> act(), () -> map.put("a", 2)); break;
             default: throw new IllegalArgumentException(args[0]);
         }
     }

@@ -85,4 +85,21 @@ class Handover {
         }
         box.use();
     }
+
+    /** Taker of a box that was filled. */
+    interface Giver {
+        void give(Box box) throws Exception;
+    }
+
+    /** Hands a box over: one thread gives it away, another one asks for it and uses it. */
+    static void pass(Giver giver, Source source) throws Exception {
+        both(() -> giver.give(Box.full()), () -> useFrom(source));
+    }
+
+    /** Asks until the answer is yes. */
+    static void until(java.util.function.BooleanSupplier question) {
+        while (!question.getAsBoolean()) {
+            Thread.yield();
+        }
+    }
 }

@@ -1,15 +1,15 @@
-//! Ends of programs: the exit status stays the program's own, and the trace up to the end is
-//! readable.
+//! Ends of programs: the exit status is the program's own unless it fails, and the trace up to the
+//! end is readable.
 
 use crate::workshop::{FORETELL, Workshop, stderr, stdout};
 
 /// A thread writes, then the program ends in the way that its argument names.
-const ENDS: &str = "#include <pthread.h>\n#include <signal.h>\n#include <stdlib.h>\n#include <unistd.h>\nint x;\n\
+const ENDS: &str = "#define _GNU_SOURCE\n#include <pthread.h>\n#include <signal.h>\n#include <stdlib.h>\n#include <unistd.h>\nint x;\n\
     static void *f(void *a) { x = 1; return a; }\n\
     int main(int n, char **a) { pthread_t t; x = 2; pthread_create(&t, 0, f, 0); pthread_join(t, 0);\n\
     switch (a[1][0]) { case 'a': abort(); case 'k': kill(getpid(), SIGKILL); case '_': _exit(5);\n\
     case 's': *(volatile int *)0 = 1; case 't': raise(SIGTERM); case 'e': exit(6);\n\
-    case 'f': if (fork() == 0) _exit(0); } return 0; }\n";
+    case 'f': if (fork() == 0) _exit(0); break; case 'F': if (_Fork() == 0) _exit(0); } return 0; }\n";
 
 #[test]
 fn every_end_is_reported() {
@@ -18,21 +18,26 @@ fn every_end_is_reported() {
     w.expect(0, &["cc", "a.c", "-o", "a"]);
     for (how, status, told) in [
         ("r", 0, "exit 0"),
-        ("a", 134, "signal 6"),
-        ("k", 137, "signal 9"),
+        ("a", 1, "signal 6"),
+        ("k", 1, "signal 9"),
         ("_", 5, "exit 5"),
-        ("s", 139, "signal 11"),
+        ("s", 1, "signal 11"),
         ("t", 143, "signal 15"),
         ("e", 6, "exit 6"),
     ] {
         w.expect(status, &["record", "-o", "a.std", "--", "./a", how]);
         let trace = w.trace("a.std");
-        assert!(trace.contains("T1|w(x=1)|a.c:6|f\n"), "{how}: {trace}");
+        assert!(trace.contains("T1|w(x=1)|a.c:7|f\n"), "{how}: {trace}");
         assert!(trace.contains(&format!("ended={told}")), "{how}: {trace}");
     }
-    let forked = w.expect(0, &["record", "-q", "-o", "a.std", "--", "./a", "f"]);
-    let notice = stderr(&forked);
-    assert!(notice.contains(", a child of fork, is not recorded\n"), "{notice}");
+    // A child that is not recorded says so; one that is and has one thread says nothing.
+    for (options, how, said) in
+        [(&["-q"][..], "f", false), (&["-q"], "F", true), (&["-q", "--parallel"], "f", true)]
+    {
+        let command = [&["record"], options, &["-o", "a.std", "--", "./a", how]].concat();
+        let notice = stderr(&w.expect(0, &command));
+        assert_eq!(notice.contains(", a child of fork, is not recorded\n"), said, "{notice}");
+    }
 }
 
 #[test]

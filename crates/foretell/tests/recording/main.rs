@@ -1,10 +1,19 @@
 //! Programs of C and C++ built, recorded and replayed by the command.
 
+mod annotations;
 mod channels;
+mod client_requests;
 mod command;
+mod copied_values;
 mod elision;
 mod ends;
+mod exits;
 mod failed_rmw;
+mod interrupted;
+mod observed;
+mod outputs;
+mod own_names;
+mod processes;
 mod projects;
 mod transfer;
 mod volatile;

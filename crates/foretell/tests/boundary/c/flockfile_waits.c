@@ -1,4 +1,4 @@
-/* A thread holds a stream's lock while it waits for a semaphore; a second thread wants the stream. */
+/* A thread holds a stream's lock and waits for a semaphore; a second thread wants the stream. */
 #include "boundary.h"
 #include <semaphore.h>
 static sem_t go, held;
