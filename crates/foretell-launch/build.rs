@@ -6,6 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs, io};
 
+/// Directory of Debian's libasm-java.
+const ASM: &str = "/usr/share/java";
+/// Environment variable with the directory of ASM's jars.
+const ASM_DIR: &str = "FORETELL_ASM_DIR";
 /// Jars of ASM that the agent uses.
 const LIBRARIES: [&str; 2] = ["asm", "asm-tree"];
 /// Jars of ASM that only making the agent's jar uses.
@@ -15,14 +19,18 @@ fn main() {
     let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
     let sources = root.join("../../agents/java");
     println!("cargo::rerun-if-changed={}", sources.display());
-    println!("cargo::rerun-if-changed=/usr/share/java/asm.jar");
-    for variable in ["JAVA_HOME", "FORETELL_ASM_DIR"] {
+    for variable in ["JAVA_HOME", ASM_DIR] {
         println!("cargo::rerun-if-env-changed={variable}");
     }
     let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
     let jar = out.join("foretell-agent.jar");
     if let Err(why) = build(&sources, &out, &jar) {
         println!("cargo::warning=without the Java agent: {why}");
+        // A package that is installed later keeps the old times of its files; the directories that
+        // it is put into change.
+        for directory in [ASM, "/usr/lib/jvm", "/usr/bin"] {
+            println!("cargo::rerun-if-changed={directory}");
+        }
         // An empty file is embedded instead.
         if let Err(error) = fs::write(&jar, b"") {
             println!("cargo::error={}: {error}", jar.display());
@@ -31,10 +39,9 @@ fn main() {
 }
 
 fn build(sources: &Path, out: &Path, jar: &Path) -> Result<(), String> {
-    let directory = env::var_os("FORETELL_ASM_DIR").unwrap_or_else(|| "/usr/share/java".into());
     let find = |name: &&str| {
-        let path = Path::new(&directory).join(format!("{name}.jar"));
-        if path.is_file() { Ok(path) } else { Err(format!("{} is not there", path.display())) }
+        find(name)
+            .ok_or_else(|| format!("{name}.jar is not there (Debian: libasm-java; or {ASM_DIR})"))
     };
     let libraries = LIBRARIES.iter().map(find).collect::<Result<Vec<_>, _>>()?;
     let tools = TOOLS.iter().map(find).collect::<Result<Vec<_>, _>>()?;
@@ -66,6 +73,33 @@ fn build(sources: &Path, out: &Path, jar: &Path) -> Result<(), String> {
     let mut java = Command::new(tool("java"));
     let tables = sources.join("src");
     run(java.arg("-cp").arg(tools).arg("Shade").arg(jar).arg(classes).arg(tables).args(libraries))
+}
+
+/// Returns the path of a library of ASM: in the directory that the user names, else that of Debian's
+/// packages, else the newest in Maven's repository.
+fn find(name: &str) -> Option<PathBuf> {
+    let in_directory = |directory: &Path| {
+        Some(directory.join(format!("{name}.jar"))).filter(|path| path.is_file())
+    };
+    if let Some(directory) = env::var_os(ASM_DIR) {
+        return in_directory(Path::new(&directory));
+    }
+    in_directory(Path::new(ASM)).or_else(|| {
+        let repository = Path::new(&env::var_os("HOME")?).join(".m2/repository/org/ow2/asm");
+        let versions = fs::read_dir(repository.join(name)).ok()?;
+        let version = |text: &str| -> Option<Vec<u32>> {
+            text.split('.').map(|part| part.parse().ok()).collect()
+        };
+        let jars = versions.flatten().filter_map(|entry| {
+            let text = entry.file_name().into_string().ok()?;
+            let jar = entry.path().join(format!("{name}-{text}.jar"));
+            jar.is_file().then_some((version(&text)?, jar))
+        });
+        // Older ones do not know the classes of Java 17.
+        jars.filter(|(version, _)| version.as_slice() >= [9, 1].as_slice())
+            .max()
+            .map(|(_, jar)| jar)
+    })
 }
 
 /// Returns the path of a program of the JDK.

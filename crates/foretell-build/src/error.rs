@@ -24,13 +24,10 @@ pub enum Error {
         source: io::Error,
     },
     /// Runtime library not found.
-    #[error(
-        "the foretell runtime is not there: looked for {looked_for}; build it with \
-         `cargo build --release`, or set FORETELL_RT_DIR to its directory"
-    )]
+    #[error("{}: the foretell runtime is not there; FORETELL_RT_DIR names its directory", path.display())]
     NoRuntime {
-        /// Paths that were tried.
-        looked_for: String,
+        /// Path that was tried.
+        path: PathBuf,
     },
     /// Another reason, in words.
     #[error("{0}")]

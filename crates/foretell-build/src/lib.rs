@@ -3,7 +3,7 @@
 //! [`compile`] is the compiler driver behind `foretell cc` and `foretell c++`: it runs the user's
 //! compiler with ThreadSanitizer's instrumentation and links the Foretell runtime in place of
 //! libtsan. For symbolic recording, [`symbolic`] rewrites the LLVM IR of each source file.
-//! [`runtime`] locates the runtime's libraries.
+//! [`runtime`] has the runtime's libraries.
 //!
 //! | module | content |
 //! |---|---|
@@ -13,10 +13,12 @@
 //! | `instrument` | arguments for instrumentation and for the runtime |
 //! | `link` | the linker's wrapper: stubs of functions that are not recorded |
 //! | [`runtime`] | the runtime's libraries |
+//! | `cache` | embedded files, unpacked |
 //! | `child` | processes that end with this one |
 //! | `scratch` | directories for the files of one job |
 //! | [`symbolic`] | LLVM IR: reading it, putting hooks into it |
 
+mod cache;
 mod child;
 mod compiler;
 mod driver;

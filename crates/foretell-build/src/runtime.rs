@@ -1,19 +1,23 @@
 //! Location of the runtime's libraries.
 //!
 //! The compiler driver links `libforetell_rt.a` into programs; `libforetell_rt.so` takes the place
-//! of libtsan in programs that were built with gcc's `-fsanitize=thread`. The `cargo build` that
-//! makes the `foretell` command makes both. They are searched for beside the command, in `deps`
-//! beside it and in `../lib/foretell`; of several the newest is used (cargo leaves old ones beside
-//! the command). `FORETELL_RT_DIR` replaces these directories.
+//! of libtsan in programs that were built with gcc's `-fsanitize=thread`. Both are embedded in the
+//! command and unpacked when they are needed. `FORETELL_RT_DIR` names a directory with others.
 
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use crate::{Error, ScratchDirectory};
+use crate::{Error, ScratchDirectory, cache};
 
 /// Environment variable with the runtime's directory.
 const DIRECTORY: &str = "FORETELL_RT_DIR";
+/// The static library.
+const ARCHIVE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libforetell_rt.a"));
+/// The shared library.
+const SHARED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libforetell_rt.so"));
+/// Hash of both.
+const VERSION: &str = concat!("rt-", env!("FORETELL_RT_HASH"));
 /// An archive without members, an input that adds nothing for every linker.
 const EMPTY_ARCHIVE: &[u8] = b"!<arch>\n";
 
@@ -22,26 +26,23 @@ pub fn directory_override() -> Option<PathBuf> {
     std::env::var_os(DIRECTORY).map(PathBuf::from)
 }
 
-fn find(file: &str) -> Result<PathBuf, Error> {
-    let mut candidates = Vec::new();
-    if let Some(dir) = directory_override() {
-        candidates.push(dir.join(file));
-    } else if let Some(dir) = std::env::current_exe().ok().as_deref().and_then(Path::parent) {
-        candidates.push(dir.join(file));
-        candidates.push(dir.join("deps").join(file));
-        candidates.push(dir.join("../lib/foretell").join(file));
+fn find(file: &str, embedded: &[u8]) -> Result<PathBuf, Error> {
+    let Some(directory) = directory_override() else {
+        return cache::unpacked(VERSION, file, embedded);
+    };
+    let path = directory.join(file);
+    match path.canonicalize() {
+        Ok(path) if path.is_file() => Ok(path),
+        _ => Err(Error::NoRuntime { path }),
     }
-    let there = candidates.iter().filter(|path| path.is_file());
-    let there = there.max_by_key(|path| path.metadata().and_then(|m| m.modified()).ok());
-    there.and_then(|path| path.canonicalize().ok()).ok_or_else(|| {
-        let names: Vec<String> = candidates.iter().map(|c| c.display().to_string()).collect();
-        Error::NoRuntime { looked_for: names.join(", ") }
-    })
 }
 
 /// Returns the path of the archive to link.
-pub(crate) fn archive() -> Result<PathBuf, Error> {
-    find("libforetell_rt.a")
+///
+/// # Errors
+/// When it is not in the directory that the user names, or cannot be unpacked.
+pub fn archive() -> Result<PathBuf, Error> {
+    find("libforetell_rt.a", ARCHIVE)
 }
 
 /// Returns a directory for the linker's scripts, in which gcc finds the archive as its own
@@ -64,7 +65,7 @@ pub(crate) fn linker_directory(archive: Option<&Path>) -> Result<ScratchDirector
 /// # Errors
 /// When the library is missing or the directory cannot be made.
 pub fn preload_directory() -> Result<ScratchDirectory, Error> {
-    let library = find("libforetell_rt.so")?;
+    let library = find("libforetell_rt.so", SHARED)?;
     let dir = directory()?;
     for name in ["libtsan.so.0", "libtsan.so.1", "libtsan.so.2"] {
         symlink(&library, dir.path().join(name)).map_err(Error::file(dir.path()))?;

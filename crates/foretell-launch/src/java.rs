@@ -29,6 +29,11 @@ pub struct Java {
     pub annotations: Vec<String>,
 }
 
+/// Whether the agent is embedded in this program.
+pub fn has_agent() -> bool {
+    !JAR.is_empty()
+}
+
 /// Whether a program is the command that starts Java programs.
 pub(crate) fn is_java(program: &OsStr) -> bool {
     Path::new(program).file_name().is_some_and(|name| name == "java")
@@ -66,9 +71,8 @@ pub(crate) fn install(agent: &AgentOptions<'_>, directory: &Path) -> Result<OsSt
 fn write_jar(jar: &Path) -> Result<(), Error> {
     if JAR.is_empty() {
         return Err(Error::Other(
-            "this foretell was built without its Java agent: install a JDK and libasm-java \
-             (Debian), then build it again with `cargo build --release`, or put foretell-agent.jar \
-             into the directory that FORETELL_RT_DIR names"
+            "this foretell was built without its Java agent: install a JDK and ASM (Debian: \
+             apt-get install default-jdk-headless libasm-java), then build or install foretell again"
                 .to_owned(),
         ));
     }

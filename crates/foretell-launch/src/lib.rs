@@ -26,7 +26,7 @@ mod supervisor;
 
 pub use error::Error;
 pub use foretell_build::ScratchDirectory;
-pub use java::Java;
+pub use java::{Java, has_agent};
 pub use launch::{Launch, Run};
 pub use mode::Mode;
 pub use signals::SignalGuard;

@@ -14,6 +14,7 @@
 //! | `verify` | [`read_findings_of`], [`verify`] |
 //! | `merge` | [`merge`] |
 //! | `cc`, `c++` | [`compile`] |
+//! | `doctor` | [`diagnose`] |
 //!
 //! # Predict on a trace
 //!
@@ -83,6 +84,7 @@
 mod build;
 mod check;
 pub mod columns;
+mod doctor;
 mod document;
 mod error;
 mod failure;
@@ -97,6 +99,7 @@ mod witnesses;
 
 pub use build::{Program, ProgramKind};
 pub use check::{Check, CheckOptions, CheckedRun, check};
+pub use doctor::{Diagnosis, Health, diagnose};
 pub use document::Watch;
 pub use error::Error;
 pub use findings::{

@@ -4,6 +4,7 @@ pub(crate) mod cc;
 mod check;
 mod completions;
 mod convert;
+mod doctor;
 mod explain;
 mod generate;
 mod man;
@@ -35,6 +36,7 @@ pub(crate) enum Command {
     Stats(stats::Stats),
     Convert(convert::Convert),
     Generate(generate::Generate),
+    Doctor(doctor::Doctor),
     Completions(completions::Completions),
     Man(man::Man),
 }
@@ -62,6 +64,7 @@ impl Command {
             Command::Predict(command) => command.run(terminal),
             Command::Generate(command) => command.run(terminal),
             Command::Explain(command) => command.run(terminal),
+            Command::Doctor(command) => command.run(terminal),
             Command::Completions(command) => command.run(terminal),
             Command::Man(command) => command.run(terminal),
         }

@@ -26,14 +26,15 @@ use crate::terminal::{Terminal, complain};
 /// after the last step of the schedule. The finding is confirmed if the program reaches it. Exit
 /// status: 0 confirmed, and the program ran to the end as before; 1 confirmed, and it went wrong or
 /// its output differs; 2 not confirmed: it left the schedule, or ended before; 3 interrupted, or
-/// out of time.
+/// out of time. Without a name all findings are replayed: 1 if the program went wrong or its output
+/// differed along one of them, else 2 if one was not confirmed.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Replay {
     /// Trace that was analysed
     trace: PathBuf,
 
-    /// Name of the finding: race-1
-    finding: String,
+    /// Name of the finding: race-1 [default: all of the file]
+    finding: Option<String>,
 
     /// Findings file [default: TRACE with .json; else predict anew]
     ///
@@ -47,7 +48,7 @@ pub(crate) struct Replay {
     times: u64,
 
     /// Run under gdb, stopped before the last step of the witness
-    #[arg(long, conflicts_with = "times")]
+    #[arg(long, conflicts_with = "times", requires = "finding")]
     gdb: bool,
 
     /// Time limit of a run; a longer one counts as hanging
@@ -82,52 +83,64 @@ impl Replay {
         let trace = input::trace(&self.trace, self.options)?;
         let steps = load_steps(&self.trace, &trace)?;
         let (mut file, path) = self.findings(&trace)?;
-        let index = find(&file, &self.finding, &self.trace)?;
-        // A witness may come from elsewhere; the program follows none that is not feasible.
-        verify_one(path.as_deref().unwrap_or(&self.trace), &file, index, &trace)?;
+        let indices = match &self.finding {
+            Some(finding) => vec![find(&file, finding, &self.trace)?],
+            None => (0..file.findings.len()).filter(|&i| file.findings[i].is_shown()).collect(),
+        };
+        if indices.is_empty() {
+            writeln!(terminal, "there is nothing to replay: the file has no findings")?;
+        }
         let limit = Duration::from_secs(self.limit);
         let launch = Launch {
             input: self.stdin.clone(),
             limit: Some(limit),
             ..launch_as_recorded(&trace, self.command.clone())
         };
-        let request = ReplayRequest {
-            trace: &trace,
-            steps: &steps,
-            model: file.trace.model,
-            finding: &file.findings[index],
-            launch: &launch,
-            limit,
-        };
-        if self.gdb {
-            debug(&request)?;
-            return Ok(Status::Clean);
+        let (mut outcome, mut changed, mut note) = (Outcome::default(), false, None);
+        for index in indices {
+            // A witness may come from elsewhere; the program follows none that is not feasible.
+            verify_one(path.as_deref().unwrap_or(&self.trace), &file, index, &trace)?;
+            let request = ReplayRequest {
+                trace: &trace,
+                steps: &steps,
+                model: file.trace.model,
+                finding: &file.findings[index],
+                launch: &launch,
+                limit,
+            };
+            if self.gdb {
+                debug(&request)?;
+                return Ok(Status::Clean);
+            }
+            let replayed = replay(&request, self.times)?;
+            if replayed.note.is_some() && note != replayed.note {
+                note.clone_from(&replayed.note);
+                complain(&format!("foretell: {}", note.as_deref().unwrap_or_default()));
+            }
+            self.show(terminal, &file.findings[index].id, &replayed)?;
+            if let Some(outcome) = replayed.to_json().filter(|_| !replayed.interrupted) {
+                file.findings[index].set_replay(outcome, replayed.confirmed());
+                changed = true;
+            }
+            outcome.add(&replayed);
+            if replayed.interrupted {
+                complain(message(budget.reached().unwrap_or(Reason::Interrupt)));
+                break;
+            }
         }
-        let replayed = replay(&request, self.times)?;
-        if let Some(note) = &replayed.note {
-            complain(&format!("foretell: {note}"));
-        }
-        self.show(terminal, &replayed)?;
-        if replayed.interrupted {
-            complain(message(budget.reached().unwrap_or(Reason::Interrupt)));
-            return Ok(Status::CutShort);
-        }
-        let Some((worst, _)) = replayed.worst() else { return Ok(Status::Clean) };
-        if let Some(outcome) = replayed.to_json() {
-            file.findings[index].set_replay(outcome, replayed.confirmed());
-        }
-        if let Some(path) = path {
+        if let Some(path) = path.filter(|_| changed) {
             Destination::new(Some(path)).write(terminal, |mut out| file.write(&mut out))?;
         }
-        Ok(match worst {
-            _ if !replayed.confirmed() => Status::Program(2),
-            Verdict::Benign => Status::Clean,
-            _ => Status::Found,
-        })
+        Ok(outcome.status())
     }
 
     /// Prints each verdict, the worst first.
-    fn show(&self, terminal: &mut Terminal, replayed: &Replayed) -> Result<(), Failure> {
+    fn show(
+        &self,
+        terminal: &mut Terminal,
+        finding: &str,
+        replayed: &Replayed,
+    ) -> Result<(), Failure> {
         for (verdict, times) in replayed.verdicts.iter().rev() {
             let count = if self.times > 1 {
                 format!(" ({times} of {})", self.times)
@@ -136,8 +149,9 @@ impl Replay {
             };
             let text = printable(&verdict.to_string());
             let word = if verdict.confirms() { "confirmed" } else { "unconfirmed" };
-            writeln!(terminal, "{}: {word}: {text}{count}", self.finding)?;
+            writeln!(terminal, "{finding}: {word}: {text}{count}")?;
         }
+        terminal.flush()?;
         Ok(())
     }
 
@@ -154,5 +168,37 @@ impl Replay {
         };
         let file = read_findings_of(&path, &self.trace, trace)?;
         Ok((file, Some(path)))
+    }
+}
+
+/// Outcome of the replays of one finding or of several.
+#[derive(Default)]
+struct Outcome {
+    /// Whether the program went wrong, or its output differed, along a confirmed finding.
+    wrong: bool,
+    /// Whether a finding was not confirmed.
+    unconfirmed: bool,
+    /// Whether the replays were cut short.
+    interrupted: bool,
+}
+
+impl Outcome {
+    fn add(&mut self, replayed: &Replayed) {
+        self.interrupted |= replayed.interrupted;
+        let Some((worst, _)) = replayed.worst().filter(|_| !replayed.interrupted) else { return };
+        match worst {
+            _ if !replayed.confirmed() => self.unconfirmed = true,
+            Verdict::Benign => {}
+            _ => self.wrong = true,
+        }
+    }
+
+    fn status(&self) -> Status {
+        match self {
+            Outcome { interrupted: true, .. } => Status::CutShort,
+            Outcome { wrong: true, .. } => Status::Found,
+            Outcome { unconfirmed: true, .. } => Status::Program(2),
+            _ => Status::Clean,
+        }
     }
 }

@@ -96,6 +96,16 @@ fn replay_reproduces_the_crash_every_time() {
     assert_eq!((race["verdict"].as_str(), race["times"].as_u64()), (Some("crash"), Some(100)));
     assert_eq!(file["findings"][0]["confirmation"], "confirmed");
     w.expect(0, &["verify", "run.ft", "run.json"]);
+    // Without a name, all of them.
+    let all = stdout(&w.expect(1, &["replay", "run.ft", "--", "./program"]));
+    let file = fs::read_to_string(w.path("run.json")).expect("findings");
+    let file: serde_json::Value = serde_json::from_str(&file).expect("JSON");
+    let findings = file["findings"].as_array().expect("findings");
+    assert!(findings.len() > 1 && findings.iter().all(|f| !f["replay"].is_null()), "{file}");
+    assert_eq!(all.lines().count(), findings.len(), "{all}");
+    assert!(all.starts_with("race-1: confirmed: SIGSEGV in get_info"), "{all}");
+    let gdb = stderr(&w.expect(2, &["replay", "run.ft", "--gdb", "--", "./program"]));
+    assert!(gdb.lines().count() == 1, "{gdb}");
     let unknown = stderr(&w.expect(2, &["replay", "run.ft", "race-9", "--", "./program"]));
     assert!(unknown.contains("no finding `race-9`: there are race-1"), "{unknown}");
 }

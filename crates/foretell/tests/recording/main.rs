@@ -9,6 +9,7 @@ mod elision;
 mod ends;
 mod exits;
 mod failed_rmw;
+mod install;
 mod interrupted;
 mod observed;
 mod outputs;

@@ -1,0 +1,121 @@
+//! Files that are embedded in the command, unpacked for the programs that need them as files.
+//!
+//! They are kept in the user's cache, in a directory named by a hash of their content: every version
+//! of the command has its own, and a file that is there is complete, because it comes there by
+//! `rename`. A directory that another user owns or may write to is not used.
+
+use std::ffi::OsString;
+use std::fs::{self, DirBuilder};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use crate::Error;
+
+/// Write permissions of the group and of others.
+const WRITABLE_BY_OTHERS: u32 = 0o022;
+
+/// Returns the path of a file with this content: `name` in the directory `version` of the cache.
+pub(crate) fn unpacked(version: &str, name: &str, content: &[u8]) -> Result<PathBuf, Error> {
+    unpacked_in(&directory()?, version, name, content)
+}
+
+fn unpacked_in(cache: &Path, version: &str, name: &str, content: &[u8]) -> Result<PathBuf, Error> {
+    let directory = cache.join(version);
+    own_directory(cache)
+        .and_then(|()| own_directory(&directory))
+        .map_err(Error::file(&directory))?;
+    let path = directory.join(name);
+    if !is_there(&path, content.len() as u64) {
+        write(&directory, &path, content).map_err(Error::file(&path))?;
+    }
+    Ok(path)
+}
+
+/// Returns the cache of this user: below `XDG_CACHE_HOME` or `~/.cache`, or, for a user without a
+/// home directory that can be written to, in the directory for temporary files.
+fn directory() -> Result<PathBuf, Error> {
+    let absolute = |name: &str| {
+        std::env::var_os(name).filter(|value| Path::new(value).is_absolute()).map(PathBuf::from)
+    };
+    let home = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")));
+    if let Some(directory) = home {
+        let own = directory.join("foretell");
+        if fs::create_dir_all(&directory).and_then(|()| own_directory(&own)).is_ok() {
+            return Ok(own);
+        }
+    }
+    let mut name = OsString::from("foretell-cache-");
+    name.push(user().to_string());
+    let own = std::env::temp_dir().join(name);
+    own_directory(&own).map_err(Error::file(&own))?;
+    Ok(own)
+}
+
+/// Makes a directory that only this user can write to, or checks that it is one.
+fn own_directory(path: &Path) -> io::Result<()> {
+    match DirBuilder::new().mode(0o700).create(path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
+    }
+    // Not through a link, which may be another user's.
+    let found = fs::symlink_metadata(path)?;
+    if !found.is_dir() || found.uid() != user() || found.mode() & WRITABLE_BY_OTHERS != 0 {
+        return Err(io::Error::new(
+            io::ErrorKind::PermissionDenied,
+            "not a directory that only this user can write to",
+        ));
+    }
+    Ok(())
+}
+
+fn is_there(path: &Path, length: u64) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|file| file.is_file() && file.len() == length)
+}
+
+fn write(directory: &Path, path: &Path, content: &[u8]) -> io::Result<()> {
+    let mut file = tempfile::NamedTempFile::new_in(directory)?;
+    file.write_all(content)?;
+    file.flush()?;
+    file.persist(path)?;
+    Ok(())
+}
+
+fn user() -> u32 {
+    // SAFETY: the call has no conditions.
+    unsafe { libc::geteuid() }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+
+    #[test]
+    fn file_is_written_once_and_mended() {
+        let place = tempfile::tempdir().expect("a directory");
+        let cache = place.path().join("cache");
+        let path = unpacked_in(&cache, "1", "a", b"content").expect("it is written");
+        assert_eq!(fs::read(&path).expect("a file"), b"content");
+        let made = fs::metadata(&path).expect("a file").ino();
+        assert_eq!(unpacked_in(&cache, "1", "a", b"content").expect("it is there"), path);
+        assert_eq!(fs::metadata(&path).expect("a file").ino(), made);
+        // A file that is cut off is not used.
+        fs::write(&path, b"con").expect("it can be written");
+        unpacked_in(&cache, "1", "a", b"content").expect("it is written again");
+        assert_eq!(fs::read(&path).expect("a file"), b"content");
+    }
+
+    #[test]
+    fn directory_of_other_users_is_refused() {
+        let place = tempfile::tempdir().expect("a directory");
+        let open = place.path().join("open");
+        fs::create_dir(&open).expect("a directory");
+        fs::set_permissions(&open, fs::Permissions::from_mode(0o777)).expect("permissions");
+        assert!(unpacked_in(&open, "1", "a", b"content").is_err());
+        let link = place.path().join("link");
+        symlink(place.path(), &link).expect("a link");
+        assert!(unpacked_in(&link, "1", "a", b"content").is_err());
+    }
+}
