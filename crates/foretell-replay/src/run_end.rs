@@ -32,7 +32,7 @@ impl Memory {
             (&Memory::Bytes { addr: a, len: a_len }, &Memory::Bytes { addr: b, len: b_len }) => {
                 b.wrapping_sub(a) < a_len && b_len > 0 || a.wrapping_sub(b) < b_len && a_len > 0
             }
-            (Memory::Variable(Some(a)), Memory::Variable(Some(b))) => a == b,
+            (Memory::Variable(Some(a)), Memory::Variable(Some(b))) => a.overlaps(b),
             _ => false,
         }
     }

@@ -478,9 +478,9 @@ fn code_that_is_not_recorded_orders_threads() {
         let analyses = "race,atomicity,serializability,transactions,deadlock";
         w.expect(0, &["predict", "run.ft", "--analyses", analyses]);
     }
-    let trace = w.trace(&[], &["java", "Hidden", "linkedList"]);
-    assert!(trace.contains("au(hidden:LinkedList@Hidden.java:"), "{trace}");
-    assert!(trace.contains("kept calls java.util.LinkedList"), "{trace}");
+    let trace = w.trace(&[], &["java", "Hidden", "exchanger"]);
+    assert!(trace.contains("au(hidden:Exchanger@Hidden.java:"), "{trace}");
+    assert!(trace.contains("kept calls java.util.concurrent.Exchanger"), "{trace}");
 }
 
 #[test]

@@ -16,6 +16,11 @@
 //!
 //! Recorded code uses some of these objects too: elements of arrays, and objects that the runtime
 //! models. Such a use updates the variable before its own event and after it.
+//!
+//! Calls whose accesses are known ([`plain`](super::plain)) are not in this order among themselves.
+//! Where other calls use the same group, a plain access follows those that came before it: it reads
+//! the group's variable. Those that come after it follow it: it writes a variable of its thread,
+//! `hidden:uses of OBJECT by THREAD`, which they read.
 
 use foretell_rt_format::SyncKind;
 use foretell_trace::{EventKind, VarId};
@@ -24,7 +29,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::event_writer::EventWriter;
 use super::log::{Entry, Record};
 use super::objects::Objects;
-use super::sync::LOCK_OBJECT;
+use super::plain::{ObjectUse, PlainSurvey, PlainVariables};
+use super::sync::{LOCK_OBJECT, SyncObjects};
 use crate::kept_order::KeptOrder;
 use crate::names::UniqueNames;
 
@@ -92,6 +98,7 @@ pub(super) struct HiddenSurvey {
     after_others: bool,
     /// Groups that hidden calls use.
     used: FxHashSet<u32>,
+    plain: PlainSurvey,
 }
 
 impl HiddenSurvey {
@@ -103,9 +110,10 @@ impl HiddenSurvey {
                 let (class, name) = (self.class(class), (*name).to_owned());
                 self.methods.insert(*number, Method { state: *state, class, name });
             }
-            Record::Hidden { method, objects, .. } => {
-                for &object in objects {
-                    self.use_state(State::Group(object), thread, true);
+            Record::Hidden { method, uses, .. } => {
+                for &used in uses.iter().filter(|used| !used.locks()) {
+                    self.use_state(State::Group(used.object), thread, used.is_opaque());
+                    self.plain.take(thread, used);
                 }
                 for state in self.states_of(*method) {
                     self.use_state(state, thread, true);
@@ -202,6 +210,11 @@ impl HiddenSurvey {
 
     /// Completes the survey: the users of an object are users of its group.
     pub(super) fn finish(&mut self) {
+        for object in self.plain.finish() {
+            if let Some(used) = self.users.get_mut(&State::Group(object)) {
+                used.hidden = true;
+            }
+        }
         let users = std::mem::take(&mut self.users);
         for (state, used) in users {
             let state = match state {
@@ -230,6 +243,10 @@ impl HiddenSurvey {
     }
 }
 
+/// Names of objects, texts of the keys of maps, and locks.
+pub(super) type HiddenNames<'a> =
+    (&'a mut Objects, &'a FxHashMap<(u32, u32), String>, &'a mut SyncObjects);
+
 /// A variable that every use updates.
 struct Chain {
     var: VarId,
@@ -250,6 +267,12 @@ pub(super) struct Hidden {
     joined: FxHashSet<u32>,
     /// Ends of threads that each thread has come after: the number of the write.
     seen: FxHashMap<(u32, u32), i64>,
+    plain: PlainVariables,
+    /// Last plain access of each thread to a group that other calls use as well: the variable and
+    /// the number of writes.
+    plain_ends: FxHashMap<u32, Vec<(u32, VarId, i64)>>,
+    /// Ends of plain accesses that each thread has come after: the number of the write.
+    plain_seen: FxHashMap<(u32, VarId), i64>,
     /// Order that is kept, for the user.
     pub(super) kept: KeptOrder,
 }
@@ -278,12 +301,16 @@ impl Hidden {
     pub(super) fn call(
         &mut self,
         out: &mut EventWriter<'_>,
-        names: &mut Objects,
+        (names, texts, sync): HiddenNames<'_>,
         entry: &Entry<'_>,
     ) {
-        let Record::Hidden { returns, method, objects, .. } = &entry.record else { return };
+        let Record::Hidden { returns, method, uses, .. } = &entry.record else { return };
+        let (ordered, plain): (Vec<ObjectUse>, Vec<ObjectUse>) = uses
+            .iter()
+            .filter(|used| !used.locks())
+            .partition(|&&used| self.survey.plain.is_ordered(used));
         let mut states: Vec<State> =
-            objects.iter().map(|&object| State::Group(self.survey.group(object))).collect();
+            ordered.iter().map(|used| State::Group(self.survey.group(used.object))).collect();
         states.extend(self.survey.states_of(*method));
         states.retain(|state| self.survey.users.contains_key(state));
         states.sort_unstable();
@@ -294,9 +321,112 @@ impl Hidden {
             let class = self.survey.classes.get(method.class as usize);
             self.kept.call(class.map_or("?", String::as_str), &method.name);
         }
+        let mut groups: Vec<u32> = plain.iter().map(|u| self.survey.group(u.object)).collect();
+        groups.sort_unstable();
+        groups.dedup();
+        groups.retain(|&group| {
+            let state = State::Group(group);
+            self.survey.users.contains_key(&state) && !states.contains(&state)
+        });
         for state in states {
             self.update(out, names, entry, state, !returns);
         }
+        for &group in &groups {
+            self.begin_plain(out, names, entry, group);
+        }
+        let locks: Vec<u32> =
+            uses.iter().filter(|u| u.locks() && !returns).map(|u| u.object).collect();
+        for &lock in &locks {
+            let event = sync.event(out, names, (SyncKind::Lock, lock, 0));
+            event.into_iter().for_each(|event| out.push(entry, event));
+        }
+        for &used in uses {
+            let Hidden { survey, plain, .. } = self;
+            let access = (used, *returns);
+            plain.access(out, (&survey.plain, names, texts), entry, access);
+        }
+        for &lock in locks.iter().rev() {
+            let event = sync.event(out, names, (SyncKind::Unlock, lock, 0));
+            event.into_iter().for_each(|event| out.push(entry, event));
+        }
+        for &group in &groups {
+            self.end_plain(out, names, entry, group);
+        }
+    }
+
+    /// Orders a plain access after the other uses of a group so far.
+    fn begin_plain(
+        &mut self,
+        out: &mut EventWriter<'_>,
+        objects: &mut Objects,
+        entry: &Entry<'_>,
+        group: u32,
+    ) {
+        let chain = self.chain(out, objects, State::Group(group));
+        let (var, value) = (chain.var, Some(out.trace.value(chain.updates)));
+        let event = EventKind::Read { var, atomic: true, value, register: None };
+        out.push_marker(entry.thread, event, entry.record.site());
+        out.trace.set_observed_last(entry.thread, true);
+    }
+
+    /// Marks the end of a plain access for the other uses of a group that follow.
+    fn end_plain(
+        &mut self,
+        out: &mut EventWriter<'_>,
+        objects: &mut Objects,
+        entry: &Entry<'_>,
+        group: u32,
+    ) {
+        let thread = entry.thread;
+        let ends = self.plain_ends.entry(group).or_default();
+        let at = ends.iter().position(|&(t, ..)| t == thread).unwrap_or_else(|| {
+            let object = objects.name(group, out.tables);
+            let name = self.names.unique(format!("hidden:uses of {object} by T{thread}"));
+            ends.push((thread, opaque_variable(out, &name), 0));
+            ends.len() - 1
+        });
+        let (_, var, writes) = &mut ends[at];
+        *writes += 1;
+        let (var, value) = (*var, Some(out.trace.value(*writes)));
+        let event = EventKind::Write { var, atomic: true, value, expr: None };
+        out.push_marker(thread, event, entry.record.site());
+    }
+
+    /// Orders a use of a group after the plain accesses of other threads to it.
+    fn after_plain(&mut self, out: &mut EventWriter<'_>, entry: &Entry<'_>, group: u32) {
+        for &(thread, var, writes) in self.plain_ends.get(&group).into_iter().flatten() {
+            let seen = self.plain_seen.insert((entry.thread, var), writes);
+            if thread == entry.thread || seen == Some(writes) {
+                continue;
+            }
+            let value = Some(out.trace.value(writes));
+            let event = EventKind::Read { var, atomic: true, value, register: None };
+            out.push_marker(entry.thread, event, entry.record.site());
+            out.trace.set_observed_last(entry.thread, true);
+        }
+    }
+
+    /// Returns the variable of a state.
+    fn chain(
+        &mut self,
+        out: &mut EventWriter<'_>,
+        objects: &mut Objects,
+        state: State,
+    ) -> &mut Chain {
+        let Hidden { survey, names, .. } = self;
+        self.chains.entry(state).or_insert_with(|| {
+            let name = match state {
+                State::Group(object) => objects.name(object, out.tables),
+                State::Class(class) => {
+                    let class = survey.classes.get(class as usize);
+                    format!("class {}", class.map_or("?", String::as_str))
+                }
+                State::Excluded => "excluded classes".to_owned(),
+                State::Kernel => "kernel".to_owned(),
+            };
+            let name = names.unique(format!("hidden:{name}"));
+            Chain { var: opaque_variable(out, &name), updates: 0 }
+        })
     }
 
     fn update(
@@ -307,21 +437,10 @@ impl Hidden {
         state: State,
         is_step: bool,
     ) {
-        if !self.chains.contains_key(&state) {
-            let name = match state {
-                State::Group(object) => objects.name(object, out.tables),
-                State::Class(class) => {
-                    let class = self.survey.classes.get(class as usize);
-                    format!("class {}", class.map_or("?", String::as_str))
-                }
-                State::Excluded => "excluded classes".to_owned(),
-                State::Kernel => "kernel".to_owned(),
-            };
-            let name = self.names.unique(format!("hidden:{name}"));
-            let chain = Chain { var: opaque_variable(out, &name), updates: 0 };
-            self.chains.insert(state, chain);
+        if let State::Group(group) = state {
+            self.after_plain(out, entry, group);
         }
-        let Some(chain) = self.chains.get_mut(&state) else { return };
+        let chain = self.chain(out, objects, state);
         let (old, new) = (out.trace.value(chain.updates), out.trace.value(chain.updates + 1));
         chain.updates += 1;
         let (var, old, new) = (chain.var, Some(old), Some(new));

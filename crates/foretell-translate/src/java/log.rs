@@ -13,6 +13,8 @@ use std::cmp::Ordering;
 
 use foretell_rt_format::{FormatError, Kind, SyncKind};
 
+use super::plain::ObjectUse;
+
 const MAGIC: &[u8] = b"FTJAVA2\n";
 const CHUNK: usize = 8 << 20;
 const SKIP: u8 = 255;
@@ -186,12 +188,12 @@ pub(crate) enum Record<'a> {
         class: &'a str,
         name: &'a str,
     },
-    /// Call of such a method, or the end of one: the objects whose state it uses.
+    /// Call of such a method, or the end of one: the objects that it uses.
     Hidden {
         returns: bool,
         site: u32,
         method: u32,
-        objects: Vec<u32>,
+        uses: Vec<ObjectUse>,
     },
     /// The result of such a call shares state with these objects.
     HiddenJoin {
@@ -451,6 +453,11 @@ impl<'a> Reader<'a> {
         (0..n).map(|_| self.id()).collect()
     }
 
+    fn uses(&mut self) -> Option<Vec<ObjectUse>> {
+        let n = self.varint()?;
+        (0..n).map(|_| ObjectUse::parse(self.id()?, self.id()?)).collect()
+    }
+
     fn version(&mut self) -> Option<i64> {
         i64::try_from(self.varint()?).ok()
     }
@@ -549,7 +556,7 @@ impl<'a> Reader<'a> {
                 returns: tag == 61,
                 site: self.id()?,
                 method: self.id()?,
-                objects: self.objects()?,
+                uses: self.uses()?,
             },
             62 => {
                 // The site of the call.

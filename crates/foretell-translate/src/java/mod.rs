@@ -13,6 +13,7 @@ mod failure;
 mod hidden;
 mod log;
 mod objects;
+mod plain;
 mod progress;
 mod provenance;
 mod states;

@@ -10,6 +10,7 @@ use foretell_rt_format::SyncKind;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::log::{Blocked, Log, Record};
+use super::plain::{OWN, PLAIN};
 use super::survey::{ATOMIC, Access, ELEMENT, Fields, Key};
 use super::tables::Tables;
 use crate::Error;
@@ -18,18 +19,17 @@ use crate::Error;
 /// object.
 #[derive(Clone, Debug)]
 pub struct Variable {
-    key: Key,
+    keys: Vec<Key>,
     /// Name in words: `Box.value of object 7`.
     pub name: String,
 }
 
-impl PartialEq for Variable {
-    fn eq(&self, other: &Variable) -> bool {
-        self.key == other.key
+impl Variable {
+    /// Whether two steps that touch these variables touch a common one.
+    pub fn overlaps(&self, other: &Variable) -> bool {
+        self.keys.iter().any(|key| other.keys.contains(key))
     }
 }
-
-impl Eq for Variable {}
 
 /// A thread that waits in a step, when all threads do that have to.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -73,9 +73,9 @@ impl Progress {
         for entry in log.entries() {
             let step = (entry.thread, entry.ordinal);
             if entry.record.kind().is_some() && wanted.contains(&step) {
-                let access = Access::of(&entry.record, &mut fields, tables);
-                let variable = access.map(|access| variable(access.key, &fields));
-                progress.steps.insert(step, variable);
+                let keys = touched(&entry.record, &mut fields, tables);
+                let name = keys.last().map(|&key| name(key, &fields));
+                progress.steps.insert(step, name.map(|name| Variable { keys, name }));
             }
             match entry.record {
                 Record::Handle { number, class, field } => {
@@ -118,11 +118,19 @@ pub(super) fn lock_of(kind: SyncKind, object: u32, other: u64) -> Option<(u32, b
     }
 }
 
-fn variable(key: Key, fields: &Fields) -> Variable {
-    let name = match key {
+/// Returns the variables that a record touches.
+fn touched(record: &Record<'_>, fields: &mut Fields, tables: &Tables) -> Vec<Key> {
+    match record {
+        Record::Hidden { uses, .. } => uses.iter().filter_map(|used| used.key()).collect(),
+        record => Access::of(record, fields, tables).into_iter().map(|a| a.key).collect(),
+    }
+}
+
+fn name(key: Key, fields: &Fields) -> String {
+    match key {
         (object, ELEMENT, index) => format!("element {index} of object {object}"),
-        (object, ATOMIC, 0) => format!("object {object}"),
-        (object, ATOMIC, index) => format!("element {} of object {object}", index - 1),
+        (object, ATOMIC | PLAIN | OWN, 0) => format!("object {object}"),
+        (object, ATOMIC | PLAIN, index) => format!("element {} of object {object}", index - 1),
         (object, field, _) => {
             let (class, field) = fields.name(field);
             match object {
@@ -130,8 +138,7 @@ fn variable(key: Key, fields: &Fields) -> Variable {
                 _ => format!("{class}.{field} of object {object}"),
             }
         }
-    };
-    Variable { key, name }
+    }
 }
 
 #[cfg(test)]
@@ -151,7 +158,8 @@ mod tests {
         let progress = Progress::of(&log, &tables, &[(1, 0), (1, 1), (1, 9)]);
         let names = |step| progress.steps[&step].as_ref().map(|v| v.name.as_str());
         assert_eq!(names((1, 0)), Some("Box.value of object 7"));
-        assert_ne!(progress.steps[&(1, 0)], progress.steps[&(1, 1)]);
+        let variable = |step| progress.steps[&step].as_ref().unwrap();
+        assert!(!variable((1, 0)).overlaps(variable((1, 1))));
         assert!(progress.steps_done && progress.steps.len() == 2);
         let blocked = Blocked { thread: 2, joins: false, object: 3 };
         assert_eq!(progress.all_blocked, Some(vec![Waiting { blocked, holders: vec![1] }]));

@@ -95,8 +95,8 @@ impl Provenance {
                     self.send(thread, carrier);
                 }
             }
-            Record::Hidden { objects, .. } => {
-                let groups = objects.iter().map(|&object| Carrier::Object(hidden.group(object)));
+            Record::Hidden { uses, .. } => {
+                let groups = uses.iter().map(|used| Carrier::Object(hidden.group(used.object)));
                 for carrier in groups.chain([Carrier::Static]) {
                     self.receive(thread, carrier);
                     self.send(thread, carrier);

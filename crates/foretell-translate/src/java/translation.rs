@@ -154,7 +154,9 @@ impl<'a> Translation<'a> {
                 let access = (object, change, is_step);
                 states.access(out, (&survey.states, &mut survey.objects), entry, access);
             }
-            Record::Hidden { .. } => hidden.call(out, &mut survey.objects, entry),
+            Record::Hidden { .. } => {
+                hidden.call(out, (&mut survey.objects, &survey.keys, sync), entry);
+            }
             Record::AfterOthers => hidden.after_others(out, entry.thread, 0),
             Record::Begin { method } => {
                 let name = out.tables.method(method);

@@ -52,7 +52,7 @@ impl Variable {
 }
 
 /// Returns the text of a key as a part of a name, which has no brackets and separators.
-fn readable_key(key: &str) -> String {
+pub(super) fn readable_key(key: &str) -> String {
     let plain = |c: char| if "|(),=\n\r".contains(c) { '_' } else { c };
     key.chars().take(40).map(plain).collect()
 }

@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Set;
 import org.objectweb.asm.Opcodes;
 import org.objectweb.asm.Type;
+import org.objectweb.asm.tree.FieldInsnNode;
 import org.objectweb.asm.tree.InsnList;
 import org.objectweb.asm.tree.InsnNode;
 import org.objectweb.asm.tree.InvokeDynamicInsnNode;
@@ -119,6 +120,11 @@ final class HiddenCalls implements Opcodes {
     private static boolean mayHaveState(Type t) {
         return t.getSort() == Type.ARRAY
             || t.getSort() == Type.OBJECT && !IMMUTABLE.contains(t.getInternalName());
+    }
+
+    /** Whether a method may use one element of a list. */
+    private static boolean isIndexed(String name) {
+        return name.equals("get") || name.equals("set");
     }
 
     /** Whether a call may run code that is not recorded and has, or gets, hidden state. */
@@ -240,6 +246,10 @@ final class HiddenCalls implements Opcodes {
 
     InsnList before() {
         InsnList code = new InsnList();
+        if (hasReceiver() && call.desc.startsWith("(I") && isIndexed(call.name)) {
+            code.add(new VarInsnNode(ILOAD, base + 1));
+            code.add(new FieldInsnNode(PUTSTATIC, HIDDEN, "index", "I"));
+        }
         loadObjects(code);
         code.add(MethodRewriter.number(site));
         code.add(new MethodInsnNode(INVOKESTATIC, HIDDEN, hasReceiver() ? "call" : "callOf",

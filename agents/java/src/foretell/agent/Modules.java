@@ -29,6 +29,11 @@ final class Modules {
         Class<?> layer = Class.forName("java.lang.ModuleLayer");
         Method redefine = Instrumentation.class.getMethod("redefineModule", module, Set.class,
             Map.class, Map.class, Set.class, Map.class);
+        // The runtime looks into collections of java.util.
+        redefine.invoke(instrumentation, getModule.invoke(Object.class), Collections.emptySet(),
+            Collections.emptyMap(),
+            Collections.singletonMap("java.util", Collections.singleton(runtime)),
+            Collections.emptySet(), Collections.emptyMap());
         Object boot = layer.getMethod("boot").invoke(null);
         for (Object m : (Set<?>) layer.getMethod("modules").invoke(boot)) {
             if (module.getMethod("getClassLoader").invoke(m) != null) {

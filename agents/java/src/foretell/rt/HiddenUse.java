@@ -42,6 +42,19 @@ final class HiddenUse {
     final boolean fresh;
     /** Whether the method reads the elements of collections, and theirs. */
     final boolean looksInside;
+    /** Uses of objects with plain accesses: see {@link Plain}. */
+    final int plainReceiver;
+    final int plainArgument;
+    final int plainElements;
+    /** Whether the method locks a monitor. */
+    final boolean locks;
+    /** Whether the presence of a key, or of any element, decides what the method does. */
+    final boolean keyed;
+    final boolean polls;
+    /** Whether the method uses one element of a list, if the receiver is one. */
+    final boolean indexed;
+    /** Whether arguments that are declared as Object are only stored and compared. */
+    final boolean stores;
     /** Name of the class in the log. */
     final String className;
     final String method;
@@ -49,15 +62,27 @@ final class HiddenUse {
     int number;
 
     private HiddenUse(Class<?> type, HiddenTable.Use use, boolean receiver, int state,
-                      boolean fresh, String className, String method) {
+                      boolean fresh, String className, HiddenSites.Call call) {
         this.type = type;
         this.receiver = receiver;
         this.state = state;
         anything = use == HiddenTable.Use.ANYTHING;
         this.fresh = fresh;
         this.className = className;
-        this.method = method;
+        method = call == null ? "" : call.name;
         looksInside = LOOKS_INSIDE.contains(method);
+        boolean plain = receiver && Plain.is(type);
+        String desc = call == null ? "" : call.desc;
+        plainReceiver = plain ? Plain.ofReceiver(type, method, desc) : Plain.OPAQUE;
+        plainArgument = Plain.ofArgument(className, method);
+        plainElements = Plain.ofElements(method);
+        locks = plain && plainReceiver != Plain.OPAQUE && plainReceiver != Plain.NONE
+            && Plain.isSynchronized(type);
+        keyed = plain && Plain.isKeyed(method);
+        indexed = plain && desc.startsWith("(I")
+            && (method.equals("get") || method.equals("set"));
+        polls = plain && Plain.isPoll(method, desc);
+        stores = className.startsWith("java.util.");
         none = use == HiddenTable.Use.PURE || use == HiddenTable.Use.MODELLED;
     }
 
@@ -73,7 +98,7 @@ final class HiddenUse {
     }
 
     private static HiddenUse nothing(Class<?> type) {
-        return new HiddenUse(type, HiddenTable.Use.PURE, false, 0, false, "", "");
+        return new HiddenUse(type, HiddenTable.Use.PURE, false, 0, false, "", null);
     }
 
     static HiddenUse of(Class<?> type, HiddenSites.Call call) {
@@ -104,7 +129,7 @@ final class HiddenUse {
             && !(inherited && declaring.isInterface());
         return new HiddenUse(type, use, receiver, state(declaring, use, call),
             HiddenTable.isFresh(declaring, call.name),
-            declaring.getName(), call.name);
+            declaring.getName(), call);
     }
 
     private static int state(Class<?> declaring, HiddenTable.Use use, HiddenSites.Call call) {

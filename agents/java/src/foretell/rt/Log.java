@@ -270,15 +270,25 @@ final class Log {
     }
 
     /**
-     * Writes a hidden call or its end, with the number of the method, or the result of one; and the
-     * objects whose state it uses.
+     * Writes a hidden call or its end, with the number of the method, and pairs of an object that
+     * it uses and the use: see {@link Plain}.
      */
-    static void hidden(ThreadState t, int tag, int site, long number, int[] ids, int count) {
+    static void hidden(ThreadState t, int tag, int site, long number, long[] uses, int count) {
+        hiddenWith(t, tag, site, number, count / 2, uses, count);
+    }
+
+    /** Writes the objects with which the result of a hidden call shares state. */
+    static void hiddenJoin(ThreadState t, int site, long result, long[] ids, int count) {
+        hiddenWith(t, HIDDEN_JOIN, site, result, count, ids, count);
+    }
+
+    private static void hiddenWith(ThreadState t, int tag, int site, long number, int items,
+                                   long[] fields, int count) {
         if (room()) {
             writerIs(t);
-            int p = put(put(put(at + 1, site), number), count);
+            int p = put(put(put(at + 1, site), number), items);
             for (int i = 0; i < count; i++) {
-                p = put(p, ids[i]);
+                p = put(p, fields[i]);
             }
             buffer.put(at, (byte) tag);
             at = p;

@@ -1,5 +1,6 @@
 package foretell.rt;
 
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.ConcurrentSkipListMap;
@@ -47,7 +48,8 @@ final class MapKeys {
 
     /** Returns the number of a key; 0 if it has none. */
     static int of(ThreadState t, Object map, Object key) {
-        if (key == null || !Log.on || map instanceof ConcurrentSkipListMap && !isNatural(map, key)) {
+        if (key == null || !Log.on || map instanceof ConcurrentSkipListMap
+            && !isNatural(((ConcurrentSkipListMap<?, ?>) map).comparator(), key)) {
             return 0;
         }
         Monitor m = ObjectIds.monitor(map);
@@ -82,8 +84,8 @@ final class MapKeys {
     }
 
     /** Whether the order of a sorted map has the keys equal that `equals` has. */
-    private static boolean isNatural(Object map, Object key) {
-        return ((ConcurrentSkipListMap<?, ?>) map).comparator() == null
+    static boolean isNatural(Comparator<?> order, Object key) {
+        return order == null
             && (key instanceof String || key instanceof Integer || key instanceof Long);
     }
 }

@@ -14,6 +14,12 @@ final class ObjectIds {
         final int id;
         Monitor monitor;
         Entry next;
+        /** Number of the collection that a view or an iterator is of; 0: the object itself. */
+        int base;
+        /** Whether the object is a view of one whose calls are not plain accesses. */
+        boolean impure;
+        /** The collection whose monitor the methods of an iterator lock. */
+        Object collection;
 
         Entry(Object object, int hash, int id) {
             super(object, GONE);
@@ -60,6 +66,45 @@ final class ObjectIds {
         for (Entry e = table[hash & (table.length - 1)]; e != null; e = e.next) {
             if (e.hash == hash && e.get() == o) {
                 return true;
+            }
+        }
+        return false;
+    }
+
+    /** Returns the number of the collection whose structure an object has. */
+    static int base(Object o) {
+        Entry e = o instanceof RecordedObject ? null : entry(o);
+        return e == null || e.base == 0 ? of(o) : e.base;
+    }
+
+    /** Returns the collection whose monitor the methods of an iterator lock. */
+    static Object collection(Object iterator) {
+        Entry e = iterator instanceof RecordedObject ? null : entry(iterator);
+        return e == null ? null : e.collection;
+    }
+
+    static void setCollection(Object iterator, Object collection) {
+        Entry e = iterator instanceof RecordedObject ? null : entry(iterator);
+        if (e != null) {
+            e.collection = collection;
+        }
+    }
+
+    /** Makes an object a view of the collection with a number; 0: of no known collection. */
+    static void setBase(Object view, int base) {
+        Entry e = view instanceof RecordedObject ? null : entry(view);
+        if (e != null) {
+            e.base = base;
+            e.impure = base == 0;
+        }
+    }
+
+    /** Whether an object is a view of no known collection. */
+    static boolean isImpure(Object o) {
+        int hash = System.identityHashCode(o);
+        for (Entry e = table[hash & (table.length - 1)]; e != null; e = e.next) {
+            if (e.hash == hash && e.get() == o) {
+                return e.impure;
             }
         }
         return false;

@@ -1,0 +1,136 @@
+//! Models of classes of the Java platform: correct and incorrect uses of each.
+//!
+//! Each file of `java_models` has some scenarios, static methods without parameters. In one file
+//! every scenario has a bug, which has to be found; in another one none has, and nothing may be
+//! predicted, confirmed or not.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+const FORETELL: &str = env!("CARGO_BIN_EXE_foretell");
+
+/// Analyses whose findings are bugs by themselves.
+const ANALYSES: &str = "race,atomicity,serializability,transactions,deadlock";
+
+fn sources() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/java_models")
+}
+
+fn output(command: &mut Command) -> Output {
+    command.output().expect("it runs")
+}
+
+fn told(output: &Output) -> String {
+    let (out, err) = (&output.stdout, &output.stderr);
+    format!("{}\n{}", String::from_utf8_lossy(out), String::from_utf8_lossy(err))
+}
+
+/// Records all scenarios of a file, and returns what is predicted.
+fn findings(directory: &Path, class: &str, seed: &str) -> Vec<Value> {
+    let mut record = Command::new(FORETELL);
+    record.args(["record", "--seed", seed, "--quantum", "20", "-o", "run.ft", "--"]);
+    let recorded = output(record.args(["java", class]).current_dir(directory));
+    assert_eq!(recorded.status.code(), Some(0), "{}", told(&recorded));
+    let mut predict = Command::new(FORETELL);
+    predict.args(["predict", "--analyses", ANALYSES, "--format", "json", "run.ft"]);
+    let predicted = output(predict.current_dir(directory));
+    let document: Value = serde_json::from_slice(&predicted.stdout)
+        .unwrap_or_else(|e| panic!("{e}: {}", told(&predicted)));
+    document["findings"].as_array().expect("a list").clone()
+}
+
+fn compiled(class: &str) -> tempfile::TempDir {
+    let directory = tempfile::tempdir().expect("a directory");
+    let mut javac = Command::new("javac");
+    javac.args(["-g", "-nowarn", "-Xlint:none", "-d"]).arg(directory.path());
+    javac.args(["Scenarios.java", &format!("{class}.java")]).current_dir(sources());
+    let compiled = output(&mut javac);
+    assert!(compiled.status.success(), "{}", told(&compiled));
+    directory
+}
+
+/// Returns each scenario of a file with its lines, as findings name them.
+fn scenarios(class: &str) -> Vec<(String, Vec<String>)> {
+    let file = format!("{class}.java");
+    let source = fs::read_to_string(sources().join(&file)).expect("it is there");
+    let mut scenarios: Vec<(String, Vec<String>)> = Vec::new();
+    for (number, line) in (1..).zip(source.lines()) {
+        let name = line.strip_prefix("    static void ");
+        let name = name.and_then(|rest| rest.strip_suffix("() throws Exception {"));
+        scenarios.extend(name.map(|name| (name.to_owned(), Vec::new())));
+        if let Some((_, lines)) = scenarios.last_mut() {
+            lines.push(format!("{file}:{number}"));
+        }
+    }
+    scenarios
+}
+
+fn locations<'a>(findings: impl Iterator<Item = &'a Value>) -> BTreeSet<&'a str> {
+    findings.filter_map(|f| f["locations"].as_array()).flatten().filter_map(Value::as_str).collect()
+}
+
+/// Every scenario of a file is in a finding of one of two runs.
+fn every_bug_is_found(class: &str) {
+    let directory = compiled(class);
+    let found: Vec<Value> =
+        ["0", "1"].iter().flat_map(|seed| findings(directory.path(), class, seed)).collect();
+    let found = locations(found.iter());
+    let missed: Vec<String> = scenarios(class)
+        .into_iter()
+        .filter(|(_, lines)| !lines.iter().any(|line| found.contains(line.as_str())))
+        .map(|(name, _)| name)
+        .collect();
+    assert!(missed.is_empty(), "{class}: {missed:?} are missed");
+}
+
+fn nothing_is_predicted(class: &str) {
+    let directory = compiled(class);
+    for seed in ["0", "1"] {
+        let findings = findings(directory.path(), class, seed);
+        let shown: Vec<_> = findings
+            .iter()
+            .map(|f| format!("{} {} {}", f["kind"], f["objects"], f["locations"]))
+            .collect();
+        assert!(shown.is_empty(), "{class} with seed {seed}: {shown:#?}");
+    }
+}
+
+/// `foretell check` confirms the bugs of some scenarios.
+fn confirmed(class: &str, names: &[&str]) {
+    let directory = tempfile::tempdir().expect("a directory");
+    for file in ["Scenarios.java", &format!("{class}.java")] {
+        fs::copy(sources().join(file), directory.path().join(file)).expect("it is copied");
+    }
+    let mut check = Command::new(FORETELL);
+    check.args(["check", "--json", "findings.json", &format!("{class}.java"), "Scenarios.java"]);
+    let checked = output(check.arg("--").args(names).current_dir(directory.path()));
+    assert_eq!(checked.status.code(), Some(1), "{}", told(&checked));
+    let text = fs::read_to_string(directory.path().join("findings.json")).expect("a file");
+    let document: Value = serde_json::from_str(&text).expect("findings");
+    let findings = document["findings"].as_array().expect("a list");
+    let confirmed = findings.iter().filter(|f| f["confirmation"] == "confirmed");
+    let found = locations(confirmed);
+    for (name, lines) in scenarios(class) {
+        let is_found = lines.iter().any(|line| found.contains(line.as_str()));
+        assert!(is_found || !names.contains(&name.as_str()), "{name}: {}", told(&checked));
+    }
+}
+
+#[test]
+fn plain_collections_race() {
+    every_bug_is_found("Racy");
+}
+
+#[test]
+fn plain_collections_are_used_correctly() {
+    nothing_is_predicted("Guarded");
+}
+
+#[test]
+fn races_of_collections_are_confirmed() {
+    confirmed("Racy", &["arrayListAdd", "hashMapIteration", "stringBuilderAppend", "wrongLocks"]);
+}
