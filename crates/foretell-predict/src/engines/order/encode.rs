@@ -438,6 +438,27 @@ impl<'s> Encoding<'s> {
         lit
     }
 
+    /// A literal that implies that `read` sees one of `writers`, which break it, once all its third
+    /// writers are written down ([`Encoding::challenged`]). Updates among them are intact.
+    pub(crate) fn sees_one_of(&mut self, read: EventId, writers: &[Option<EventId>]) -> Lit {
+        let lit = self.solver.new_var();
+        let mut clause = vec![!lit];
+        for &writer in writers {
+            let sees = self.challenge(read, writer);
+            let choice = self.solver.new_var();
+            self.solver.add_clause(&[!choice, sees]);
+            if let Some(w) = writer
+                && self.trace_model.trace.op(w).reads()
+            {
+                let intact = self.kept(w);
+                self.solver.add_clause(&[!choice, intact]);
+            }
+            clause.push(choice);
+        }
+        self.solver.add_clause(&clause);
+        lit
+    }
+
     /// The literal "`read` sees `writer`", for a writer that breaks it.
     fn challenge(&mut self, read: EventId, writer: Option<EventId>) -> Lit {
         let known = self.challenges.entry(read).or_default();

@@ -27,6 +27,8 @@ use crate::reachability::{Reach, accesses_of};
 pub(crate) enum GoalEncoding {
     Nothing,
     Broken(EventId),
+    /// This read sees one of these writes, which break it.
+    Sees(EventId, Vec<Option<EventId>>),
     Cycle(Cycle),
 }
 
@@ -76,10 +78,28 @@ impl GoalEncoding {
         }
     }
 
+    /// Writes down that `read`, the last event of its thread, sees one of `writers`, all of which
+    /// break it, and adds what is to be assumed.
+    pub(crate) fn sees(
+        encoding: &mut Encoding<'_>,
+        read: EventId,
+        writers: &[Option<EventId>],
+        assumptions: &mut Vec<Lit>,
+    ) -> Self {
+        let TraceModel { trace, chains, .. } = encoding.trace_model;
+        if let Some(next) = chains.next(trace, read) {
+            assumptions.push(!encoding.ran(next));
+        }
+        assumptions.push(encoding.ran(read));
+        assumptions.push(encoding.sees_one_of(read, writers));
+        GoalEncoding::Sees(read, writers.to_vec())
+    }
+
     /// The reads whose view decides whether the goal is reached.
     pub(crate) fn watched(&self, encoding: &Encoding<'_>) -> Vec<EventId> {
         match self {
             GoalEncoding::Broken(read) => encoding.claimed_broken(*read),
+            GoalEncoding::Sees(read, _) => vec![*read],
             _ => Vec::new(),
         }
     }
@@ -102,6 +122,15 @@ impl GoalEncoding {
                     }
                 }
                 broken
+            }
+            GoalEncoding::Sees(read, writers) => {
+                let seen = outcome.watched.iter().find(|(r, ..)| r == read);
+                let reached =
+                    seen.is_some_and(|(_, seen, broken)| *broken && writers.contains(seen));
+                if !reached && let Some((_, seen, _)) = seen {
+                    encoding.challenged(*read, *seen);
+                }
+                reached
             }
             GoalEncoding::Cycle(cycle) => cycle.closed(encoding, &proposal.schedule()),
         }

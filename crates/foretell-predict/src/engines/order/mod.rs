@@ -68,6 +68,18 @@ const SHORT_SEGMENT: u64 = 500;
 /// Events that an encoding may know before the next query starts a new one.
 const LARGEST_ENCODING: usize = 20_000;
 
+/// A read that sees another write than in the trace, as the last event of its thread.
+#[derive(Clone, Copy, Debug)]
+pub struct Sight<'a> {
+    /// The read.
+    pub read: EventId,
+    /// Writes that break the read, of which it sees one (`None`: the initial value). Updates among
+    /// them are intact.
+    pub writers: &'a [Option<EventId>],
+    /// Events whose view is preserved, even if they are the last of their threads.
+    pub kept: &'a [EventId],
+}
+
 /// Decides queries about one trace with the order solver.
 pub struct OrderEngine<'s> {
     trace_model: &'s TraceModel<'s>,
@@ -245,14 +257,22 @@ impl<'s> OrderEngine<'s> {
         &mut self,
         encoding: &mut Encoding<'s>,
         query: &Query,
+        sees: Option<&Sight<'_>>,
         frontier: &Frontier,
         limit: &Limit<'_>,
     ) -> Result<Verdict, TooLarge> {
         encoding.prefer_little();
         let mut assumptions = self.assume(encoding, query, frontier);
-        let Some(mut goal) = GoalEncoding::new(encoding, query.goal, &mut assumptions)? else {
-            return Ok(Verdict::Impossible);
+        let goal = match sees {
+            Some(sight) => {
+                for &e in sight.kept {
+                    assumptions.push(encoding.kept(e));
+                }
+                Some(GoalEncoding::sees(encoding, sight.read, sight.writers, &mut assumptions))
+            }
+            None => GoalEncoding::new(encoding, query.goal, &mut assumptions)?,
         };
+        let Some(mut goal) = goal else { return Ok(Verdict::Impossible) };
         if self.values.is_some() {
             encoding.ask_values(query, &mut assumptions)?;
         }
@@ -310,6 +330,36 @@ impl<'s> OrderEngine<'s> {
 }
 
 impl<'s> OrderEngine<'s> {
+    /// Decides whether some feasible interleaving that the query asks for shows a read another
+    /// write than the observed one. The goal of the query does not count.
+    ///
+    /// This is for the models `view` and `value`.
+    pub fn decide_sight(&mut self, query: &Query, sight: &Sight<'_>, limit: &Limit<'_>) -> Verdict {
+        if let Some(reason) = limit.reached() {
+            return Verdict::Undecided(reason.to_owned());
+        }
+        let Some(frontier) = self.frontier(query) else { return Verdict::Impossible };
+        let TraceModel { trace, chains, .. } = self.trace_model;
+        let (thread, position) = (trace.thread(sight.read), chains.position(sight.read));
+        if frontier[thread.index()] > position + 1 {
+            return Verdict::Impossible;
+        }
+        let mut encoding = self.encoding_for(query);
+        match self.search(&mut encoding, query, Some(sight), &frontier, limit) {
+            Ok(verdict) => {
+                self.encoding = Some(encoding);
+                verdict
+            }
+            Err(too_large) => Verdict::Undecided(too_large.0),
+        }
+    }
+
+    /// Returns the writes that may be the last one before `read` and break it (`None`: the initial
+    /// value), by the program order and by must-happen-before alone.
+    pub fn challengers(&self, read: EventId) -> Vec<Option<EventId>> {
+        crate::engines::writers::writers(self.trace_model, read, false)
+    }
+
     /// A sequence that agrees with the solver's model; `None` if something was learnt on the way to
     /// it, so that another model is better.
     fn propose(
@@ -373,7 +423,7 @@ impl Engine for OrderEngine<'_> {
             return Verdict::Witness(found);
         }
         let mut encoding = self.encoding_for(query);
-        match self.search(&mut encoding, query, &frontier, limit) {
+        match self.search(&mut encoding, query, None, &frontier, limit) {
             Ok(verdict) => {
                 self.encoding = Some(encoding);
                 verdict

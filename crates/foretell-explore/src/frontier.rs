@@ -1,0 +1,115 @@
+//! The frontier: leads that have not been followed, the most promising first.
+//!
+//! A lead to a place and an observation that no run has shown comes first; then the number of
+//! preemptions decides, then the order in which the leads were found.
+
+use std::collections::BTreeMap;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::history::{CutKey, hash_of};
+use crate::leads::{Candidate, Cause};
+
+/// Leads in the order in which they are followed.
+#[derive(Default, Debug)]
+pub(crate) struct Frontier {
+    queue: BTreeMap<(u8, u32, usize), Candidate>,
+    /// Number of leads that were ever added.
+    added: usize,
+    /// Keys of these leads.
+    known: FxHashSet<u64>,
+    /// The runs that begin with a history of a thread.
+    runs: FxHashMap<(u64, u64), Vec<u32>>,
+    /// Places and observations that runs have shown.
+    pub(crate) shown: FxHashSet<u64>,
+}
+
+impl Frontier {
+    /// Number of leads that have not been followed.
+    pub(crate) fn len(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// Adds a lead, unless a lead with its key was added before, or a run begins with its key.
+    pub(crate) fn add(&mut self, candidate: Candidate) -> bool {
+        let stuck = candidate.cause == Cause::Stuck;
+        if !stuck && self.is_covered(&candidate.key) {
+            return false;
+        }
+        if !self.known.insert(hash_of((&candidate.key, stuck))) {
+            return false;
+        }
+        self.queue.insert(self.rank(&candidate, self.added), candidate);
+        self.added += 1;
+        true
+    }
+
+    fn rank(&self, candidate: &Candidate, number: usize) -> (u8, u32, usize) {
+        let rank = match &candidate.cause {
+            Cause::Stuck => 0,
+            _ if candidate.novelty.is_some_and(|n| !self.shown.contains(&n)) => 0,
+            _ => 1,
+        };
+        (rank, candidate.lead.preemptions, number)
+    }
+
+    /// Removes the lead to follow next. Leads that a run has covered meanwhile are dropped.
+    pub(crate) fn pop(&mut self) -> Option<Candidate> {
+        while let Some(((rank, _, number), candidate)) = self.queue.pop_first() {
+            if candidate.cause != Cause::Stuck && self.is_covered(&candidate.key) {
+                continue;
+            }
+            let now = self.rank(&candidate, number);
+            if now.0 > rank {
+                self.queue.insert(now, candidate);
+                continue;
+            }
+            return Some(candidate);
+        }
+        None
+    }
+
+    /// Drops the leads that a run has covered.
+    pub(crate) fn tidy(&mut self) {
+        let queue = std::mem::take(&mut self.queue);
+        let stays = |c: &Candidate| c.cause == Cause::Stuck || !self.is_covered(&c.key);
+        let queue = queue.into_iter().filter(|(_, c)| stays(c)).collect();
+        self.queue = queue;
+    }
+
+    /// Whether some run begins with all these histories.
+    pub(crate) fn is_covered(&self, key: &CutKey) -> bool {
+        let mut lists: Vec<&[u32]> = Vec::with_capacity(key.len());
+        for (&thread, &history) in key {
+            match self.runs.get(&(thread, history)) {
+                Some(list) => lists.push(list),
+                None => return false,
+            }
+        }
+        lists.sort_by_key(|list| list.len());
+        let Some((shortest, rest)) = lists.split_first() else { return true };
+        shortest.iter().any(|run| rest.iter().all(|list| list.binary_search(run).is_ok()))
+    }
+
+    /// Adds the beginnings of a thread's history in a run.
+    pub(crate) fn add_history(&mut self, run: usize, thread: u64, beginnings: &[u64]) {
+        let mut add = |key: (u64, u64)| {
+            let list = self.runs.entry(key).or_default();
+            if list.last() != Some(&(run as u32)) {
+                list.push(run as u32);
+            }
+        };
+        for (i, &history) in beginnings.iter().enumerate() {
+            add((thread, history));
+            if i + 1 < beginnings.len() {
+                add((hash_of((thread, "more")), history));
+            }
+        }
+    }
+
+    /// Forgets the runs and the keys, but not the leads.
+    pub(crate) fn forget(&mut self) {
+        self.runs.clear();
+        self.known.clear();
+    }
+}

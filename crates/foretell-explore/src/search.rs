@@ -1,0 +1,141 @@
+//! Explicit search through the partial executions of a run, for what the order engine has no query
+//! for: flipped try-locks, stuck states, and operations that a stuck thread could have gone on
+//! with.
+
+use foretell_model::TraceModel;
+use foretell_trace::{EventId, ThreadId};
+use rustc_hash::FxHashSet;
+
+use crate::Pending;
+use crate::execution::{Execution, Step};
+
+/// Goal of a search.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Goal<'a> {
+    /// This event has run flipped, and all of these have run.
+    Flip(EventId, &'a [EventId]),
+    /// Some thread is not done, and none can go on.
+    Stuck,
+    /// This thread is done, and could go on with this operation; all of these have run.
+    GoOn(ThreadId, Pending, &'a [EventId]),
+}
+
+/// Answer of a search.
+#[derive(Debug)]
+pub(crate) enum Found {
+    /// Sequences that reach the goal: one, or every distinct stuck state.
+    Sequences(Vec<Vec<EventId>>),
+    /// The limit of states was reached before the search was over. These were found before.
+    Unknown(Vec<Vec<EventId>>),
+}
+
+/// Searches for a goal, through at most `limit` states.
+pub(crate) fn search(model: &TraceModel<'_>, goal: Goal<'_>, limit: usize) -> Found {
+    let start = Execution::new(model);
+    let mut search = Search {
+        model,
+        goal,
+        seen: FxHashSet::default(),
+        found: Vec::new(),
+        path: Vec::new(),
+        limit,
+        over: false,
+    };
+    search.visit(&start);
+    if search.over && (search.found.is_empty() || matches!(goal, Goal::Stuck)) {
+        Found::Unknown(search.found)
+    } else {
+        Found::Sequences(search.found)
+    }
+}
+
+struct Search<'a> {
+    model: &'a TraceModel<'a>,
+    goal: Goal<'a>,
+    seen: FxHashSet<u64>,
+    found: Vec<Vec<EventId>>,
+    path: Vec<EventId>,
+    limit: usize,
+    over: bool,
+}
+
+impl Search<'_> {
+    fn is_over(&self) -> bool {
+        self.over || !self.found.is_empty() && !matches!(self.goal, Goal::Stuck)
+    }
+
+    fn have_run(&self, state: &Execution<'_>, events: &[EventId]) -> bool {
+        let TraceModel { trace, chains, .. } = self.model;
+        events.iter().all(|&e| chains.position(e) < state.counts[trace.thread(e).index()])
+    }
+
+    fn visit(&mut self, state: &Execution<'_>) {
+        foretell_limit::check();
+        if self.is_over() || !self.seen.insert(state.hash()) {
+            return;
+        }
+        if self.seen.len() > self.limit {
+            self.over = true;
+            return;
+        }
+        let threads = state.counts.len();
+        let trace = self.model.trace;
+        match self.goal {
+            Goal::Flip(e, required) => {
+                let t = trace.thread(e).index();
+                if state.is_cut(t) && self.have_run(state, required) {
+                    self.found.push(self.path.clone());
+                    return;
+                }
+                if state.next(t) == Some(e) && state.step(e) == Step::Other {
+                    self.enter(state, e, true);
+                }
+            }
+            Goal::Stuck => {}
+            Goal::GoOn(thread, pending, required) => {
+                if state.is_done(thread.index())
+                    && state.could(thread.index(), pending)
+                    && self.have_run(state, required)
+                {
+                    self.found.push(self.path.clone());
+                    return;
+                }
+            }
+        }
+        // The order of the trace first: most goals are near.
+        let mut next: Vec<EventId> = (0..threads).filter_map(|t| state.next(t)).collect();
+        next.sort_unstable();
+        next.retain(|&e| state.step(e) == Step::Same);
+        if let Goal::Flip(e, _) = self.goal
+            && state.next(trace.thread(e).index()) == Some(e)
+        {
+            next.retain(|&n| n != e);
+        }
+        if matches!(self.goal, Goal::Stuck) {
+            if next.is_empty() {
+                let all_seen = (0..threads).filter_map(|t| state.next(t));
+                let waits = |e: EventId| state.step(e) == Step::Blocked;
+                let mut rest = all_seen.peekable();
+                if rest.peek().is_some() && rest.all(waits) {
+                    self.found.push(self.path.clone());
+                }
+                return;
+            }
+            if let Some(&e) = next.iter().find(|&&e| state.commutes(e)) {
+                self.enter(state, e, false);
+                return;
+            }
+        }
+        for e in next {
+            self.enter(state, e, false);
+        }
+    }
+
+    fn enter(&mut self, state: &Execution<'_>, e: EventId, flipped: bool) {
+        let mut after = state.clone();
+        after.run(e, flipped);
+        self.path.push(e);
+        self.visit(&after);
+        self.path.pop();
+    }
+}
