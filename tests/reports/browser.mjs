@@ -1,11 +1,13 @@
 // Tests the HTML report in a real browser: it loads, filters, steps by mouse and keyboard, folds long
-// parts, prints, and writes nothing to the console.
-// usage: node browser.mjs NODE_MODULES SMALL.html LARGE.html [SCREENSHOTS]
+// parts, prints, searches, has no serious violation of accessibility, and writes nothing to the console.
+// usage: node browser.mjs NODE_MODULES SMALL.html LARGE.html MANY.html [SCREENSHOTS]
 import { createRequire } from "node:module";
 import { strict as assert } from "node:assert";
 import { pathToFileURL } from "node:url";
+import { readFileSync } from "node:fs";
 
-const [modules, small, large, pictures] = process.argv.slice(2);
+const [modules, small, large, many, pictures] = process.argv.slice(2);
+const axe = readFileSync(`${modules}/axe-core/axe.min.js`, "utf8");
 const { chromium } = createRequire(`${modules}/`)("playwright-core");
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM || "/usr/bin/chromium", args: ["--no-sandbox"] });
 let checks = 0;
@@ -31,6 +33,12 @@ async function shot(page, name) {
   if (pictures) await page.screenshot({ path: `${pictures}/${name}.png` });
 }
 
+// The boxes of the finding's own events in the witness, in the window.
+const marks = (page) => page.locator(".panel:nth-child(1) .event.mark").evaluateAll((events) => events.map((event) => {
+  const { top, bottom, left, right } = event.getBoundingClientRect();
+  return top >= 0 && left >= 0 && bottom <= innerHeight && right <= innerWidth;
+}));
+
 const count = (page, selector) => page.locator(selector).count();
 const step = (page) => page.locator(".player output").textContent();
 
@@ -42,7 +50,7 @@ try {
     assert.equal(await count(page, "#findings [aria-current=true]"), 1);
     const [at, of] = (await step(page)).match(/[\d,]+/g);
     assert.equal(at, of);
-    assert.ok(await count(page, ".panel:nth-child(2) .event.mark") > 0);
+    assert.ok(await count(page, ".panel:nth-child(1) .event.mark") > 0);
     assert.ok(await count(page, "svg.arrows path.conflict") > 0);
     assert.ok(await count(page, ".source pre .here") > 0);
   });
@@ -57,7 +65,7 @@ try {
     for (let i = 1; i <= total; i++) {
       await page.keyboard.press("ArrowRight");
       assert.match(await step(page), new RegExp(`^step ${i} of`));
-      assert.equal(await page.locator(".panel:nth-child(2) .row.now[data-step]").getAttribute("data-step"), String(i - 1));
+      assert.equal(await page.locator(".panel:nth-child(1) .row.now[data-step]").getAttribute("data-step"), String(i - 1));
       states.add(await page.locator(".beside").textContent());
     }
     assert.ok(states.size > 1, "the state changes");
@@ -69,13 +77,13 @@ try {
   });
 
   await check("hovering shows values and places", async () => {
-    await page.locator(".panel:nth-child(2) .event.mark").first().hover();
+    await page.locator(".panel:nth-child(1) .event.mark").first().hover();
     await page.locator("#tip").waitFor({ state: "visible" });
     assert.match(await page.locator("#tip").textContent(), /\.c(pp)?:\d+/);
   });
 
   await check("clicking an event goes to its step", async () => {
-    await page.locator(".panel:nth-child(2) .event").first().click();
+    await page.locator(".panel:nth-child(1) .event").first().click();
     assert.match(await step(page), /^step 1 of/);
   });
 
@@ -128,7 +136,7 @@ try {
     const buttons = page.locator("#findings button");
     for (let i = 0; i < await buttons.count(); i++) {
       await buttons.nth(i).click();
-      assert.ok(await count(page, ".panel:nth-child(2) .row") > 0);
+      assert.ok(await count(page, ".panel:nth-child(1) .row") > 0);
       await page.keyboard.press("Home");
       await page.keyboard.press("Shift+ArrowRight");
       await page.keyboard.press("End");
@@ -201,14 +209,91 @@ try {
     assert.match(await step(page), /^step 20 of/);
     await page.locator(".player input").evaluate((slider) => { slider.value = "50000"; slider.dispatchEvent(new Event("input")); });
     assert.match(await step(page), /^step 50,000 of/);
-    assert.equal(await page.locator(".panel:nth-child(2) .row.now").getAttribute("data-step"), "49999");
+    assert.equal(await page.locator(".panel:nth-child(1) .row.now").getAttribute("data-step"), "49999");
     const rows = await count(page, ".row");
-    await page.locator(".panel:nth-child(2) .row.fold button").first().click();
+    await page.locator(".panel:nth-child(1) .row.fold button").first().click();
     assert.ok(await count(page, ".row") > rows, "a fold opens");
     assert.ok(await count(page, ".row") < 1000, "not all of it");
     await shot(page, "report-large");
   });
+  await check("the overview of a long witness goes to a step, and zooms", async () => {
+    const { page } = big;
+    const strip = page.locator(".overview .strip");
+    const box = await strip.boundingBox();
+    await strip.click({ position: { x: box.width / 4, y: 4 } });
+    const at = Number((await step(page)).match(/step ([\d,]+)/)[1].replaceAll(",", ""));
+    assert.ok(at > 20000 && at < 30000, `step ${at}`);
+    for (let i = 0; i < 8; i++) await page.locator(".overview button").first().click();
+    await strip.click({ position: { x: box.width / 4, y: 4 } });
+    const near = Number((await step(page)).match(/step ([\d,]+)/)[1].replaceAll(",", ""));
+    assert.ok(near !== at && Math.abs(near - at) < 500, `step ${near} after zooming at ${at}`);
+  });
+
+  await check("the search finds steps, by object and place", async () => {
+    const { page } = big;
+    await page.locator("#search").fill("last writes");
+    assert.match(await page.locator("#hits h3").textContent(), /: 2$/);
+    await page.locator("#hits button").first().click();
+    assert.match(await page.locator(".row.now .event").first().textContent(), /^w\(last/);
+    await page.locator("#search").fill("long.c:11");
+    assert.match(await page.locator("#hits h3").textContent(), /50 of 2\d,\d+/);
+    await page.locator("#search").fill("");
+    assert.ok(!(await page.locator("#hits").isVisible()));
+  });
   await big.done();
+
+  // Sizes, colours and numbers of threads.
+  for (const [file, name] of [[small, "2 threads"], [many, "30 threads"], [large, "100,000 events"]]) {
+    for (const [width, height, colorScheme] of [[1400, 900, "light"], [1400, 900, "dark"], [700, 900, "light"], [700, 900, "dark"]]) {
+      await check(`${name} at ${width} x ${height}, ${colorScheme}: the deciding events are in view, nothing is clipped`, async () => {
+        const { page, done } = await open(file, { viewport: { width, height }, colorScheme, bypassCSP: true });
+        const seen = await marks(page);
+        assert.ok(seen.length > 0 && seen.every(Boolean), `in view: ${seen}`);
+        assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "the page does not scroll sideways");
+        const clipped = await page.locator(".event").evaluateAll((events) => events.filter((e) => e.scrollWidth > e.clientWidth + 1).map((e) => e.textContent));
+        assert.deepEqual(clipped, [], "no event is clipped");
+        if (width === 1400) {
+          const beside = await page.locator(".source").first().boundingBox();
+          assert.ok(beside.y + beside.height < height, "the source is in view");
+        }
+        await page.evaluate(axe);
+        const serious = await page.evaluate(async () => (await globalThis.axe.run()).violations
+          .filter((v) => ["serious", "critical"].includes(v.impact)).map((v) => `${v.id}: ${v.nodes[0].html}`));
+        assert.deepEqual(serious, [], "no serious violation of accessibility");
+        await done();
+      });
+    }
+  }
+
+  const crowd = await open(many, { viewport: { width: 1400, height: 900 } });
+  await check("threads that the finding needs come first, others share a lane until they are unfolded", async () => {
+    const { page } = crowd;
+    const heads = () => page.locator(".panel:nth-child(1) .head > *").allTextContents();
+    await page.keyboard.press("u");
+    const folded = await heads();
+    assert.equal(folded.length, 4, `${folded}`);
+    assert.match(folded[3], /^\d+ other threads$/);
+    await page.locator(".panel:nth-child(1) .head button").click();
+    const all = await heads();
+    assert.ok(all.length > 30, `${all}`);
+    assert.deepEqual(all.slice(1, 3), folded.slice(1, 3));
+    const panel = page.locator(".panel:nth-child(1)");
+    assert.ok(await panel.evaluate((e) => e.scrollWidth > e.clientWidth), "the lanes scroll");
+    await page.locator(".panel:nth-child(1) .head button").click();
+    assert.deepEqual(await heads(), folded);
+  });
+
+  await check("a value leads to the step that wrote it, a held lock to the step that took it", async () => {
+    const { page } = crowd;
+    await page.locator("section[aria-label=Variables] .to").first().click();
+    assert.match(await page.locator(".panel:nth-child(1) .row.now .event").textContent(), /w\(/);
+    await page.keyboard.press("Home");
+    while (!(await page.locator("section[aria-label=Locks] .to").count())) await page.keyboard.press("ArrowRight");
+    await page.keyboard.press("ArrowRight");
+    await page.locator("section[aria-label=Locks] .to").click();
+    assert.match(await page.locator(".panel:nth-child(1) .row.now .event").textContent(), /acq\(m\)/);
+  });
+  await crowd.done();
   process.stdout.write(`${checks} checks of the HTML report in ${browser.version()}\n`);
 } finally {
   await browser.close();

@@ -45,6 +45,14 @@ pub fn archive() -> Result<PathBuf, Error> {
     find("libforetell_rt.a", ARCHIVE)
 }
 
+/// Returns the path of the shared library.
+///
+/// # Errors
+/// When it is not in the directory that the user names, or cannot be unpacked.
+pub fn shared_library() -> Result<PathBuf, Error> {
+    find("libforetell_rt.so", SHARED)
+}
+
 /// Returns a directory for the linker's scripts, in which gcc finds the archive as its own
 /// `libtsan.a`, or an empty archive without one.
 pub(crate) fn linker_directory(archive: Option<&Path>) -> Result<ScratchDirectory, Error> {
@@ -65,7 +73,7 @@ pub(crate) fn linker_directory(archive: Option<&Path>) -> Result<ScratchDirector
 /// # Errors
 /// When the library is missing or the directory cannot be made.
 pub fn preload_directory() -> Result<ScratchDirectory, Error> {
-    let library = find("libforetell_rt.so", SHARED)?;
+    let library = shared_library()?;
     let dir = directory()?;
     for name in ["libtsan.so.0", "libtsan.so.1", "libtsan.so.2"] {
         symlink(&library, dir.path().join(name)).map_err(Error::file(dir.path()))?;

@@ -16,6 +16,9 @@ use crate::mode::Mode;
 /// The agent's jar; empty if it could not be built.
 const JAR: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/foretell-agent.jar"));
 
+/// Environment variable with options for every virtual machine.
+pub(crate) const OPTIONS: &str = "JAVA_TOOL_OPTIONS";
+
 /// Settings for Java programs.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Java {
@@ -47,6 +50,8 @@ pub(crate) struct AgentOptions<'a> {
     pub(crate) java: &'a Java,
     /// Path of a descriptor of this process, which vanishes with it.
     pub(crate) reader: &'a Path,
+    /// Directory in which each of several virtual machines makes a log of its own.
+    pub(crate) more: Option<&'a Path>,
 }
 
 /// Writes the agent and its options to a directory. Returns the argument that makes `java` use
@@ -90,6 +95,9 @@ fn properties(agent: &AgentOptions<'_>, directory: &Path) -> Result<String, Erro
         None => Err(Error::Other(format!("{}: the path must be UTF-8 for Java", path.display()))),
     };
     put("log", &utf8(&directory.join("log"))?);
+    if let Some(more) = agent.more {
+        put("more", &utf8(more)?);
+    }
     put("reader", &utf8(agent.reader)?);
     put("seed", &agent.seed.to_string());
     put("quantum", &agent.quantum.to_string());

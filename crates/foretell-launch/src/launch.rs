@@ -59,6 +59,17 @@ pub struct Launch {
     /// Replay: the schedule is for the child of `fork` that these ordinals of forks lead to, see
     /// [`env::FORKED`].
     pub forked: Option<String>,
+    /// Directory for the logs of all processes below the command, Java virtual machines among them;
+    /// none: the first process has the log of the run, and further native ones have theirs in a
+    /// directory of the run.
+    pub more: Option<PathBuf>,
+    /// Whether programs that are not instrumented are recorded too, for the instrumented libraries
+    /// that they load.
+    pub preload: bool,
+    /// Directory to run in; none: that of this process.
+    pub working_directory: Option<PathBuf>,
+    /// Environment without the variables of the recording; none: that of this process.
+    pub environment: Option<Vec<(OsString, OsString)>>,
 }
 
 /// A finished run. Dropping it removes its files.
@@ -96,7 +107,12 @@ impl Run {
     /// Returns the paths of the logs of further processes, in the order of their start.
     pub fn more_logs(&self) -> Vec<PathBuf> {
         let entries = std::fs::read_dir(self.directory.path().join(MORE)).into_iter().flatten();
-        let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+        // What a process writes beside its log has one more extension.
+        let is_log = |path: &PathBuf| {
+            path.file_stem().is_some_and(|stem| !stem.to_string_lossy().contains('.'))
+        };
+        let mut paths: Vec<PathBuf> =
+            entries.flatten().map(|entry| entry.path()).filter(is_log).collect();
         paths.sort();
         paths
     }
@@ -154,6 +170,10 @@ impl Launch {
             symbolic: false,
             keep_all: false,
             forked: None,
+            more: None,
+            preload: false,
+            working_directory: None,
+            environment: None,
         }
     }
 
@@ -170,15 +190,22 @@ impl Launch {
         let directory = ScratchDirectory::new_in(&self.directory, ".foretell-")
             .map_err(Error::file(&self.directory))?;
         let mut command = Command::new(program);
-        if self.is_java() {
+        if let Some(variables) = &self.environment {
+            command.env_clear().envs(variables.iter().map(|(name, value)| (name, value)));
+        }
+        if let Some(place) = &self.working_directory {
+            command.current_dir(place);
+        }
+        if self.is_java() && self.more.is_none() {
             let Launch { ref mode, seed, quantum, ref java, .. } = *self;
-            let options = AgentOptions { mode, seed, quantum, java, reader: &directory.lifeline() };
+            let reader = &directory.lifeline();
+            let options = AgentOptions { mode, seed, quantum, java, reader, more: None };
             command.arg(java::install(&options, &absolute(directory.path()))?).args(arguments);
             bind(&mut command);
             return Ok(Prepared { command, directory, libraries: None });
         }
         let mut libraries = None;
-        if may_use_libtsan(Path::new(program)) {
+        if self.more.is_some() || may_use_libtsan(Path::new(program)) {
             let directory = libraries.insert(runtime::preload_directory()?);
             let mut path = OsString::from(directory.path());
             if let Some(rest) = std::env::var_os("LD_LIBRARY_PATH").filter(|p| !p.is_empty()) {
@@ -186,6 +213,14 @@ impl Launch {
                 path.push(rest);
             }
             command.env("LD_LIBRARY_PATH", path);
+        }
+        if self.preload {
+            let mut libraries = runtime::shared_library()?.into_os_string();
+            if let Some(rest) = std::env::var_os("LD_PRELOAD").filter(|p| !p.is_empty()) {
+                libraries.push(":");
+                libraries.push(rest);
+            }
+            command.env("LD_PRELOAD", libraries);
         }
         command
             .args(arguments)
@@ -196,9 +231,18 @@ impl Launch {
             .env(env::EXIT_STEPS, self.exit_steps.to_string())
             .env(env::KEEP, if self.keep_all || self.symbolic { "1" } else { "0" });
         if self.mode == Mode::Record {
-            let more = directory.path().join(MORE);
-            std::fs::create_dir(&more).map_err(Error::file(&more))?;
+            let more = match &self.more {
+                Some(more) => more.clone(),
+                None => {
+                    let more = directory.path().join(MORE);
+                    std::fs::create_dir(&more).map_err(Error::file(&more))?;
+                    more
+                }
+            };
             command.env(env::MORE, absolute(&more));
+        }
+        if let Some(more) = &self.more {
+            self.record_all(&mut command, &directory, log, &absolute(more))?;
         }
         match &self.mode {
             Mode::Record => command.env(env::MODE, "record"),
@@ -218,6 +262,32 @@ impl Launch {
         };
         bind(&mut command);
         Ok(Prepared { command, directory, libraries })
+    }
+
+    /// Makes every process below the command write a log of its own into the directory `more`.
+    fn record_all(
+        &self,
+        command: &mut Command,
+        directory: &ScratchDirectory,
+        log: Option<&Path>,
+        more: &Path,
+    ) -> Result<(), Error> {
+        // No process can have this log.
+        let taken = absolute(log.unwrap_or(&directory.path().join("log")));
+        File::create(&taken).map_err(Error::file(&taken))?;
+        if !java::has_agent() {
+            return Ok(());
+        }
+        let Launch { ref mode, seed, quantum, ref java, .. } = *self;
+        let reader = &directory.lifeline();
+        let options = AgentOptions { mode, seed, quantum, java, reader, more: Some(more) };
+        let mut agent = java::install(&options, &absolute(directory.path()))?;
+        if let Some(own) = std::env::var_os(java::OPTIONS).filter(|own| !own.is_empty()) {
+            agent.push(" ");
+            agent.push(own);
+        }
+        command.env(java::OPTIONS, agent);
+        Ok(())
     }
 
     /// Runs the program to its end.

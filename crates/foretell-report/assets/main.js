@@ -12,6 +12,7 @@ class View {
     this.prefix = `f${number}`;
     this.trace = TRACES[finding.trace];
     this.count = 0;
+    this.allThreads = false;
     this.element = make("article", {}, ...this.header());
     if (this.trace && finding.runs) this.timelines();
     else this.element.append(make("p", { class: "empty" }, finding.steps > 0 && TRACES[finding.trace]
@@ -27,17 +28,22 @@ class View {
     chips.push({ confirmed: "confirmed by the replay", unconfirmed: "not confirmed by the replay", "not-replayed": "not replayed" }[f.confirmation]);
     if (f.baseline) chips.push(f.baseline === "new" ? "new" : "known before");
     const what = [];
-    const say = (name, value) => what.push(make("dt", {}, name), make("dd", {}, value));
+    const more = [];
+    let list = what;
+    const say = (name, value) => list.push(make("dt", {}, name), make("dd", {}, value));
     if (f.replay) say("Replayed", make("span", { class: `verdict${f.replay.wrong ? " wrong" : ""}` }, f.replay.text));
     else say("Replayed", "no");
     if (f.command) say("Replay it", make("code", {}, f.command));
+    if (f.tests && f.tests.length) say("Tests", f.tests.join(", "));
+    list = more;
     if (f.suppressed) say("Suppressed by", make("code", {}, `${f.suppressed.rule} (${f.suppressed.at})`));
     else say("Suppress it", make("code", {}, f.suppress));
     if (f.fingerprint) say("Fingerprint", make("code", {}, f.fingerprint));
     if (DATA.traces[f.trace].process) say("Process", DATA.traces[f.trace].process);
     say("Trace", `${DATA.traces[f.trace].path}, ${DATA.traces[f.trace].events.toLocaleString("en")} events, model ${DATA.traces[f.trace].model}`);
     return [make("p", { class: "chips" }, make("b", {}, f.id), ...chips.map((c) => make("span", {}, c))),
-      make("h2", {}, ...inCode(f.headline)), make("dl", { class: "what" }, ...what)];
+      make("h2", {}, ...inCode(f.headline)), make("dl", { class: "what" }, ...what),
+      make("details", { class: "more" }, make("summary", {}, "Trace, suppression, fingerprint"), make("dl", { class: "what" }, ...more))];
   }
 
   timelines() {
@@ -53,8 +59,9 @@ class View {
     const observed = new Simulation(this.trace, Int32Array.from({ length: this.trace.length }, (_, row) => row));
     const decisive = new Set(f.decisive.map((step) => rows[step]));
     for (const row of [...f.pattern, ...f.blocked, ...f.notes.map((n) => n.row)]) decisive.add(row);
-    this.left = new Timeline(this, "As it was observed", observed, [...decisive], []);
     this.right = new Timeline(this, "The witness", this.witness, f.decisive, f.blocked);
+    this.left = new Timeline(this, "As it was observed", observed, [...decisive], []);
+    this.overview = rows.length > SHORTEST ? new Overview(this) : null;
     this.slider = make("input", { type: "range", min: "0", max: String(rows.length), value: "0", "aria-label": "Step", oninput: () => this.go(Number(this.slider.value)) });
     this.output = make("output", {});
     const button = (text, title, act) => make("button", { type: "button", title, "aria-label": title, onclick: act }, text);
@@ -63,11 +70,18 @@ class View {
       button("▶", "One step on (→)", () => this.go(this.count + 1)), button("▶▶", "To the next step that decides (Shift →)", () => this.jump(1)),
       this.slider, this.output, button("Unfold", "Unfold or fold everything (u)", () => this.unfoldAll()));
     this.beside = make("div", { class: "beside" });
-    const threads = new Set(f.runs.filter((_, i) => i % 2 === 0)).size;
     const legend = make("ul", { class: "legend" }, ...[["from", "reads from"], ["conflict", "conflict"], ["hand", "lock hand-over"]]
       .map(([kind, text]) => make("li", { class: kind }, make("i"), text)));
-    const panels = make("div", { class: `panels${threads > 3 ? " wide" : ""}` }, this.left.element, this.right.element);
-    this.element.append(player, make("div", { class: "work" }, make("div", {}, panels, legend), this.beside));
+    // The witness decides: it comes first, and alone where there is no room for two.
+    const panels = make("div", { class: `panels${this.neededThreads().length > 3 ? " wide" : ""}` }, this.right.element, this.left.element);
+    this.element.append(player, ...(this.overview ? [this.overview.element] : []),
+      make("div", { class: "work" }, make("div", {}, panels, legend), this.beside));
+  }
+
+  // The threads of the finding's own events, in their order.
+  neededThreads() {
+    const rows = [...this.finding.pattern, ...this.finding.blocked];
+    return [...new Set(rows.map((row) => this.trace.thread[row]))];
   }
 
   explanation() {
@@ -80,8 +94,23 @@ class View {
     if (!this.witness) return;
     this.count = Math.max(0, Math.min(this.witness.rows.length, count));
     this.refresh();
-    const now = this.right.lanes.querySelector(".row.now");
-    if (now) now.scrollIntoView({ block: "nearest" });
+    this.reveal(this.right.lanes.querySelector(".row.now"));
+  }
+
+  // Scrolls as far as needed to show a row, below the player, which stays on top.
+  reveal(row) {
+    if (!row) return;
+    row.scrollIntoView({ block: "nearest", inline: "nearest" });
+    const event = row.querySelector(".event");
+    if (event) event.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }
+
+  // Shows the finding's own events.
+  open() {
+    this.go(this.finding.steps);
+    const marked = this.right ? [...this.right.lanes.querySelectorAll(".event.mark")] : [];
+    for (const event of marked) this.reveal(event.closest(".row"));
+    if (marked.length) this.reveal(marked.at(-1).closest(".row"));
   }
 
   // To the next or last step that decides.
@@ -89,6 +118,12 @@ class View {
     const steps = this.finding.decisive.map((step) => step + 1);
     const next = by > 0 ? steps.find((s) => s > this.count) : steps.findLast((s) => s < this.count);
     this.go(next ?? (by > 0 ? this.witness.rows.length : 0));
+  }
+
+  // Gives each thread a lane of its own, or folds those that the finding does not need.
+  showThreads(all) {
+    this.allThreads = all;
+    this.refresh();
   }
 
   unfoldAll() {
@@ -109,8 +144,9 @@ class View {
     this.right.draw(done);
     this.slider.value = String(this.count);
     this.output.textContent = `step ${this.count.toLocaleString("en")} of ${this.witness.rows.length.toLocaleString("en")}`;
+    if (this.overview) this.overview.draw();
     const { parts, state } = stateTables(this, this.count);
-    this.beside.replaceChildren(...parts, sourcePanels(this, state, this.count));
+    this.beside.replaceChildren(sourcePanels(this, state, this.count), ...parts);
   }
 }
 
@@ -127,14 +163,16 @@ function paragraphs(markdown) {
 }
 
 let view = null;
+const search = new Search();
 const list = new List(DATA.findings, (i) => {
   const finding = DATA.findings[i];
   view = new View(finding, i);
   document.getElementById("detail").replaceChildren(view.element);
   list.select(i);
   history.replaceState(null, "", `#${finding.trace ? `${finding.trace}/` : ""}${finding.id}`);
-  view.go(view.finding.steps);
   document.getElementById("detail").scrollTop = 0;
+  view.open();
+  search.show();
 });
 
 function start() {

@@ -52,6 +52,21 @@ class Simulation {
     return state;
   }
 
+  // The last step before `count` that does `what` to an object, or -1.
+  last(count, what) {
+    for (let step = Math.min(count, this.rows.length) - 1; step >= 0; step--) if (what(this.rows[step])) return step;
+    return -1;
+  }
+
+  // The step that wrote the value that a variable has when this many steps are done.
+  wrote(name, count) { return this.last(count, (row) => this.trace.writes(row) && this.trace.object(row) === name); }
+
+  // The step that took the lock that is held when this many steps are done.
+  taken(name, count) {
+    return this.last(count, (row) => this.trace.lock(row) === name
+      && ["acq", "racq", "tryacq", "rtryacq", "woken", "timedout"].includes(this.trace.ops[row]));
+  }
+
   // The text of a step, with the values of this schedule.
   label(step) { return eventLabel(this.trace, this.rows[step], this.seen[step], this.written(step)); }
 }

@@ -18,13 +18,15 @@ function stateTables(view, count) {
     const now = holder(state.locks.get(name));
     const waits = count === view.witness.rows.length
       ? view.finding.blocked.filter((row) => trace.lock(row) === name).map((row) => trace.names[trace.thread[row]]) : [];
-    return row([name, now + (waits.length ? `; ${waits.join(", ")} waits` : "")], before && holder(before.locks.get(name)) !== now, about.has(name));
+    const taken = view.witness.taken(name, count);
+    const text = now + (waits.length ? `; ${waits.join(", ")} waits` : "");
+    return row([name, linked(view, text, now === "free" ? -1 : taken, "Who holds it: to the step that took it")], before && holder(before.locks.get(name)) !== now, about.has(name));
   });
   const names = [...new Set([...[...about].filter((name) => view.variableNames.has(name)), ...state.variables.keys()])];
   const shown = names.sort((a, b) => about.has(b) - about.has(a) || (a < b ? -1 : 1)).slice(0, MOST_VARIABLES);
   const variableRows = shown.map((name) => {
     const now = state.value(name);
-    return row([name, now ?? "?"], before && before.value(name) !== now, about.has(name));
+    return row([name, linked(view, now ?? "?", view.witness.wrote(name, count), "Who wrote it: to the step that wrote this value")], before && before.value(name) !== now, about.has(name));
   });
   const waiting = [...state.waiting].map(([thread, w]) => row([trace.names[thread], `waits for ${w.condition}`], false, false));
   const parts = [];
@@ -32,6 +34,14 @@ function stateTables(view, count) {
   if (waiting.length) parts.push(table("Waiting", waiting));
   if (variableRows.length) parts.push(table(names.length > shown.length ? `Variables (${shown.length} of ${names.length})` : "Variables", variableRows));
   return { parts, state };
+}
+
+// A text that leads to a step, if there is one.
+function linked(view, text, step, title) {
+  if (step < 0) return text;
+  const name = view.trace.names[view.trace.thread[view.witness.rows[step]]];
+  return make("button", { type: "button", class: "to", title, onclick: () => view.go(step + 1) },
+    text, make("span", { class: "since" }, ` step ${step + 1}, ${name}`));
 }
 
 function row(cells, changed, about) {

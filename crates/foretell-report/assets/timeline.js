@@ -2,6 +2,8 @@
 
 const CHUNK = 200; // So many rows of a fold are opened at once.
 const MOST_ARROWS = 400;
+const FOLDED = 2; // More threads than this that the finding does not need share a lane.
+const OTHERS = -1;
 
 function make(tag, properties = {}, ...children) {
   const element = document.createElement(tag);
@@ -58,12 +60,19 @@ class Timeline {
     this.extra = now;
     const { trace } = this.simulation;
     const items = this.items();
-    const threads = [...new Set([
-      ...items.filter((item) => item.step !== undefined).map((item) => trace.thread[this.simulation.rows[item.step]]),
-      ...this.blocked.map((row) => trace.thread[row]),
-    ])].sort((a, b) => trace.byThread[a][0] - trace.byThread[b][0]);
-    const columns = `3.2rem repeat(${Math.max(1, threads.length)}, minmax(6.5rem, 1fr))`;
-    const head = make("div", { class: "head" }, make("span"), ...threads.map((thread) => make("span", {}, trace.names[thread])));
+    // The threads of the finding come first; others share a lane until they are unfolded.
+    const needed = this.view.neededThreads();
+    const others = [...new Set(items.filter((item) => item.step !== undefined).map((item) => trace.thread[this.simulation.rows[item.step]]))]
+      .filter((thread) => !needed.includes(thread)).sort((a, b) => trace.byThread[a][0] - trace.byThread[b][0]);
+    this.folded = others.length > FOLDED && !this.view.allThreads ? new Set(others) : new Set();
+    const threads = [...needed, ...(this.folded.size ? [OTHERS] : others)];
+    const columns = `3.2rem repeat(${Math.max(1, threads.length)}, minmax(9rem, 1fr))`;
+    const head = make("div", { class: "head" }, make("span"), ...threads.map((thread) => (thread === OTHERS
+      ? make("button", { type: "button", title: others.map((t) => trace.names[t]).join(", "), onclick: () => this.view.showThreads(true) }, `${others.length} other threads`)
+      : make("span", {}, trace.names[thread]))));
+    if (this.view.allThreads && others.length > FOLDED) {
+      head.firstChild.replaceWith(make("button", { type: "button", title: "Fold the other threads", "aria-label": "Fold the other threads", onclick: () => this.view.showThreads(false) }, "⇤"));
+    }
     head.style.gridTemplateColumns = columns;
     this.cells = new Map();
     const rows = items.map((item) => {
@@ -82,7 +91,8 @@ class Timeline {
   }
 
   row(number, row, threads, cell) {
-    const lane = threads.indexOf(this.simulation.trace.thread[row]);
+    const thread = this.simulation.trace.thread[row];
+    const lane = threads.indexOf(this.folded.has(thread) ? OTHERS : thread);
     return make("div", { class: "row" }, make("span", { class: "n" }, number),
       ...threads.map((_, i) => make("div", { class: "lane" }, i === lane ? cell : null)));
   }
@@ -104,7 +114,7 @@ class Timeline {
     const cell = make("button", {
       type: "button", tabindex: "-1", class: `event mono${marked ? " mark" : ""}${note ? " blocked" : ""}`,
       onclick: () => { const at = this.view.witness.stepOf.get(row); if (at !== undefined) this.view.go(at + 1); },
-    }, ...breakable(label.text), label.was !== null ? make("span", { class: "was" }, ` was ${label.was}`) : null);
+    }, this.folded.has(trace.thread[row]) ? make("b", {}, `${trace.names[trace.thread[row]]} `) : null, ...breakable(label.text), label.was !== null ? make("span", { class: "was" }, ` was ${label.was}`) : null);
     const frames = trace.stack(row).map((f) => [f.function, f.place].filter(Boolean).join(" at "));
     const about = this.view.finding.notes.filter((n) => n.row === row).map((n) => n.text);
     const lines = [
@@ -113,7 +123,7 @@ class Timeline {
       `event ${row} of the trace`,
     ];
     cell.dataset.tip = lines.filter(Boolean).join("\n");
-    cell.setAttribute("aria-label", cell.dataset.tip);
+    cell.setAttribute("aria-label", `${cell.textContent}: ${cell.dataset.tip}`);
     return cell;
   }
 
@@ -181,6 +191,7 @@ class Timeline {
     for (const step of shown) {
       for (const [kind, before] of [["from", from[step]], ["hand", hand[step]]]) {
         if (before < 0 || !shown.has(before) || trace.thread[rows[before]] === trace.thread[rows[step]]) continue;
+        if (this.folded.has(trace.thread[rows[before]]) && this.folded.has(trace.thread[rows[step]])) continue;
         if (kind === "from" && edges.some((e) => e[0] === "conflict" && e[1] === before && e[2] === step)) continue;
         edges.push([kind, before, step]);
       }

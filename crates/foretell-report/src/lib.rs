@@ -14,7 +14,7 @@
 //! | | [`kept_by_order`]: findings that only kept order makes impossible |
 //! | | [`observed`]: the failure of the recorded run itself |
 //! | renderer | [`text`]: the terminal; [`explain`]: texts about each kind; [`html`]; [`sarif`] |
-//! | | [`perfetto`]: Chrome trace; [`graph`]: DOT and SVG |
+//! | | [`junit`]: JUnit XML; [`perfetto`]: Chrome trace; [`graph`]: DOT and SVG |
 
 pub mod baseline;
 pub mod explain;
@@ -23,6 +23,7 @@ mod headline;
 pub mod html;
 pub mod identity;
 pub mod json;
+pub mod junit;
 pub mod kept_by_order;
 mod location;
 mod notes;

@@ -115,7 +115,9 @@ fn start(c: &Config) -> bool {
     let fields = c.header();
     let mut created = log::create(&c.log, &fields);
     if let (Err(libc::EEXIST), Some(more)) = (created, &c.more) {
-        created = log::create(&log_of_this_process(more), &fields);
+        let path = log_of_this_process(more);
+        describe(&path);
+        created = log::create(&path, &fields);
     }
     if let Err(errno) = created {
         // Taken: a process that the recorded one started; not an error. Gone: the recorder has
@@ -217,6 +219,17 @@ fn log_of_this_process(directory: &[u8]) -> Vec<u8> {
     let pid = unsafe { sys::call(libc::SYS_getpid, [0; 6]) };
     let start = sys::now_ns(libc::CLOCK_MONOTONIC);
     [directory, format!("/{start:020}.{pid}").as_bytes()].concat()
+}
+
+/// Writes the command line, the environment and the working directory of this process beside its
+/// log: the process may be one of many below a test runner.
+fn describe(log: &[u8]) {
+    for (source, ending) in
+        [(&b"/proc/self/cmdline"[..], &b".cmdline"[..]), (b"/proc/self/environ", b".environ")]
+    {
+        sys::write_file(&[log, ending].concat(), &sys::read_file(source));
+    }
+    sys::write_file(&[log, b".cwd"].concat(), &sys::working_directory());
 }
 
 fn load_schedule(c: &Config) -> bool {

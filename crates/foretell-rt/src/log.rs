@@ -271,11 +271,7 @@ unsafe fn put_header(page: *mut u8, fields: &HeaderFields) {
 fn absolute(path: &[u8]) -> Vec<u8> {
     let mut full = Vec::new();
     if path.first() != Some(&b'/') {
-        let mut cwd = [0u8; 4096];
-        let a = [cwd.as_mut_ptr() as usize, cwd.len(), 0, 0, 0, 0];
-        // SAFETY: the buffer is writable; the count includes the final zero.
-        let n = unsafe { call(libc::SYS_getcwd, a) };
-        full.extend_from_slice(&cwd[..(n.max(1) - 1) as usize]);
+        full.extend_from_slice(&sys::working_directory());
         full.push(b'/');
     }
     full.extend_from_slice(path);

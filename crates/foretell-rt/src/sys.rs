@@ -74,6 +74,30 @@ pub(crate) fn write_all(fd: i32, mut bytes: &[u8]) {
     }
 }
 
+/// Returns the working directory; empty when it is not known.
+pub(crate) fn working_directory() -> Vec<u8> {
+    let mut path = [0u8; 4096];
+    let a = [path.as_mut_ptr() as usize, path.len(), 0, 0, 0, 0];
+    // SAFETY: the buffer is writable; the count includes the final zero.
+    let n = unsafe { call(libc::SYS_getcwd, a) };
+    path[..(n.max(1) - 1) as usize].to_vec()
+}
+
+/// Writes a new file for this user alone; does nothing when it cannot be made.
+pub(crate) fn write_file(path: &[u8], bytes: &[u8]) {
+    let mut name = path.to_vec();
+    name.push(0);
+    let flags = (libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL | libc::O_CLOEXEC) as usize;
+    let at = libc::AT_FDCWD as isize as usize;
+    // SAFETY: the name ends with a zero.
+    let fd = unsafe { call(libc::SYS_openat, [at, name.as_ptr() as usize, flags, 0o600, 0, 0]) };
+    if fd >= 0 {
+        write_all(fd as i32, bytes);
+        // SAFETY: the descriptor is our own.
+        unsafe { call(libc::SYS_close, [fd as usize, 0, 0, 0, 0, 0]) };
+    }
+}
+
 /// Returns the content of a file; empty when it cannot be read.
 pub(crate) fn read_file(path: &[u8]) -> Vec<u8> {
     let mut name = path.to_vec();

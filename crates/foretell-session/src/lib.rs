@@ -14,6 +14,7 @@
 //! | `verify` | [`read_findings_of`], [`verify`] |
 //! | `merge` | [`merge`] |
 //! | `cc`, `c++` | [`compile`] |
+//! | `test` | [`run_suite`] |
 //! | `doctor` | [`diagnose`] |
 //!
 //! # Predict on a trace
@@ -95,6 +96,7 @@ mod predict;
 mod record;
 mod replay;
 mod save;
+mod suite;
 mod witnesses;
 
 pub use build::{Program, ProgramKind};
@@ -111,6 +113,7 @@ pub use predict::{PredictOptions, Predicted, predict, predict_watched};
 pub use record::{Recorded, RecordedProcess, record};
 pub use replay::{ReplayRequest, Replayed, debug, find, launch_as_recorded, load_steps, replay};
 pub use save::{save, save_trace};
+pub use suite::{Bug, ProcessInfo, Suite, SuiteOptions, SuiteProgress, Test, run_suite};
 
 pub use foretell_build::{Language, compile, shell_status};
 pub use foretell_launch::{Java, Launch, Mode, Run, SignalGuard, supervise};

@@ -90,7 +90,7 @@ pub fn record(launch: &Launch, blocks: &Blocks) -> Result<Recorded, Error> {
 }
 
 /// Gives a trace and its steps their common id.
-fn identify(translated: &mut Translated) {
+pub(crate) fn identify(translated: &mut Translated) {
     let properties = translated.trace.names().meta();
     let id = translated.steps.identify(properties.values().map(String::as_str));
     translated.trace.set_meta(ID, &id);
@@ -142,7 +142,7 @@ fn others(run: &Run, blocks: &Blocks, launch: &Launch) -> Result<Vec<RecordedPro
 }
 
 /// Whether a log is that of a child of `fork`: a record before the first thread begins says so.
-fn is_child_of_fork(log: &Log<'_>) -> bool {
+pub(crate) fn is_child_of_fork(log: &Log<'_>) -> bool {
     let records = log.events().map_while(Result::ok).map(|entry| entry.record);
     let mut first = records.take_while(|record| !matches!(record, Record::ThreadBegin { .. }));
     first.any(|record| matches!(record, Record::ChildOfFork { .. }))

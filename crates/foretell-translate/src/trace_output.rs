@@ -45,6 +45,14 @@ impl TraceOutput {
         }
     }
 
+    /// Returns the trace.
+    pub fn into_whole(self) -> Trace {
+        match self {
+            TraceOutput::Packed(packed) => packed.unpack(),
+            TraceOutput::Whole(trace) => trace,
+        }
+    }
+
     /// Sets a property of the execution as a whole; see [`Trace::meta`].
     pub fn set_meta(&mut self, key: &str, value: &str) {
         match self {

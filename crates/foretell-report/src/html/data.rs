@@ -49,6 +49,7 @@ pub(super) fn finding(
             "verdict": verdict, "text": replay::text(finding), "wrong": replay::went_wrong(finding),
         })),
         "confirmation": finding.confirmation,
+        "tests": finding.tests(),
         "suppressed": finding.suppressed,
         "baseline": finding.baseline,
         "suppress": suppress::suggestion(finding, trace),

@@ -20,11 +20,13 @@ use crate::source::Sources;
 const PAGE: &str = include_str!("../../assets/report.html");
 const STYLE: &str = include_str!("../../assets/report.css");
 /// The script, one noun a file.
-const SCRIPT: [&str; 6] = [
+const SCRIPT: [&str; 8] = [
     include_str!("../../assets/trace.js"),
     include_str!("../../assets/simulation.js"),
     include_str!("../../assets/timeline.js"),
+    include_str!("../../assets/overview.js"),
     include_str!("../../assets/state.js"),
+    include_str!("../../assets/search.js"),
     include_str!("../../assets/list.js"),
     include_str!("../../assets/main.js"),
 ];

@@ -7,6 +7,9 @@ use foretell_trace::{EventId, FindingKind, NondeterminismForm, Trace};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::{Map, Value};
 
+/// Field with the tests that show a finding.
+const TESTS: &str = "tests";
+
 /// A predicted bug, with the schedule that proves it.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Finding {
@@ -62,6 +65,17 @@ impl Finding {
         self.replay = Some(replay);
         self.confirmation =
             if confirmed { Confirmation::Confirmed } else { Confirmation::Unconfirmed };
+    }
+
+    /// Sets the names of the tests that show it.
+    pub fn set_tests(&mut self, names: &[String]) {
+        self.extra.insert(TESTS.to_owned(), names.into());
+    }
+
+    /// Returns the names of the tests that show it.
+    pub(crate) fn tests(&self) -> Vec<&str> {
+        let names = self.extra.get(TESTS).and_then(Value::as_array);
+        names.into_iter().flatten().filter_map(Value::as_str).collect()
     }
 
     /// Takes the confirmation from the verdict of the replay, for files of older versions.

@@ -275,6 +275,10 @@ impl Describe<'_> {
         properties
             .insert("suppressWith".to_owned(), json!(suppress::suggestion(finding, self.trace)));
         properties.insert("confirmation".to_owned(), json!(finding.confirmation));
+        let tests = finding.tests();
+        if !tests.is_empty() {
+            properties.insert("tests".to_owned(), json!(tests));
+        }
         if let Some(replay) = &finding.replay {
             properties.insert("replay".to_owned(), replay.clone());
         }

@@ -283,6 +283,10 @@ fn footer(
     let verdict = if finding.verified { "the checker accepts it" } else { "not checked" };
     let mut notes = Vec::new();
     notes.extend(process.map(|process| ("process", process)));
+    let tests = finding.tests();
+    if !tests.is_empty() {
+        notes.push(("tests", tests.join(", ")));
+    }
     match Failure::read(finding) {
         Some(failure) => {
             for ThreadState { thread, state } in &failure.threads {

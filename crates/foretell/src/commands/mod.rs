@@ -14,6 +14,7 @@ mod record;
 mod replay;
 mod report;
 mod stats;
+mod test;
 mod verify;
 
 use crate::failure::{Failure, Status};
@@ -27,6 +28,7 @@ pub(crate) enum Command {
     #[command(name = "c++")]
     Cpp(cc::Cpp),
     Record(record::Record),
+    Test(Box<test::Test>),
     Predict(predict::Predict),
     Replay(replay::Replay),
     Report(report::Report),
@@ -64,6 +66,7 @@ impl Command {
             Command::Predict(command) => command.run(terminal),
             Command::Generate(command) => command.run(terminal),
             Command::Explain(command) => command.run(terminal),
+            Command::Test(command) => command.run(terminal),
             Command::Doctor(command) => command.run(terminal),
             Command::Completions(command) => command.run(terminal),
             Command::Man(command) => command.run(terminal),

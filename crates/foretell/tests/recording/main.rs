@@ -16,6 +16,7 @@ mod outputs;
 mod own_names;
 mod processes;
 mod projects;
+mod suite;
 mod transfer;
 mod volatile;
 mod workshop;

@@ -1,6 +1,7 @@
 package foretell.agent;
 
 import foretell.rt.Options;
+import foretell.rt.ProcessFiles;
 import foretell.rt.Startup;
 import java.lang.instrument.Instrumentation;
 
@@ -12,6 +13,12 @@ public final class Agent {
     public static void premain(String optionsFile, Instrumentation instrumentation)
                                throws Exception {
         Options options = Options.read(optionsFile);
+        if (options.below) {
+            if (ProcessFiles.isTool()) {
+                return;
+            }
+            ProcessFiles.write(options.log);
+        }
         if (!Startup.createLog(options)) {
             // Another virtual machine with these options has the log: this one is not recorded.
             return;

@@ -25,8 +25,13 @@ public final class Options {
     /** Path of a descriptor of the process that reads the log; it vanishes with the process. */
     public final String reader;
 
+    /** Whether virtual machines below a test runner are recorded, each with a log of its own. */
+    public final boolean below;
+
     private Options(Properties p) {
-        log = p.getProperty("log");
+        String more = p.getProperty("more");
+        below = more != null;
+        log = below ? ProcessFiles.log(more) : p.getProperty("log");
         mode = p.getProperty("mode", "record");
         seed = Long.parseUnsignedLong(p.getProperty("seed", "0"));
         quantum = Math.max(1, Long.parseUnsignedLong(p.getProperty("quantum", "1000")));

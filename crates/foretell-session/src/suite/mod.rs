@@ -1,0 +1,492 @@
+//! The tests below a test runner: every recorded process is analysed as soon as it has ended, and
+//! the findings of all are merged.
+//!
+//! The runner is started with the settings of the recording in its environment. Each instrumented
+//! process below it, and each Java virtual machine, writes a log of its own into one directory. A
+//! pool of threads translates the logs of processes that have ended to traces, saves these, and
+//! predicts. When the runner has ended, findings of different processes with the same fingerprint
+//! are one bug, which is replayed on the smallest of its traces.
+
+mod process;
+mod test_name;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+use foretell_build::ScratchDirectory;
+use foretell_launch::{Launch, Run};
+use foretell_limit::{Limit, within};
+use foretell_report::json::{Finding, Findings};
+use foretell_rt_format::Log;
+use foretell_trace::io::ReadOptions;
+use foretell_trace::{FindingKind, RunFailure, Trace};
+use foretell_translate::{Blocks, Error as LogError, Steps, Translated, java, translate};
+
+use crate::record::is_child_of_fork;
+use crate::{
+    Error, PredictOptions, ReplayRequest, launch_as_recorded, load_steps, predict_watched, replay,
+    save,
+};
+
+pub use process::ProcessInfo;
+use process::{LogDirectory, ProcessLog};
+use test_name::TestNames;
+
+/// Time between two looks at the processes.
+const PAUSE: Duration = Duration::from_millis(50);
+/// Most traces of a bug to replay until one confirms it.
+const MOST_TRACES: usize = 3;
+/// Classes of test runners and their libraries, which are not recorded.
+const RUNNERS: [&str; 10] = [
+    "junit.*",
+    "org.junit.*",
+    "org.testng.*",
+    "org.hamcrest.*",
+    "org.opentest4j.*",
+    "org.apiguardian.*",
+    "org.apache.maven.*",
+    "org.apache.tools.ant.*",
+    "org.gradle.*",
+    "worker.org.gradle.*",
+];
+
+/// Options of a suite.
+#[derive(Clone, Debug)]
+pub struct SuiteOptions {
+    /// Runner and settings of the recording.
+    pub launch: Launch,
+    /// Blocks that are meant to be atomic.
+    pub blocks: Blocks,
+    /// Options of the predictions.
+    pub predict: PredictOptions<'static>,
+    /// Number of processes to analyse at a time.
+    pub jobs: usize,
+    /// Time after which a replay counts as hanging.
+    pub limit: Duration,
+    /// Most bugs to replay.
+    pub replays: usize,
+    /// Limits of the analyses.
+    pub budget: Limit<'static>,
+    /// Directory for the traces and their findings; none: they are not kept.
+    pub output: Option<PathBuf>,
+}
+
+/// A recorded process and its findings.
+#[derive(Debug)]
+pub struct Test {
+    /// Name of the test, as far as the runner tells, else of the program.
+    pub name: String,
+    /// The command that started the process.
+    pub process: ProcessInfo,
+    /// Path of the trace.
+    pub path: PathBuf,
+    /// Number of events of the trace.
+    pub events: usize,
+    /// The findings; findings of different tests that are one bug have the same id.
+    pub findings: Findings,
+}
+
+/// A bug, which one or more tests show.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Bug {
+    /// Index of the test with the smallest trace that confirms it, else the smallest.
+    pub test: usize,
+    /// Index of the finding of that test.
+    pub finding: usize,
+    /// Tests and findings that show it, the smallest trace first.
+    pub shown_by: Vec<(usize, usize)>,
+}
+
+/// Outcome of a suite.
+#[derive(Debug)]
+pub struct Suite {
+    /// Exit status of the runner.
+    pub status: ExitStatus,
+    /// Whether this process was asked to end, or its time was over.
+    pub interrupted: bool,
+    /// The recorded processes, in the order of their start.
+    pub tests: Vec<Test>,
+    /// The bugs, in the order of their ids.
+    pub bugs: Vec<Bug>,
+    /// Processes that could not be analysed, one line each.
+    pub problems: Vec<String>,
+    /// Directory of the traces if they are not kept.
+    _scratch: Option<ScratchDirectory>,
+}
+
+/// Counters of a suite that runs.
+#[derive(Default, Debug)]
+pub struct SuiteProgress {
+    /// Processes that have ended.
+    pub recorded: AtomicUsize,
+    /// Processes that are analysed.
+    pub analysed: AtomicUsize,
+    /// Findings of all processes.
+    pub findings: AtomicUsize,
+    /// Bugs to replay.
+    pub bugs: AtomicUsize,
+    /// Bugs that were replayed.
+    pub replayed: AtomicUsize,
+    /// Whether the runner has ended.
+    pub runner_ended: AtomicBool,
+}
+
+/// Logs that wait for their analysis.
+#[derive(Default)]
+struct Queue {
+    waiting: Mutex<(VecDeque<ProcessLog>, bool)>,
+    changed: Condvar,
+}
+
+impl Queue {
+    fn put(&self, log: ProcessLog) {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).0.push_back(log);
+        self.changed.notify_one();
+    }
+
+    /// Notes that no more logs come.
+    fn close(&self) {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).1 = true;
+        self.changed.notify_all();
+    }
+
+    /// Returns the next log; `None` when there is none and none comes.
+    fn take(&self) -> Option<ProcessLog> {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            if let Some(log) = waiting.0.pop_front() {
+                return Some(log);
+            }
+            if waiting.1 {
+                return None;
+            }
+            waiting = self.changed.wait(waiting).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+/// Runs a test runner, and analyses every recorded process below it.
+///
+/// # Errors
+/// If the runner cannot be started, or the traces cannot be saved.
+pub fn run_suite(options: &SuiteOptions, progress: &SuiteProgress) -> Result<Suite, Error> {
+    let parent = std::env::temp_dir();
+    let scratch =
+        ScratchDirectory::new_in(&parent, "foretell-test-").map_err(Error::file(&parent))?;
+    let logs = scratch.path().join("logs");
+    std::fs::create_dir(&logs).map_err(Error::file(&logs))?;
+    let directory = match &options.output {
+        Some(directory) => directory.clone(),
+        None => scratch.path().join("traces"),
+    };
+    std::fs::create_dir_all(&directory).map_err(Error::file(&directory))?;
+    let mut launch = options.launch.clone();
+    launch.more = Some(logs.clone());
+    launch.java.exclude.extend(RUNNERS.map(str::to_owned));
+    let names = TestNames::of(&launch.command);
+    let (queue, results) = (Queue::default(), Mutex::new(Vec::new()));
+    let analysis = Analysis { options, directory: &directory, names: &names };
+    let run = std::thread::scope(|scope| {
+        for _ in 0..options.jobs.max(1) {
+            scope.spawn(|| {
+                while let Some(log) = queue.take() {
+                    let path = log.path.clone();
+                    let result = analysis.process(log);
+                    if let Ok(Some(test)) = &result {
+                        let count = test.findings.findings.len();
+                        progress.findings.fetch_add(count, Ordering::Relaxed);
+                    }
+                    progress.analysed.fetch_add(1, Ordering::Relaxed);
+                    let mut results = results.lock().unwrap_or_else(PoisonError::into_inner);
+                    results.push((path, result));
+                }
+            });
+        }
+        let ended = AtomicBool::new(false);
+        let run = std::thread::scope(|inner| {
+            let runner = inner.spawn(|| {
+                let run = launch.run_with_log(&scratch.path().join("taken"));
+                ended.store(true, Ordering::Release);
+                run
+            });
+            let mut logs = LogDirectory::new(logs.clone());
+            loop {
+                let last = ended.load(Ordering::Acquire);
+                for log in logs.ended(last) {
+                    progress.recorded.fetch_add(1, Ordering::Relaxed);
+                    queue.put(log);
+                }
+                if last {
+                    break;
+                }
+                std::thread::park_timeout(PAUSE);
+            }
+            runner.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        });
+        progress.runner_ended.store(true, Ordering::Relaxed);
+        queue.close();
+        run
+    });
+    let Run { status, interrupted, .. } = run?;
+    let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
+    results.sort_by(|(a, _), (b, _)| a.cmp(b));
+    let (mut tests, mut problems) = (Vec::new(), Vec::new());
+    for (_, result) in results {
+        match result {
+            Ok(test) => tests.extend(test),
+            Err(error) => problems.push(error.to_string()),
+        }
+    }
+    number_names(&mut tests);
+    if options.output.is_some() {
+        name_files(&mut tests)?;
+    }
+    let bugs = merge(&mut tests);
+    let keeps = options.output.is_some();
+    let mut suite =
+        Suite { status, interrupted, tests, bugs, problems, _scratch: (!keeps).then_some(scratch) };
+    suite.replay(options, progress);
+    if keeps {
+        suite.save()?;
+    }
+    Ok(suite)
+}
+
+/// The analysis of one process after the other.
+struct Analysis<'a> {
+    options: &'a SuiteOptions,
+    directory: &'a Path,
+    names: &'a TestNames,
+}
+
+impl Analysis<'_> {
+    /// Translates a log, saves the trace, and predicts. `None`: the child of a fork that had no
+    /// second thread.
+    fn process(&self, log: ProcessLog) -> Result<Option<Test>, Error> {
+        let name = self.names.name(&log.info);
+        let Some(mut translated) = self.translate(&log)? else { return Ok(None) };
+        // Any program is recorded then, and most have nothing to show.
+        if self.options.launch.preload
+            && translated.trace.is_empty()
+            && translated.failure.is_none()
+        {
+            return Ok(None);
+        }
+        let failure = translated.failure.clone();
+        for (key, value) in failure.iter().flat_map(RunFailure::properties) {
+            translated.trace.set_meta(&key, &value);
+        }
+        let words: Vec<String> =
+            log.info.command.iter().map(|w| w.to_string_lossy().replace('\n', " ")).collect();
+        translated.trace.set_meta("command", &words.join(" "));
+        translated.trace.set_meta("test", &name);
+        crate::record::identify(&mut translated);
+        let number = log.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let path = self.directory.join(format!("{}-{number}.ft", file_name(&name)));
+        save(&translated, &path)?;
+        // The trace is there; the log is long.
+        let _ = std::fs::remove_file(&log.path);
+        let trace = Arc::new(translated.trace.into_whole());
+        let predict = self.options.predict.clone();
+        let findings =
+            within(&self.options.budget, || predict_watched(&path, &trace, &predict, &mut ()));
+        let findings = match findings {
+            Ok(predicted) => predicted?.findings,
+            Err(reason) => return Err(Error::CutShort(reason)),
+        };
+        Ok(Some(Test { name, process: log.info, path, events: trace.len(), findings }))
+    }
+
+    fn translate(&self, log: &ProcessLog) -> Result<Option<Translated>, Error> {
+        let path = &log.path;
+        let file = std::fs::File::open(path).map_err(Error::file(path))?;
+        // SAFETY: the process that wrote the file has ended, and the directory is ours.
+        let bytes = unsafe { memmap2::Mmap::map(&file) }.map_err(Error::file(path))?;
+        if log.java {
+            let (translated, _) = java::translate(path, &bytes, &self.options.blocks)?;
+            return Ok(Some(translated));
+        }
+        let log =
+            Log::parse(&bytes).map_err(|source| LogError::Log { path: path.clone(), source })?;
+        let translated = translate(&log, &self.options.blocks);
+        let is_empty = translated.steps.threads.is_empty() && translated.failure.is_none();
+        Ok((!is_empty || !is_child_of_fork(&log)).then_some(translated))
+    }
+}
+
+/// A name as part of a file's name.
+fn file_name(name: &str) -> String {
+    let plain = |c: char| if c.is_alphanumeric() || "._-+".contains(c) { c } else { '_' };
+    name.chars().map(plain).take(80).collect()
+}
+
+/// Numbers the processes of a test that has several.
+fn number_names(tests: &mut [Test]) {
+    let mut count = BTreeMap::<String, usize>::new();
+    for test in tests {
+        let number = count.entry(test.name.clone()).or_default();
+        *number += 1;
+        if *number > 1 {
+            test.name = format!("{} #{number}", test.name);
+        }
+    }
+}
+
+/// Gives the traces the names of their tests, which are known only when all have come. Traces of an
+/// earlier suite with these names are replaced.
+fn name_files(tests: &mut [Test]) -> Result<(), Error> {
+    let mut named = BTreeSet::new();
+    for test in tests {
+        let name = file_name(&test.name.replace(" #", "-"));
+        let path = test.path.with_file_name(format!("{name}.ft"));
+        // Different names may be one as the name of a file.
+        if !named.insert(path.clone()) {
+            continue;
+        }
+        let (from, to) = (Steps::path_for(&test.path), Steps::path_for(&path));
+        std::fs::rename(&from, &to).map_err(Error::file(&from))?;
+        std::fs::rename(&test.path, &path).map_err(Error::file(&test.path))?;
+        test.findings.trace.path = path.display().to_string();
+        test.path = path;
+    }
+    Ok(())
+}
+
+/// Finds the findings of different tests that are one bug, and gives them one id.
+fn merge(tests: &mut [Test]) -> Vec<Bug> {
+    let mut bugs: Vec<Bug> = Vec::new();
+    let mut known = BTreeMap::<(FindingKind, String, usize), usize>::new();
+    let mut last = BTreeMap::<FindingKind, usize>::new();
+    let mut ids: Vec<String> = Vec::new();
+    for (t, test) in tests.iter_mut().enumerate() {
+        let mut repeated = BTreeMap::<(FindingKind, String), usize>::new();
+        for (f, finding) in test.findings.findings.iter_mut().enumerate() {
+            let print = finding.fingerprint.clone().unwrap_or_else(|| format!("{t} {f}"));
+            let ordinal = repeated.entry((finding.kind, print.clone())).or_default();
+            *ordinal += 1;
+            let bug = *known.entry((finding.kind, print, *ordinal)).or_insert_with(|| {
+                let number = last.entry(finding.kind).or_default();
+                *number += 1;
+                ids.push(format!("{}-{number}", finding.kind));
+                bugs.push(Bug { test: t, finding: f, shown_by: Vec::new() });
+                bugs.len() - 1
+            });
+            bugs[bug].shown_by.push((t, f));
+            finding.id.clone_from(&ids[bug]);
+        }
+    }
+    for bug in &mut bugs {
+        bug.shown_by.sort_by_key(|&(t, _)| tests[t].events);
+        (bug.test, bug.finding) = bug.shown_by[0];
+        let mut names: Vec<&str> =
+            bug.shown_by.iter().map(|&(t, _)| tests[t].name.as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
+        let names: Vec<String> = names.into_iter().map(str::to_owned).collect();
+        for &(t, f) in &bug.shown_by {
+            tests[t].findings.findings[f].set_tests(&names);
+        }
+    }
+    bugs
+}
+
+impl Suite {
+    /// Returns the finding that stands for a bug.
+    pub fn finding(&self, bug: &Bug) -> &Finding {
+        &self.tests[bug.test].findings.findings[bug.finding]
+    }
+
+    /// Returns the trace of a test.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn trace(&self, test: usize) -> Result<Trace, Error> {
+        let path = &self.tests[test].path;
+        foretell_trace::io::load(path, &ReadOptions::default())
+            .map(|loaded| loaded.trace)
+            .map_err(|error| Error::Unsupported(error.to_string()))
+    }
+
+    /// Replays each bug on the smallest of its traces, or on larger ones until one confirms it.
+    fn replay(&mut self, options: &SuiteOptions, progress: &SuiteProgress) {
+        let is_bug = |suite: &Suite, bug: usize| {
+            let kind = suite.finding(&suite.bugs[bug]).kind;
+            kind != FindingKind::Nondeterminism && kind != FindingKind::Observed
+        };
+        let chosen: Vec<usize> =
+            (0..self.bugs.len()).filter(|&b| is_bug(self, b)).take(options.replays).collect();
+        progress.bugs.store(chosen.len(), Ordering::Relaxed);
+        for bug in chosen {
+            let shown_by = self.bugs[bug].shown_by.clone();
+            for (t, f) in shown_by.into_iter().take(MOST_TRACES) {
+                if self.interrupted || options.budget.reached().is_some() {
+                    self.interrupted = true;
+                    return;
+                }
+                match self.replay_one(t, f, options) {
+                    Ok(true) => {
+                        (self.bugs[bug].test, self.bugs[bug].finding) = (t, f);
+                        break;
+                    }
+                    Ok(false) => {}
+                    Err(error) => {
+                        let test = &self.tests[t];
+                        let id = &test.findings.findings[f].id;
+                        self.problems.push(format!("{}: {id}: not replayed: {error}", test.name));
+                        break;
+                    }
+                }
+            }
+            progress.replayed.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Replays a finding of a test. Returns whether that confirmed it.
+    fn replay_one(&mut self, t: usize, f: usize, options: &SuiteOptions) -> Result<bool, Error> {
+        let test = &self.tests[t];
+        if test.process.command.is_empty() {
+            return Err(Error::Unsupported("the command of the process is not known".to_owned()));
+        }
+        let trace = self.trace(t)?;
+        let steps = load_steps(&test.path, &trace)?;
+        let launch = Launch {
+            limit: Some(options.limit),
+            java: options.launch.java.clone(),
+            working_directory: test.process.directory.clone(),
+            environment: Some(test.process.environment.clone()),
+            ..launch_as_recorded(&trace, test.process.command.clone())
+        };
+        let request = ReplayRequest {
+            trace: &trace,
+            steps: &steps,
+            model: test.findings.trace.model,
+            finding: &test.findings.findings[f],
+            launch: &launch,
+            limit: options.limit,
+        };
+        let replayed =
+            within(&options.budget, || replay(&request, 1)).map_err(Error::CutShort)??;
+        self.interrupted |= replayed.interrupted;
+        let confirmed = replayed.confirmed();
+        if let Some(outcome) = replayed.to_json() {
+            self.tests[t].findings.findings[f].set_replay(outcome, confirmed);
+        }
+        Ok(confirmed)
+    }
+
+    /// Writes the findings of each test beside its trace.
+    fn save(&self) -> Result<(), Error> {
+        for test in &self.tests {
+            let path = test.path.with_extension("json");
+            let mut text = Vec::new();
+            let written =
+                test.findings.write(&mut text).and_then(|()| std::fs::write(&path, &text));
+            written.map_err(Error::file(&path))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,154 @@
+//! Test suites below their runners: `foretell test`.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::workshop::{FORETELL, Workshop, stderr, stdout};
+
+/// A program with a race on `counter`, in a library that all tests use.
+const COUNTER: &str = "#include <pthread.h>\nint counter;\n\
+    static void *count(void *a) { counter++; return a; }\n\
+    void race(void) { pthread_t t; pthread_create(&t, 0, count, 0); counter++; pthread_join(t, 0); }\n";
+/// Takes the name of the test; `short` and `long` show the race.
+const MAIN: &str = "#include <pthread.h>\n#include <stdio.h>\n#include <string.h>\nvoid race(void);\n\
+    int sum; static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;\n\
+    static void add(void) { pthread_mutex_lock(&m); sum++; pthread_mutex_unlock(&m); }\n\
+    static void *work(void *a) { for (int i = 0; i < 50; i++) add(); return a; }\n\
+    int main(int n, char **a) { const char *test = n > 1 ? a[1] : \"short\";\n\
+    printf(\"ran %s\\n\", test);\n\
+    if (strcmp(test, \"short\")) { pthread_t t; pthread_create(&t, 0, work, 0); work(0); pthread_join(t, 0); }\n\
+    if (strcmp(test, \"good\")) race();\nreturn !strcmp(test, \"bad\"); }\n";
+
+fn documents(text: &str) -> Vec<Value> {
+    serde_json::Deserializer::from_str(text).into_iter().map(|d| d.expect("JSON")).collect()
+}
+
+fn build(w: &Workshop) {
+    w.write("counter.c", COUNTER);
+    w.write("main.c", MAIN);
+    w.expect(0, &["cc", "-g", "counter.c", "main.c", "-pthread", "-o", "unit"]);
+}
+
+#[test]
+fn bug_of_several_tests_is_reported_once_and_confirmed() {
+    let w = Workshop::new();
+    build(&w);
+    w.write("run.sh", "./unit long; ./unit good; ./unit short; /bin/true\n");
+    let ran = w.expect(
+        1,
+        &[
+            "test",
+            "-o",
+            "out",
+            "--analyses",
+            "race",
+            "--json",
+            "all.json",
+            "--junit",
+            "all.xml",
+            "--sarif",
+            "all.sarif",
+            "--jobs",
+            "2",
+            "--",
+            "sh",
+            "run.sh",
+        ],
+    );
+    let said = stdout(&ran);
+    // The runner's own output comes first, unchanged.
+    assert!(said.starts_with("ran long\nran good\nran short\n"), "{said}");
+    assert_eq!(said.matches("race-1: ").count(), 1, "{said}");
+    assert!(said.contains("  tests     unit, unit #3\n"), "{said}");
+    assert!(said.contains("3 processes recorded; "), "{said}");
+    let rows: Vec<&str> = said.lines().filter(|line| line.starts_with("unit")).collect();
+    assert_eq!(rows.len(), 3, "{said}");
+    assert!(rows[0].contains("race-1") && rows[1].ends_with(" -"), "{said}");
+    let json = documents(&fs::read_to_string(w.path("all.json")).expect("findings"));
+    let findings: Vec<&Value> =
+        json.iter().flat_map(|d| d["findings"].as_array().expect("findings")).collect();
+    assert!(findings.iter().all(|f| f["confirmation"] == "confirmed"), "{findings:?}");
+    assert!(findings.iter().all(|f| f["tests"].as_array().is_some_and(|t| t.len() == 2)));
+    // It is shown on the smallest trace.
+    let events = |d: &Value| d["trace"]["events"].as_u64().expect("a number");
+    assert!(json.iter().all(|d| events(d) < 30), "{json:?}");
+    let xml = fs::read_to_string(w.path("all.xml")).expect("a report");
+    assert!(xml.contains("tests=\"3\" failures=\"2\""), "{xml}");
+    let sarif = fs::read_to_string(w.path("all.sarif")).expect("a report");
+    let sarif: Value = serde_json::from_str(&sarif).expect("JSON");
+    let results = sarif["runs"][0]["results"].as_array().expect("results");
+    assert_eq!(results.len(), findings.len());
+    // The command of the report replays the bug.
+    let line = said.lines().find_map(|line| line.strip_prefix("  replay    ")).expect("a command");
+    let replayed = w.run("sh", &["-c", &line.replacen("foretell", FORETELL, 1)]);
+    assert!(stdout(&replayed).contains(": confirmed: "), "{line}\n{}", stderr(&replayed));
+    // With the file as baseline nothing is new.
+    let known = w
+        .expect(0, &["test", "--analyses", "race", "--baseline", "all.json", "--", "sh", "run.sh"]);
+    assert!(stdout(&known).contains("nothing was predicted"), "{}", stdout(&known));
+}
+
+#[test]
+fn status_of_the_runner_is_kept() {
+    let w = Workshop::new();
+    build(&w);
+    w.expect(0, &["test", "--", "./unit", "good"]);
+    // A suite that fails by itself has its own status, whatever is found.
+    w.expect(7, &["test", "--", "sh", "-c", "./unit short; exit 7"]);
+    let nothing = w.expect(2, &["test", "--", "true"]);
+    assert!(stderr(&nothing).contains("nothing was recorded"), "{}", stderr(&nothing));
+    let missing = stderr(&w.expect(2, &["test", "--", "./nonexistent"]));
+    assert_eq!(missing.lines().count(), 1, "{missing}");
+}
+
+#[test]
+fn ctest_gives_the_names_of_tests() {
+    let w = Workshop::new();
+    build(&w);
+    let list = format!(
+        "add_test(queue.put {0} short)\nadd_test(queue.get {0} long)\nadd_test(map {0} good)\n",
+        w.path("unit").display()
+    );
+    w.write("CTestTestfile.cmake", &list);
+    let ran = w.expect(1, &["test", "--analyses", "race", "--", "ctest", "-j2"]);
+    let said = stdout(&ran);
+    assert!(said.contains("100% tests passed, 0 tests failed out of 3"), "{said}");
+    assert!(said.contains("  tests     queue.get, queue.put\n"), "{said}");
+    assert!(said.lines().any(|line| line.starts_with("map ") && line.ends_with(" -")), "{said}");
+}
+
+#[test]
+fn virtual_machines_below_ant_are_recorded() {
+    let w = Workshop::new();
+    w.write(
+        "Racy.java",
+        "public class Racy { static int x;\n\
+         public static void main(String[] a) throws Exception {\n\
+         Thread t = new Thread(() -> x = 1); t.start(); x = 2; t.join(); } }\n",
+    );
+    w.write(
+        "build.xml",
+        "<project default=\"test\"><target name=\"test\">\
+         <javac srcdir=\".\" debug=\"true\" includeantruntime=\"false\"/>\
+         <java classname=\"Racy\" classpath=\".\" fork=\"true\" failonerror=\"true\"/>\
+         </target></project>",
+    );
+    let ran = w.expect(1, &["test", "--analyses", "race", "--", "ant", "-q"]);
+    let said = stdout(&ran);
+    assert!(said.contains("can write `Racy.x` at the same time"), "{said}");
+    // Ant itself is not recorded.
+    assert!(said.contains("1 process recorded; 1 bug: 1 confirmed"), "{said}");
+}
+
+#[test]
+fn library_is_recorded_inside_of_a_program_that_is_not_instrumented() {
+    let w = Workshop::new();
+    w.write("counter.c", COUNTER);
+    w.expect(0, &["cc", "-g", "-shared", "-fPIC", "counter.c", "-o", "counter.so", "-pthread"]);
+    w.write("test.py", "import ctypes\nctypes.CDLL('./counter.so').race()\n");
+    let run = ["test", "--preload", "--unconfirmed", "--analyses", "race", "--replays", "0", "--"];
+    let ran = w.expect(1, &[&run[..], &["/usr/bin/python3", "test.py"]].concat());
+    let said = stdout(&ran);
+    assert!(said.contains("counter.c:3") && said.contains("`counter`"), "{said}");
+}
