@@ -9,14 +9,16 @@
 //! out and gets ours as one more input. Both find the linker's wrapper in that directory.
 
 use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Command, ExitStatus};
 
 use crate::child::status;
 use crate::compiler::{distinguish_volatile, has_volatile_hooks, is_clang};
-use crate::link::Linker;
+use crate::link::{Linker, Locks};
 use crate::request::Request;
-use crate::{Error, runtime};
+use crate::{Error, headers, runtime};
 
 /// Functions that write to memory and that gcc replaces by stores, without a hook, where the length
 /// is a constant. The runtime records the calls. Functions that only read are not among them: gcc
@@ -40,6 +42,21 @@ const EXPANDED_BY_GCC: [&str; 16] = [
     "vsprintf",
 ];
 
+/// Returns the lock functions, with those of the user's files, and the arguments without the option
+/// that names these files.
+fn lock_tables(arguments: &[OsString]) -> Result<(Locks, Vec<OsString>), Error> {
+    const OPTION: &[u8] = b"--foretell-locks=";
+    let mut locks = Locks::table().clone();
+    let mut rest = Vec::new();
+    for word in arguments {
+        match word.as_bytes().strip_prefix(OPTION) {
+            Some(file) => locks.add_file(Path::new(OsStr::from_bytes(file)))?,
+            None => rest.push(word.clone()),
+        }
+    }
+    Ok((locks, rest))
+}
+
 /// Runs `compiler` with the arguments of the user and those for recording. Returns its exit status;
 /// passes a warning, if there is one, to `warn`.
 ///
@@ -50,6 +67,7 @@ pub(crate) fn run(
     arguments: &[OsString],
     warn: impl FnOnce(&str),
 ) -> Result<ExitStatus, Error> {
+    let (locks, arguments) = &lock_tables(arguments)?;
     let request = Request::of(arguments);
     let mut command = Command::new(compiler);
     let start = |source| Error::Start { program: compiler.to_string_lossy().into(), source };
@@ -81,6 +99,9 @@ pub(crate) fn run(
         if !request.debug {
             command.arg("-g");
         }
+        if let Some(directory) = headers::directory(runtime::archive().ok().as_deref()) {
+            command.arg("-isystem").arg(directory);
+        }
     }
     if !request.links || request.relocatable {
         command.args(arguments).args(no_lto.then_some("-fno-lto"));
@@ -91,7 +112,7 @@ pub(crate) fn run(
     const EXPORT: &str = "-Wl,--export-dynamic-symbol=__tsan_*,--export-dynamic-symbol=__foretell_*,--export-dynamic-symbol=pthread_*,--export-dynamic-symbol=sem_*";
     let directory = runtime::linker_directory(archive.as_deref().filter(|_| !clang))?;
     let (linker, arguments) =
-        Linker::new(directory.path(), compiler, arguments, archive.as_deref())?;
+        Linker::new(directory.path(), compiler, arguments, archive.as_deref(), locks.clone())?;
     let dir = directory.path().display();
     command.arg(format!("-B{dir}"));
     if clang {

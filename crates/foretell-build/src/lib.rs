@@ -10,6 +10,7 @@
 //! | `driver` | entry point: a build for recording, or for symbolic recording |
 //! | `request` | purpose of a command line: sources, linking, options that matter |
 //! | `compiler` | choice of the compiler, differences between gcc and clang |
+//! | `headers` | headers that are found before those of the C++ library |
 //! | `instrument` | arguments for instrumentation and for the runtime |
 //! | `link` | the linker's wrapper: stubs of functions that are not recorded |
 //! | [`runtime`] | the runtime's libraries |
@@ -23,6 +24,7 @@ mod child;
 mod compiler;
 mod driver;
 mod error;
+mod headers;
 mod instrument;
 mod link;
 mod request;

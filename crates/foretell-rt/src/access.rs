@@ -361,6 +361,30 @@ extern "C" fn write_range_at(addr: usize, len: usize, pc: usize) {
 /// Records a write to a range, whose content is known at the next hook.
 fn put_write_range(addr: usize, len: usize, pc: usize, source: Option<usize>) {
     let Some(t) = enter() else { return };
+    begin_write_range(t, addr, len, pc, source);
+    leave(t);
+}
+
+/// Records a write to a range that the program's next call makes: its content is known at the next
+/// hook.
+pub(crate) fn range_written_later(t: Baton, addr: usize, len: usize, pc: usize) {
+    begin_write_range(t, addr, len, pc, None);
+}
+
+/// Records an access to a range whose content says less than what the access depends on.
+pub(crate) fn range_of_unknown_content(
+    t: Baton,
+    kind: AccessKind,
+    addr: usize,
+    len: usize,
+    pc: usize,
+) {
+    if len > 0 && range_step(t, kind, addr, len, pc) {
+        put_range(t, kind, addr, len, pc, &[]);
+    }
+}
+
+fn begin_write_range(t: Baton, addr: usize, len: usize, pc: usize, source: Option<usize>) {
     if len > 0 && range_step(t, AccessKind::Write, addr, len, pc) {
         if len <= MAX_RANGE_DATA {
             begin(t, DeferredAccess::plain(addr, len, pc, AccessCode::range(true)), source);
@@ -368,7 +392,6 @@ fn put_write_range(addr: usize, len: usize, pc: usize, source: Option<usize>) {
             put_range(t, AccessKind::Write, addr, len, pc, &[]);
         }
     }
-    leave(t);
 }
 
 /// Hook of a store of a vtable pointer. A destructor stores the pointer of its own class, which the

@@ -35,11 +35,11 @@ mod flag {
 
 /// A lock that a thread holds.
 #[derive(Clone, Copy, Default)]
-struct Held {
+pub(crate) struct Held {
     /// Number of times that the thread has taken it.
-    times: usize,
+    pub(crate) times: usize,
     /// Whether the thread took the reader side first.
-    reads: bool,
+    pub(crate) reads: bool,
 }
 
 /// The locks that threads hold, by the index of the thread and the address of the lock.
@@ -94,7 +94,7 @@ pub(crate) fn keep_only(thread: Option<u32>) {
 }
 
 /// Notes that the calling thread takes a lock. Returns whether it did not hold it.
-fn take(t: Baton, addr: usize, reads: bool) -> bool {
+pub(crate) fn take(t: Baton, addr: usize, reads: bool) -> bool {
     let mut locks = HELD.lock();
     let held = locks.entry((t.index(), addr)).or_insert(Held { times: 0, reads });
     held.times += 1;
@@ -102,7 +102,7 @@ fn take(t: Baton, addr: usize, reads: bool) -> bool {
 }
 
 /// Notes that the calling thread releases a lock. Returns the lock as it was before.
-fn give_back(t: Baton, addr: usize) -> Held {
+pub(crate) fn give_back(t: Baton, addr: usize) -> Held {
     let mut locks = HELD.lock();
     let key = (t.index(), addr);
     let before = locks.get(&key).copied().unwrap_or_default();
@@ -111,6 +111,16 @@ fn give_back(t: Baton, addr: usize) -> Held {
         times => locks.insert(key, Held { times: times - 1, ..before }),
     };
     before
+}
+
+/// Whether the calling thread holds a lock.
+pub(crate) fn holds(t: Baton, addr: usize) -> bool {
+    HELD.lock().contains_key(&(t.index(), addr))
+}
+
+/// Whether any thread holds a lock.
+pub(crate) fn is_held(addr: usize) -> bool {
+    HELD.lock().keys().any(|(_, held)| *held == addr)
 }
 
 /// Records that the calling thread has taken a lock, or its reader side, or that a try failed.

@@ -9,6 +9,7 @@
 //! brings none back. That holds while the descriptor is the one that the program was started with,
 //! not a pipe or a file that the program has put in its place.
 
+use crate::access::{range, range_of_unknown_content, range_written_later};
 use crate::arena;
 use crate::channels;
 use crate::entry::{enter, leave};
@@ -18,22 +19,24 @@ use crate::sched::step;
 use crate::sys;
 use crate::thread::Baton;
 use crate::tls;
-use foretell_rt_format::{HiddenState, Kind, MAX_HIDDEN_ARGUMENTS, Record};
+use foretell_rt_format::{AccessKind, HiddenState, Kind, MAX_HIDDEN_ARGUMENTS, Record};
 use std::ffi::{CStr, c_char, c_int, c_long};
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::*};
 
 /// Descriptor of a function, in the stubs' object; see `foretell-build/src/link/stubs.rs`.
 #[repr(C)]
-struct Descriptor {
+pub(crate) struct Descriptor {
     /// Used by the hook's last jump.
-    function: usize,
+    pub(crate) function: usize,
     name: *const c_char,
     library: *const c_char,
     streams: *const Streams,
-    /// State in the lowest byte, rule for output in the next one.
-    class: u32,
+    /// State in the lowest byte, rule for output in the next one; operation of a lock function.
+    pub(crate) class: u32,
     /// Numbers of the function in the log, by state; 0: none yet.
     numbers: [AtomicU32; 3],
+    /// Further functions of a lock, or effects on memory; other descriptors may end before.
+    pub(crate) others: [usize; 2],
 }
 
 /// Addresses of the standard streams of libstdc++.
@@ -193,12 +196,15 @@ unsafe fn type_name(object: usize) -> Option<&'static CStr> {
     }
 }
 
+/// Lowest address that the program can have.
+const FIRST_ADDRESS: usize = 1 << 16;
+
 /// Those of the arguments that may be addresses of the program.
 fn addresses(arguments: &[usize; 6]) -> Vec<u64> {
-    const FIRST: usize = 1 << 16;
     const END: usize = 1 << 47;
     let mut out = Vec::with_capacity(MAX_HIDDEN_ARGUMENTS);
-    let may_be = arguments.iter().filter(|a| (FIRST..END).contains(*a) && !arena::is_own(**a));
+    let may_be =
+        arguments.iter().filter(|a| (FIRST_ADDRESS..END).contains(*a) && !arena::is_own(**a));
     for &argument in may_be.take(MAX_HIDDEN_ARGUMENTS) {
         if !out.contains(&(argument as u64)) {
             out.push(argument as u64);
@@ -218,6 +224,14 @@ unsafe extern "C-unwind" fn note(descriptor: &Descriptor, arguments: &[usize; 6]
     // program, and they depend on what the registers of missing arguments happen to hold.
     let Some(t) = enter() else { return };
     crate::exit::before_call(t, pc);
+    if descriptor.class.to_le_bytes()[1] == MEMORY {
+        for effect in descriptor.others {
+            // SAFETY: the caller's registers, as the function reads them.
+            unsafe { access(t, effect, arguments, pc) };
+        }
+        leave(t);
+        return sys::set_errno(errno);
+    }
     // SAFETY: the stub's descriptor and the caller's registers.
     if let Some(state) = unsafe { state(descriptor, arguments) } {
         // A step even without an object, so that a replay counts the same steps.
@@ -227,6 +241,50 @@ unsafe extern "C-unwind" fn note(descriptor: &Descriptor, arguments: &[usize; 6]
     }
     leave(t);
     sys::set_errno(errno);
+}
+
+/// Rule of functions whose effects on memory are recorded as accesses.
+const MEMORY: u8 = 0x50;
+
+/// Records an effect of a call on memory; `foretell-build/src/link/functions.rs` has the layout of
+/// its word.
+///
+/// # Safety
+/// The arguments are those of a call of a function with this effect.
+unsafe fn access(t: Baton, effect: usize, arguments: &[usize; 6], pc: usize) {
+    let argument = |number: usize| arguments[number.min(5)];
+    let at = argument(effect >> 4 & 7);
+    if effect == 0 || at < FIRST_ADDRESS {
+        return;
+    }
+    let number = effect >> 16 & 0xffff;
+    // SAFETY: the function reads the text.
+    let len = match effect >> 8 & 3 {
+        0 => number,
+        1 => argument(number),
+        _ => unsafe { number_length(at) },
+    };
+    match effect & 3 {
+        // SAFETY: the function reads these bytes.
+        1 => unsafe { range(t, AccessKind::Read, at, len, pc, None) },
+        2 => range_written_later(t, at, len, pc),
+        _ => {
+            range_of_unknown_content(t, AccessKind::Read, at, len, pc);
+            range_of_unknown_content(t, AccessKind::Write, at, len, pc);
+        }
+    }
+}
+
+/// Returns the length of a text with a number, as far as a function reads it.
+unsafe fn number_length(text: usize) -> usize {
+    /// No text of a number that means anything is longer.
+    const LONGEST: usize = 4096;
+    // SAFETY: promised by the caller; what follows a byte of a number is read, too.
+    let byte = |n: usize| unsafe { ((text + n) as *const u8).read_volatile() };
+    let space = (0..LONGEST).find(|n| !matches!(byte(*n), b' ' | 9..=13)).unwrap_or(LONGEST);
+    let is_part = |b: u8| b.is_ascii_alphanumeric() || b"+-.,'()_".contains(&b);
+    let end = (space..LONGEST).find(|n| !is_part(byte(*n))).unwrap_or(LONGEST);
+    end + 1
 }
 
 /// Writes the record of a call, and before the first one that of the function.

@@ -48,6 +48,7 @@ mod recorder;
 mod recording_state;
 mod request_patches;
 mod sched;
+mod search;
 mod signal;
 mod signal_calls;
 mod strings;

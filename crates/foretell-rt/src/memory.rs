@@ -71,7 +71,7 @@ unsafe fn taken(p: P, pc: usize) {
     leave(t);
 }
 
-unsafe extern "C" fn malloc_fn(size: usize, pc: usize) -> P {
+pub(crate) unsafe extern "C" fn malloc_fn(size: usize, pc: usize) -> P {
     // SAFETY: as the program's own call.
     unsafe { given(__libc_malloc(size), size, pc) }
 }
@@ -132,7 +132,7 @@ unsafe extern "C" fn posix_memalign_fn(out: *mut P, align: usize, size: usize, p
     }
 }
 
-unsafe extern "C" fn free_fn(p: P, pc: usize) {
+pub(crate) unsafe extern "C" fn free_fn(p: P, pc: usize) {
     // SAFETY: as the program's own call.
     unsafe {
         taken(p, pc);

@@ -201,7 +201,7 @@ pub const SYMBOLS: &[(Class, &[&str])] = &[
             "__foretell_leave",
         ],
     ),
-    (Class::Hidden, &["__foretell_hidden_call"]),
+    (Class::Hidden, &["__foretell_hidden_call", "__foretell_lock_call"]),
     (
         Class::Annotation,
         &[
@@ -337,6 +337,11 @@ pub const SYMBOLS: &[(Class, &[&str])] = &[
             "strncat",
             "strdup",
             "strndup",
+            "qsort",
+            "qsort_r",
+            "tsearch",
+            "tfind",
+            "tdelete",
             "__memcpy_chk",
             "__memmove_chk",
             "__memset_chk",

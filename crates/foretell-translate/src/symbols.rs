@@ -4,6 +4,7 @@
 //! since gives wrong lines, a missing one gives `file+0x…`. Source locations are `name:line`, with
 //! as many directories in front as are needed to tell two files of the same name apart.
 
+use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -240,9 +241,30 @@ type Frame = (Option<String>, Option<(String, u32)>);
 
 fn is_system((_, line): &Frame) -> bool {
     line.as_ref().is_some_and(|(file, _)| {
+        let file = without_parents(file);
         ["/usr/include/", "/usr/lib/"].iter().any(|d| file.starts_with(d))
             || file.ends_with("/foretell.h")
+            // Headers that the compiler driver puts before those of the C++ library.
+            || file.contains("/foretell/include/bits/")
     })
+}
+
+/// Returns a path without the parts that a `..` after them takes back: clang names the headers of
+/// C++ by way of its own directory.
+fn without_parents(path: &str) -> Cow<'_, str> {
+    if !path.contains("/../") {
+        return path.into();
+    }
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            ".." if parts.last().is_some_and(|last| !last.is_empty() && *last != "..") => {
+                parts.pop();
+            }
+            part => parts.push(part),
+        }
+    }
+    parts.join("/").into()
 }
 
 /// Returns the data symbols of a file.
@@ -291,6 +313,15 @@ mod tests {
         assert_eq!(s.location("/src/a/util.c", 3), "util.c:3");
         assert_eq!(s.location("/src/b/util.c", 4), "b/util.c:4");
         assert_eq!(s.location("/src/a/util.c", 5), "util.c:5");
+    }
+
+    #[test]
+    fn headers_of_clang_are_system_headers() {
+        let frame = |file: &str| (None, Some((file.to_owned(), 1)));
+        assert!(is_system(&frame("/usr/bin/../lib/gcc/12/../../../../include/c++/12/string")));
+        assert!(is_system(&frame("/home/u/.cache/foretell/include/bits/stl_tree.h")));
+        assert!(!is_system(&frame("/usr/include/../../src/a.c")));
+        assert_eq!(without_parents("../a/../../b/./c"), "../../b/./c");
     }
 
     #[test]

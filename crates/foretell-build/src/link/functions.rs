@@ -26,9 +26,77 @@ pub(super) enum Class {
     /// As [`Class::Output`], for the C++ stream that is its first argument; that of the arguments
     /// if the stream is a string.
     Stream,
+    /// None but bytes that are recorded as accesses.
+    Memory([Option<Effect>; 2]),
     /// As [`Class::Kernel`]; nothing if its first argument is the number of a system call that is
     /// modelled or passes nothing on.
     SystemCall,
+}
+
+/// Access of a function to bytes at one of its arguments. The numbers are those of the stub's
+/// descriptor.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Mode {
+    Reads = 1,
+    Writes = 2,
+    /// Reads and writes in a way that depends on more than these bytes.
+    Changes = 3,
+}
+
+/// Number of bytes that a function accesses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Length {
+    Bytes(u16),
+    /// The value of the argument with this number.
+    Argument(u8),
+    /// The text of a number.
+    Number,
+}
+
+/// Effect of a function on memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Effect {
+    mode: Mode,
+    argument: u8,
+    length: Length,
+}
+
+impl Effect {
+    /// Word of the descriptor:
+    ///
+    /// | bits | content |
+    /// |---|---|
+    /// | 0, 1 | mode |
+    /// | 4 to 6 | argument |
+    /// | 8, 9 | 0: number of bytes, 1: argument, 2: text of a number |
+    /// | 16 to 31 | number of bytes or of the argument |
+    pub(super) fn word(self) -> u64 {
+        let (kind, number) = match self.length {
+            Length::Bytes(n) => (0, u64::from(n)),
+            Length::Argument(n) => (1, u64::from(n)),
+            Length::Number => (2, 0),
+        };
+        self.mode as u64 | u64::from(self.argument) << 4 | kind << 8 | number << 16
+    }
+
+    fn parse(text: &str) -> Option<Effect> {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let (&[mode, argument], length) = words.split_first_chunk()?;
+        let number = |word: &str| word.parse().ok().filter(|n| *n < 6);
+        let mode = match mode {
+            "reads" => Mode::Reads,
+            "writes" => Mode::Writes,
+            "changes" => Mode::Changes,
+            _ => return None,
+        };
+        let length = match *length {
+            ["number"] => Length::Number,
+            ["argument", n] => Length::Argument(number(n)?),
+            [bytes] => Length::Bytes(bytes.parse().ok()?),
+            _ => return None,
+        };
+        Some(Effect { mode, argument: number(argument)?, length })
+    }
 }
 
 /// Stream that an output function writes to.
@@ -57,11 +125,20 @@ impl Class {
             Class::Output(Target::Descriptor(n)) => 0x20 + u32::from(n),
             Class::Stream => 0x30,
             Class::SystemCall => 0x40,
+            Class::Memory(_) => return 0x50 << 8,
         };
         2 | rule << 8
     }
 
     fn parse(text: &str) -> Option<Class> {
+        if let Some(effects) = text.strip_prefix("memory ") {
+            let mut out = [None; 2];
+            let mut places = out.iter_mut();
+            for effect in effects.split(',') {
+                *places.next()? = Some(Effect::parse(effect)?);
+            }
+            return Some(Class::Memory(out));
+        }
         let words: Vec<&str> = text.split_whitespace().collect();
         Some(match words[..] {
             ["exempt"] => Class::Exempt,
@@ -287,6 +364,14 @@ mod tests {
         assert_eq!(class("sin", "libm.so.6"), Some(Class::Exempt));
         assert_eq!(class("sin", "libother.so.6"), None);
         assert_eq!(class("modf", "libm.so.6"), Some(Class::Arguments));
+        let Some(Class::Memory([Some(reads), Some(writes)])) = class("strtol", "libc.so.6") else {
+            panic!("strtol has two effects");
+        };
+        assert_eq!((reads.word(), writes.word()), (0x201, 0x8_0012));
+        let Some(Class::Memory([Some(reads), None])) = class("_ZSt11_Hash_bytesPKvmm", "x") else {
+            panic!("a hash has one effect");
+        };
+        assert_eq!(reads.word(), 0x1_0101);
         assert_eq!(class("lgamma", "libm.so.6"), Some(Class::Library));
         assert_eq!(class("__cxa_throw", "libstdc++.so.6"), Some(Class::Exempt));
         assert_eq!(class("__cxa_atexit", "libc.so.6"), Some(Class::Library));
@@ -294,7 +379,7 @@ mod tests {
         assert_eq!(class("_ZNSolsEi", "libstdc++.so.6"), Some(Class::Stream));
         assert_eq!(class("_ZNSo6sentryC1ERSo", "libstdc++.so.6"), Some(Class::Arguments));
         assert_eq!(class("_ZNSo5tellpEv", "libstdc++.so.6"), Some(Class::Kernel));
-        for stateful in ["strtok", "localtime", "getenv", "rand", "strerror", "tsearch"] {
+        for stateful in ["strtok", "localtime", "getenv", "rand", "strerror"] {
             assert_eq!(class(stateful, "libc.so.6"), Some(Class::Library), "{stateful}");
         }
         assert_eq!(class("g_mutex_lock", "libglib-2.0.so.0"), None);

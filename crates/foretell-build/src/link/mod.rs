@@ -12,12 +12,14 @@
 //! | `elf`, `archive` | symbols of objects, shared libraries and archives; renaming |
 //! | `scan` | the functions that get stubs |
 //! | `functions` | the table of functions, by the state that they use |
+//! | `locks` | the table of lock functions |
 //! | `stubs` | the object with the stubs |
 
 mod archive;
 mod command;
 mod elf;
 mod functions;
+mod locks;
 mod scan;
 mod stubs;
 
@@ -31,6 +33,7 @@ use std::path::{Path, PathBuf};
 use std::process;
 
 use command::Command;
+pub(crate) use locks::Locks;
 
 use crate::Error;
 
@@ -60,19 +63,21 @@ pub(crate) struct Linker {
     /// Linker that the user gives by its path.
     by_path: Option<OsString>,
     runtime: Option<PathBuf>,
+    locks: Locks,
     requests: (PipeReader, PipeWriter),
     answers: (PipeReader, PipeWriter),
 }
 
 impl Linker {
     /// Puts the scripts into `directory`, for a call of `compiler` with these arguments; `runtime`
-    /// is the archive that it links. Returns the linker and the arguments to call the compiler
-    /// with.
+    /// is the archive that it links, `locks` are the lock functions. Returns the linker and the
+    /// arguments to call the compiler with.
     pub(crate) fn new(
         directory: &Path,
         compiler: &OsStr,
         arguments: &[OsString],
         runtime: Option<&Path>,
+        locks: Locks,
     ) -> Result<(Linker, Vec<OsString>), Error> {
         let pipe = || io::pipe().map_err(|e| Error::Other(format!("cannot make a pipe: {e}")));
         let mut linker = Linker {
@@ -81,6 +86,7 @@ impl Linker {
             search: Vec::new(),
             by_path: None,
             runtime: runtime.map(Path::to_owned),
+            locks,
             requests: pipe()?,
             answers: pipe()?,
         };
@@ -155,6 +161,7 @@ printf '%s\\0' \"${{0##*/}}\" \"$@\" > \"$d/request.$$\" &&
             search: self.search,
             by_path: self.by_path,
             runtime: self.runtime,
+            locks: self.locks,
         };
         std::thread::scope(|scope| {
             scope.spawn(move || {
@@ -182,6 +189,7 @@ struct Job {
     search: Vec<OsString>,
     by_path: Option<OsString>,
     runtime: Option<PathBuf>,
+    locks: Locks,
 }
 
 impl Job {
@@ -225,7 +233,7 @@ impl Job {
         if command.relocatable {
             return Ok(None);
         }
-        let plan = scan::plan(&command, self.runtime.as_deref());
+        let plan = scan::plan(&command, self.runtime.as_deref(), &self.locks);
         if plan.stubs.is_empty() && plan.rewritten.is_empty() {
             return Ok(None);
         }

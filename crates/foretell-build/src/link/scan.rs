@@ -13,6 +13,7 @@ use super::archive::{Archive, is_archive};
 use super::command::{Command, Input};
 use super::elf::{Elf, Kind};
 use super::functions::{Class, Functions};
+use super::locks::Locks;
 use super::stubs::{Stub, stub_name};
 
 /// Symbols that the runtime provides.
@@ -93,7 +94,7 @@ impl<'a> Linked<'a> {
 
 /// Returns the functions that get stubs, and the inputs rewritten to call them. `runtime` is the
 /// archive of the runtime.
-pub(super) fn plan(command: &Command, runtime: Option<&Path>) -> Plan {
+pub(super) fn plan(command: &Command, runtime: Option<&Path>, locks: &Locks) -> Plan {
     let files: Vec<Vec<u8>> = command.inputs.iter().map(|input| read(input, runtime)).collect();
     let contents: Vec<Option<Content<'_>>> =
         command.inputs.iter().zip(&files).map(|(input, bytes)| content(input, bytes)).collect();
@@ -132,7 +133,7 @@ pub(super) fn plan(command: &Command, runtime: Option<&Path>) -> Plan {
             taken.insert((input, member), elf);
         }
     }
-    let stubs = stubs(command, &contents, &elsewhere, &linked);
+    let stubs = stubs(command, &contents, &elsewhere, &linked, locks);
     let mut rewritten = rewrite(&stubs, command, &contents, &taken);
     rewritten.extend(runtime.and_then(|runtime| without_own(command, runtime, &linked)));
     Plan { stubs, rewritten }
@@ -232,6 +233,7 @@ fn stubs(
     contents: &[Option<Content<'_>>],
     elsewhere: &HashMap<&[u8], Elsewhere>,
     linked: &Linked<'_>,
+    locks: &Locks,
 ) -> Vec<Stub> {
     let provided: HashSet<&[u8]> = runtime_symbols::SYMBOLS
         .iter()
@@ -256,7 +258,8 @@ fn stubs(
         }
         let (input, library) = match (linked.definitions.get(name), elsewhere.get(name)) {
             (Some(definition), _) => {
-                if definition.recorded || !definition.function {
+                let recorded = definition.recorded && locks.get(name).is_none();
+                if recorded || !definition.function {
                     continue;
                 }
                 (definition.input, file_name(&command.inputs[definition.input].path))
@@ -271,7 +274,10 @@ fn stubs(
             }
             _ => continue,
         };
-        let named = if provided.contains(name) {
+        let lock = locks.get(name).cloned();
+        let named = if lock.is_some() {
+            Class::Arguments
+        } else if provided.contains(name) {
             // Of what the runtime provides, the table lists the functions that it models in part.
             table.exact(name).unwrap_or(Class::Exempt)
         } else {
@@ -279,7 +285,7 @@ fn stubs(
         };
         let optional = weak && command.inputs[input].as_needed && !certain.contains(&input);
         if named != Class::Exempt && !optional {
-            out.push(Stub { name: name.to_vec(), library, class: named, weak });
+            out.push(Stub { name: name.to_vec(), library, class: named, lock, weak });
         }
     }
     out

@@ -7,7 +7,10 @@
 //! address stay as they are, so the function sees its caller. Where there is no runtime (a shared
 //! library in a program that is not recorded), the common code jumps to the function.
 //!
-//! Descriptor, 48 bytes; `foretell-rt/src/hidden_call.rs` reads it:
+//! The stub of a lock function ([`super::locks`]) jumps to `__foretell_lock_call` in the same way,
+//! which calls the function itself.
+//!
+//! Descriptor, 64 bytes; `foretell-rt/src/hidden_call.rs` and `lock_call.rs` read it:
 //!
 //! | offset | content |
 //! |---|---|
@@ -15,19 +18,24 @@
 //! | 8 | its name |
 //! | 16 | name of its library |
 //! | 24 | addresses of the standard streams of C++, or 0 |
-//! | 32 | class, see [`Class::word`] |
+//! | 32 | class, see [`Class::word`], or operation, see [`LockFunction::word`] |
 //! | 36 | three words of the runtime |
+//! | 48 | addresses of two further functions of a lock; effects on memory, see [`Effect::word`](super::functions::Effect::word); or 0 |
 
 use super::functions::Class;
+use super::locks::LockFunction;
 
 /// Suffix of a stub's symbol.
 const SUFFIX: &[u8] = b".foretell";
 /// Hook of the runtime.
 const HOOK: &[u8] = b"__foretell_hidden_call";
+/// Hook of the runtime for lock functions.
+const LOCK_HOOK: &[u8] = b"__foretell_lock_call";
 /// The standard streams of C++ behind [`Class::Stream`].
 const STREAMS: [&[u8]; 3] = [b"_ZSt4cout", b"_ZSt4cerr", b"_ZSt4clog"];
-const DESCRIPTOR_LEN: usize = 48;
+const DESCRIPTOR_LEN: usize = 64;
 const STUB_LEN: usize = 16;
+const COMMON_LEN: usize = 32;
 
 /// A function that gets a stub.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -35,6 +43,8 @@ pub(super) struct Stub {
     pub(super) name: Vec<u8>,
     pub(super) library: Vec<u8>,
     pub(super) class: Class,
+    /// Operation of a lock function.
+    pub(super) lock: Option<LockFunction>,
     /// Whether the recorded objects refer to it weakly.
     pub(super) weak: bool,
 }
@@ -123,19 +133,20 @@ impl Parts {
         at as i64
     }
 
-    /// Adds the code that all stubs share, at the start of the text.
+    /// Adds the code that all stubs with this hook share.
     fn common_code(&mut self, hook: u32) {
+        let at = self.text.len();
         // cmp qword ptr [rip + hook@GOTPCREL], 0
         self.text.extend([0x48, 0x83, 0x3d, 0, 0, 0, 0, 0]);
-        relocation(&mut self.text_relocations, 3, hook, GOT_RELATIVE, -5);
+        relocation(&mut self.text_relocations, at + 3, hook, GOT_RELATIVE, -5);
         // je to the jump after the next
         self.text.extend([0x74, 6]);
         // jmp qword ptr [rip + hook@GOTPCREL]
         self.text.extend([0xff, 0x25, 0, 0, 0, 0]);
-        relocation(&mut self.text_relocations, 12, hook, GOT_RELATIVE, -4);
+        relocation(&mut self.text_relocations, at + 12, hook, GOT_RELATIVE, -4);
         // jmp qword ptr [r11]
         self.text.extend([0x41, 0xff, 0x23]);
-        self.text.resize(2 * STUB_LEN, 0xcc);
+        self.text.resize(at + COMMON_LEN, 0xcc);
     }
 
     /// Adds the addresses of the standard streams and returns their offset in the data.
@@ -149,7 +160,14 @@ impl Parts {
         at as i64
     }
 
+    /// Returns the symbol of a function that is not among those with stubs before this one.
+    fn other(&mut self, name: &[u8]) -> u32 {
+        self.symbol(name, Binding::Weak, 0, 0)
+    }
+
     fn stub(&mut self, stub: &Stub, streams: i64) {
+        let others = stub.lock.as_ref().map(|lock| lock.others.clone()).unwrap_or_default();
+        let others = others.map(|name| name.map(|name| self.other(&name)));
         let (code, descriptor) = (self.text.len(), self.data.len());
         self.symbol(&stub_name(&stub.name), Binding::Hidden, TEXT, code);
         let binding = if stub.weak { Binding::Weak } else { Binding::Undefined };
@@ -160,7 +178,8 @@ impl Parts {
         relocation(&mut self.text_relocations, code + 3, DATA_SYMBOL, RELATIVE, addend);
         // jmp to the common code
         self.text.push(0xe9);
-        self.text.extend((-(code as i32 + 12)).to_le_bytes());
+        let common = if stub.lock.is_some() { COMMON_LEN as i32 } else { 0 };
+        self.text.extend((common - (code as i32 + 12)).to_le_bytes());
         self.text.resize(code + STUB_LEN, 0xcc);
 
         let (name, library) = (self.string(&stub.name), self.string(&stub.library));
@@ -171,8 +190,19 @@ impl Parts {
         if stub.class == Class::Stream {
             relocation(relocations, descriptor + 24, DATA_SYMBOL, ABSOLUTE, streams);
         }
+        for (at, symbol) in [48, 56].into_iter().zip(others) {
+            if let Some(symbol) = symbol {
+                relocation(relocations, descriptor + at, symbol, ABSOLUTE, 0);
+            }
+        }
         self.data.resize(descriptor + 32, 0);
-        self.data.extend(stub.class.word().to_le_bytes());
+        let word = stub.lock.as_ref().map_or_else(|| stub.class.word(), LockFunction::word);
+        self.data.extend(word.to_le_bytes());
+        if let Class::Memory(effects) = stub.class {
+            self.data.resize(descriptor + 48, 0);
+            let words = effects.map(|effect| effect.map_or(0, |effect| effect.word()));
+            self.data.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+        }
         self.data.resize(descriptor + DESCRIPTOR_LEN, 0);
     }
 }
@@ -184,8 +214,10 @@ pub(super) fn object(stubs: &[Stub]) -> Vec<u8> {
     for section in [TEXT, DATA, NAMES] {
         parts.symbol(b"", Binding::Section, section, 0);
     }
-    let hook = parts.symbol(HOOK, Binding::Weak, 0, 0);
-    parts.common_code(hook);
+    for hook in [HOOK, LOCK_HOOK] {
+        let hook = parts.symbol(hook, Binding::Weak, 0, 0);
+        parts.common_code(hook);
+    }
     let streams = if stubs.iter().any(|s| s.class == Class::Stream) { parts.streams() } else { 0 };
     stubs.iter().for_each(|stub| parts.stub(stub, streams));
     parts.file()

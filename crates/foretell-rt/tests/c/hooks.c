@@ -125,6 +125,34 @@ PLAIN static void hidden_calls(void) {
     for (int i = 0; i < 3; i++) CHECK(stub(i, &even, 0.5) == i + 1.5);
 }
 
+/* Stubs of lock functions: the first acquires by way of the second, which is given the lock. */
+static int lock_word;
+PLAIN static void take_lock(int *lock) { *lock = 7; }
+PLAIN static int try_lock(int *lock) { return *lock ? 0 : (*lock = 1); }
+PLAIN static long release_lock(int *lock) { *lock = 0; return 5; }
+
+struct lock_descriptor {
+    struct descriptor function;
+    void *others[2];
+} lock_descriptor = {{take_lock, "take_lock", "hooks.o", 0, 1, {0, 0, 0}}, {try_lock, release_lock}},
+  unlock_descriptor = {{release_lock, "release_lock", "hooks.o", 0, 4, {0, 0, 0}},
+                       {try_lock, release_lock}};
+
+long lock_stub(int *lock);
+long unlock_stub(int *lock);
+__asm__(".text\nlock_stub:\n"
+        "leaq lock_descriptor(%rip), %r11\n"
+        "jmp *__foretell_lock_call@GOTPCREL(%rip)\n"
+        "unlock_stub:\n"
+        "leaq unlock_descriptor(%rip), %r11\n"
+        "jmp *__foretell_lock_call@GOTPCREL(%rip)\n");
+
+PLAIN static void lock_calls(void) {
+    lock_stub(&lock_word);
+    CHECK(lock_word == 1 || lock_word == 7);
+    CHECK(unlock_stub(&lock_word) == 5 && lock_word == 0);
+}
+
 PLAIN int main(void) {
     foretell_atomic_begin("accesses");
     accesses();
@@ -138,6 +166,7 @@ PLAIN int main(void) {
     foretell_atomic_end();
     path();
     hidden_calls();
+    lock_calls();
     printf("ok\n");
     return 0;
 }

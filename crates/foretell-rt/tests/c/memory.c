@@ -1,6 +1,7 @@
 /* Functions that give out, read and write memory: the results are the library's. */
 #include "check.h"
 #include <malloc.h>
+#include <search.h>
 #include <strings.h>
 #include <sys/mman.h>
 
@@ -21,6 +22,27 @@ static void checked(void) {
     CHECK(__strcpy_chk(b, "one", 4) == b && __stpcpy_chk(b, "two", 4) == b + 3);
     CHECK(__strcat_chk(b, "!", 5) == b && __strncat_chk(b, "?!", 1, 6) == b);
     CHECK(strcmp(b, "two!?") == 0 && __strncpy_chk(b, "x", 3, 600) == b && b[2] == 0);
+}
+
+static int ascending(const void *x, const void *y) { return *(const char *)x - *(const char *)y; }
+static int by_sign(const void *x, const void *y, void *sign) {
+    return ascending(x, y) * *(int *)sign;
+}
+
+/* Functions that call back the program. */
+static void sorted(void) {
+    char text[] = "dbca";
+    int down = -1;
+    qsort(text, 4, 1, ascending);
+    CHECK(strcmp(text, "abcd") == 0);
+    qsort_r(text, 4, 1, by_sign, &down);
+    CHECK(strcmp(text, "dcba") == 0);
+    qsort(text, 0, 1, ascending);
+    void *tree = NULL;
+    for (int i = 0; i < 4; i++) CHECK(**(char **)tsearch(text + i, &tree, ascending) == text[i]);
+    CHECK(*(char **)tfind("c", &tree, ascending) == text + 1 && !tfind("z", &tree, ascending));
+    for (int i = 0; i < 4; i++) CHECK(tdelete(text + i, &tree, ascending));
+    CHECK(tree == NULL && tfind("c", &tree, ascending) == NULL);
 }
 
 /* Memory by hand. */
@@ -87,6 +109,7 @@ int main(void) {
     CHECK(strchrnul(b, 'z') == b + 8 && strspn(b, "-ab") == 4 && strcspn(b, "c") == 4);
     CHECK(strpbrk(b, "dc") == b + 4);
     checked();
+    sorted();
     mapped();
     printf("ok\n");
     return 0;

@@ -55,6 +55,12 @@ pub(crate) struct Check {
     #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
     cflag: Vec<OsString>,
 
+    /// File with lock functions of libraries that are not recorded; repeatable
+    ///
+    /// docs/recording.md describes it. `foretell cc` takes it as --foretell-locks=FILE.
+    #[arg(long, value_name = "FILE")]
+    locks: Vec<PathBuf>,
+
     /// Kinds of findings to look for [default: all]
     ///
     /// race, atomicity, serializability, transactions, nondeterminism, deadlock
@@ -161,6 +167,11 @@ impl Tally {
 
 impl Check {
     pub(crate) fn run(self, terminal: &mut Terminal) -> Result<Status, Failure> {
+        if !self.locks.is_empty()
+            && matches!(self.program().kind(), ProgramKind::Java | ProgramKind::Jar)
+        {
+            return Err(Failure::Input("--locks is for C and C++ programs".to_owned()));
+        }
         let limit = self.budget.start();
         let mut report = self.report.start(Format::Text, &self.sources)?;
         let (mut tally, mut first) = (Tally::default(), true);
@@ -228,10 +239,15 @@ impl Check {
     }
 
     fn program(&self) -> Program {
+        let locks = self.locks.iter().map(|file| {
+            let mut option = OsString::from("--foretell-locks=");
+            option.push(file);
+            option
+        });
         Program {
             sources: self.sources.clone(),
             compiler: self.compiler.clone(),
-            flags: self.cflag.clone(),
+            flags: self.cflag.iter().cloned().chain(locks).collect(),
             symbolic: self.options.symbolic,
         }
     }

@@ -4,6 +4,8 @@
 
 mod commands;
 mod java;
+mod library_code;
+mod lock_tables;
 mod programs;
 mod random;
 mod scenarios;

@@ -25,9 +25,10 @@ macro_rules! programs {
 
 programs! {
     tsearch: "c/tsearch.c" [] Lost(Provenance);
+    tree: "c/tree.c" [] Found("race");
     hsearch: "c/hsearch.c" [] Found("race");
     lsearch: "c/lsearch.c" [] Found("race");
-    qsort: "c/qsort.c" [] Lost(HiddenState);
+    qsort: "c/qsort.c" [] Found("race");
     bsearch: "c/bsearch.c" [] Found("race");
     pipe_write_fgets: "c/pipe_stdio.c" ["-DWRITER=1" "-DREADER=1"] Found("race");
     pipe_write_getline: "c/pipe_stdio.c" ["-DWRITER=1" "-DREADER=2"] Found("race");
@@ -79,6 +80,15 @@ programs! {
     glib_once: "c/glib.c" ["glib" "-DOBJECT=6"] Found("race");
     glib_mutex: "c/glib.c" ["glib" "-DOBJECT=7"] Found("race");
     glib_queue: "c/glib.c" ["glib" "-DOBJECT=8"] Found("race");
+    glib_lock_order: "c/library_locks.c" ["glib" "-DLOCK=1"] Found("deadlock");
+    glib_recursive_mutex: "c/library_locks.c" ["glib" "-DLOCK=2"] Found("race");
+    glib_reader_writes: "c/library_locks.c" ["glib" "-DLOCK=3"] Found("race");
+    glib_block: "c/library_locks.c" ["glib" "-DLOCK=4"] Found("atomicity");
+    glib_trylock: "c/library_locks.c" ["glib" "-DLOCK=5"] Found("race");
+    omp_lock_of_threads: "c/library_locks.c" ["-fopenmp" "-DLOCK=6"] Found("race");
+    omp_nest_lock: "c/library_locks.c" ["-fopenmp" "-DLOCK=7"] Found("race");
+    glib_condition_until: "c/library_locks.c" ["glib" "-DLOCK=8"] Found("race");
+    glib_busy_mutex: "c/library_locks.c" ["glib" "-DLOCK=9"] Found("race");
     asm_spin: "c/asm_spin.c" [] Found("race");
     asm_spin_busy: "c/asm_spin.c" ["-DBUSY"] Lost(UnknownWait);
     asm_flag: "c/asm_flag.c" [] Found("race");
@@ -152,9 +162,12 @@ programs! {
     string_box: "cpp/string_box.cpp" [] Found("race");
     string_box_optimised: "cpp/string_box.cpp" ["-O2"] Found("race");
     clang_string_box: "cpp/string_box.cpp" ["clang"] Found("race");
+    given_array: "cpp/given_text.cpp" ["-DTEXT=1"] Found("race");
+    given_string: "cpp/given_text.cpp" ["-DTEXT=2"] Found("race");
+    given_number: "cpp/given_text.cpp" ["-DTEXT=3"] Found("race");
     vector: "cpp/containers.cpp" ["-std=c++17" "-DCONTAINER=1"] Found("race");
     deque: "cpp/containers.cpp" ["-std=c++17" "-DCONTAINER=2"] Found("race");
-    list: "cpp/containers.cpp" ["-std=c++17" "-DCONTAINER=3"] Lost(Provenance);
+    list: "cpp/containers.cpp" ["-std=c++17" "-DCONTAINER=3"] Found("race");
     map: "cpp/containers.cpp" ["-std=c++17" "-DCONTAINER=4"] Found("race");
     set: "cpp/containers.cpp" ["-std=c++17" "-DCONTAINER=5"] Found("race");
     unordered_map: "cpp/containers.cpp" ["-std=c++17" "-DCONTAINER=6"] Found("race");

@@ -47,6 +47,21 @@ impl Program {
         assert!(findings.iter().all(|finding| finding["kind"] != "race"), "{said}");
     }
 
+    /// Asserts that the twin has a confirmed race, and that all of its races are at lines of `file`.
+    pub(crate) fn has_race_at(&self, file: &str) {
+        let workshop = Workshop::new(self);
+        workshop.instrument(&["-DBUG"]);
+        let checked = workshop.check();
+        let said = format!("{} {:?} -DBUG\n{}", self.source, self.options, text(&checked));
+        assert_eq!(checked.status.code(), Some(1), "{said}");
+        let findings = findings(&workshop.path("findings.json"));
+        let races: Vec<_> = findings.iter().filter(|f| f["kind"] == "race").collect();
+        assert!(races.iter().any(|race| race["confirmation"] == "confirmed"), "{said}");
+        let shown = String::from_utf8_lossy(&checked.stdout);
+        let lines: Vec<&str> = shown.lines().filter(|line| line.contains("--> ")).collect();
+        assert!(!lines.is_empty() && lines.iter().all(|line| line.contains(file)), "{said}");
+    }
+
     /// Asserts that the twin's bug is found, or not found for the known reason.
     pub(crate) fn has_twin(&self, twin: Twin) {
         let workshop = Workshop::new(self);

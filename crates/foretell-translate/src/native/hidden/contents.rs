@@ -28,8 +28,25 @@ struct Word {
     /// Index of the last access.
     touched: u64,
     writer: Writer,
+    /// Thread that has given the word to a hidden call; [`SEVERAL`]: several have.
+    given_by: u32,
     /// Bytes whose value is known.
     known: u8,
+    given: Given,
+}
+
+/// Stands for several threads.
+const SEVERAL: u32 = u32::MAX;
+
+/// Use of a word by hidden calls that read what they are given.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+enum Given {
+    #[default]
+    Never,
+    /// Given, and written by no other thread.
+    Own,
+    /// Given by one thread, and written by recorded code of another.
+    Written,
 }
 
 /// Contents of the words of a page.
@@ -96,6 +113,9 @@ impl Contents {
     pub(super) fn write(&mut self, bytes: InWord, writer: Writer, value: Option<u64>, index: u64) {
         let (mask, word) = (bytes.mask(), self.word(bytes.page, bytes.at));
         (word.writer, word.touched) = (writer, index);
+        if word.given == Given::Own && writer != Writer::Thread(word.given_by) {
+            word.given = Given::Written;
+        }
         match value {
             Some(value) => {
                 word.value = merge(word.value, value, mask);
@@ -121,6 +141,33 @@ impl Contents {
             word.writer = Writer::Hidden;
         }
         if differs { Seen::Unexplained { since } } else { Seen::Value(word.writer) }
+    }
+}
+
+impl Contents {
+    /// A thread gives a word to a hidden call that reads it. Returns whether that is the first time.
+    pub(super) fn give(&mut self, page: usize, at: u64, thread: u32) -> bool {
+        let word = self.word(page, at);
+        let first = word.given == Given::Never;
+        if first {
+            (word.given, word.given_by) = (Given::Own, thread);
+        } else if word.given_by != thread {
+            word.given_by = SEVERAL;
+        }
+        let written_by_other = match word.writer {
+            Writer::Hidden => false,
+            Writer::Recorded => true,
+            Writer::Thread(writer) => writer != thread,
+        };
+        if written_by_other {
+            word.given = Given::Written;
+        }
+        first
+    }
+
+    /// Whether a word was given to a hidden call and written by recorded code of another thread.
+    pub(super) fn is_given_and_written(&mut self, page: usize, at: u64) -> bool {
+        self.word(page, at).given == Given::Written
     }
 }
 

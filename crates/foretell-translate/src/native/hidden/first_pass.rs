@@ -10,6 +10,9 @@
 //! - A wait for a futex whose word no recorded code of another thread accesses was ended by code
 //!   that is not recorded. What follows is ordered after everything that other threads have done.
 //! - A hidden call may write what it is given: the first [`GIVEN`] bytes count as written.
+//! - A hidden call of a function that is known to use nothing but what it is given reads it, too: a
+//!   word among these bytes that recorded code of another thread writes is treated as one that
+//!   hidden code writes, so that the state of the object orders the write and the call.
 
 use foretell_log::PlainAccess;
 use foretell_rt_format::{AccessKind, AtomicKind, Entry, Record, SyncKind};
@@ -51,6 +54,14 @@ struct Woken {
     index: u64,
 }
 
+/// A word that was given to a hidden call which reads it.
+struct GivenWord {
+    region: RegionId,
+    page: usize,
+    word: u64,
+    object: Object,
+}
+
 /// Accesses of the first pass.
 #[derive(Default)]
 pub(super) struct FirstPass {
@@ -58,6 +69,8 @@ pub(super) struct FirstPass {
     contents: Contents,
     unexplained: Vec<Unexplained>,
     woken: Vec<Woken>,
+    /// Words that were given to hidden calls which read them.
+    given_words: Vec<GivenWord>,
     /// Last hidden call that was given an object.
     given: FxHashMap<Object, u64>,
     first_uses: u64,
@@ -135,6 +148,23 @@ impl FirstPass {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// A thread gives addresses to a hidden call that reads what is there.
+    pub(super) fn give_words(&mut self, memory: &mut Memory<'_>, thread: u32, addresses: &[u64]) {
+        for &addr in addresses {
+            let Some(object) = memory.objects.of(memory.regions, addr) else { continue };
+            let region = memory.regions.of(addr);
+            for (word, from, _) in words(addr, GIVEN) {
+                if memory.objects.of(memory.regions, word + u64::from(from)) != Some(object) {
+                    break;
+                }
+                let Some(page) = memory.cells.page(region, word) else { continue };
+                if self.contents.give(page, word, thread) {
+                    self.given_words.push(GivenWord { region, page, word, object });
+                }
+            }
         }
     }
 
@@ -257,7 +287,7 @@ impl FirstPass {
     }
 
     /// Ends the pass. Reads of words that are not shared by the byte have no events.
-    pub(super) fn finish(self, cells: &Cells, mut orders: Orders) -> Accesses {
+    pub(super) fn finish(mut self, cells: &Cells, mut orders: Orders) -> Accesses {
         let mut hidden_words = FxHashMap::default();
         let mut unexplained_reads = 0;
         for read in self.unexplained {
@@ -269,6 +299,11 @@ impl FirstPass {
             hidden_words.extend(object.map(|object| ((region, word), object)));
             if !given_since {
                 orders.after_others(index);
+            }
+        }
+        for GivenWord { region, page, word, object } in self.given_words {
+            if cells.is_shared(region, word) && self.contents.is_given_and_written(page, word) {
+                hidden_words.insert((region, word), object);
             }
         }
         for Woken { region, word, index } in self.woken {

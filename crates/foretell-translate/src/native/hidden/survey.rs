@@ -146,8 +146,14 @@ impl HiddenSurvey {
             Record::Forked { .. } => self.callers.add(entry.thread),
             _ => {}
         }
-        let HiddenSurvey { objects, orders, first_pass, .. } = self;
-        first_pass.record(&mut Memory { regions, cells, objects, orders }, entry, index);
+        let HiddenSurvey { functions, objects, orders, first_pass, .. } = self;
+        let memory = &mut Memory { regions, cells, objects, orders };
+        first_pass.record(memory, entry, index);
+        if let Record::HiddenCall { function, ref arguments, .. } = entry.record
+            && functions.get(function).is_some_and(|f| f.state == HiddenState::Arguments)
+        {
+            first_pass.give_words(memory, entry.thread, arguments);
+        }
     }
 
     /// Ends the first pass.
