@@ -1,8 +1,7 @@
 //! Files that are embedded in the command, unpacked for the programs that need them as files.
 //!
-//! They are kept in the user's cache, in a directory named by a hash of their content: every version
-//! of the command has its own, and a file that is there is complete, because it comes there by
-//! `rename`. A directory that another user owns or may write to is not used.
+//! They are kept in the user's cache. A file whose content differs is replaced by `rename`, so a
+//! reader never sees a part of one. A directory that another user owns or may write to is not used.
 
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder};
@@ -15,18 +14,22 @@ use crate::Error;
 /// Write permissions of the group and of others.
 const WRITABLE_BY_OTHERS: u32 = 0o022;
 
-/// Returns the path of a file with this content: `name` in the directory `version` of the cache.
-pub(crate) fn unpacked(version: &str, name: &str, content: &[u8]) -> Result<PathBuf, Error> {
-    unpacked_in(&directory()?, version, name, content)
+/// Returns the path of a file with this content: `name`, a relative path, in the user's cache, a
+/// directory called `foretell`.
+pub(crate) fn unpacked(name: &str, content: &[u8]) -> Result<PathBuf, Error> {
+    unpacked_in(&directory()?, name, content)
 }
 
-fn unpacked_in(cache: &Path, version: &str, name: &str, content: &[u8]) -> Result<PathBuf, Error> {
-    let directory = cache.join(version);
-    own_directory(cache)
-        .and_then(|()| own_directory(&directory))
-        .map_err(Error::file(&directory))?;
-    let path = directory.join(name);
-    if !is_there(&path, content.len() as u64) {
+fn unpacked_in(cache: &Path, name: &str, content: &[u8]) -> Result<PathBuf, Error> {
+    let path = cache.join(name);
+    let parents = Path::new(name).parent().into_iter().flat_map(Path::components);
+    let mut directory = cache.to_owned();
+    own_directory(&directory).map_err(Error::file(&directory))?;
+    for parent in parents {
+        directory.push(parent);
+        own_directory(&directory).map_err(Error::file(&directory))?;
+    }
+    if !is_there(&path, content) {
         write(&directory, &path, content).map_err(Error::file(&path))?;
     }
     Ok(path)
@@ -47,8 +50,9 @@ fn directory() -> Result<PathBuf, Error> {
     }
     let mut name = OsString::from("foretell-cache-");
     name.push(user().to_string());
-    let own = std::env::temp_dir().join(name);
-    own_directory(&own).map_err(Error::file(&own))?;
+    let of_user = std::env::temp_dir().join(name);
+    let own = of_user.join("foretell");
+    own_directory(&of_user).and_then(|()| own_directory(&own)).map_err(Error::file(&own))?;
     Ok(own)
 }
 
@@ -69,8 +73,10 @@ fn own_directory(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-fn is_there(path: &Path, length: u64) -> bool {
+fn is_there(path: &Path, content: &[u8]) -> bool {
+    let length = content.len() as u64;
     fs::symlink_metadata(path).is_ok_and(|file| file.is_file() && file.len() == length)
+        && fs::read(path).is_ok_and(|found| found == content)
 }
 
 fn write(directory: &Path, path: &Path, content: &[u8]) -> io::Result<()> {
@@ -96,14 +102,14 @@ mod tests {
     fn file_is_written_once_and_mended() {
         let place = tempfile::tempdir().expect("a directory");
         let cache = place.path().join("cache");
-        let path = unpacked_in(&cache, "1", "a", b"content").expect("it is written");
+        let path = unpacked_in(&cache, "1/2/a", b"content").expect("it is written");
         assert_eq!(fs::read(&path).expect("a file"), b"content");
         let made = fs::metadata(&path).expect("a file").ino();
-        assert_eq!(unpacked_in(&cache, "1", "a", b"content").expect("it is there"), path);
+        assert_eq!(unpacked_in(&cache, "1/2/a", b"content").expect("it is there"), path);
         assert_eq!(fs::metadata(&path).expect("a file").ino(), made);
-        // A file that is cut off is not used.
-        fs::write(&path, b"con").expect("it can be written");
-        unpacked_in(&cache, "1", "a", b"content").expect("it is written again");
+        // A file with other content is not used.
+        fs::write(&path, b"contend").expect("it can be written");
+        unpacked_in(&cache, "1/2/a", b"content").expect("it is written again");
         assert_eq!(fs::read(&path).expect("a file"), b"content");
     }
 
@@ -113,9 +119,9 @@ mod tests {
         let open = place.path().join("open");
         fs::create_dir(&open).expect("a directory");
         fs::set_permissions(&open, fs::Permissions::from_mode(0o777)).expect("permissions");
-        assert!(unpacked_in(&open, "1", "a", b"content").is_err());
+        assert!(unpacked_in(&open, "a", b"content").is_err());
         let link = place.path().join("link");
         symlink(place.path(), &link).expect("a link");
-        assert!(unpacked_in(&link, "1", "a", b"content").is_err());
+        assert!(unpacked_in(&link, "a", b"content").is_err());
     }
 }

@@ -99,7 +99,7 @@ pub(crate) fn run(
         if !request.debug {
             command.arg("-g");
         }
-        if let Some(directory) = headers::directory(runtime::archive().ok().as_deref()) {
+        if let Some(directory) = headers::directory() {
             command.arg("-isystem").arg(directory);
         }
     }

@@ -28,7 +28,7 @@ pub fn directory_override() -> Option<PathBuf> {
 
 fn find(file: &str, embedded: &[u8]) -> Result<PathBuf, Error> {
     let Some(directory) = directory_override() else {
-        return cache::unpacked(VERSION, file, embedded);
+        return cache::unpacked(&format!("{VERSION}/{file}"), embedded);
     };
     let path = directory.join(file);
     match path.canonicalize() {
