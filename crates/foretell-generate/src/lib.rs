@@ -121,6 +121,7 @@ families! {
     Scalable "scalable" "workers in loops over locked objects, a few statements racy; any size";
     Waiters "waiters" "several threads that wait on one condition, one that notifies";
     Hidden "hidden" "uses of hidden state, lock downgrading, tries for the reader side, joins";
+    Permits "permits" "semaphores around accesses, with one permit or several";
 }
 
 impl fmt::Display for Family {

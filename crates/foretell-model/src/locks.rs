@@ -7,10 +7,14 @@
 //! The sections of a lock in one thread never overlap. A writer that takes the reader side too is
 //! in its exclusive section until it gives the writer side back; if it keeps the reader side, that
 //! event ends the exclusive section and starts a shared one (lock downgrading).
+//!
+//! A semaphore with one permit that every thread takes and gives back in turns is a lock as well:
+//! a `down` has to wait exactly while another thread is between its `down` and its `post`. Such
+//! semaphores have sections like locks, with numbers above those of the trace's locks.
 
 use std::collections::hash_map::Entry;
 
-use foretell_trace::{EventId, EventKind, LockId, ThreadId, Trace};
+use foretell_trace::{EventId, EventKind, LockId, SemId, ThreadId, Trace};
 use rustc_hash::FxHashMap;
 
 use crate::Chains;
@@ -53,6 +57,8 @@ pub struct Sections {
     /// For each event, an index into `held_sets`: what its thread holds when it is the next event.
     held: Vec<u32>,
     held_sets: Vec<Box<[SectionId]>>,
+    /// The lock that each semaphore is, if it is one.
+    of_semaphore: Vec<Option<LockId>>,
 }
 
 /// A lock that a thread holds: its section, and how often it holds each side.
@@ -90,16 +96,19 @@ pub(crate) fn push_by_key<E, K, T>(
 impl Sections {
     /// Finds the sections of a legal trace.
     pub(crate) fn new(trace: &Trace, chains: &Chains) -> Self {
+        let of_semaphore = semaphores_as_locks(trace);
+        let lock_count = trace.lock_count() + of_semaphore.iter().flatten().count();
         let mut this = Self {
             sections: Vec::new(),
-            by_lock: vec![Vec::new(); trace.lock_count()],
-            by_lock_and_thread: vec![Vec::new(); trace.lock_count()],
-            by_lock_and_column: vec![Vec::new(); trace.lock_count()],
+            by_lock: vec![Vec::new(); lock_count],
+            by_lock_and_thread: vec![Vec::new(); lock_count],
+            by_lock_and_column: vec![Vec::new(); lock_count],
             thread_index: FxHashMap::default(),
             column_index: FxHashMap::default(),
             entered_at: vec![NONE; trace.len()],
             held: Vec::with_capacity(trace.len()),
             held_sets: vec![Box::default()],
+            of_semaphore,
         };
         let mut holdings = vec![Holding::default(); chains.thread_count()];
         for e in trace.ids() {
@@ -127,6 +136,16 @@ impl Sections {
                 EventKind::Woken { lock, .. } | EventKind::TimedOut { lock, .. } => {
                     let depth = holding.waiting_depth;
                     this.enter(chains, holding, thread, lock, e, (depth, 0));
+                }
+                EventKind::Down { sem } => {
+                    if let Some(lock) = this.of_semaphore(sem) {
+                        this.enter(chains, holding, thread, lock, e, (1, 0));
+                    }
+                }
+                EventKind::Post { sem } => {
+                    if let Some(lock) = this.of_semaphore(sem) {
+                        this.exit(chains, holding, lock, e, (1, 0));
+                    }
                 }
                 _ => {}
             }
@@ -211,6 +230,18 @@ impl Sections {
         &self.sections
     }
 
+    /// Number of locks, with the semaphores that are locks.
+    pub fn lock_count(&self) -> usize {
+        self.by_lock.len()
+    }
+
+    /// The lock that a semaphore is, if it is one: one permit, and every thread gives it back
+    /// before it takes it again, and never gives back what it did not take.
+    #[inline]
+    pub fn of_semaphore(&self, s: SemId) -> Option<LockId> {
+        self.of_semaphore[s.index()]
+    }
+
     /// The sections of a lock, in the order they were entered.
     #[inline]
     pub fn of_lock(&self, l: LockId) -> &[SectionId] {
@@ -279,6 +310,41 @@ impl Sections {
     pub fn held_set_index(&self, e: EventId) -> u32 {
         self.held[e.index()]
     }
+}
+
+/// The locks that semaphores are, numbered after those of the trace.
+///
+/// Downs and posts of a thread alternate, a down first, so between them the thread holds one permit
+/// and otherwise none. The permits that are left are one less for each thread that holds one, in
+/// every feasible interleaving: a `down` can run exactly when no thread does.
+fn semaphores_as_locks(trace: &Trace) -> Vec<Option<LockId>> {
+    if trace.semaphore_count() == 0 {
+        return Vec::new();
+    }
+    let one = |s| trace.initial_count(SemId::from_index(s)) == 1;
+    let mut is_lock: Vec<bool> = (0..trace.semaphore_count()).map(one).collect();
+    let mut holds: FxHashMap<(ThreadId, SemId), bool> = FxHashMap::default();
+    for e in trace.ids() {
+        foretell_limit::check();
+        let (sem, takes) = match trace.op(e) {
+            op if op.is_access() => continue,
+            _ => match trace.event(e).kind {
+                EventKind::Down { sem } => (sem, true),
+                EventKind::Post { sem } => (sem, false),
+                _ => continue,
+            },
+        };
+        let held = holds.insert((trace.thread(e), sem), takes).unwrap_or(false);
+        is_lock[sem.index()] &= held != takes;
+    }
+    let mut next = trace.lock_count();
+    let lock = |is_lock: bool| {
+        is_lock.then(|| {
+            next += 1;
+            LockId::from_index(next - 1)
+        })
+    };
+    is_lock.into_iter().map(lock).collect()
 }
 
 #[cfg(test)]
@@ -398,5 +464,26 @@ mod tests {
         assert_eq!(by_thread.len(), 2);
         assert_eq!(by_thread[1], (trace.thread(EventId(1)), vec![SectionId(1)]));
         assert_eq!(sections.of_lock_by_thread(lock("m")).len(), 1);
+    }
+
+    /// A semaphore with one permit that is given back before it is taken again is a lock; one with
+    /// two permits, one that is given back by another thread and one that is taken twice are none.
+    #[test]
+    fn semaphores_that_are_locks_have_sections() {
+        let text = |count: u32| {
+            format!("#! sem s={count}\nT1|down(s)\nT1|w(x)\nT1|post(s)\nT2|down(s)\nT2|w(x)")
+        };
+        let one = trace(&text(1));
+        let (found, list) = sections(&one);
+        assert_eq!(list, [(0, Some(2), false), (3, None, false)]);
+        assert_eq!((found.lock_count(), held(&found, 1), held(&found, 4)), (1, vec![0], vec![1]));
+        for other in [
+            text(2),
+            "#! sem s=1\nT1|down(s)\nT2|post(s)\nT2|down(s)".to_owned(),
+            "#! sem s=1\nT2|post(s)\nT1|down(s)\nT1|down(s)\nT1|post(s)\nT1|post(s)".to_owned(),
+        ] {
+            let (found, list) = sections(&trace(&other));
+            assert_eq!((list.len(), found.lock_count()), (0, 0), "{other}");
+        }
     }
 }

@@ -7,6 +7,8 @@
 //! A use of hidden state, an update of an opaque variable, is preserved by the write before it in
 //! the trace alone, in every model.
 
+use std::sync::OnceLock;
+
 use foretell_trace::{EventId, Model, Op, ThreadId, Trace, ValueId, VarId};
 use rustc_hash::FxHashMap;
 
@@ -30,6 +32,8 @@ pub struct ReadsFrom {
     initial: Vec<Option<ValueId>>,
     /// For each variable, whether all its accesses are updates.
     only_updates: Vec<bool>,
+    /// The writes of each variable and value, once they were asked for.
+    by_value: OnceLock<FxHashMap<(VarId, ValueId), Vec<EventId>>>,
 }
 
 /// Whether an event is a use of hidden state: an update of an opaque variable.
@@ -53,6 +57,7 @@ impl ReadsFrom {
                 .map(|v| trace.declared_initial_value(VarId::from_index(v)))
                 .collect(),
             only_updates: vec![true; variables],
+            by_value: OnceLock::new(),
         };
         let mut index: FxHashMap<(VarId, ThreadId), u32> = FxHashMap::default();
         let mut write_index = index.clone();
@@ -115,10 +120,31 @@ impl ReadsFrom {
         }
     }
 
+    /// Whether a read is bound to values, or to writes. In the symbolic model it is to neither.
+    pub(crate) fn binds(&self) -> bool {
+        self.model != Model::Symbolic
+    }
+
     /// The writes of a variable, updates included, in observed order.
     #[inline]
     pub fn writes(&self, x: VarId) -> &[EventId] {
         &self.writes[x.index()]
+    }
+
+    /// The writes of a variable that wrote a value, in observed order.
+    pub fn writes_of_value(&self, trace: &Trace, x: VarId, value: ValueId) -> &[EventId] {
+        let by_value = self.by_value.get_or_init(|| {
+            let mut map: FxHashMap<(VarId, ValueId), Vec<EventId>> = FxHashMap::default();
+            for (x, writes) in self.writes.iter().enumerate() {
+                for &w in writes {
+                    if let Some(value) = trace.written_value(w) {
+                        map.entry((VarId::from_index(x), value)).or_default().push(w);
+                    }
+                }
+            }
+            map
+        });
+        by_value.get(&(x, value)).map_or(&[], Vec::as_slice)
     }
 
     /// The accesses of a variable in observed order.

@@ -6,7 +6,7 @@ use foretell_generate::{Family, Params, generate};
 use foretell_model::TraceModel;
 use foretell_trace::{EventId, Model, Op, Trace, text};
 
-const FAMILIES: [Family; 12] = [
+const FAMILIES: [Family; 13] = [
     Family::Locks,
     Family::Inversion,
     Family::ForkJoin,
@@ -19,6 +19,7 @@ const FAMILIES: [Family; 12] = [
     Family::Sync,
     Family::Waiters,
     Family::Queue,
+    Family::Permits,
 ];
 
 /// `FORETELL_SEEDS=20000` is the long run.

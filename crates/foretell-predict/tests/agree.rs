@@ -123,6 +123,7 @@ families! {
     symbolic_without_symbols Symbolic;
     waiters Waiters;
     hidden Hidden;
+    permits Permits;
 }
 
 /// The symbolic model on traces with registers, expressions and guards, with and without filters.

@@ -79,3 +79,24 @@ fn downgrading_writer_does_not_wait_for_itself() {
     let read = Candidate::NondeterministicRead(EventId(8));
     assert!(prediction.findings.iter().any(|finding| finding.candidate == read));
 }
+
+/// The write that a thread overwrote was taken to be the only one left to be seen, also in the
+/// symbolic model, where a read may see any.
+#[test]
+fn symbolic_reads_need_no_writer_of_their_value() {
+    let trace = common::trace(
+        "#! init x=0
+         T1|fork(T2)
+         T2|w(x=101)
+         T1|fork(T3)
+         T3|w(x=1)
+         T2|au(x=1>0)
+         T2|w(x=104)
+         T1|join(T3)",
+    );
+    let options = Options { all: true, jobs: 1, ..Options::default() };
+    let prediction = predict(&trace, Model::Symbolic, &options).expect("no witness is refused");
+    let expected = foretell_brute::findings(&trace, Model::Symbolic);
+    assert_eq!(common::as_brute(&prediction.findings), expected);
+    assert!(expected.races.contains(&[EventId(3), EventId(5)]));
+}

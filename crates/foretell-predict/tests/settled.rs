@@ -122,3 +122,31 @@ fn violated_blocks_need_no_search() {
         assert_eq!(engine.rounds(), 0);
     }
 }
+
+/// A semaphore with one permit that every thread gives back is a lock.
+#[test]
+fn semaphores_as_locks() {
+    let section = |t: &str| format!("{t}|down(s)\n{t}|r(x)\n{t}|w(x)\n{t}|post(s)\n");
+    let text: String = ["A", "B", "C", "A", "C", "B"].map(section).concat();
+    assert_settled(&format!("#! sem s=1\n{text}"), FindingKind::Race);
+    assert_settled(&format!("#! sem s=1\n{}", text.repeat(40)), FindingKind::Race);
+}
+
+/// In the value model, a value that was there at the start has been overwritten by the thread
+/// itself: only the write of the other thread is left to be seen.
+#[test]
+fn initial_values_that_are_overwritten() {
+    let text = "#! init x=0\nA|w(x=1)\nA|w(y=1)\nB|w(y=2)\nB|w(x=0)\nA|r(x=0)\nA|w(y=3)";
+    let trace = common::trace(text);
+    let trace_model = TraceModel::new(&trace, Model::Value);
+    let TraceModel { chains, must_happen_before, .. } = &trace_model;
+    let [early, late] = [2, 5].map(foretell_trace::EventId);
+    assert!(must_happen_before.ordered_before(chains, &trace, early, late));
+    let analyses = [FindingKind::Race].into_iter().collect();
+    let options = Options { analyses, all: true, jobs: 1, ..Options::default() };
+    let prediction = predict(&trace, Model::Value, &options).expect("no witness is refused");
+    let races = prediction.findings.iter().map(|f| f.candidate.clone());
+    assert!(!races.into_iter().any(|c| c == Candidate::Race(early, late)));
+    let found = foretell_brute::findings_within(&trace, Model::Value, 200_000).expect("few states");
+    assert_eq!(found.races.len(), prediction.findings.len());
+}

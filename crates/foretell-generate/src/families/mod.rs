@@ -3,6 +3,7 @@
 mod fork_join;
 mod inversion;
 mod mixed;
+mod permits;
 mod queue;
 mod random;
 mod scalable;
@@ -29,6 +30,7 @@ pub(crate) fn program(family: Family, params: &Params, rng: &mut Rng) -> Program
         Family::Sync => sync::program(params, rng),
         Family::Mixed => mixed::program(params, rng),
         Family::Scalable => scalable::program(params),
+        Family::Permits => permits::program(params, rng),
         Family::Waiters => waiters::program(params, rng),
         _ => random::program(family, params, rng),
     };

@@ -2,10 +2,11 @@
 //!
 //! None of them names the event that lets another one go on; they count.
 //!
-//! - *Semaphores.* When a `down` runs, at most as many downs have run, itself included, as there
-//!   were posts before it and permits at the start. So if d downs are known to have run by then, at
-//!   least d − permits posts have. Where all other threads together have too few posts for that,
-//!   the rest are of one thread, and these are its first ones.
+//! - *Semaphores.* At any time, the permits that all threads have taken and not given back (a
+//!   thread that gives more than it takes counts as less than none) are at most those at the start.
+//!   When a `down` runs, each other thread has at least the fewest permits that it has at any place
+//!   from where it is known to be. What these leave is the most that one thread can have: if it has
+//!   more there, it has gone on to the first place where it has not.
 //! - *Barriers.* Between two arrivals of a thread is a `leave`, which waits until the generation of
 //!   the first one is complete. So a thread arrives at most once in a generation, its k-th arrival
 //!   is of generation k or a later one, and when it leaves, generations 0 to k are complete:
@@ -15,7 +16,7 @@
 //! - *Conditions.* Between a `wait` and its `woken` comes a notification. What all notifications
 //!   need that are not known to come before the wait, the `woken` needs.
 
-use foretell_trace::{BarrierId, CondId, EventId, EventKind, SemId, ThreadId, Trace};
+use foretell_trace::{BarrierId, CondId, EventId, EventKind, Op, SemId, ThreadId, Trace};
 use rustc_hash::FxHashMap;
 
 use super::{MustHappenBefore, Row};
@@ -48,9 +49,53 @@ impl ByThread {
 }
 
 struct Semaphore {
-    permits: u64,
-    posts: ByThread,
-    downs: ByThread,
+    permits: i64,
+    threads: Vec<Holder>,
+}
+
+/// A thread that takes or gives permits of a semaphore.
+struct Holder {
+    thread: ThreadId,
+    /// Its downs and posts, in order.
+    events: Vec<EventId>,
+    /// The permits that it has taken and not given back after that many of the events.
+    held: Vec<i64>,
+    /// The least of `held` from there on.
+    least: Vec<i64>,
+    /// After how many events it has a number of permits.
+    places: FxHashMap<i64, Vec<u32>>,
+}
+
+impl Holder {
+    fn new(trace: &Trace, thread: ThreadId, events: Vec<EventId>) -> Self {
+        let change = |e: &EventId| if trace.op(*e) == Op::Down { 1 } else { -1 };
+        let mut held = vec![0];
+        for e in &events {
+            held.push(held[held.len() - 1] + change(e));
+        }
+        let mut least = held.clone();
+        for i in (0..events.len()).rev() {
+            least[i] = least[i].min(least[i + 1]);
+        }
+        let mut places: FxHashMap<i64, Vec<u32>> = FxHashMap::default();
+        for (i, &permits) in held.iter().enumerate() {
+            foretell_limit::check();
+            places.entry(permits).or_default().push(i as u32);
+        }
+        Self { thread, events, held, least, places }
+    }
+
+    /// The event with which the thread comes to have at most `most` permits, if it has more after
+    /// the first `from` events.
+    fn first_with(&self, from: usize, most: i64) -> Option<EventId> {
+        if self.held[from] <= most {
+            return None;
+        }
+        // The number changes by one at a time.
+        let places = self.places.get(&most)?;
+        let place = *places.get(places.partition_point(|&i| (i as usize) <= from))?;
+        Some(self.events[place as usize - 1])
+    }
 }
 
 struct Barrier {
@@ -82,8 +127,7 @@ impl<'a> Counting<'a> {
         if objects == 0 {
             return None;
         }
-        let mut posts = vec![Vec::new(); trace.semaphore_count()];
-        let mut downs = posts.clone();
+        let mut permits = vec![Vec::new(); trace.semaphore_count()];
         let mut arrivals = vec![Vec::new(); trace.barrier_count()];
         let mut alternates = vec![true; trace.barrier_count()];
         let mut notifications = vec![Vec::new(); trace.condition_count()];
@@ -98,8 +142,7 @@ impl<'a> Counting<'a> {
             }
             let thread = trace.thread(e);
             match trace.event(e).kind {
-                EventKind::Post { sem } => posts[sem.index()].push(e),
-                EventKind::Down { sem } => downs[sem.index()].push(e),
+                EventKind::Post { sem } | EventKind::Down { sem } => permits[sem.index()].push(e),
                 EventKind::Arrive { barrier } => {
                     arrivals[barrier.index()].push(e);
                     let open = at_barrier.insert((thread, barrier), e);
@@ -123,10 +166,13 @@ impl<'a> Counting<'a> {
             }
         }
         let by_thread = |events: &Vec<EventId>| ByThread::new(trace, events);
-        let semaphore = |(s, (posts, downs)): (usize, (&Vec<EventId>, &Vec<EventId>))| Semaphore {
-            permits: trace.initial_count(SemId::from_index(s)),
-            posts: by_thread(posts),
-            downs: by_thread(downs),
+        let semaphore = |(s, events): (usize, &Vec<EventId>)| Semaphore {
+            permits: i64::try_from(trace.initial_count(SemId::from_index(s))).unwrap_or(i64::MAX),
+            threads: by_thread(events)
+                .threads
+                .into_iter()
+                .map(|(thread, events)| Holder::new(trace, thread, events))
+                .collect(),
         };
         let barrier = |(b, (arrivals, &alternates)): (usize, (&Vec<EventId>, &bool))| Barrier {
             parties: trace.parties(BarrierId::from_index(b)).unwrap_or(0).max(1) as usize,
@@ -136,7 +182,7 @@ impl<'a> Counting<'a> {
         Some(Self {
             trace,
             chains,
-            semaphores: posts.iter().zip(&downs).enumerate().map(semaphore).collect(),
+            semaphores: permits.iter().enumerate().map(semaphore).collect(),
             barriers: arrivals.iter().zip(&alternates).enumerate().map(barrier).collect(),
             notifications: notifications.iter().map(by_thread).collect(),
             starts,
@@ -160,24 +206,28 @@ impl<'a> Counting<'a> {
     }
 
     fn down(&self, order: &MustHappenBefore, sem: SemId, e: EventId, row: &mut Row) -> bool {
-        let Semaphore { permits, posts, downs } = &self.semaphores[sem.index()];
-        if posts.threads.len().max(downs.threads.len()) > MOST_THREADS {
+        let Semaphore { permits, threads } = &self.semaphores[sem.index()];
+        if threads.len() > MOST_THREADS {
             return false;
         }
-        let run: usize = downs.threads.iter().map(|(t, list)| self.run(row, *t, list)).sum();
-        // This one too.
-        let needed = (run as u64 + 1).saturating_sub(*permits);
-        let needed = usize::try_from(needed).unwrap_or(usize::MAX);
         let own = self.trace.thread(e);
-        let most = |thread: ThreadId, list: &[EventId]| match thread == own {
-            true => self.run(row, thread, list),
-            false => list.len(),
+        let run = |holder: &Holder| match holder.thread == own {
+            true => holder.events.partition_point(|&other| other <= e),
+            false => self.run(row, holder.thread, &holder.events),
         };
-        let all: usize = posts.threads.iter().map(|(t, list)| most(*t, list)).sum();
+        let runs: Vec<usize> = threads.iter().map(run).collect();
+        let least = |(holder, &run): (&Holder, &usize)| match holder.thread == own {
+            true => holder.held[run],
+            false => holder.least[run],
+        };
+        let all: i64 = threads.iter().zip(&runs).map(least).sum();
         let mut grew = false;
-        for (thread, list) in posts.threads.iter().filter(|(t, _)| *t != own) {
-            let of_others = all - list.len();
-            grew |= self.include_first(order, *thread, list, needed.saturating_sub(of_others), row);
+        for (holder, &run) in threads.iter().zip(&runs).filter(|(h, _)| h.thread != own) {
+            let most = permits.saturating_sub(all - holder.least[run]);
+            if let Some(last) = holder.first_with(run, most) {
+                let position = self.chains.position(last);
+                grew |= order.include_run_row(row, holder.thread, position);
+            }
         }
         grew
     }

@@ -1,6 +1,6 @@
 //! The sweep over a trace that computes must-happen-before.
 
-use foretell_trace::{EventId, EventKind, LockId, Op, ThreadId, Trace};
+use foretell_trace::{EventId, EventKind, LockId, Op, ThreadId, Trace, VarId};
 use rustc_hash::FxHashMap;
 
 use super::counters::Counting;
@@ -24,7 +24,7 @@ pub(super) fn order(
         reads_from,
         locks,
         writers_of_value: writers_of_value(trace, reads_from),
-        entered: (0..trace.lock_count())
+        entered: (0..locks.lock_count())
             .map(|l| vec![0; locks.of_lock_by_column(LockId::from_index(l)).len()])
             .collect(),
         counting: Counting::new(trace, chains),
@@ -43,7 +43,7 @@ type WritersOfValue = FxHashMap<(u32, u32), Vec<EventId>>;
 fn writers_of_value(trace: &Trace, reads_from: &ReadsFrom) -> WritersOfValue {
     let mut map = WritersOfValue::default();
     for x in 0..trace.variable_count() {
-        for &w in reads_from.writes(foretell_trace::VarId::from_index(x)) {
+        for &w in reads_from.writes(VarId::from_index(x)) {
             foretell_limit::check();
             if let Some(value) = trace.written_value(w) {
                 let list = map.entry((x as u32, value.0)).or_default();
@@ -188,12 +188,15 @@ impl Sweep<'_> {
     }
 
     /// Returns the needs that all possible writers of a read share, with the writer where it is the
-    /// only one.
+    /// only one. A write that always comes before the last one of the read's own thread is none.
     fn writer_needs(&self, read: EventId) -> Option<Row> {
         let (trace, reads_from) = (self.trace, self.reads_from);
         let x = trace.variable(read)?;
         let observed = reads_from.observed(read)?;
-        if reads_from.preserves(trace, read, None) {
+        let own = reads_from.own_write(trace, read);
+        if reads_from.preserves(trace, read, None)
+            && !(reads_from.binds() && self.is_overwritten(read, x, own))
+        {
             return None;
         }
         let mut needs = self.run_needs(observed);
@@ -214,11 +217,33 @@ impl Sweep<'_> {
                 }
                 return None;
             }
+            if own.is_some_and(|own| own != w && self.runs_before(w, own)) {
+                continue;
+            }
             for (mine, theirs) in needs.iter_mut().zip(self.run_needs(w)) {
                 *mine = (*mine).min(theirs);
             }
         }
         Some(needs)
+    }
+
+    /// Whether a read never sees the initial value: its thread has written, or another one has in
+    /// every interleaving in which the read is next.
+    fn is_overwritten(&self, read: EventId, x: VarId, own: Option<EventId>) -> bool {
+        let (trace, chains) = (self.trace, self.chains);
+        let (thread, position) = (trace.thread(read), chains.position(read));
+        own.is_some()
+            || self.reads_from.writes_by_thread(x).iter().any(|(t, writes)| {
+                let column = chains.column(*t);
+                column != chains.column(thread)
+                    && self.order.row(thread, 2 * position)[column]
+                        > chains.column_position(trace, writes[0])
+            })
+    }
+
+    /// Whether `a` has run whenever `b`, an event that the sweep has passed, runs.
+    fn runs_before(&self, a: EventId, b: EventId) -> bool {
+        self.order.ordered_before(self.chains, self.trace, a, b)
     }
 
     /// Returns the events that have run when a read sees the write `w`, `w` included.

@@ -243,3 +243,23 @@ fn notifications_come_before_the_end_of_a_wait() {
     let behind: Vec<_> = ordered(&two, Model::View).into_iter().filter(|p| p.1 == 6).collect();
     assert_eq!(behind, [(0, 6)]);
 }
+
+/// A thread that takes the second of two permits waits until the other thread, if it has taken one,
+/// has given it back; one that takes the first waits for nothing.
+#[test]
+fn permits_that_others_hold() {
+    let trace = trace(
+        "#! sem s=2
+         A|down(s)
+         A|w(x)
+         B|r(x)
+         A|post(s)
+         B|down(s)
+         B|down(s)
+         B|w(y)",
+    );
+    let TraceModel { chains, must_happen_before: order, .. } = TraceModel::new(&trace, Model::View);
+    let [post, first, second] = [3, 4, 5].map(EventId);
+    assert!(!order.ordered_before(&chains, &trace, post, first));
+    assert!(order.ordered_before(&chains, &trace, post, second));
+}

@@ -56,14 +56,19 @@ impl Decide {
         if old == self.ranks.len() {
             return;
         }
-        self.ranked.extend((old..self.ranks.len()).map(|v| Var(v as u32)));
-        // Two sorted runs are merged in linear time by the stable sort.
-        self.ranked[old..].sort_by_key(|var| self.ranks[var.index()]);
-        self.ranked.sort_by_key(|var| self.ranks[var.index()]);
-        for (k, var) in self.ranked.iter().enumerate() {
+        let ranks = &self.ranks;
+        let rank = |var: &Var| ranks[var.index()];
+        self.ranked.extend((old..ranks.len()).map(|v| Var(v as u32)));
+        self.ranked[old..].sort_by_key(rank);
+        // What comes before the first of the new ones stays where it is. From there on two sorted
+        // runs are merged in linear time by the stable sort.
+        let first = rank(&self.ranked[old]);
+        let start = self.ranked[..old].partition_point(|var| rank(var) <= first);
+        self.ranked[start..].sort_by_key(rank);
+        for (k, var) in self.ranked.iter().enumerate().skip(start) {
             self.rank_index[var.index()] = k as u32;
         }
-        self.cursor = 0;
+        self.cursor = self.cursor.min(start);
     }
 
     /// `var` is to be decided again.

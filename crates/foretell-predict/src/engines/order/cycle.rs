@@ -19,7 +19,7 @@ use foretell_trace::{EventId, ThreadId, visible_variable};
 use rustc_hash::FxHashMap;
 
 use super::encode::Encoding;
-use super::too_large::{MOST_PAIRS, TooLarge};
+use super::too_large::TooLarge;
 use crate::reachability::{Reach, TransactionGraph, accesses_of, transaction};
 
 /// Entries of clocks that are kept at most.
@@ -116,22 +116,13 @@ impl<'s> Field<'s> {
     }
 
     /// The accesses that have to be decided about: those in blocks, and those with a conflict that
-    /// can go either way. An error if there are too many of these conflicts.
-    fn open(&self) -> Result<Vec<EventId>, TooLarge> {
-        let (mut open, mut pairs) = (Vec::new(), 0);
-        for &e in &self.accesses {
+    /// can go either way.
+    fn open(&self) -> Vec<EventId> {
+        let is_open = |&e: &EventId| {
             foretell_limit::check();
-            let conflicts = self.open_conflicts(e).count();
-            if conflicts > 0 || transaction(self.trace_model, e) != e {
-                open.push(e);
-            }
-            pairs += conflicts;
-        }
-        if pairs > MOST_PAIRS {
-            let pairs = format!("{pairs} pairs of conflicting accesses may be on a cycle");
-            return Err(TooLarge(pairs));
-        }
-        Ok(open)
+            transaction(self.trace_model, e) != e || self.open_conflicts(e).next().is_some()
+        };
+        self.accesses.iter().copied().filter(is_open).collect()
     }
 
     /// For each access of `open`, and each thread: up to which of its positions everything leads
@@ -180,7 +171,7 @@ pub(super) fn cycle(
 ) -> Result<Option<(Lit, Cycle)>, TooLarge> {
     let trace_model = encoding.trace_model;
     let field = Field::around(trace_model, block);
-    let open = field.open()?;
+    let open = field.open();
     let closed = field.closed_steps(&open)?;
     let start = field.start;
     let mut cycle = Cycle { start, reached: FxHashMap::default(), steps: Vec::new() };

@@ -28,12 +28,13 @@
 
 mod conditions;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use foretell_model::{SectionId, TraceModel, WaitId};
 use foretell_order::{Chain, Lit, Node, Solver};
-use foretell_trace::{CondId, EventId, Model};
+use foretell_trace::{CondId, EventId, Model, VarId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::simulate::{Demands, Violation};
@@ -359,15 +360,25 @@ impl<'s> Encoding<'s> {
         let Some(x) = trace.variable(read) else { return Vec::new() };
         let thread = trace.thread(read);
         // The last write of the same thread hides the earlier ones and the initial value.
-        let mut own = None;
+        let own = reads_from.own_write(trace, read);
+        let candidates: Cow<'_, [EventId]> = match (trace_model.model, trace.read_value(read)) {
+            (Model::Value, Some(value)) if preserving && !trace_model.uses_hidden_state(read) => {
+                let mut equal = reads_from.writes_of_value(trace, x, value).to_vec();
+                equal.extend(reads_from.observed(read));
+                equal.sort_unstable();
+                equal.dedup();
+                equal.into()
+            }
+            (Model::View | Model::Value, _) if preserving => {
+                reads_from.observed(read).into_iter().collect::<Vec<_>>().into()
+            }
+            _ => reads_from.writes(x).into(),
+        };
         let mut writers = Vec::new();
-        for &w in reads_from.writes(x) {
+        for &w in candidates.iter() {
             foretell_limit::check();
-            if trace.thread(w) == thread {
-                if chains.position(w) < chains.position(read) {
-                    own = Some(w);
-                }
-            } else if reads_from.preserves(trace, read, Some(w)) == preserving
+            if trace.thread(w) != thread
+                && reads_from.preserves(trace, read, Some(w)) == preserving
                 && !(mutated!(OnlyTheObservedWriter)
                     && preserving
                     && reads_from.observed(read) != Some(w))
@@ -701,6 +712,15 @@ impl Demands for Encoding<'_> {
         }
         let sees = self.sees.get(&read)?;
         sees.iter().find(|(_, lit)| self.solver.value(*lit)).map(|(writer, _)| *writer)
+    }
+
+    fn readers(&self, x: VarId, writer: Option<EventId>) -> Vec<EventId> {
+        if self.trace_model.model == Model::View {
+            return Vec::new();
+        }
+        let trace = self.trace_model.trace;
+        let reads = self.sees.keys().copied().filter(|&r| trace.variable(r) == Some(x));
+        reads.filter(|&r| self.source(r) == Some(writer)).collect()
     }
 
     fn has_owner(&self, tried: EventId) -> bool {

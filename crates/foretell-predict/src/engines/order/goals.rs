@@ -18,7 +18,7 @@ use super::cycle::{Cycle, cycle};
 use super::encode::Encoding;
 use super::linearize::Proposal;
 use super::simulate::Outcome;
-use super::too_large::{MOST_PAIRS, TooLarge};
+use super::too_large::TooLarge;
 use crate::engines::writers::FinalWrites;
 use crate::query::Goal;
 use crate::reachability::{Reach, accesses_of};
@@ -67,7 +67,7 @@ impl GoalEncoding {
                 }
                 Ok(Some(GoalEncoding::Nothing))
             }
-            Goal::Path(block) => Ok(path(encoding, block)?.map(|switch| {
+            Goal::Path(block) => Ok(path(encoding, block).map(|switch| {
                 assumptions.push(switch);
                 GoalEncoding::Nothing
             })),
@@ -179,23 +179,14 @@ fn steps_by_variable(
     steps
 }
 
-fn check_size(steps: &FxHashMap<u32, Vec<EventId>>) -> Result<(), TooLarge> {
-    let pairs: usize = steps.values().map(|list| list.len() * list.len() / 2).sum();
-    if pairs > MOST_PAIRS {
-        return Err(TooLarge(format!("about {pairs} conflicting pairs may be on a path")));
-    }
-    Ok(())
-}
-
 /// Writes down that a path leaves `block` and comes back; the literal that says so.
-fn path(encoding: &mut Encoding<'_>, block: BlockId) -> Result<Option<Lit>, TooLarge> {
+fn path(encoding: &mut Encoding<'_>, block: BlockId) -> Option<Lit> {
     let trace_model = encoding.trace_model;
     let TraceModel { trace, chains, must_happen_before, .. } = trace_model;
     let own = trace_model.blocks.get(block).thread;
     let inside = accesses_of(trace_model, block);
     let reach = Reach::around(trace_model, block, false);
     let steps = steps_by_variable(trace_model, &reach, |e| trace.thread(e) == own);
-    check_size(&steps)?;
     let mut order: Vec<EventId> = steps.values().flatten().copied().collect();
     order.sort_unstable();
     let reached: FxHashMap<EventId, Lit> =
@@ -240,8 +231,8 @@ fn path(encoding: &mut Encoding<'_>, block: BlockId) -> Result<Option<Lit>, TooL
         }
     }
     if goal.len() == 1 {
-        return Ok(None);
+        return None;
     }
     encoding.solver.add_clause(&goal);
-    Ok(Some(switch))
+    Some(switch)
 }

@@ -48,6 +48,11 @@ pub(crate) trait Demands {
         None
     }
 
+    /// The reads of a variable that are decided to see this write.
+    fn readers(&self, _x: VarId, _writer: Option<EventId>) -> Vec<EventId> {
+        Vec::new()
+    }
+
     /// Whether it is decided, by the order, which thread owns the lock when this try-lock fails.
     fn has_owner(&self, _tried: EventId) -> bool {
         false
@@ -76,7 +81,7 @@ impl Simulator {
     pub(crate) fn new(trace_model: &TraceModel<'_>) -> Self {
         Self {
             last_write: vec![(0, EventId(0)); trace_model.trace.variable_count()],
-            holders: vec![(0, Vec::new()); trace_model.trace.lock_count()],
+            holders: vec![(0, Vec::new()); trace_model.locks.lock_count()],
             run: 0,
         }
     }
@@ -188,8 +193,14 @@ impl<D: Demands> SimulationRun<'_, D> {
             EventKind::Notify { cond } | EventKind::NotifyAll { cond } => {
                 self.condition(cond, e);
             }
-            EventKind::Post { sem } => self.count(Op::Post, sem.0, e),
-            EventKind::Down { sem } => self.down(e, sem),
+            EventKind::Post { sem } => match self.trace_model.locks.of_semaphore(sem) {
+                Some(lock) => self.leave(e, lock.index()),
+                None => self.count(Op::Post, sem.0, e),
+            },
+            EventKind::Down { sem } => match self.trace_model.locks.of_semaphore(sem) {
+                Some(_) => self.enter(e),
+                None => self.down(e, sem),
+            },
             EventKind::Arrive { barrier } => self.count(Op::Arrive, barrier.0, e),
             EventKind::Leave { barrier } => self.leave_barrier(e, barrier),
             _ => {}

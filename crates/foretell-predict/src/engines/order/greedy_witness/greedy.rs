@@ -149,7 +149,7 @@ impl Greedy {
         Self {
             run: 0,
             variables: vec![variable; trace_model.trace.variable_count()],
-            locks: vec![Lock::default(); trace_model.trace.lock_count()],
+            locks: vec![Lock::default(); trace_model.locks.lock_count()],
             readers: Vec::new(),
             marks: Vec::new(),
             base: vec![0; threads],
@@ -272,7 +272,7 @@ impl Greedy {
                 self.lock(plan, section.lock).to_leave[usize::from(section.shared)] += 1;
             }
         }
-        if let Some(object) = turn_taking(trace_model.trace.event(e).kind) {
+        if let Some(object) = turn_taking(trace_model, trace_model.trace.event(e).kind) {
             self.turns.entry(object).or_default().0.push(e);
         }
         if op.is_failed_try()
@@ -362,7 +362,7 @@ impl Greedy {
         let trace = plan.trace_model.trace;
         let object = match trace.variable(e) {
             Some(x) => (ObjectKind::Variable, x.0),
-            None => turn_taking(trace.event(e).kind)?,
+            None => turn_taking(plan.trace_model, trace.event(e).kind)?,
         };
         let (list, next) = self.turns.get(&object)?;
         list.get(*next).copied().filter(|&first| first != e)
@@ -392,7 +392,7 @@ impl Greedy {
             return self.access_blocked(plan, e, x);
         }
         let kind = trace.event(e).kind;
-        if turn_taking(kind).is_some_and(|object| !self.is_its_turn(object, e)) {
+        if turn_taking(plan.trace_model, kind).is_some_and(|object| !self.is_its_turn(object, e)) {
             return Err(Blocked::Turn);
         }
         match kind {
@@ -402,6 +402,10 @@ impl Greedy {
             | EventKind::TryAcquireShared { lock }
             | EventKind::Woken { lock, .. }
             | EventKind::TimedOut { lock, .. } => self.enter_blocked(plan, e, lock),
+            EventKind::Down { sem } => match plan.trace_model.locks.of_semaphore(sem) {
+                Some(lock) => self.enter_blocked(plan, e, lock),
+                None => Ok(()),
+            },
             EventKind::Release { lock }
             | EventKind::ReleaseShared { lock }
             | EventKind::Wait { lock, .. } => self.leave_blocked(plan, e, lock),
@@ -499,7 +503,7 @@ impl Greedy {
             return self.access(plan, e, x);
         }
         let kind = trace.event(e).kind;
-        if let Some(object) = turn_taking(kind) {
+        if let Some(object) = turn_taking(plan.trace_model, kind) {
             self.take_turn(plan, object);
         }
         match kind {
@@ -522,6 +526,16 @@ impl Greedy {
                 lock.tries.retain(|(_, other)| *other != e);
                 let waiting = std::mem::replace(&mut lock.waiting, NONE);
                 self.wake(plan, waiting);
+            }
+            EventKind::Down { sem } => {
+                if let Some(lock) = plan.trace_model.locks.of_semaphore(sem) {
+                    self.enter(plan, e, lock);
+                }
+            }
+            EventKind::Post { sem } => {
+                if let Some(lock) = plan.trace_model.locks.of_semaphore(sem) {
+                    self.leave(plan, e, lock);
+                }
             }
             EventKind::Fork { .. } => self.wake_followers(plan, trace.thread(e)),
             _ => {}
@@ -619,14 +633,18 @@ impl Greedy {
 }
 
 /// The object whose events keep their observed order, if the event is of such a one.
-fn turn_taking(kind: EventKind) -> Option<(ObjectKind, u32)> {
+fn turn_taking(trace_model: &TraceModel<'_>, kind: EventKind) -> Option<(ObjectKind, u32)> {
     match kind {
         EventKind::Wait { cond, .. }
         | EventKind::Woken { cond, .. }
         | EventKind::TimedOut { cond, .. }
         | EventKind::Notify { cond }
         | EventKind::NotifyAll { cond } => Some((ObjectKind::Condition, cond.0)),
-        EventKind::Post { sem } | EventKind::Down { sem } => Some((ObjectKind::Semaphore, sem.0)),
+        EventKind::Post { sem } | EventKind::Down { sem } => {
+            // Where a semaphore is a lock, its sections may come in any order.
+            let is_lock = trace_model.locks.of_semaphore(sem).is_some();
+            (!is_lock).then_some((ObjectKind::Semaphore, sem.0))
+        }
         EventKind::Arrive { barrier } | EventKind::Leave { barrier } => {
             Some((ObjectKind::Barrier, barrier.0))
         }

@@ -231,7 +231,15 @@ impl Greedy {
                 && plan.source(r) == last
                 && !self.has_run(plan, r)
         };
-        let reads: Vec<EventId> = reads_from.accesses(x).iter().copied().filter(waits).collect();
+        // Those that saw it in the trace come before the next write.
+        let accesses = reads_from.accesses(x);
+        let from = last.map_or(0, |last| accesses.partition_point(|&a| a <= last));
+        let next = accesses[from..].iter().position(|&a| trace.op(a).writes());
+        let to = next.map_or(accesses.len(), |next| from + next + 1);
+        let mut reads: Vec<EventId> = accesses[from..to].iter().copied().filter(waits).collect();
+        reads.extend(plan.demands.readers(x, last).into_iter().filter(waits));
+        reads.sort_unstable();
+        reads.dedup();
         match reads.first() {
             Some(&read) => event(read, WaitRule::Readers { reads, last }),
             None => Wait { event: None, rule: WaitRule::Given },
