@@ -134,3 +134,28 @@ fn plain_collections_are_used_correctly() {
 fn races_of_collections_are_confirmed() {
     confirmed("Racy", &["arrayListAdd", "hashMapIteration", "stringBuilderAppend", "wrongLocks"]);
 }
+
+#[test]
+fn tasks_race() {
+    every_bug_is_found("RacyTasks");
+}
+
+#[test]
+fn tasks_are_used_correctly() {
+    nothing_is_predicted("GuardedTasks");
+}
+
+#[test]
+fn races_of_tasks_are_confirmed() {
+    confirmed("RacyTasks", &["forkJoin"]);
+    confirmed("RacyTasks", &["parallelStream"]);
+    let others = ["asynchronousStages", "semaphoresInOppositeOrders", "stampedReaders"];
+    confirmed("RacyTasks", &others);
+}
+
+#[test]
+fn operations_that_are_not_atomic_together_are_confirmed() {
+    confirmed("Compound", &["vector", "synchronizedMap", "linkedQueue", "copyOnWriteList"]);
+    confirmed("Compound", &["concurrentMap"]);
+    confirmed("Compound", &["atomicInteger"]);
+}

@@ -141,7 +141,9 @@ impl HiddenSurvey {
     /// array, or an object that the runtime models.
     fn object(&self, record: &Record<'_>) -> Option<u32> {
         match record {
-            Record::Element { array, .. } | Record::AtomicElement { array, .. } => Some(*array),
+            Record::Element { array, .. }
+            | Record::AtomicElement { array, .. }
+            | Record::Range { array, .. } => Some(*array),
             Record::Atomic { object, .. }
             | Record::Operation { object, .. }
             | Record::State { object, change: false, .. } => Some(*object),

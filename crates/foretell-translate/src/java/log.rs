@@ -13,6 +13,7 @@ use std::cmp::Ordering;
 
 use foretell_rt_format::{FormatError, Kind, SyncKind};
 
+use super::mutex_semaphores::TRIED;
 use super::plain::ObjectUse;
 
 const MAGIC: &[u8] = b"FTJAVA2\n";
@@ -80,6 +81,22 @@ pub(crate) enum Record<'a> {
         object: u32,
         index: u32,
         effect: Effect,
+    },
+    /// Accesses to consecutive elements of an array, in the step before the record.
+    Range {
+        write: bool,
+        site: u32,
+        array: u32,
+        first: u32,
+        values: Vec<i64>,
+    },
+    /// Access to a field through a handle in plain mode.
+    HandledPlain {
+        write: bool,
+        site: u32,
+        object: u32,
+        handle: u32,
+        value: i64,
     },
     /// Atomic access to a field through a handle or an updater.
     Handled {
@@ -243,10 +260,12 @@ impl Record<'_> {
     /// Returns the kind of the step, if the record is one.
     pub(crate) fn kind(&self) -> Option<Kind> {
         Some(match self {
-            Record::Access { write: false, .. } | Record::Element { write: false, .. } => {
-                Kind::Read
+            Record::Access { write: false, .. }
+            | Record::Element { write: false, .. }
+            | Record::HandledPlain { write: false, .. } => Kind::Read,
+            Record::Access { .. } | Record::Element { .. } | Record::HandledPlain { .. } => {
+                Kind::Write
             }
-            Record::Access { .. } | Record::Element { .. } => Kind::Write,
             Record::Atomic { .. }
             | Record::Handled { .. }
             | Record::AtomicElement { .. }
@@ -268,6 +287,8 @@ impl Record<'_> {
             | Record::Element { site, .. }
             | Record::Atomic { site, .. }
             | Record::Handled { site, .. }
+            | Record::HandledPlain { site, .. }
+            | Record::Range { site, .. }
             | Record::AtomicElement { site, .. }
             | Record::Operation { site, .. }
             | Record::Latch { site, .. }
@@ -453,6 +474,11 @@ impl<'a> Reader<'a> {
         (0..n).map(|_| self.id()).collect()
     }
 
+    fn values(&mut self) -> Option<Vec<i64>> {
+        let n = self.varint()?;
+        (0..n).map(|_| self.signed()).collect()
+    }
+
     fn uses(&mut self) -> Option<Vec<ObjectUse>> {
         let n = self.varint()?;
         (0..n).map(|_| ObjectUse::parse(self.id()?, self.id()?)).collect()
@@ -538,6 +564,19 @@ impl<'a> Reader<'a> {
             45 => Record::Handle { number: self.id()?, class: self.text()?, field: self.text()? },
             46 | 47 => self.operation(tag == 47)?,
             FIRST_ATOMIC..=LAST_ATOMIC => self.atomic(tag)?,
+            67 => Record::Sync {
+                kind: SyncKind::Down,
+                site: self.id()?,
+                object: self.id()?,
+                other: self.varint()?.min(TRIED - 1) | TRIED,
+            },
+            68 | 69 => Record::Range {
+                write: tag == 69,
+                site: self.id()?,
+                array: self.id()?,
+                first: self.id()?,
+                values: self.values()?,
+            },
             72 => self.tried(SyncKind::Lock)?,
             73 => self.tried(SyncKind::ReadLock)?,
             70 => Record::Initial {
@@ -570,6 +609,13 @@ impl<'a> Reader<'a> {
                 name: self.text()?,
             },
             64 => Record::AfterOthers,
+            65 | 66 => Record::HandledPlain {
+                write: tag == 66,
+                site: self.id()?,
+                object: self.id()?,
+                handle: self.id()?,
+                value: self.signed()?,
+            },
             80 => Record::StepsDone,
             81 => {
                 let n = self.varint()?;

@@ -12,6 +12,7 @@ mod failed_rmw;
 mod failure;
 mod hidden;
 mod log;
+mod mutex_semaphores;
 mod objects;
 mod plain;
 mod progress;

@@ -13,6 +13,7 @@
 //! | `ReadAll` | read | read, all of them |
 //! | `Write` | read and written | |
 //! | `WriteAll` | read and written | read, all of them |
+//! | `AtomicRead`, `AtomicUpdate` | read, or updated, atomically | |
 //! | `ReadPart`, `WritePart` | | read, or read and written, one of them |
 //!
 //! Views and iterators have the variables of their collection; `WriteOwn` is about an iterator's
@@ -52,6 +53,10 @@ pub(crate) enum How {
     WriteOwn,
     /// The monitor of the object is locked during the call.
     Locked,
+    /// An atomic read of an object whose methods are atomic.
+    AtomicRead,
+    /// An atomic update of such an object.
+    AtomicUpdate,
 }
 
 /// An object that a call uses.
@@ -75,6 +80,8 @@ impl ObjectUse {
             7 => How::WritePart,
             8 => How::WriteOwn,
             9 => How::Locked,
+            10 => How::AtomicRead,
+            11 => How::AtomicUpdate,
             _ => return None,
         };
         Some(ObjectUse { object, how, part: code >> 4 })
@@ -130,7 +137,7 @@ impl PlainSurvey {
         let base = self.bases.entry((object, field)).or_insert(new);
         base.shared |= base.first != thread;
         match used.how {
-            How::Write | How::WriteAll | How::WriteOwn => base.written = true,
+            How::Write | How::WriteAll | How::WriteOwn | How::AtomicUpdate => base.written = true,
             How::WritePart if base.parts.len() <= MAX_PARTS => {
                 if let Err(at) = base.parts.binary_search(&used.part) {
                     base.parts.insert(at, used.part);
@@ -195,7 +202,15 @@ impl PlainVariables {
         for (n, key) in (1..).zip(keys) {
             let (var, version) = self.variable(out, (objects, texts), key);
             let value = Some(out.trace.value(*version));
-            let event = EventKind::Read { var, atomic: false, value, register: None };
+            let atomic = matches!(used.how, How::AtomicRead | How::AtomicUpdate);
+            let event = EventKind::Read { var, atomic, value, register: None };
+            if used.how == How::AtomicUpdate && !returns {
+                *version += 1;
+                let new = Some(out.trace.value(*version));
+                let (register, expr) = (None, None);
+                out.push(entry, EventKind::Update { var, old: value, new, register, expr });
+                continue;
+            }
             if returns {
                 out.push_marker(entry.thread, event, entry.record.site());
                 out.trace.set_observed_last(entry.thread, true);

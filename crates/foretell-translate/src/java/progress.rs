@@ -10,6 +10,7 @@ use foretell_rt_format::SyncKind;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::log::{Blocked, Log, Record};
+use super::mutex_semaphores::MutexSemaphores;
 use super::plain::{OWN, PLAIN};
 use super::survey::{ATOMIC, Access, ELEMENT, Fields, Key};
 use super::tables::Tables;
@@ -70,6 +71,8 @@ impl Progress {
         let mut progress = Progress::default();
         let mut fields = Fields::default();
         let mut held: FxHashMap<(u32, u32), u32> = FxHashMap::default();
+        let mut mutexes = MutexSemaphores::default();
+        log.entries().for_each(|entry| mutexes.take(&entry));
         for entry in log.entries() {
             let step = (entry.thread, entry.ordinal);
             if entry.record.kind().is_some() && wanted.contains(&step) {
@@ -77,12 +80,23 @@ impl Progress {
                 let name = keys.last().map(|&key| name(key, &fields));
                 progress.steps.insert(step, name.map(|name| Variable { keys, name }));
             }
+            let ranges = Access::of_range(&entry.record);
+            let before = (entry.thread, entry.ordinal.saturating_sub(1));
+            if let Some(touched) = progress.steps.get_mut(&before).filter(|_| !ranges.is_empty()) {
+                let keys: Vec<Key> = ranges.iter().map(|access| access.key).collect();
+                let named = name(keys[0], &fields);
+                let variable = touched.get_or_insert(Variable { keys: Vec::new(), name: named });
+                variable.keys.extend(keys);
+            }
             match entry.record {
                 Record::Handle { number, class, field } => {
                     fields.handle(number, class, field, tables);
                 }
                 Record::Sync { kind, object, other, .. } => {
-                    if let Some((lock, acquires)) = lock_of(kind, object, other) {
+                    let of_semaphore = mutexes.lock_of(kind, object);
+                    if let Some((lock, acquires)) =
+                        of_semaphore.or_else(|| lock_of(kind, object, other))
+                    {
                         let times = held.entry((lock, entry.thread)).or_default();
                         *times = if acquires { *times + 1 } else { times.saturating_sub(1) };
                     }

@@ -111,10 +111,14 @@ impl Provenance {
                     }
                 }
             }
-            Record::Access { object, .. } | Record::Handled { object, .. } => {
+            Record::Access { object, .. }
+            | Record::Handled { object, .. }
+            | Record::HandledPlain { object, .. } => {
                 return self.uses(thread, *object);
             }
-            Record::Element { array, .. } | Record::AtomicElement { array, .. } => {
+            Record::Element { array, .. }
+            | Record::AtomicElement { array, .. }
+            | Record::Range { array, .. } => {
                 return self.uses(thread, *array);
             }
             Record::Atomic { object, .. } => return self.uses(thread, *object),

@@ -5,6 +5,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::hidden::HiddenSurvey;
 use super::log::{Effect, Log, Record};
+use super::mutex_semaphores::MutexSemaphores;
 use super::objects::Objects;
 use super::provenance::Provenance;
 use super::states::{self, StateUses};
@@ -117,6 +118,7 @@ pub(crate) struct Survey {
     rewritten: FxHashSet<Key>,
     pub(crate) scopes: Scopes,
     pub(super) hidden: HiddenSurvey,
+    pub(super) mutexes: MutexSemaphores,
 }
 
 impl Survey {
@@ -134,10 +136,12 @@ impl Survey {
             rewritten: FxHashSet::default(),
             scopes: Scopes::default(),
             hidden: HiddenSurvey::default(),
+            mutexes: MutexSemaphores::default(),
         };
         let mut scopes = ScopeFinder::default();
         for entry in log.entries() {
             survey.hidden.take(&entry);
+            survey.mutexes.take(&entry);
             if survey.provenance.take(&mut survey.hidden, &entry) {
                 survey.after_others.insert((entry.thread, entry.ordinal), None);
             }
@@ -177,6 +181,10 @@ impl Survey {
                     }
                     if let Some(access) = Access::of(&entry.record, &mut survey.fields, tables) {
                         survey.touch((entry.thread, entry.ordinal), &access, tables);
+                    }
+                    let step = (entry.thread, entry.ordinal.saturating_sub(1));
+                    for access in Access::of_range(&entry.record) {
+                        survey.touch(step, &access, tables);
                     }
                 }
             }
@@ -320,6 +328,17 @@ impl Access {
         Access { key, action, atomic: true, old, new }
     }
 
+    /// Returns the accesses of a record that has several.
+    pub(crate) fn of_range(record: &Record<'_>) -> Vec<Access> {
+        let Record::Range { write, array, first, values, .. } = record else { return Vec::new() };
+        let action = if *write { Action::Write } else { Action::Read };
+        let access = |(index, &value)| {
+            let key = (*array, ELEMENT, index);
+            Access { key, action, atomic: false, old: Some(value), new: Some(value) }
+        };
+        (*first..).zip(values).map(access).collect()
+    }
+
     pub(crate) fn of(record: &Record<'_>, fields: &mut Fields, tables: &Tables) -> Option<Access> {
         let plain = |write| if write { Action::Write } else { Action::Read };
         Some(match *record {
@@ -339,6 +358,11 @@ impl Access {
             }
             Record::AtomicElement { array, index, effect, .. } => {
                 Access::atomic((array, ELEMENT, index), effect)
+            }
+            Record::HandledPlain { write, object, handle, value, .. } => {
+                let key = (object, *fields.by_handle.get(&handle)?, 0);
+                let value = Some(value);
+                Access { key, action: plain(write), atomic: false, old: value, new: value }
             }
             Record::Handled { object, handle, effect, .. } => {
                 Access::atomic((object, *fields.by_handle.get(&handle)?, 0), effect)

@@ -17,6 +17,7 @@ use super::failed_rmw::Sections;
 use super::failure::FailureSigns;
 use super::hidden::Hidden;
 use super::log::{Entry, Log, Record};
+use super::mutex_semaphores::TRIED;
 use super::states::States;
 use super::survey::{Access, Survey};
 use super::sync::SyncObjects;
@@ -134,6 +135,7 @@ impl<'a> Translation<'a> {
                 self.failure.end_of_thread(entry.thread);
                 out.end_thread(entry.thread);
             }
+            Record::Semaphore { number, .. } if survey.mutexes.lock(number).is_some() => {}
             Record::Semaphore { number, count, name } => {
                 sync.add_semaphore(out, &mut survey.objects, (number, count, name));
             }
@@ -196,13 +198,25 @@ impl<'a> Translation<'a> {
             | Record::Element { .. }
             | Record::Atomic { .. }
             | Record::AtomicElement { .. }
-            | Record::Handled { .. } => self.operation(entry, 0, 0),
+            | Record::Handled { .. }
+            | Record::HandledPlain { .. } => self.operation(entry, 0, 0),
+            Record::Range { .. } => {
+                for access in Access::of_range(&entry.record) {
+                    self.accesses += 1;
+                    if self.survey.is_shared(&access.key) {
+                        self.access(entry, &access, 0, 0);
+                    } else {
+                        self.private += 1;
+                    }
+                }
+            }
             _ => {}
         }
     }
 
     /// Adds the events of a synchronisation operation, with the block that a lock scope is.
     fn sync(&mut self, entry: &Entry<'_>, operation: (SyncKind, u32, u64)) {
+        let operation = self.operation_of_mutex(operation);
         let (kind, _, other) = operation;
         self.failure.sync(entry.thread, operation);
         let (thread, site) = (entry.thread, entry.record.site());
@@ -229,6 +243,18 @@ impl<'a> Translation<'a> {
         }
     }
 
+    /// Returns the operation on a lock that an operation on a semaphore is, or the operation.
+    fn operation_of_mutex(
+        &self,
+        (kind, object, other): (SyncKind, u32, u64),
+    ) -> (SyncKind, u32, u64) {
+        match self.survey.mutexes.lock_of(kind, object) {
+            Some((lock, true)) => (SyncKind::Lock, lock, u64::from(other & TRIED != 0)),
+            Some((lock, false)) => (SyncKind::Unlock, lock, 0),
+            None => (kind, object, other & !TRIED),
+        }
+    }
+
     /// Returns the access that a record is, if its variable is shared.
     fn shared_access(&mut self, entry: &Entry<'_>) -> Option<Access> {
         self.accesses += 1;
@@ -241,14 +267,19 @@ impl<'a> Translation<'a> {
     /// Adds the events of an access. An operation on a collection is between a `down` and a `post`
     /// of semaphores (0: none).
     fn operation(&mut self, entry: &Entry<'_>, down: u32, post: u32) {
-        let access = self.shared_access(entry);
+        match self.shared_access(entry) {
+            Some(access) => self.access(entry, &access, down, post),
+            None => {
+                self.sync.push_down(&mut self.out, entry, down);
+                self.sync.push_post(&mut self.out, entry, post);
+            }
+        }
+    }
+
+    /// Adds the events of an access to a shared variable, between a `down` and a `post`.
+    fn access(&mut self, entry: &Entry<'_>, access: &Access, down: u32, post: u32) {
         let Translation { out, survey, variables, sync, .. } = self;
-        let Some(access) = access else {
-            sync.push_down(out, entry, down);
-            sync.push_post(out, entry, post);
-            return;
-        };
-        let (event, lock) = variables.access(out, survey, &access);
+        let (event, lock) = variables.access(out, survey, access);
         let sections = Sections::of(lock, access.action, down, post);
         let (thread, site) = (entry.thread, entry.record.site());
         if let Some([acquire, _]) = sections.around {

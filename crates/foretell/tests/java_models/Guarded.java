@@ -240,4 +240,48 @@ public class Guarded extends Scenarios {
         both(use, use);
         sink(table.get(1) + text.toString().length());
     }
+
+    static void otherRanges() throws Exception {
+        int[] from = {1, 2, 3, 4};
+        int[] to = new int[4];
+        both(() -> System.arraycopy(from, 0, to, 0, 2), () -> System.arraycopy(from, 2, to, 2, 2));
+        sink(Arrays.toString(to).length() + Arrays.copyOf(to, 8)[3]);
+    }
+
+    static void arrayUnderLock() throws Exception {
+        int[][] rows = {{1}, {2}, {3}};
+        int[] keys = {3, 1, 2};
+        Body use = () -> {
+            int[] row;
+            synchronized (rows) {
+                System.arraycopy(rows, 1, rows, 0, 2);
+                Arrays.sort(keys);
+                row = rows[2];
+                rows[2] = new int[1];
+            }
+            row[0]++;
+        };
+        both(use, use);
+    }
+
+    static void largeArrays() throws Exception {
+        int[] from = new int[1000];
+        int[] to = new int[1000];
+        both(() -> {
+            synchronized (to) {
+                System.arraycopy(from, 0, to, 0, 1000);
+            }
+        }, () -> {
+            synchronized (to) {
+                Arrays.fill(to, 1);
+                to[5]++;
+            }
+        });
+    }
+
+    static void clonedFormat() throws Exception {
+        java.text.SimpleDateFormat shared = new java.text.SimpleDateFormat("yyyy");
+        Body use = () -> sink(((java.text.DateFormat) shared.clone()).format(new Date(0)).length());
+        both(use, use);
+    }
 }

@@ -243,4 +243,24 @@ public class Racy extends Scenarios {
         java.text.SimpleDateFormat format = new java.text.SimpleDateFormat("yyyy");
         both(() -> format.format(new Date(0)), () -> format.format(new Date(1)));
     }
+
+    static void arrayCopy() throws Exception {
+        int[] from = new int[4];
+        int[] to = new int[4];
+        both(() -> System.arraycopy(from, 0, to, 0, 4), () -> {
+            to[2] = 1;
+        });
+    }
+
+    static void filledArray() throws Exception {
+        int[] array = new int[4];
+        both(() -> Arrays.fill(array, 7), () -> sink(array[3]));
+    }
+
+    static void sortedArray() throws Exception {
+        int[] array = {3, 2, 1};
+        both(() -> Arrays.sort(array), () -> {
+            array[1] = 5;
+        });
+    }
 }

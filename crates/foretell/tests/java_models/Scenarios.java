@@ -2,6 +2,7 @@ import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.util.Arrays;
 import java.util.List;
+import java.util.TreeMap;
 
 /** Runner of scenarios: static methods without parameters. */
 public class Scenarios {
@@ -18,12 +19,17 @@ public class Scenarios {
     /** Runs the scenarios of a class that are named, or all of them. */
     static void run(Class<?> type, String[] names) throws Exception {
         List<String> wanted = Arrays.asList(names);
-        Method[] all = type.getDeclaredMethods();
-        Arrays.sort(all, (a, b) -> a.getName().compareTo(b.getName()));
-        for (Method m : all) {
+        // The virtual machine has the methods in any order.
+        TreeMap<String, Method> scenarios = new TreeMap<>();
+        for (Method m : type.getDeclaredMethods()) {
             boolean scenario = !m.isSynthetic() && m.getParameterCount() == 0
                 && m.getReturnType() == void.class;
-            if (scenario && (names.length == 0 || wanted.contains(m.getName()))) {
+            if (scenario) {
+                scenarios.put(m.getName(), m);
+            }
+        }
+        for (Method m : scenarios.values()) {
+            if (names.length == 0 || wanted.contains(m.getName())) {
                 try {
                     m.invoke(null);
                 } catch (InvocationTargetException e) {

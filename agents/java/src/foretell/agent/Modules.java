@@ -4,6 +4,7 @@ import foretell.rt.RecordedObject;
 import java.lang.instrument.Instrumentation;
 import java.lang.reflect.Method;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
 
@@ -13,6 +14,14 @@ import java.util.Set;
  */
 final class Modules {
     private Modules() {
+    }
+
+    /** Returns the packages that the runtime looks into. */
+    private static Map<String, Set<Object>> opens(Object runtime) {
+        Map<String, Set<Object>> opens = new HashMap<String, Set<Object>>();
+        opens.put("java.util", Collections.singleton(runtime));
+        opens.put("java.util.concurrent", Collections.singleton(runtime));
+        return opens;
     }
 
     /** Lets every module of the program read the runtime. */
@@ -29,11 +38,9 @@ final class Modules {
         Class<?> layer = Class.forName("java.lang.ModuleLayer");
         Method redefine = Instrumentation.class.getMethod("redefineModule", module, Set.class,
             Map.class, Map.class, Set.class, Map.class);
-        // The runtime looks into collections of java.util.
         redefine.invoke(instrumentation, getModule.invoke(Object.class), Collections.emptySet(),
             Collections.emptyMap(),
-            Collections.singletonMap("java.util", Collections.singleton(runtime)),
-            Collections.emptySet(), Collections.emptyMap());
+            opens(runtime), Collections.emptySet(), Collections.emptyMap());
         Object boot = layer.getMethod("boot").invoke(null);
         for (Object m : (Set<?>) layer.getMethod("modules").invoke(boot)) {
             if (module.getMethod("getClassLoader").invoke(m) != null) {

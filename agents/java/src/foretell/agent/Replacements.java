@@ -1,11 +1,13 @@
 package foretell.agent;
 
+import foretell.rt.ArrayMethods;
 import foretell.rt.AtomicArrays;
 import foretell.rt.Atomics;
 import foretell.rt.ConcurrentCollections;
 import foretell.rt.Observations;
 import foretell.rt.Locks;
 import foretell.rt.Permits;
+import foretell.rt.StampedLocks;
 import foretell.rt.Synchronizers;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -48,12 +50,14 @@ final class Replacements {
 
     static {
         add(METHODS, Locks.METHODS, "foretell/rt/Locks");
+        add(METHODS, StampedLocks.METHODS, "foretell/rt/StampedLocks");
         add(METHODS, Synchronizers.METHODS, "foretell/rt/Synchronizers");
         add(METHODS, Atomics.METHODS, "foretell/rt/Atomics");
         add(METHODS, AtomicArrays.METHODS, "foretell/rt/AtomicArrays");
         add(METHODS, ConcurrentCollections.METHODS, "foretell/rt/ConcurrentCollections");
         add(METHODS, Observations.METHODS, "foretell/rt/Observations");
         add(STATIC_METHODS, Observations.STATIC_METHODS, "foretell/rt/Observations");
+        add(STATIC_METHODS, ArrayMethods.STATIC_METHODS, "foretell/rt/ArrayMethods");
         add(STATIC_METHODS, Permits.STATIC_METHODS, "foretell/rt/Permits");
     }
 

@@ -207,8 +207,11 @@ final class Wrappers implements Opcodes {
             asLong(code, value);
         }
         code.add(MethodRewriter.number(site));
-        String hook = values == 2 ? "exchanged" : updates ? "updated" : values == 0 ? "read"
-            : "wrote";
+        // The plain modes of a handle are accesses like those of the field itself.
+        boolean plain = call.owner.equals(VAR_HANDLE)
+            && (call.name.equals("get") || call.name.equals("set"));
+        String hook = values == 2 ? "exchanged" : updates ? "updated" : values == 0
+            ? plain ? "readPlain" : "read" : plain ? "wrotePlain" : "wrote";
         code.add(new MethodInsnNode(INVOKESTATIC, HANDLES, hook,
             "(Ljava/lang/Object;Ljava/lang/Object;I" + (updates ? "JJ" : "J") + "I)V", false));
         if (result != Type.VOID_TYPE) {

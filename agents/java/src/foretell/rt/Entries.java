@@ -14,7 +14,7 @@ final class Entries {
         if (t.depth == 0 && !t.runsTasks) {
             boolean first = !t.entered;
             t.entered = true;
-            if (t.index != 0 && !(first && isOwnRun())) {
+            if (t.index != 0 && !(first && isOwnRun(t))) {
                 t.unexplainedWait = true;
             }
         }
@@ -22,7 +22,7 @@ final class Entries {
     }
 
     /** Whether the calling thread is in its `run`, with no other code of the platform below. */
-    private static boolean isOwnRun() {
+    private static boolean isOwnRun(ThreadState t) {
         StackTraceElement[] stack = new Throwable().getStackTrace();
         int at = 0;
         while (at < stack.length && stack[at].getClassName().startsWith("foretell.rt.")) {
@@ -30,12 +30,32 @@ final class Entries {
         }
         for (at++; at < stack.length; at++) {
             String name = stack[at].getClassName();
-            if (!(name.equals("java.lang.Thread") || name.startsWith("java.lang.VirtualThread")
-                || name.startsWith("java.lang.ThreadBuilders")
-                || name.startsWith("jdk.internal.vm."))) {
-                return false;
+            if (!isOfThread(name)) {
+                return runsStage(t, stack);
             }
         }
         return true;
+    }
+
+    private static boolean isOfThread(String name) {
+        return name.equals("java.lang.Thread") || name.startsWith("java.lang.VirtualThread")
+            || name.startsWith("java.lang.ThreadBuilders") || name.startsWith("jdk.internal.vm.");
+    }
+
+    /** Whether the calling thread was created for an asynchronous stage. */
+    static boolean runsStage(ThreadState t) {
+        return runsStage(t, new Throwable().getStackTrace());
+    }
+
+    private static boolean runsStage(ThreadState t, StackTraceElement[] stack) {
+        int at = stack.length - 1;
+        while (at >= 0 && isOfThread(stack[at].getClassName())) {
+            at--;
+        }
+        boolean stage = at >= 0
+            && stack[at].getClassName().startsWith("java.util.concurrent.CompletableFuture$Async");
+        // Such a thread completes other stages, too.
+        t.runsTasks |= stage;
+        return stage;
     }
 }

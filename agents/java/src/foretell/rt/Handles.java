@@ -71,6 +71,38 @@ public final class Handles {
         event(Effect.WRITE, handle, base, index, 0, value, site);
     }
 
+    /** Records an access in plain mode. */
+    private static void plain(int tag, int elementTag, int kind, Object handle, Object base,
+                              int index, long value, int site) {
+        ThreadState t = Synchronizers.recordingThread();
+        if (t == null) {
+            return;
+        }
+        if (Log.on) {
+            int id = ObjectIds.of(base);
+            int number = index >= 0 ? 0 : ObjectIds.monitor(handle).semaphore;
+            if (index >= 0) {
+                if (id > 0) {
+                    Log.element(t, elementTag, site, id, index, value);
+                }
+            } else if (number > 0 && id >= 0) {
+                Log.element(t, tag, site, id, number, value);
+            } else {
+                t.unexplainedWait = true;
+                Log.settle(t);
+            }
+        }
+        Hooks.step(t, kind, site);
+    }
+
+    public static void readPlain(Object handle, Object base, int index, long value, int site) {
+        plain(Log.HANDLED_READ, Log.ARRAY_READ, Kind.READ, handle, base, index, value, site);
+    }
+
+    public static void wrotePlain(Object handle, Object base, int index, long value, int site) {
+        plain(Log.HANDLED_WRITE, Log.ARRAY_WRITE, Kind.WRITE, handle, base, index, value, site);
+    }
+
     public static void updated(Object handle, Object base, int index, long old, long now,
                                int site) {
         event(Effect.UPDATE, handle, base, index, old, now, site);

@@ -366,7 +366,9 @@ public final class Hidden {
         }
         if (Plain.is(o)) {
             boolean stored = element && !inside && use.stores;
-            add(o, stored ? Plain.NONE : use.plainArgument, 0);
+            int read = Plain.isAtomic(o) && use.plainArgument == Plain.READ_ALL ? Plain.ATOMIC_READ
+                : use.plainArgument;
+            add(o, stored ? Plain.NONE : read, 0);
             if (!stored && use.plainArgument == Plain.READ_ALL) {
                 addMonitor(Scheduler.current, o);
             }
@@ -377,7 +379,8 @@ public final class Hidden {
             Object[] all = (Object[]) o;
             for (int i = 0; i < all.length && i < MAX_ELEMENTS && count < OBJECTS.length; i++) {
                 if (HiddenUse.counts(all[i], !inside) && !isRead(use, all[i])) {
-                    add(all[i], Plain.is(all[i]) ? use.plainElements : Plain.OPAQUE, 0);
+                    boolean plain = Plain.is(all[i]) && !Plain.isAtomic(all[i]);
+                    add(all[i], plain ? use.plainElements : Plain.OPAQUE, 0);
                 }
             }
         }
@@ -413,7 +416,7 @@ public final class Hidden {
     }
 
     private static void content(Object o, HiddenUse use) {
-        if (Plain.is(o)) {
+        if (Plain.is(o) && !Plain.isAtomic(o)) {
             add(o, use.plainElements, 0);
         } else {
             argument(o, true, use);
@@ -451,7 +454,7 @@ public final class Hidden {
             } else {
                 int of = ObjectIds.base(OBJECTS[i]);
                 // A view that locks nothing itself may call methods that do.
-                pure &= (base == 0 || base == of) && (Plain.mutex(OBJECTS[i]) == null
+                pure &= (base == 0 || base == of) && !Plain.isAtomic(OBJECTS[i]) && (Plain.mutex(OBJECTS[i]) == null
                     || Plain.isIterator(result) || Plain.isSynchronized(result.getClass()));
                 base = of;
             }

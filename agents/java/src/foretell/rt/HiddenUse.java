@@ -78,10 +78,11 @@ final class HiddenUse {
         plainElements = Plain.ofElements(method);
         locks = plain && plainReceiver != Plain.OPAQUE && plainReceiver != Plain.NONE
             && Plain.isSynchronized(type);
-        keyed = plain && Plain.isKeyed(method);
+        boolean atomic = plainReceiver == Plain.ATOMIC_READ || plainReceiver == Plain.ATOMIC_UPDATE;
+        keyed = plain && !atomic && Plain.isKeyed(method);
         indexed = plain && desc.startsWith("(I")
             && (method.equals("get") || method.equals("set"));
-        polls = plain && Plain.isPoll(method, desc);
+        polls = plain && !atomic && Plain.isPoll(method, desc);
         stores = className.startsWith("java.util.");
         none = use == HiddenTable.Use.PURE || use == HiddenTable.Use.MODELLED;
     }

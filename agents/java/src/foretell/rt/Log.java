@@ -103,6 +103,14 @@ final class Log {
     static final int HIDDEN_METHOD = 63;
     /** The rest of the thread follows everything that other threads have done. */
     static final int AFTER_OTHERS = 64;
+    /** Plain accesses of fields through handles. */
+    static final int HANDLED_READ = 65;
+    static final int HANDLED_WRITE = 66;
+    /** A down of a semaphore by a try. */
+    static final int TRY_DOWN = 67;
+    /** Accesses of consecutive elements, which belong to the step before. */
+    static final int RANGE_READ = 68;
+    static final int RANGE_WRITE = 69;
     /** Every step of a replay's schedule has run; the threads wait that had to. */
     static final int STEPS_DONE = 80;
     static final int ALL_BLOCKED = 81;
@@ -406,6 +414,19 @@ final class Log {
                 p = put(p, zigzag(now));
             }
             buffer.put(at, (byte) (of + effect));
+            at = p;
+        }
+    }
+
+    /** Writes accesses of consecutive elements of an array with these values. */
+    static void range(ThreadState t, int tag, int site, int id, int first, long[] values) {
+        if (id > 0 && room()) {
+            writerIs(t);
+            int p = put(put(put(put(at + 1, site), id), first), values.length);
+            for (long value : values) {
+                p = put(p, zigzag(value));
+            }
+            buffer.put(at, (byte) tag);
             at = p;
         }
     }

@@ -41,6 +41,10 @@ final class Plain {
     /** Has the object's monitor during the call. */
     static final int LOCKED = 9;
 
+    /** Atomic read and atomic update of an object whose methods are atomic. */
+    static final int ATOMIC_READ = 10;
+    static final int ATOMIC_UPDATE = 11;
+
     private static final Set<String> CLASSES = set("java.util.ArrayList java.util.LinkedList "
         + "java.util.ArrayDeque java.util.PriorityQueue java.util.HashMap java.util.LinkedHashMap "
         + "java.util.TreeMap java.util.HashSet java.util.LinkedHashSet java.util.TreeSet "
@@ -51,9 +55,28 @@ final class Plain {
     private static final Set<String> SYNCHRONIZED = set("java.util.Vector java.util.Stack "
         + "java.util.Hashtable java.lang.StringBuffer");
     private static final String SYNCHRONIZED_VIEW = "java.util.Collections$Synchronized";
-    /** Classes of which every method changes the object. */
-    private static final Set<String> CHANGING = set("java.text.SimpleDateFormat "
-        + "java.text.DecimalFormat java.util.GregorianCalendar");
+    /** Classes that use fields of the object when they make text and read it. */
+    private static final Set<String> FORMATS = set("java.text.SimpleDateFormat "
+        + "java.text.DecimalFormat");
+    /** Classes whose methods are atomic, and do not wait. */
+    private static final Set<String> ATOMIC = set(
+        "java.util.concurrent.ConcurrentLinkedQueue java.util.concurrent.ConcurrentLinkedDeque "
+        + "java.util.concurrent.CopyOnWriteArrayList java.util.concurrent.CopyOnWriteArraySet "
+        + "java.util.concurrent.ConcurrentSkipListSet "
+        + "java.util.concurrent.ConcurrentHashMap$KeySetView "
+        + "java.util.concurrent.atomic.LongAdder java.util.concurrent.atomic.DoubleAdder "
+        + "java.util.concurrent.atomic.LongAccumulator "
+        + "java.util.concurrent.atomic.DoubleAccumulator "
+        + "java.util.concurrent.atomic.AtomicStampedReference "
+        + "java.util.concurrent.atomic.AtomicMarkableReference");
+    private static final Set<String> ATOMIC_READS = set("sum intValue longValue floatValue "
+        + "doubleValue getReference getStamp isMarked get toString size isEmpty contains "
+        + "containsAll peek peekFirst peekLast element getFirst getLast first last floor ceiling "
+        + "lower higher indexOf lastIndexOf toArray hashCode equals");
+    private static final Set<String> ATOMIC_UPDATES = set("add increment decrement reset "
+        + "sumThenReset accumulate getThenReset set compareAndSet weakCompareAndSet attemptStamp "
+        + "attemptMark offer offerFirst offerLast addFirst addLast push pop poll pollFirst "
+        + "pollLast remove removeFirst removeLast addIfAbsent addAllAbsent clear addAll");
     private static final Set<String> ABSTRACT = set("java.util.AbstractList "
         + "java.util.AbstractMap");
 
@@ -152,11 +175,11 @@ final class Plain {
     private static boolean isPlainName(String name) {
         int nested = name.indexOf('$');
         if (nested < 0) {
-            return CLASSES.contains(name) || SYNCHRONIZED.contains(name)
-                || CHANGING.contains(name);
+            return CLASSES.contains(name) || ATOMIC.contains(name) || SYNCHRONIZED.contains(name)
+                || FORMATS.contains(name);
         }
         String outer = name.substring(0, nested);
-        return !name.contains("$$Lambda") && !name.contains("Spliterator")
+        return ATOMIC.contains(name) || !name.contains("$$Lambda") && !name.contains("Spliterator")
             && (CLASSES.contains(outer) || ABSTRACT.contains(outer)
                 || SYNCHRONIZED.contains(outer) || name.startsWith(SYNCHRONIZED_VIEW)
                 || name.startsWith("java.util.Collections$Unmodifiable"));
@@ -206,17 +229,27 @@ final class Plain {
         return f;
     }
 
+    static boolean isAtomic(Object o) {
+        return ATOMIC.contains(o.getClass().getName());
+    }
+
     static boolean isSynchronized(Class<?> type) {
         return IS_SYNCHRONIZED.get(type);
     }
 
     /** Returns the use of a receiver by a method. */
     static int ofReceiver(Class<?> type, String method, String desc) {
+        if (ATOMIC.contains(type.getName())) {
+            return ATOMIC_READS.contains(method) ? ATOMIC_READ
+                : ATOMIC_UPDATES.contains(method) ? ATOMIC_UPDATE : OPAQUE;
+        }
         if (IS_SYNCHRONIZED.get(type) && CALLING.contains(method)) {
             return OPAQUE;
         }
-        if (CHANGING.contains(type.getName())) {
-            return READS.contains(method) || method.equals("getClass") ? NONE : WRITE_ALL;
+        if (FORMATS.contains(type.getName())) {
+            boolean changes = method.startsWith("format") || method.startsWith("parse")
+                || method.startsWith("set") || method.startsWith("apply");
+            return changes ? WRITE_ALL : READ_ALL;
         }
         if (TOUCH_NOTHING.contains(method)) {
             return NONE;

@@ -38,7 +38,7 @@ final class Replay {
         } else if (ordinal >= s.ordinal()) {
             depart(t, "no wait in " + describe(kind, ordinal, site));
         }
-        goOn();
+        goOn(t);
     }
 
     /** Departs unless a step is the scheduled one. */
@@ -53,13 +53,17 @@ final class Replay {
         return Kind.NAMES[kind] + " number " + ordinal + " at " + Sites.text(site);
     }
 
-    /** Passes over what is done in the schedule, and ends it after the last step. */
-    static void goOn() {
+    /**
+     * Passes over what is done in the schedule, and ends it after the last step, which `last` has
+     * made.
+     */
+    static void goOn(ThreadState last) {
         Schedule s = Scheduler.schedule;
         s.passReached();
         if (s.isDone()) {
             Scheduler.schedule = null;
             ahead = null;
+            Scheduler.continueFrom(last);
             Log.stepsDone();
         }
     }
@@ -175,7 +179,7 @@ final class Replay {
                 allBlocked();
             }
             s.next++;
-            goOn();
+            goOn(t);
         }
     }
 

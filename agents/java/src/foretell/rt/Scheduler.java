@@ -43,6 +43,16 @@ final class Scheduler {
 
     private static long random;
     private static long quantum;
+    /** Average number of steps of a turn after the schedule of a replay, and number of turns. */
+    private static final long FINE_QUANTUM = 2;
+    private static final int FINE_TURNS = 2000;
+    /** Turns that are left. */
+    private static int fineTurns;
+    /**
+     * Thread of the last step of a schedule, which the others go ahead of for some turns: so the
+     * program's state changes between that step and what the thread does about it.
+     */
+    private static ThreadState held;
     private static long decisions;
     private static long virtualNow;
     private static int nextIndex;
@@ -66,7 +76,7 @@ final class Scheduler {
             setBudget(t);
             current = t;
             if (schedule != null) {
-                Replay.goOn();
+                Replay.goOn(null);
             }
         }
     }
@@ -94,8 +104,14 @@ final class Scheduler {
         }
         decisions++;
         long growth = Math.min(1 + decisions / GROWTH_STEP, MAX_GROWTH);
-        t.budgetEnd = t.steps + 1 + Long.remainderUnsigned(random(),
-            Math.max(1, quantum * 2 * growth - 1));
+        long turn = quantum * growth;
+        if (fineTurns > 0) {
+            turn = Math.min(quantum, FINE_QUANTUM);
+            if (--fineTurns == 0) {
+                held = null;
+            }
+        }
+        t.budgetEnd = t.steps + 1 + Long.remainderUnsigned(random(), Math.max(1, turn * 2 - 1));
     }
 
     // Steps.
@@ -120,6 +136,15 @@ final class Scheduler {
             t.switchPending = true;
             t.budgetEnd = Long.MAX_VALUE;
         }
+    }
+
+    /**
+     * Continues after a schedule with short turns, those of the thread of the last step last, so
+     * that effects of a finding show.
+     */
+    static void continueFrom(ThreadState t) {
+        fineTurns = FINE_TURNS;
+        held = t;
     }
 
     /** Makes the decision that was deferred. */
@@ -162,6 +187,10 @@ final class Scheduler {
         virtualNow += (t.budgetEnd - before) * STEP_NS;
         expireVirtualTime();
         int n = runnable.size();
+        if (held != null) {
+            boolean alone = n == 0 || n == 1 && runnable.get(0) == held;
+            return alone ? null : releaseBaton(t);
+        }
         return n > 0 && random(n + 1) < n ? releaseBaton(t) : null;
     }
 
@@ -219,6 +248,13 @@ final class Scheduler {
         }
         int last = runnable.size() - 1;
         int at = random(last + 1);
+        if (runnable.get(at) == held) {
+            if (last == 0) {
+                held = null;
+            } else {
+                at = (at + 1) % (last + 1);
+            }
+        }
         ThreadState next = runnable.get(at);
         runnable.set(at, runnable.get(last));
         runnable.remove(last);

@@ -77,13 +77,13 @@ public final class Synchronizers {
         return m.semaphore;
     }
 
-    private static void down(Semaphore s, int number, int n, int site) {
+    private static void down(int number, int n, boolean tried, int site) {
         ThreadState t = waitedThread();
         if (t == null || n == 0) {
             return;
         }
         if (Log.on) {
-            Log.event(t, Log.DOWN, site, number, n);
+            Log.event(t, tried ? Log.TRY_DOWN : Log.DOWN, site, number, n);
         }
         Hooks.step(t, Kind.DOWN, site);
     }
@@ -99,6 +99,7 @@ public final class Synchronizers {
             return 0;
         }
         Replay.expect(t, Kind.DOWN, site);
+        Replay.takes(t, ObjectIds.of(s) | Log.LOCK_OBJECT);
         return semaphore(s, s.availablePermits());
     }
 
@@ -123,7 +124,7 @@ public final class Synchronizers {
         } catch (InterruptedException e) {
             throw interrupted(e, site);
         }
-        down(s, number, n, site);
+        down(number, n, false, site);
     }
 
     public static void acquireUninterruptibly(Semaphore s, int site) {
@@ -143,7 +144,7 @@ public final class Synchronizers {
         }
         int number = beforeBlocking(s, site);
         s.acquireUninterruptibly(n);
-        down(s, number, n, site);
+        down(number, n, false, site);
     }
 
     public static boolean tryAcquire(Semaphore s, int site) {
@@ -164,7 +165,7 @@ public final class Synchronizers {
         int number = before(s, site);
         boolean taken = s.tryAcquire(n);
         if (taken) {
-            down(s, number, n, site);
+            down(number, n, true, site);
         } else {
             foundNothing(s, site);
         }
@@ -186,7 +187,7 @@ public final class Synchronizers {
             throw interrupted(e, site);
         }
         if (taken) {
-            down(s, number, n, site);
+            down(number, n, true, site);
         } else {
             foundNothing(s, site);
         }
@@ -198,7 +199,7 @@ public final class Synchronizers {
         int n = s.drainPermits();
         // In another order it would get another number of permits.
         foundNothing(s, site);
-        down(s, number, n, site);
+        down(number, n, true, site);
         return n;
     }
 
@@ -483,7 +484,7 @@ public final class Synchronizers {
             if (method.equals("release")) {
                 post(t.superSemaphore, t.superCount, site);
             } else if (result != 0) {
-                down((Semaphore) o, t.superSemaphore, t.superCount, site);
+                down(t.superSemaphore, t.superCount, method.startsWith("try"), site);
             } else {
                 foundNothing(o, site);
             }

@@ -3,6 +3,7 @@ package foretell.rt;
 import java.util.Arrays;
 import java.util.Map;
 import java.util.WeakHashMap;
+import java.util.concurrent.ForkJoinTask;
 
 /**
  * Hooks for tasks of executors, futures and completable futures, called from the platform's
@@ -12,6 +13,9 @@ import java.util.WeakHashMap;
  */
 public final class Tasks {
     private static final int MAX_SUBMISSIONS = 64;
+    /** Stands for the queues of all ForkJoinPools. */
+    private static final Object QUEUES = new Object();
+    private static final long[] MOVED = new long[2];
     /** Executors behind those that `Executors` makes around them. */
     private static final Map<Object, Object> WRAPPED = new WeakHashMap<Object, Object>();
 
@@ -88,6 +92,25 @@ public final class Tasks {
             m.submissions = append(m.submissions, semaphore);
         }
         m.submitter = t;
+        moved(t, task);
+    }
+
+    /**
+     * Records that a task enters or leaves the queues of a ForkJoinPool. Which task a worker steals
+     * depends on what is there: the submissions and the starts keep their recorded order.
+     */
+    private static void moved(ThreadState t, Object task) {
+        if (!(task instanceof ForkJoinTask)
+            || task.getClass().getName().startsWith("java.util.concurrent.CompletableFuture")) {
+            // Stages are tasks by their class, but most of them are in no queue.
+            return;
+        }
+        // The start of a worker is a step after which the thread may have to stop.
+        Hooks.afterCall();
+        MOVED[0] = ObjectIds.of(QUEUES);
+        MOVED[1] = Plain.OPAQUE;
+        Log.hidden(t, Log.HIDDEN_CALL, 0, 0, MOVED, 2);
+        Hooks.step(t, Kind.HIDDEN_CALL, 0);
     }
 
     /** Orders a thread after posts, which stay. */
@@ -115,6 +138,9 @@ public final class Tasks {
         if (m.submissions != null) {
             follow(t, m.submissions);
         }
+        moved(t, task);
+        // Other workers get a chance to take the next task.
+        Scheduler.yieldBaton(t);
     }
 
     /**
@@ -126,7 +152,7 @@ public final class Tasks {
         if (t == null) {
             return;
         }
-        if (t.depth > 0 || t.runsTasks || t.index == 0) {
+        if (t.depth > 0 || t.runsTasks || t.index == 0 || Entries.runsStage(t)) {
             begins(stage);
             return;
         }
