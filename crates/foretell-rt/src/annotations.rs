@@ -118,9 +118,11 @@ pub(crate) fn holds(t: Baton, addr: usize) -> bool {
     HELD.lock().contains_key(&(t.index(), addr))
 }
 
-/// Whether any thread holds a lock.
-pub(crate) fn is_held(addr: usize) -> bool {
-    HELD.lock().keys().any(|(_, held)| *held == addr)
+/// Whether a thread holds a lock in a way that keeps other threads from taking it, or its reader
+/// side.
+pub(crate) fn is_held(addr: usize, reads: bool) -> bool {
+    let excludes = |held: &Held| !(reads && held.reads);
+    HELD.lock().iter().any(|((_, at), held)| *at == addr && excludes(held))
 }
 
 /// Records that the calling thread has taken a lock, or its reader side, or that a try failed.

@@ -16,6 +16,7 @@ use crate::entry::{enter, leave};
 use crate::lock::Guarded;
 use crate::recorder;
 use crate::sched::step;
+use crate::sync::library_lock;
 use crate::sys;
 use crate::thread::Baton;
 use crate::tls;
@@ -122,6 +123,10 @@ unsafe fn state(descriptor: &Descriptor, arguments: &[usize; 6]) -> Option<Hidde
             2 => is_standard_file(stderr),
             0x10..0x20 => is_standard_file(argument(0x10) as *mut libc::FILE),
             0x20..0x30 => is_standard(argument(0x20) as c_int),
+            0x60 => {
+                library_lock::makes_tasks();
+                false
+            }
             0x40 => passes_nothing_on(arguments[0] as c_long, arguments[1] as c_int),
             _ => return stream_state(descriptor, arguments[0]),
         }

@@ -26,6 +26,8 @@ pub(super) enum Class {
     /// As [`Class::Output`], for the C++ stream that is its first argument; that of the arguments
     /// if the stream is a string.
     Stream,
+    /// As [`Class::Library`]; makes tasks that threads of a team run while they wait.
+    Tasks,
     /// None but bytes that are recorded as accesses.
     Memory([Option<Effect>; 2]),
     /// As [`Class::Kernel`]; nothing if its first argument is the number of a system call that is
@@ -126,6 +128,7 @@ impl Class {
             Class::Stream => 0x30,
             Class::SystemCall => 0x40,
             Class::Memory(_) => return 0x50 << 8,
+            Class::Tasks => return 1 | 0x60 << 8,
         };
         2 | rule << 8
     }
@@ -145,6 +148,7 @@ impl Class {
             ["arguments"] => Class::Arguments,
             ["library"] => Class::Library,
             ["kernel"] => Class::Kernel,
+            ["tasks"] => Class::Tasks,
             ["output", "stdout"] => Class::Output(Target::Stdout),
             ["output", "stderr"] => Class::Output(Target::Stderr),
             ["output", "file", n] => {
@@ -285,6 +289,10 @@ mod tests {
         "_ZTH*",
         "__isoc23_strto*",
         "__kmpc_global_thread_num",
+        "GOMP_task",
+        "GOMP_taskloop*",
+        "GOMP_target*",
+        "GOMP_taskgroup*",
     ];
 
     /// Returns the functions of the libraries here, with the library of each.

@@ -27,6 +27,7 @@ pub(super) enum Operation {
     WaitUntil = 10,
     Signal = 11,
     Broadcast = 12,
+    Parallel = 13,
 }
 
 impl Operation {
@@ -45,6 +46,7 @@ impl Operation {
             "wait-until" => WaitUntil,
             "signal" => Signal,
             "broadcast" => Broadcast,
+            "parallel" => Parallel,
             _ => return None,
         })
     }
@@ -53,6 +55,11 @@ impl Operation {
     fn may_fail(self) -> bool {
         use Operation::*;
         matches!(self, Try | Timed | TryShared | TimedShared | WaitUntil)
+    }
+
+    /// Whether it has a second argument: the lock of a wait, the data of a function.
+    fn has_second(self) -> bool {
+        self.waits() || self == Operation::Parallel
     }
 
     fn waits(self) -> bool {
@@ -75,9 +82,10 @@ enum Success {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct LockFunction {
     operation: Operation,
-    /// Argument that is the lock, or the condition; none: one lock for the program.
+    /// Argument that is the lock, the condition, or the function that the threads of a team call;
+    /// none: one lock for the program.
     argument: Option<u8>,
-    /// Argument that is the lock of a wait, and its time.
+    /// Argument that is the lock of a wait, or the data of that function; argument that is the time.
     lock: u8,
     time: u8,
     success: Success,
@@ -95,7 +103,7 @@ impl LockFunction {
     /// |---|---|
     /// | 0 to 3 | operation |
     /// | 4 to 6 | argument; 7: none |
-    /// | 8 to 10 | argument that is the lock of a wait |
+    /// | 8 to 10 | argument that is the lock of a wait, or the data of a function |
     /// | 12 to 14 | argument that is the time of a wait |
     /// | 16, 17 | result of success |
     /// | 18, 19 | result of success of the function that tries to take the lock |
@@ -207,7 +215,7 @@ fn function(words: &[&str]) -> Result<(Vec<u8>, LockFunction), String> {
     let Some(operation) = Operation::parse(words[0]) else {
         return Err(format!(
             "`{}` is no operation; they are acquire, try, timed, release, each also with -shared, \
-             wait, wait-until, signal, broadcast",
+             wait, wait-until, signal, broadcast, parallel",
             words[0]
         ));
     };
@@ -220,10 +228,13 @@ fn function(words: &[&str]) -> Result<(Vec<u8>, LockFunction), String> {
     };
     let name = next("a function")?.as_bytes().to_vec();
     let argument = next("the number of an argument")?;
-    let is_condition =
-        operation.waits() || matches!(operation, Operation::Signal | Operation::Broadcast);
-    let argument = if argument == "-" && !is_condition { None } else { Some(number(argument)?) };
-    let lock = if operation.waits() { number(next("the argument that is the lock")?)? } else { 0 };
+    let is_lock =
+        !operation.has_second() && !matches!(operation, Operation::Signal | Operation::Broadcast);
+    let argument = if argument == "-" && is_lock { None } else { Some(number(argument)?) };
+    let lock = match operation.has_second() {
+        true => number(next("a second argument: the lock, or the data")?)?,
+        false => 0,
+    };
     let success = match operation.may_fail() {
         false => Success::Nonzero,
         true => match next("the result of success: nonzero, zero or true")? {

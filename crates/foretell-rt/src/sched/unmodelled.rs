@@ -24,6 +24,7 @@ use super::{NONE, NextHolder, PULSE, SCHED, Sched, give_away, unlock_and_wake, w
 use crate::lock::Guard;
 use crate::recorder;
 use crate::signal;
+use crate::sync::library_lock;
 use crate::sys;
 use crate::thread::{ASKED, Baton, State, ThreadRef};
 use foretell_rt_format::{Record, WaitingFor};
@@ -277,10 +278,12 @@ fn answer(t: ThreadRef) -> (Baton, bool) {
 }
 
 /// Takes the baton for the calling thread, which is outside: what it does from now on comes after
-/// what the other threads have done.
+/// what the other threads have done, unless the caller of the library models its waits.
 pub(crate) fn come_back(t: ThreadRef) -> Baton {
     let t = wait::leave_blocking_call(t);
-    recorder::put(t, &Record::AfterOthers);
+    if !library_lock::models_wait(t) {
+        recorder::put(t, &Record::AfterOthers);
+    }
     t
 }
 

@@ -4,22 +4,29 @@
 //! function's descriptor in `r11`. The hook performs the operation and records it as one of a lock
 //! that is known by its address:
 //!
-//! - A thread that acquires a lock tries to take it with the library's own function, and waits in
-//!   the scheduler while another recorded thread holds it. Without such a function, or if code that
-//!   is not recorded holds the lock, it calls the function of the table as a blocking call.
+//! - A thread that acquires a lock waits in the scheduler while another recorded thread holds it. It
+//!   takes the lock with the library's function that tries to, or, if there is none, with the function
+//!   of the table when no recorded thread has the lock. If code that is not recorded has it, the call
+//!   is a blocking one, or a wait that is not modelled.
 //! - A release is recorded before the library's function runs.
 //! - Conditions are modelled here as those of the C library are: the scheduler has the wait set, and
 //!   the lock is really released and taken.
+//!
+//! - A parallel region: what precedes the call comes before what each thread of the team does, and
+//!   that before what follows the call. The waits of the team inside the library order nothing else,
+//!   unless the program has tasks, which threads run while they wait.
 //!
 //! A lock that a thread takes again is recorded once. The library's functions run inside the
 //! runtime, so that what they do themselves is not recorded.
 
 use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use super::*;
-use crate::annotations::{give_back, holds, is_held, take};
+use crate::annotations::{acquire_at, give_back, holds, is_held, release_at, take};
 use crate::hidden_call::Descriptor;
 use crate::thread::Wake;
+use crate::tls;
 
 /// Integer arguments of a call.
 type Arguments = [usize; 6];
@@ -100,15 +107,21 @@ fn acquire_lock(t: Baton, call: &Call<'_>, reads: bool) -> usize {
         take(t, lock, reads);
         return result;
     }
-    if !can_try || t.parallel() {
+    if t.parallel() {
         return take_blocking(t, call, reads, false);
     }
+    let result = Cell::new(0);
     let attempt = || {
-        if call.tries(lock) {
+        if can_try && call.tries(lock) {
             return 0;
         }
-        if is_held(lock) {
+        if is_held(lock, reads) {
             return EBUSY;
+        }
+        if !can_try {
+            // No recorded thread has the lock.
+            result.set(call.real());
+            return 0;
         }
         // Code that is not recorded holds the lock, and will release it unseen.
         blocking_call::call(t, "a lock function of a library", pc, &|| call.real());
@@ -120,7 +133,7 @@ fn acquire_lock(t: Baton, call: &Call<'_>, reads: bool) -> usize {
     let a = Acquire { kind, done, failed, waiting, owner_at: 0, attempt: &attempt };
     acquire(t, lock, pc, &a, Patience::Forever);
     take(t, lock, reads);
-    0
+    result.get()
 }
 
 /// Acquires a lock by the function itself, as a blocking call; `may_fail`: its result says whether
@@ -251,9 +264,76 @@ fn notify(t: Baton, call: &Call<'_>, all: bool) -> usize {
     call.real()
 }
 
+/// Whether the program has made tasks.
+static TASKS: AtomicBool = AtomicBool::new(false);
+
+/// Notes that the program makes tasks: threads that wait in the library run code of the program.
+pub(crate) fn makes_tasks() {
+    TASKS.store(true, Relaxed);
+}
+
+/// Whether the wait that a thread comes back from is modelled by the caller of the library.
+pub(crate) fn models_wait(t: Baton) -> bool {
+    t.wait().in_modelled_library.get() && !TASKS.load(Relaxed)
+}
+
+/// Function of a parallel region, which each thread of the team calls.
+struct Region {
+    function: usize,
+    data: usize,
+    pc: usize,
+}
+
+impl Region {
+    /// Addresses that stand for the begin and the end of the region.
+    fn begin(&self) -> usize {
+        std::ptr::from_ref(self) as usize
+    }
+
+    fn end(&self) -> usize {
+        self.begin() + 1
+    }
+}
+
+/// Says whether the calling thread is in library code whose waits are modelled.
+fn in_library(inside: bool) {
+    if let Some(t) = tls::current() {
+        t.wait().in_modelled_library.set(inside);
+    }
+}
+
+/// The part of one thread of a team in a parallel region.
+unsafe extern "C-unwind" fn team_thread(region: &Region) {
+    in_library(true);
+    acquire_at(region.begin(), region.pc);
+    in_library(false);
+    library(region.function, [region.data, 0, 0, 0, 0, 0]);
+    release_at(region.end(), region.pc);
+    in_library(true);
+}
+
+/// Performs a parallel region. The calling thread is not inside the runtime.
+fn parallel(call: &Call<'_>) -> usize {
+    let (function, data) = (call.object(), call.argument(8));
+    let region = Region { function, data, pc: call.pc };
+    let mut arguments = *call.arguments;
+    arguments[(call.field(4, 7) as usize).min(5)] = team_thread as *const () as usize;
+    arguments[(call.field(8, 7) as usize).min(5)] = region.begin();
+    let was_inside = tls::current().is_some_and(|t| t.wait().in_modelled_library.get());
+    release_at(region.begin(), call.pc);
+    in_library(true);
+    let result = library(call.descriptor.function, arguments);
+    acquire_at(region.end(), call.pc);
+    in_library(was_inside);
+    result
+}
+
 /// Performs a call of a lock function.
 extern "C-unwind" fn lock_call(descriptor: &Descriptor, arguments: &Arguments, pc: usize) -> usize {
     let call = Call { descriptor, arguments, pc };
+    if call.field(0, 15) == 13 {
+        return parallel(&call);
+    }
     let Some(t) = enter() else { return call.real() };
     let result = match call.field(0, 15) {
         1 => acquire_lock(t, &call, false),

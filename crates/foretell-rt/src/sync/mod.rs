@@ -7,7 +7,7 @@
 
 mod barrier;
 mod condition;
-mod library_lock;
+pub(crate) mod library_lock;
 mod lifecycle;
 mod mutex;
 mod once;

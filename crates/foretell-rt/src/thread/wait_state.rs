@@ -44,6 +44,8 @@ pub(crate) struct WaitState {
     pub(crate) yielded_at: Cell<Option<u64>>,
     /// Whether the thread is to give the baton away at its next hook.
     pub(crate) yields: Cell<bool>,
+    /// Whether the thread is in library code whose waits its caller models.
+    pub(crate) in_modelled_library: Cell<bool>,
     /// Order among the threads that wait for the same object.
     pub(crate) ticket: Cell<u64>,
     /// Deadline in virtual time (counted in hooks); `u64::MAX`: none.
@@ -71,6 +73,7 @@ impl WaitState {
             call: Cell::new(""),
             yielded_at: Cell::new(None),
             yields: Cell::new(false),
+            in_modelled_library: Cell::new(false),
             ticket: Cell::new(0),
             virtual_deadline: Cell::new(u64::MAX),
             real_deadline: Cell::new(u64::MAX),

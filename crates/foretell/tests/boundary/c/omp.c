@@ -78,7 +78,7 @@ int main(void) {
     omp_lock_t lock;
     omp_init_lock(&lock);
 #pragma omp parallel
-    for (int i = 0; i < 1000; i++) {
+    for (int i = 0; i < 100; i++) {
         FORGOTTEN(omp_set_lock(&lock));
         data++;
         FORGOTTEN(omp_unset_lock(&lock));
