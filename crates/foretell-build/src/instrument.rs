@@ -81,6 +81,10 @@ pub(crate) fn run(
         if !request.debug {
             command.arg("-g");
         }
+        // After all other directories: a header of the program's own comes first.
+        if let Ok(directory) = runtime::header_directory() {
+            command.arg("-idirafter").arg(directory);
+        }
     }
     if !request.links || request.relocatable {
         command.args(arguments).args(no_lto.then_some("-fno-lto"));

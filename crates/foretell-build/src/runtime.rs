@@ -37,6 +37,18 @@ fn find(file: &str, embedded: &[u8]) -> Result<PathBuf, Error> {
     }
 }
 
+/// Returns the directory of `foretell.h`, which programs may include.
+///
+/// # Errors
+/// When the header cannot be unpacked.
+pub(crate) fn header_directory() -> Result<PathBuf, Error> {
+    const HEADER: &str = include_str!("../../../include/foretell.h");
+    let version = concat!("header-", env!("FORETELL_RT_HASH"));
+    let mut path = cache::unpacked(version, "foretell.h", HEADER.as_bytes())?;
+    path.pop();
+    Ok(path)
+}
+
 /// Returns the path of the archive to link.
 ///
 /// # Errors
