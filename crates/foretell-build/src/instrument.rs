@@ -99,8 +99,12 @@ pub(crate) fn run(
         if !request.debug {
             command.arg("-g");
         }
-        if let Some(directory) = headers::directory() {
+        if let Some(directory) = headers::library_directory() {
             command.arg("-isystem").arg(directory);
+        }
+        // After all other directories: a header of the program's own comes first.
+        if let Some(directory) = headers::marker_directory() {
+            command.arg("-idirafter").arg(directory);
         }
     }
     if !request.links || request.relocatable {

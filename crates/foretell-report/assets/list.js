@@ -41,6 +41,7 @@ class List {
   filter() {
     const rank = (i) => CONFIRMATIONS.indexOf(this.findings[i].confirmation);
     this.shown = this.findings.map((_, i) => i).filter((i) => this.matches(this.findings[i])).sort((a, b) => rank(a) - rank(b));
+    this.shown = this.byCause(this.shown);
     const entries = this.shown.map((i) => make("li", {}, this.entry(i)));
     const first = this.shown.findIndex((i) => this.findings[i].confirmation === "unconfirmed");
     if (first >= 0) entries.splice(first, 0, make("li", { class: "section" }, "Unconfirmed: the replay did not reach these"));
@@ -48,12 +49,26 @@ class List {
     document.getElementById("count").textContent = `${this.shown.length} of ${this.findings.length} findings`;
   }
 
+  // Findings with one cause together, the one that stands for the cause first; unconfirmed ones stay last.
+  byCause(shown) {
+    const key = (i) => `${this.findings[i].confirmation === "unconfirmed"} ${this.findings[i].trace} ${this.findings[i].cause ?? this.findings[i].id}`;
+    const groups = new Map();
+    for (const i of shown) groups.set(key(i), [...(groups.get(key(i)) || []), i]);
+    this.variants = new Set();
+    return [...groups.values()].flatMap((group) => {
+      const head = group.find((i) => this.findings[i].id === this.findings[i].cause) ?? group[0];
+      const rest = group.filter((i) => i !== head);
+      rest.forEach((i) => this.variants.add(i));
+      return [head, ...rest];
+    });
+  }
+
   entry(i) {
     const finding = this.findings[i];
     const verdict = finding.replay === null ? null
       : make("span", { class: `verdict${finding.replay.wrong ? " wrong" : ""}` }, finding.replay.verdict);
     return make("button", {
-      type: "button", class: isHidden(finding) ? "hidden-one" : null, "aria-current": i === this.current ? "true" : null,
+      type: "button", class: [isHidden(finding) ? "hidden-one" : "", this.variants.has(i) ? "variant" : ""].join(" ").trim() || null, "aria-current": i === this.current ? "true" : null,
       onclick: () => this.choose(i),
     }, make("span", { class: "id" }, make("span", {}, finding.id), traceName(finding), hiddenWord(finding), verdict), make("span", {}, ...inCode(finding.headline)));
   }

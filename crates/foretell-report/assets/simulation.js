@@ -26,7 +26,9 @@ class Simulation {
       this.stepOf.set(row, step);
       const { trace } = this;
       if (trace.reads(row)) {
-        this.seen[step] = this.values ? this.values[step][0] : state.value(trace.object(row));
+        // Of an opaque variable only the recorded value is known.
+        if (this.values) this.seen[step] = this.values[step][0];
+        else if (!trace.opaque.has(trace.object(row))) this.seen[step] = state.value(trace.object(row));
         if (writer.has(trace.object(row))) this.from[step] = writer.get(trace.object(row));
       }
       if (trace.writes(row)) writer.set(trace.object(row), step);
@@ -120,6 +122,7 @@ class State {
 
   // The value of a variable, null where it is not known.
   value(name) {
+    if (this.trace.opaque.has(name)) return null;
     if (this.variables.has(name)) return this.variables.get(name);
     return this.trace.initial.has(name) ? this.trace.initial.get(name) : null;
   }

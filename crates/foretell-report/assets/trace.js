@@ -21,6 +21,7 @@ class Trace {
     this.ops = c.op;
     this.byThread = raw.names.map(() => []);
     c.thread.forEach((thread, row) => this.byThread[thread].push(row));
+    this.opaque = new Set(raw.opaque); // Code that is not recorded writes these too.
     this.initial = new Map(raw.initial.map(([name, value]) => [this.text(name), this.text(value)]));
   }
 

@@ -10,13 +10,14 @@
 //! | | [`source`]: source files |
 //! | witness | [`witness`]: events as text, values along a schedule, folding, dependencies |
 //! | finding | [`identity`]: fingerprints; [`baseline`] and [`suppress`]: hidden findings |
-//! | | `replay`: outcomes of replays; `headline` and `notes`: a finding in words |
+//! | | `replay`: outcomes of replays; [`cause`]: findings with one cause; `headline` and `notes`: a finding in words |
 //! | | [`kept_by_order`]: findings that only kept order makes impossible |
 //! | | [`observed`]: the failure of the recorded run itself |
 //! | renderer | [`text`]: the terminal; [`explain`]: texts about each kind; [`html`]; [`sarif`] |
 //! | | [`junit`]: JUnit XML; [`perfetto`]: Chrome trace; [`graph`]: DOT and SVG |
 
 pub mod baseline;
+pub mod cause;
 pub mod explain;
 pub mod graph;
 mod headline;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Modules in an order in which each uses only those before it.
-const ORDER: [&str; 18] = [
+const ORDER: [&str; 20] = [
     "json",
     "observed",
     "location",
@@ -15,6 +15,7 @@ const ORDER: [&str; 18] = [
     "baseline",
     "suppress",
     "replay",
+    "cause",
     "headline",
     "notes",
     "kept_by_order",
@@ -23,6 +24,7 @@ const ORDER: [&str; 18] = [
     "html",
     "sarif",
     "perfetto",
+    "junit",
 ];
 /// Modules that may stand last: nothing uses them.
 const LAST: &str = "graph";

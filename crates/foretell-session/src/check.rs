@@ -11,6 +11,7 @@ use foretell_build::ScratchDirectory;
 use foretell_launch::{Launch, Run};
 use foretell_limit::{Limit, apart, check_now, deadline, shielded, within};
 use foretell_replay::{Error as ReplayError, Reference, Replay, Verdict};
+use foretell_report::cause;
 use foretell_report::json::{Finding, Findings};
 use foretell_report::observed;
 use foretell_trace::{FindingKind, Model, RunFailure, Trace};
@@ -208,6 +209,8 @@ impl Check<'_> {
         if let Some(failed) = failed {
             observed::set_folded(failed, folded);
         }
+        // A consequence that a replay has shown stands for its cause.
+        cause::assign(&mut findings.findings);
         Ok(Some(CheckedRun { run, trace, steps, findings, shown }))
     }
 }

@@ -10,7 +10,7 @@ use foretell_predict::driver::{Counts, Prediction};
 use foretell_predict::finding::Finding as PredictedFinding;
 use foretell_report::json::{self, Block, Finding, Findings, TraceInfo};
 use foretell_report::witness::add_values;
-use foretell_report::{identity, observed};
+use foretell_report::{cause, identity, observed};
 use foretell_trace::{EventId, FindingKind, Model, Trace};
 use serde_json::Map;
 
@@ -150,6 +150,7 @@ impl<'a> Document<'a> {
         }
         file.count_races();
         file.renumber();
+        cause::assign(&mut file.findings);
         Predicted { findings: file, prediction }
     }
 }

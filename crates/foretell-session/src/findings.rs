@@ -3,6 +3,7 @@
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+use foretell_report::cause;
 use foretell_report::json::{self, Findings};
 use foretell_trace::io::open_regular;
 use foretell_trace::{Model, Trace};
@@ -125,5 +126,7 @@ pub fn merge(parts: &[PathBuf]) -> Result<Findings, Error> {
         .iter()
         .map(|path| Ok((path.display().to_string(), read_findings(path)?)))
         .collect::<Result<Vec<_>, Error>>()?;
-    Ok(json::merge(parts)?)
+    let mut whole = json::merge(parts)?;
+    cause::assign(&mut whole.findings);
+    Ok(whole)
 }

@@ -29,6 +29,14 @@ pub(crate) fn shown_while<T>(trace: &Trace, work: impl FnOnce(&Progress) -> T) -
     })
 }
 
+/// Shows what a command is doing on standard error, if that is a terminal, in place of what it did
+/// before.
+pub(crate) fn status(text: &str) {
+    if io::stderr().is_terminal() {
+        let _ = write!(io::stderr(), "\r\x1b[K{}", printable(text));
+    }
+}
+
 /// Clears the line of the progress, before something else is written to the terminal.
 pub(crate) fn clear() {
     if io::stderr().is_terminal() {

@@ -1,6 +1,6 @@
 //! Options and messages of the commands that record a program.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 
 use foretell_report::text::grouped;
 use foretell_session::{Blocks, Glob, Java, Launch, Recorded};
@@ -120,6 +120,45 @@ impl RecordOptions {
         };
         let Self { seed, quantum, exit_steps, symbolic, keep_all, .. } = *self;
         Launch { seed, quantum, exit_steps, symbolic, keep_all, java, ..Launch::new(command) }
+    }
+}
+
+impl RecordOptions {
+    /// Returns the options as they are written on a command line, each after a space; those that have
+    /// their default are left out.
+    pub(crate) fn words(&self) -> String {
+        let mut words: Vec<String> = Vec::new();
+        let mut add = |name: &str, value: Option<String>, default: &str| match value {
+            Some(value) if value != default => {
+                words.push(format!("--{name}"));
+                words.push(quoted(value.as_ref()));
+            }
+            _ => {}
+        };
+        let names = |list: &[BlockSource]| {
+            let names = list.iter().filter_map(clap::ValueEnum::to_possible_value);
+            names.map(|name| name.get_name().to_owned()).collect::<Vec<_>>().join(",")
+        };
+        add("seed", Some(self.seed.to_string()), "0");
+        add("quantum", Some(self.quantum.to_string()), "1000");
+        add("blocks", Some(names(&self.blocks)), "markers,locks");
+        add("atomic-functions", Some(self.atomic_functions.join(",")), "");
+        let steps = foretell_session::EXIT_STEPS.to_string();
+        add("exit-steps", Some(self.exit_steps.to_string()), &steps);
+        add("volatile", (self.volatile == Volatile::Atomic).then(|| "atomic".to_owned()), "");
+        let flags = [("--symbolic", self.symbolic), ("--keep-all", self.keep_all)];
+        words.extend(flags.into_iter().filter(|(_, on)| *on).map(|(flag, _)| flag.to_owned()));
+        words.into_iter().map(|word| format!(" {word}")).collect()
+    }
+}
+
+/// Returns a word as a shell reads it.
+pub(crate) fn quoted(word: &OsStr) -> String {
+    let text = word.to_string_lossy();
+    let plain = |c: char| c.is_alphanumeric() || "-_./=+:,@%".contains(c);
+    match !text.is_empty() && text.chars().all(plain) {
+        true => text.into_owned(),
+        false => format!("'{}'", text.replace('\'', "'\\''")),
     }
 }
 

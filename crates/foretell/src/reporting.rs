@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use foretell_report::baseline::Baseline;
+use foretell_report::cause::ShownCauses;
 use foretell_report::json::{BaselineState, CountAlso, Finding, Findings};
 use foretell_report::source::Sources;
 use foretell_report::suppress::Suppressions;
@@ -139,6 +140,7 @@ impl ReportOptions {
             suppressions,
             baseline,
             known: 0,
+            causes: (PathBuf::new(), ShownCauses::default()),
             sarif,
             html: self.html.as_ref().map(|_| html::Page::new()),
             perfetto: self.perfetto.as_ref().map(|_| perfetto::Log::new()),
@@ -198,6 +200,8 @@ pub(crate) struct Reporting {
     baseline: Option<Baseline>,
     /// Number of findings that the baseline has too.
     known: usize,
+    /// Causes of the findings that were shown of the trace at this path.
+    causes: (PathBuf, ShownCauses),
     sarif: Option<sarif::Log>,
     html: Option<html::Page>,
     perfetto: Option<perfetto::Log>,
@@ -232,7 +236,7 @@ impl Reporting {
     /// Shows findings on standard output at once if it has text; [`conclude`](Self::conclude)
     /// follows when all are there. `path` is that of the trace.
     pub(crate) fn show(
-        &self,
+        &mut self,
         terminal: &mut Terminal,
         (trace, model): (&Trace, Model),
         path: &Path,
@@ -243,8 +247,12 @@ impl Reporting {
         }
         let printer = Printer::new(trace, model, &self.sources, self.options.look(terminal))
             .with_trace_path(&path.display().to_string());
-        for finding in findings.iter().filter(|finding| self.wants(finding)) {
-            printer.finding(terminal, finding)?;
+        if self.causes.0 != path {
+            self.causes = (path.to_path_buf(), ShownCauses::default());
+        }
+        let wanted: Vec<&Finding> = findings.iter().filter(|f| self.wants(f)).collect();
+        for finding in wanted {
+            printer.finding_of(terminal, finding, &mut self.causes.1)?;
             writeln!(terminal)?;
         }
         terminal.flush()

@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use foretell_trace::{EventId, EventKind, FindingKind, Model, ThreadId, Trace, ValueId};
+use foretell_trace::{EventId, EventKind, FindingKind, Model, ThreadId, Trace, ValueId, VarId};
 use serde_json::{Value, json};
 
 use crate::headline::headline;
@@ -50,6 +50,7 @@ pub(super) fn finding(
         })),
         "confirmation": finding.confirmation,
         "tests": finding.tests(),
+        "cause": finding.cause,
         "suppressed": finding.suppressed,
         "baseline": finding.baseline,
         "suppress": suppress::suggestion(finding, trace),
@@ -172,6 +173,10 @@ impl<'a> Excerpt<'a> {
         initial.sort_unstable();
         value["names"] = json!(threads);
         value["initial"] = json!(initial);
+        let variables = (0..self.trace.variable_count() as u32).map(VarId);
+        let opaque = variables.filter(|&var| self.trace.is_opaque(var));
+        let opaque: Vec<&str> = opaque.map(|var| self.trace.variable_name(var)).collect();
+        value["opaque"] = json!(opaque);
         value["columns"] = json!({
             "thread": columns.thread, "op": columns.op, "object": columns.object,
             "lock": columns.lock, "read": columns.read, "written": columns.written,

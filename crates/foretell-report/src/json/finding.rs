@@ -51,6 +51,9 @@ pub struct Finding {
     /// The rule that hides it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suppressed: Option<Suppressed>,
+    /// Name of the finding that stands for all with the same cause: see `cause`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<String>,
     /// Whether an earlier run has it too, where one was given to compare with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline: Option<BaselineState>,

@@ -204,4 +204,4 @@ fn write_list(out: &mut impl Write, name: &str, entries: &[impl Serialize]) -> i
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

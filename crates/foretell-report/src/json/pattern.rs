@@ -116,6 +116,7 @@ pub fn finding(pattern: &Pattern, schedule: &[EventId], engine: &str, trace: &Tr
         confirmation: Confirmation::NotReplayed,
         fingerprint: None,
         suppressed: None,
+        cause: None,
         baseline: None,
         extra: Map::new(),
     }

@@ -21,7 +21,7 @@ fn written(findings: &Findings) -> String {
     String::from_utf8(bytes).unwrap()
 }
 
-fn finding(kind: FindingKind, events: &[u32]) -> Finding {
+pub(crate) fn finding(kind: FindingKind, events: &[u32]) -> Finding {
     Finding {
         id: "some".to_owned(),
         kind,
@@ -39,6 +39,7 @@ fn finding(kind: FindingKind, events: &[u32]) -> Finding {
         confirmation: Confirmation::NotReplayed,
         fingerprint: None,
         suppressed: None,
+        cause: None,
         baseline: None,
         extra: Map::new(),
     }

@@ -19,6 +19,7 @@ use std::io::{self, Write};
 use foretell_trace::{EventId, FindingKind, Trace};
 use serde_json::{Map, Value, json};
 
+use crate::cause;
 use crate::headline::headline;
 use crate::json::{BaselineState, Confirmation, Finding, Findings};
 use crate::location::stack;
@@ -52,8 +53,23 @@ impl Log {
     /// Adds a findings file; without its trace the results have no code flows.
     pub fn add(&mut self, file: &Findings, trace: Option<&Trace>, sources: &Sources) {
         let locations = Locations { trace_path: &file.trace.path, sources };
-        for finding in &file.findings {
-            let result = Describe { finding, file, trace, locations: &locations }.result();
+        let mut results: Vec<(usize, Vec<usize>)> = Vec::new();
+        // A finding that has the same cause as another is part of the result for that one. Hidden
+        // ones stay results, which say so.
+        for members in cause::causes(&file.findings) {
+            let (shown, hidden): (Vec<usize>, Vec<usize>) =
+                members.into_iter().partition(|&i| file.findings[i].is_shown());
+            results.extend(hidden.into_iter().map(|i| (i, Vec::new())));
+            if let Some((&head, variants)) = shown.split_first() {
+                results.push((head, variants.to_vec()));
+            }
+        }
+        results.sort_unstable();
+        for (head, variants) in results {
+            let finding = &file.findings[head];
+            let variants = variants.into_iter().map(|i| &file.findings[i]).collect();
+            let describe = Describe { finding, variants, file, trace, locations: &locations };
+            let result = describe.result();
             let result = self.numbered(result, finding);
             self.results.push(result);
         }
@@ -126,6 +142,8 @@ impl Log {
 
 struct Describe<'a> {
     finding: &'a Finding,
+    /// Findings with the same cause.
+    variants: Vec<&'a Finding>,
     file: &'a Findings,
     trace: Option<&'a Trace>,
     locations: &'a Locations<'a>,
@@ -222,6 +240,10 @@ impl Describe<'_> {
         if let Some(process) = &self.file.trace.process {
             text += &format!(" In {}.", escaped(process));
         }
+        if !self.variants.is_empty() {
+            let ids: Vec<&str> = self.variants.iter().map(|variant| variant.id.as_str()).collect();
+            text += &format!(" With the same cause: {}.", ids.join(", "));
+        }
         match replay::outcome(self.finding) {
             Some(replayed) => text += &format!(" Replayed: {}.", escaped(&replayed)),
             None => text += " Not replayed.",
@@ -275,6 +297,19 @@ impl Describe<'_> {
         properties
             .insert("suppressWith".to_owned(), json!(suppress::suggestion(finding, self.trace)));
         properties.insert("confirmation".to_owned(), json!(finding.confirmation));
+        if !self.variants.is_empty() {
+            let variant = |variant: &&Finding| {
+                json!({
+                    "id": variant.id,
+                    "kind": variant.kind.name(),
+                    "text": headline(variant, self.trace, self.locations.sources),
+                    "confirmation": variant.confirmation,
+                    "fingerprint": variant.fingerprint,
+                })
+            };
+            let variants: Vec<Value> = self.variants.iter().map(variant).collect();
+            properties.insert("variants".to_owned(), json!(variants));
+        }
         let tests = finding.tests();
         if !tests.is_empty() {
             properties.insert("tests".to_owned(), json!(tests));

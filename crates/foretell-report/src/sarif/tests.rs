@@ -79,7 +79,9 @@ fn places_are_regions_of_files() {
 #[test]
 fn results_name_their_rules_and_fingerprints() {
     let (trace, mut file) = race();
-    let again = file.findings[0].clone();
+    // Not the same cause.
+    let mut again = file.findings[0].clone();
+    again.objects = vec!["y".to_owned()];
     file.findings.push(again);
     let log = log(&file, Some(&trace));
     let run = &log["runs"][0];
@@ -90,6 +92,23 @@ fn results_name_their_rules_and_fingerprints() {
     let fingerprint = file.findings[0].fingerprint.clone().unwrap();
     assert_eq!(hash(0), format!("{fingerprint}:1"));
     assert_eq!(hash(1), format!("{fingerprint}:2"));
+}
+
+#[test]
+fn findings_with_one_cause_are_one_result() {
+    let (trace, mut file) = race();
+    let mut again = file.findings[0].clone();
+    again.id = "race-2".to_owned();
+    again.set_replay(serde_json::json!({"verdict": "crash", "text": "SIGSEGV"}), true);
+    file.findings.push(again);
+    let log = log(&file, Some(&trace));
+    let results = log["runs"][0]["results"].as_array().unwrap();
+    assert_eq!(results.len(), 1);
+    // The worse one stands for both.
+    assert_eq!(results[0]["properties"]["id"], "race-2");
+    assert_eq!(results[0]["properties"]["variants"][0]["id"], "race-1");
+    let text = results[0]["message"]["text"].as_str().unwrap();
+    assert!(text.contains("With the same cause: race-1."), "{text}");
 }
 
 #[test]

@@ -19,6 +19,7 @@ use std::io::{self, Write};
 use anstyle::{AnsiColor, Style};
 use foretell_trace::{EventId, Model, Trace};
 
+use crate::cause::{self, ShownCauses};
 use crate::headline::headline;
 use crate::json::{self, BaselineState, Confirmation, Finding, Findings};
 use crate::kept_by_order::KeptByOrder;
@@ -98,10 +99,11 @@ pub fn findings(
         Printer::new(trace, file.trace.model, sources, *look).with_trace_path(&file.trace.path)
     });
     let shown = shown(file, look);
+    let mut causes = ShownCauses::default();
     for (i, finding) in shown.iter().enumerate() {
         write_section(out, &shown[..i], finding, look)?;
         match &printer {
-            Some(printer) => printer.finding(out, finding)?,
+            Some(printer) => printer.finding_of(out, finding, &mut causes)?,
             None => {
                 write_headline(out, finding, &headline(finding, None, sources), look)?;
                 let process = file.trace.process.clone();
@@ -118,7 +120,18 @@ fn shown<'a>(file: &'a Findings, look: &Look) -> Vec<&'a Finding> {
     let mut shown: Vec<&Finding> =
         file.findings.iter().filter(|f| look.hidden || f.is_shown()).collect();
     by_confirmation(&mut shown);
+    by_cause(&mut shown);
     shown
+}
+
+/// Puts findings with one cause together, the worst first, at the place of the first of them.
+pub fn by_cause(findings: &mut Vec<&Finding>) {
+    let copies: Vec<Finding> = findings.iter().map(|&finding| finding.clone()).collect();
+    let order: Vec<usize> = cause::causes(&copies).into_iter().flatten().collect();
+    // Unconfirmed ones have a section of their own.
+    let mut sorted: Vec<&Finding> = order.into_iter().map(|i| findings[i]).collect();
+    sorted.sort_by_key(|finding| finding.confirmation == Confirmation::Unconfirmed);
+    *findings = sorted;
 }
 
 /// Shows what [`findings`] has below the findings: undecided queries and the tables.
@@ -229,6 +242,36 @@ impl<'a> Printer<'a> {
         writeln!(out)?;
         let process = json::process(self.trace);
         let notes = footer(finding, process, Some(self.trace), self.path.as_deref());
+        write_notes(out, &self.look, &notes)
+    }
+
+    /// Writes one finding: as [`Printer::finding`] if it is the first of its cause, otherwise as
+    /// [`Printer::variant`]. Without folding every finding is whole.
+    ///
+    /// # Errors
+    /// Errors of `out`.
+    pub fn finding_of(
+        &self,
+        out: &mut dyn Write,
+        finding: &Finding,
+        causes: &mut ShownCauses,
+    ) -> io::Result<()> {
+        match causes.variant_of(finding).filter(|_| self.look.fold) {
+            Some(of) => self.variant(out, finding, &of),
+            None => self.finding(out, finding),
+        }
+    }
+
+    /// Writes a finding that has the same cause as one above: headline and remedies.
+    ///
+    /// # Errors
+    /// Errors of `out`.
+    pub fn variant(&self, out: &mut dyn Write, finding: &Finding, of: &str) -> io::Result<()> {
+        let text = headline(finding, Some(self.trace), self.sources);
+        write_headline(out, finding, &text, &self.look)?;
+        let mut notes = vec![("cause", format!("that of {of} (--full shows the schedule)"))];
+        notes.extend(footer(finding, None, Some(self.trace), self.path.as_deref()));
+        notes.retain(|(word, _)| *word != "witness");
         write_notes(out, &self.look, &notes)
     }
 

@@ -74,6 +74,7 @@ fn finding(kind: FindingKind, events: &[u32], schedule: &[u32]) -> Finding {
         confirmation: Confirmation::NotReplayed,
         fingerprint: None,
         suppressed: None,
+        cause: None,
         baseline: None,
         extra: Map::new(),
     }

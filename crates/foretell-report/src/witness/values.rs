@@ -55,6 +55,9 @@ impl Observed {
             };
             let now = *current.entry(var).or_insert_with(|| value(self.initial(var)));
             let read = match (now, value(trace.read_value(e))) {
+                // Code that is not recorded writes it too: the last write does not tell what a read
+                // sees.
+                (_, was) if trace.is_opaque(var) => Shown::Recorded(was),
                 (Some(now), Some(was)) if now != was => Shown::Other { now, was },
                 (None, Some(_)) => Shown::Nothing,
                 (_, was) => Shown::Recorded(was),

@@ -20,6 +20,7 @@ use std::time::Duration;
 use foretell_build::ScratchDirectory;
 use foretell_launch::{Launch, Run};
 use foretell_limit::{Limit, within};
+use foretell_report::cause;
 use foretell_report::json::{Finding, Findings};
 use foretell_rt_format::Log;
 use foretell_trace::io::ReadOptions;
@@ -250,6 +251,7 @@ pub fn run_suite(options: &SuiteOptions, progress: &SuiteProgress) -> Result<Sui
     let mut suite =
         Suite { status, interrupted, tests, bugs, problems, _scratch: (!keeps).then_some(scratch) };
     suite.replay(options, progress);
+    suite.tests.iter_mut().for_each(|test| cause::assign(&mut test.findings.findings));
     if keeps {
         suite.save()?;
     }

@@ -1,26 +1,28 @@
 //! `foretell check`: build, record, predict, replay and report in one go.
 
 use std::collections::BTreeSet;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::Duration;
 
 use foretell_limit::{Reason, shielded, within};
+use foretell_report::cause::ShownCauses;
 use foretell_report::json::{Confirmation, Finding, Findings};
 use foretell_report::kept_by_order::KeptByOrder;
 use foretell_report::observed;
 use foretell_report::text::{self, Printer};
 use foretell_session::{
     CheckOptions, CheckedRun, DriverOptions, Launch, Observer, PredictOptions, Program,
-    ProgramKind, Recorded, check, save_trace,
+    ProgramKind, Recorded, Verdict, check, save_trace,
 };
 use foretell_trace::{FindingKind, Model, Trace};
 
 use crate::failure::{Failure, Status};
 use crate::limits::{Budget, message};
 use crate::output::{self, Destination};
-use crate::recording::{RecordOptions, summary};
+use crate::progress;
+use crate::recording::{RecordOptions, quoted, summary};
 use crate::reporting::{Format, ReportOptions, Reporting};
 use crate::terminal::{Terminal, complain};
 
@@ -177,6 +179,8 @@ impl Check {
         let (mut tally, mut first) = (Tally::default(), true);
         let (mut cut_short, mut incomplete) = (None, false);
         let options = self.options()?;
+        progress::status("building");
+        let mut number = 0;
         let mut check = match within(&limit, || check(options, &mut Build)) {
             Ok(check) => check?,
             Err(reason) => {
@@ -190,12 +194,19 @@ impl Check {
             if cut_short.is_some() {
                 break;
             }
+            number += 1;
+            if number <= self.runs {
+                progress::status(&format!("recording{}", self.run_name(number)));
+            }
             let mut show = Show {
                 check: &self,
+                number,
+                replayed: 0,
                 terminal,
                 report: &mut report,
                 marked: BTreeSet::new(),
                 printed: BTreeSet::new(),
+                causes: ShownCauses::default(),
                 failed: false,
                 written: Ok(()),
             };
@@ -206,7 +217,8 @@ impl Check {
                     break;
                 }
             };
-            let Show { marked, printed, written, .. } = show;
+            let Show { marked, printed, mut causes, written, .. } = show;
+            progress::clear();
             written?;
             let Some(mut run) = run? else { break };
             incomplete |= !run.findings.is_complete();
@@ -215,7 +227,8 @@ impl Check {
                 while let Some(finding) = findings.find(|f| !marked.contains(&f.id)) {
                     report.mark(std::slice::from_mut(finding), Some(&run.trace));
                 }
-                self.report_run(terminal, &mut run, &mut report, &printed, &mut tally)
+                let printed = (&printed, &mut causes);
+                self.report_run(terminal, &mut run, &mut report, printed, &mut tally)
             })?;
             if std::mem::take(&mut first) {
                 shielded(|| self.save(terminal, &run))?;
@@ -294,10 +307,11 @@ impl Check {
         terminal: &mut Terminal,
         run: &mut CheckedRun,
         report: &mut Reporting,
-        printed: &BTreeSet<String>,
+        printed: (&BTreeSet<String>, &mut ShownCauses),
         tally: &mut Tally,
     ) -> Result<(), Failure> {
         let CheckedRun { trace, findings: file, shown, .. } = run;
+        let all = shown.len();
         // A finding that is not worth showing is no alert in code scanning either; the findings
         // file has it.
         let mut worth = file.clone();
@@ -308,7 +322,25 @@ impl Check {
         for finding in shown.iter().map(|&i| &file.findings[i]).filter(|f| f.is_shown()) {
             tally.add(finding, self.report.counts(finding));
         }
+        if self.runs > 1 {
+            let new = match all {
+                0 => "nothing new".to_owned(),
+                1 => "1 new finding".to_owned(),
+                n => format!("{n} new findings"),
+            };
+            let seed = trace.meta().get("seed").map_or("?", String::as_str);
+            writeln!(terminal, "seed {seed}: {new}\n")?;
+        }
         Ok(())
+    }
+
+    /// Returns the name of a run, if there are several.
+    fn run_name(&self, number: u64) -> String {
+        if self.runs == 1 {
+            return String::new();
+        }
+        let seed = self.options.seed.wrapping_add(number - 1);
+        format!(" run {number} of {}, seed {seed}", self.runs)
     }
 
     /// Saves the trace and the findings of a run where the options ask for that.
@@ -325,7 +357,7 @@ impl Check {
         Ok(())
     }
 
-    /// Says once how to replay a finding without `check`.
+    /// Says once how to replay a finding without `check`: commands that do the same as this one.
     fn say_how_to_replay(&self, terminal: &mut Terminal) -> Result<(), Failure> {
         let compiler = match self.program().kind() {
             ProgramKind::C => "cc",
@@ -333,13 +365,27 @@ impl Check {
             ProgramKind::Java | ProgramKind::Jar => return Ok(()),
         };
         let symbolic = if self.options.symbolic { " --symbolic" } else { "" };
-        let sources: Vec<String> = self.sources.iter().map(|s| s.display().to_string()).collect();
+        let chosen = self.compiler.iter().map(|name| format!("--foretell-compiler={name}"));
+        let chosen = chosen.map(|word| format!(" {}", quoted(word.as_ref())));
+        let words = |words: &mut dyn Iterator<Item = &OsStr>| {
+            words.map(|word| format!(" {}", quoted(word))).collect::<String>()
+        };
+        let flags = words(&mut self.cflag.iter().map(OsString::as_os_str));
+        let sources = words(&mut self.sources.iter().map(|path| path.as_os_str()));
+        let run = format!("./program{}", words(&mut self.arguments.iter().map(|a| a.as_os_str())));
+        let input = self.stdin.as_ref().map(|path| quoted(path.as_os_str()));
+        let (from, stdin) = match &input {
+            Some(path) => (format!(" <{path}"), format!(" --stdin {path}")),
+            None => (String::new(), String::new()),
+        };
         writeln!(
             terminal,
-            "to replay one by itself, or under gdb:\n  foretell {compiler}{symbolic} -g -pthread -o program {}\n  \
-             foretell record{symbolic} -o run.ft -- ./program\n  foretell predict run.ft --json run.json\n  \
-             foretell replay run.ft ID [--gdb] -- ./program",
-            sources.join(" ")
+            "to replay one by itself, or under gdb:\n  foretell {compiler}{symbolic}{} -O0 -g -pthread{flags}{sources} -lm \
+             -o program\n  foretell record{} -o run.ft -- {run}{from}\n  \
+             foretell predict run.ft --json run.json\n  \
+             foretell replay run.ft ID [--gdb]{stdin} -- {run}",
+            chosen.collect::<String>(),
+            self.options.words(),
         )?;
         Ok(())
     }
@@ -350,18 +396,19 @@ impl Check {
         report: &Reporting,
         (file, trace): (&Findings, &Trace),
         shown: &[usize],
-        printed: &BTreeSet<String>,
+        (printed, causes): (&BTreeSet<String>, &mut ShownCauses),
     ) -> Result<(), Failure> {
         let look = self.report.look(terminal);
         let printer = Printer::new(trace, file.trace.model, report.sources(), look);
         let mut shown: Vec<&Finding> = shown.iter().map(|&i| &file.findings[i]).collect();
         text::by_confirmation(&mut shown);
+        text::by_cause(&mut shown);
         for (i, finding) in shown.iter().enumerate() {
             if printed.contains(&finding.id) {
                 continue;
             }
             text::write_section(terminal, &shown[..i], finding, &look)?;
-            printer.finding(terminal, finding)?;
+            printer.finding_of(terminal, finding, causes)?;
             writeln!(terminal)?;
         }
         text::table(terminal, &shown, &look)?;
@@ -402,12 +449,18 @@ impl Observer for Build {
 /// Shows what happens in a run as it comes.
 struct Show<'a> {
     check: &'a Check,
+    /// Number of the run, from 1.
+    number: u64,
+    /// Number of findings that were replayed.
+    replayed: usize,
     terminal: &'a mut Terminal,
     report: &'a mut Reporting,
     /// Findings whose marks are set.
     marked: BTreeSet<String>,
     /// Findings that are on standard output.
     printed: BTreeSet<String>,
+    /// Causes of these.
+    causes: ShownCauses,
     /// Whether the recorded run failed: that comes first, with the findings that repeat it.
     failed: bool,
     /// Whether all could be written so far.
@@ -434,8 +487,20 @@ impl Observer for Show<'_> {
         for note in &recorded.notes {
             complain(&format!("foretell: {note}"));
         }
-        self.written =
-            writeln!(self.terminal, "{}\n", summary(recorded)).and_then(|()| self.terminal.flush());
+        progress::clear();
+        let run = self.check.run_name(self.number);
+        let run = if run.is_empty() { run } else { format!("{}: ", run.trim_start()) };
+        self.written = writeln!(self.terminal, "{run}{}\n", summary(recorded))
+            .and_then(|()| self.terminal.flush());
+        progress::status("predicting");
+    }
+
+    fn replayed(&mut self, finding: &Finding, _: &Verdict) {
+        self.replayed += 1;
+        progress::status(&format!(
+            "predicting and replaying: {} replayed, last {}",
+            self.replayed, finding.id
+        ));
     }
 
     fn decided(&mut self, trace: &Trace, model: Model, finding: &mut Finding) {
@@ -453,9 +518,10 @@ impl Observer for Show<'_> {
 
 impl Show<'_> {
     fn print(&mut self, trace: &Trace, model: Model, finding: &Finding) -> io::Result<()> {
+        progress::clear();
         let look = self.check.report.look(self.terminal);
         let printer = Printer::new(trace, model, self.report.sources(), look);
-        printer.finding(self.terminal, finding)?;
+        printer.finding_of(self.terminal, finding, &mut self.causes)?;
         writeln!(self.terminal)?;
         self.terminal.flush()
     }

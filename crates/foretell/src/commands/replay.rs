@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use foretell_limit::{Limit, Reason, within};
+use foretell_report::cause;
 use foretell_report::json::Findings;
 use foretell_report::text::printable;
 use foretell_session::{
@@ -128,6 +129,7 @@ impl Replay {
                 break;
             }
         }
+        cause::assign(&mut file.findings);
         if let Some(path) = path.filter(|_| changed) {
             Destination::new(Some(path)).write(terminal, |mut out| file.write(&mut out))?;
         }

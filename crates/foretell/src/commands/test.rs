@@ -9,6 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use foretell_limit::{Reason, shielded};
+use foretell_report::cause::ShownCauses;
 use foretell_report::json::{Confirmation, Finding, Findings};
 use foretell_report::junit::{self, Case, CaseFailure};
 use foretell_report::text::{self, Look, Printer, grouped, printable};
@@ -178,9 +179,14 @@ impl Test {
         shown.sort_by_key(|shown| shown.finding.confirmation);
         let listed: Vec<&Shown> = shown.iter().filter(|s| report.wants(&s.finding)).collect();
         let findings: Vec<&Finding> = listed.iter().map(|shown| &shown.finding).collect();
+        let mut causes = ShownCauses::default();
         for (i, shown) in listed.iter().enumerate() {
             text::write_section(terminal, &findings[..i], &shown.finding, &look)?;
-            writeln!(terminal, "{}", shown.text)?;
+            let variant = causes.variant_of(&shown.finding).filter(|_| look.fold);
+            match variant {
+                Some(of) => writeln!(terminal, "{}", shown.in_short(&of))?,
+                None => writeln!(terminal, "{}", shown.text)?,
+            }
         }
         text::table(terminal, &findings, &look)?;
         self.tests(terminal, suite, &listed)?;
@@ -254,6 +260,18 @@ struct Shown {
     bug: Bug,
     finding: Finding,
     text: String,
+}
+
+impl Shown {
+    /// Returns headline and remedies, for a bug with the same cause as one above.
+    fn in_short(&self, of: &str) -> String {
+        let headline = self.text.split("\n\n").next().unwrap_or_default();
+        let notes = self.text.trim_end().rsplit("\n\n").next().unwrap_or_default();
+        let notes: Vec<&str> =
+            notes.lines().filter(|line| !line.starts_with("  witness")).collect();
+        let cause = format!("  cause     that of {of} (--full shows the schedule)");
+        format!("{headline}\n{cause}\n{}\n", notes.join("\n"))
+    }
 }
 
 /// Returns the last line of the report.

@@ -6,7 +6,21 @@ use super::*;
 fn witnesses_are_shown_from_the_trace() {
     let (trace, findings) =
         (repository("examples/traces/bank.std"), repository("examples/traces/bank.json"));
-    let out = foretell(["report", text(&findings), "--trace", text(&trace)]).quietly(1);
+    let report = ["report", text(&findings), "--trace", text(&trace)];
+    // Findings with one cause are folded: the first is whole.
+    let folded = foretell(report).quietly(1);
+    assert!(folded.contains("  witness   11 events; the checker accepts it\n"), "{folded}");
+    let expected = "\
+nondeterminism-2: Thread main can read 110 from `balance` instead of 500: thread clerk's write at
+  bank.c:15 instead of thread ledger's write at bank.c:22
+  cause     that of atomicity-1 (--full shows the schedule)
+  replayed  no
+  suppress  nondeterminism file=bank.c variable=balance
+
+";
+    assert!(folded.contains(expected), "{folded}");
+    assert_eq!(folded.matches("  cause     that of atomicity-1 ").count(), 2, "{folded}");
+    let out = foretell(report.iter().chain(&["--full"])).quietly(1);
     assert_eq!(
         out,
         "\
@@ -163,7 +177,10 @@ fn findings_are_written_as_sarif() {
     assert_eq!(out.stdout, read(&path));
     let log: serde_json::Value = serde_json::from_str(&out.stdout).unwrap();
     assert_eq!(log["version"], "2.1.0");
-    assert_eq!(log["runs"][0]["results"].as_array().unwrap().len(), 3);
+    // Three findings of one cause.
+    let results = log["runs"][0]["results"].as_array().unwrap();
+    assert_eq!(results.len(), 1);
+    assert_eq!(results[0]["properties"]["variants"].as_array().unwrap().len(), 2);
     let predicted = foretell(["predict", text(&trace), "--format", "sarif"]);
     let predicted: serde_json::Value = serde_json::from_str(&predicted.stdout).unwrap();
     let hash =

@@ -259,3 +259,63 @@ fn killed_program_leaves_a_trace() {
     };
     assert!(writes("T1").max(writes("T2")) >= 31, "{} {}", writes("T1"), writes("T2"));
 }
+
+#[test]
+fn commands_that_check_prints_work_when_pasted() {
+    let w = Workshop::new();
+    fs::create_dir(w.path("my headers")).expect("a directory");
+    w.write("my headers/start.h", "#define START 40\n");
+    w.write(
+        "a b.c",
+        "#include <foretell.h>\n#include <pthread.h>\n#include <stdlib.h>\n#include \"start.h\"\n\
+         int x = START;\nstatic void *f(void *a) { x = x + STEP; return a; }\n\
+         int main(int n, char **a) { if (n != 2 || a[1][1] != ' ') abort();\n\
+         pthread_t t; pthread_create(&t, 0, f, 0); x++; pthread_join(t, 0); return 0; }\n",
+    );
+    let checked = w.expect(
+        1,
+        &[
+            "check",
+            "a b.c",
+            "--seed",
+            "5",
+            "--quantum",
+            "3",
+            "--cflag=-Imy headers",
+            "--cflag=-DSTEP=1",
+            "--analyses",
+            "race",
+            "--",
+            "x y",
+        ],
+    );
+    let said = stdout(&checked);
+    let (_, commands) = said.split_once("under gdb:\n").expect("commands");
+    let commands: Vec<&str> = commands.lines().take_while(|l| l.starts_with("  ")).collect();
+    assert_eq!(commands.len(), 4, "{said}");
+    assert!(commands[1].contains("--seed 5 --quantum 3"), "{said}");
+    let pasted = commands.join("\n").replace("ID [--gdb]", "race-1");
+    let bin = FORETELL.rsplit_once('/').expect("a directory").0;
+    let script = format!("PATH={bin}:$PATH\n{pasted}");
+    let ran = w.run("bash", &["-c", &script]);
+    let out = stdout(&ran);
+    assert!(out.contains("race-1: confirmed: "), "{pasted}\n{out}{}", stderr(&ran));
+    // The same finding, with the same schedule.
+    let headline = said.lines().find(|line| line.starts_with("race-1: ")).expect("a finding");
+    assert!(out.contains(headline), "{out}");
+}
+
+#[test]
+fn runs_name_their_seeds_and_what_was_new() {
+    let w = Workshop::new();
+    w.write(
+        "a.c",
+        "#include <pthread.h>\nint x;\nstatic void *f(void *a) { x = 1; return a; }\n\
+         int main(void) { pthread_t t; pthread_create(&t, 0, f, 0); x = 2; pthread_join(t, 0); }\n",
+    );
+    let checked = stdout(&w.expect(1, &["check", "a.c", "--runs", "2", "--seed", "4"]));
+    assert!(checked.starts_with("run 1 of 2, seed 4: recorded "), "{checked}");
+    assert!(checked.contains("\nrun 2 of 2, seed 5: recorded "), "{checked}");
+    assert!(checked.contains("\nseed 4: 1 new finding\n"), "{checked}");
+    assert!(checked.contains("\nseed 5: nothing new\n"), "{checked}");
+}

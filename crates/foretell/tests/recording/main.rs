@@ -2,6 +2,7 @@
 
 mod annotations;
 mod channels;
+mod ci_page;
 mod client_requests;
 mod command;
 mod copied_values;
