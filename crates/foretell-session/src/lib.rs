@@ -7,7 +7,7 @@
 //!
 //! | command | functions |
 //! |---|---|
-//! | `check` | [`check`], [`Check::next_run`] |
+//! | `check`, `explore` | [`check`], [`Check::next_run`] |
 //! | `record` | [`record`], [`save`] |
 //! | `predict` | [`predict`] |
 //! | `replay` | [`load_steps`], [`launch_as_recorded`], [`find`], [`replay`], [`debug`] |
@@ -85,6 +85,7 @@ mod check;
 pub mod columns;
 mod document;
 mod error;
+mod explore;
 mod failure;
 mod findings;
 mod kept_by_order;
@@ -99,6 +100,7 @@ pub use build::{Program, ProgramKind};
 pub use check::{Check, CheckOptions, CheckedRun, check};
 pub use document::Watch;
 pub use error::Error;
+pub use explore::{ExploreOptions, Explored, Outcome};
 pub use findings::{
     check_trace, merge, read_all_findings, read_findings, read_findings_of, verify, verify_all,
     verify_one,
@@ -110,6 +112,7 @@ pub use replay::{ReplayRequest, Replayed, debug, find, launch_as_recorded, load_
 pub use save::{save, save_trace};
 
 pub use foretell_build::{Language, compile, shell_status};
+pub use foretell_explore::{Exploration, Open};
 pub use foretell_launch::{Java, Launch, Mode, Run, SignalGuard, supervise};
 pub use foretell_predict::driver::{Options as DriverOptions, Prediction, Progress};
 pub use foretell_replay::Verdict;

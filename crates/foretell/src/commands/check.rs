@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -12,38 +12,81 @@ use foretell_report::kept_by_order::KeptByOrder;
 use foretell_report::observed;
 use foretell_report::text::{self, Printer};
 use foretell_session::{
-    CheckOptions, CheckedRun, DriverOptions, Launch, Observer, PredictOptions, Program,
-    ProgramKind, Recorded, check, save_trace,
+    CheckOptions, CheckedRun, DriverOptions, ExploreOptions, Launch, Observer, PredictOptions,
+    Program, ProgramKind, Recorded, check, save_trace,
 };
 use foretell_trace::{FindingKind, Model, Trace};
 
+use crate::explored;
 use crate::failure::{Failure, Status};
-use crate::limits::{Budget, message};
+use crate::limits::{Budget, message, seconds};
 use crate::output::{self, Destination};
+use crate::progress;
 use crate::recording::{RecordOptions, summary};
 use crate::reporting::{Format, ReportOptions, Reporting};
 use crate::terminal::{Terminal, complain};
 
-/// Build a program, record a run, predict, and replay the findings
+/// Build a program, record runs, predict, and replay the findings
 ///
 /// Every finding is replayed on the real program, and confirmed if the replay reaches it. Findings
 /// that are not confirmed are shown last, and do not count for the exit status without
 /// --unconfirmed. A nondeterministic read is shown, and counts, only if its replay goes wrong
 /// (crash, failed assertion, deadlock, different exit status), or with --fail-on nondeterminism;
 /// --analyses nondeterminism only shows it.
+///
+/// After the first run the program is driven along schedules that show its threads something else,
+/// as `foretell explore` does, within --runs and --time.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Check {
     /// C or C++ sources, objects and libraries; Java sources; or a jar
     #[arg(required = true, value_name = "SOURCE")]
     sources: Vec<PathBuf>,
 
+    /// Most runs, the first one included; 1: no exploration
+    #[arg(long, value_name = "N", default_value_t = 21,
+          value_parser = clap::value_parser!(u64).range(1..))]
+    runs: u64,
+
+    /// Most time for runs after the first
+    #[arg(long, value_name = "SECS", default_value = "10", value_parser = seconds)]
+    time: Duration,
+
+    /// Arguments of the program
+    #[arg(last = true, value_name = "ARGS")]
+    arguments: Vec<OsString>,
+
+    #[command(flatten)]
+    common: CheckArguments,
+}
+
+impl Check {
+    pub(crate) fn run(self, terminal: &mut Terminal) -> Result<Status, Failure> {
+        let Check { sources, runs, time, arguments, common } = self;
+        let explore = (runs > 1).then_some(ExploreOptions {
+            runs: Some(runs as usize),
+            time: Some(time),
+            first: false,
+            loop_bound: LOOP_BOUND,
+            in_depth: false,
+        });
+        let job = CheckJob { sources, arguments, explore, in_depth: false, common };
+        job.run(terminal)
+    }
+}
+
+/// Other observations of one place by one thread that are followed in a run if nothing is said.
+pub(crate) const LOOP_BOUND: u32 = 100;
+
+/// Options of the commands that check a program in one go.
+#[derive(clap::Args, Debug)]
+pub(crate) struct CheckArguments {
     #[command(flatten)]
     options: RecordOptions,
 
-    /// Number of runs to record, each with the next seed
-    #[arg(long, value_name = "N", default_value_t = 1,
+    /// Number of free runs to record, each with the next seed
+    #[arg(long, value_name = "N", default_value_t = 1, hide_short_help = true,
           value_parser = clap::value_parser!(u64).range(1..))]
-    runs: u64,
+    seeds: u64,
 
     /// Compiler: gcc, clang, clang-19, or a path
     ///
@@ -87,6 +130,10 @@ pub(crate) struct Check {
     #[arg(long, value_name = "FILE")]
     stdin: Option<PathBuf>,
 
+    /// Directory for the program and the traces of runs that failed, for `foretell replay`
+    #[arg(long, value_name = "DIR", hide_short_help = true)]
+    save: Option<PathBuf>,
+
     /// Save the trace of the first run
     #[arg(short, long, value_name = "OUT")]
     output: Option<PathBuf>,
@@ -95,12 +142,19 @@ pub(crate) struct Check {
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 
-    /// Arguments of the program
-    #[arg(last = true, value_name = "ARGS")]
-    arguments: Vec<OsString>,
-
     #[command(flatten)]
     report: ReportOptions,
+}
+
+/// A check of a program: what to run, how to explore it, and how to report.
+pub(crate) struct CheckJob {
+    /// Sources of the program; none if the arguments are a whole command.
+    pub(crate) sources: Vec<PathBuf>,
+    pub(crate) arguments: Vec<OsString>,
+    pub(crate) explore: Option<ExploreOptions>,
+    /// Whether the exploration is what was asked for.
+    pub(crate) in_depth: bool,
+    pub(crate) common: CheckArguments,
 }
 
 /// Number of findings that were shown, by their confirmation.
@@ -159,11 +213,15 @@ impl Tally {
     }
 }
 
-impl Check {
+impl CheckJob {
     pub(crate) fn run(self, terminal: &mut Terminal) -> Result<Status, Failure> {
-        let limit = self.budget.start();
-        let mut report = self.report.start(Format::Text, &self.sources)?;
-        let (mut tally, mut first) = (Tally::default(), true);
+        if let Some(directory) = &self.common.save {
+            let failed = |e| Failure::Input(format!("foretell: {}: {e}", directory.display()));
+            std::fs::create_dir_all(directory).map_err(failed)?;
+        }
+        let limit = self.common.budget.start();
+        let mut report = self.common.report.start(Format::Text, &self.sources)?;
+        let (mut tally, mut first) = (Tally::default(), None);
         let (mut cut_short, mut incomplete) = (None, false);
         let options = self.options()?;
         let mut check = match within(&limit, || check(options, &mut Build)) {
@@ -198,7 +256,7 @@ impl Check {
             let Show { marked, printed, written, .. } = show;
             written?;
             let Some(mut run) = run? else { break };
-            incomplete |= !run.findings.is_complete();
+            incomplete |= run.number == 1 && !run.findings.is_complete();
             shielded(|| {
                 let mut findings = run.findings.findings.iter_mut();
                 while let Some(finding) = findings.find(|f| !marked.contains(&f.id)) {
@@ -206,8 +264,10 @@ impl Check {
                 }
                 self.report_run(terminal, &mut run, &mut report, &printed, &mut tally)
             })?;
-            if std::mem::take(&mut first) {
-                shielded(|| self.save(terminal, &run))?;
+            shielded(|| self.save_failed(&run))?;
+            if first.is_none() {
+                shielded(|| self.save_trace(&run))?;
+                first = Some(run.findings);
             }
             terminal.flush()?;
         }
@@ -216,12 +276,25 @@ impl Check {
             self.say_how_to_replay(terminal)?;
         }
         let cut_short = cut_short.or(check.is_interrupted().then_some(Reason::Interrupt));
+        progress::clear();
+        let explored = check.explored();
+        if let Some(explored) = &explored {
+            explored::write(terminal, explored, self.in_depth, &self.again())?;
+        }
+        if let Some(mut findings) = first {
+            if let Some(explored) = &explored {
+                findings.extra.insert("exploration".to_owned(), explored::to_json(explored));
+            }
+            self.write_json(terminal, &findings)?;
+        }
+        let out_of_budget = self.in_depth
+            && explored.is_some_and(|e| e.exploration.stopped.is_some() && !self.stops_at_first());
         writeln!(terminal, "{}", tally.line(cut_short.is_none() && !incomplete))?;
         if let Some(reason) = cut_short {
             complain(message(reason));
         }
         Ok(match tally.counted {
-            0 if incomplete || cut_short.is_some() => Status::CutShort,
+            0 if incomplete || out_of_budget || cut_short.is_some() => Status::CutShort,
             0 => Status::Clean,
             _ => Status::Found,
         })
@@ -230,32 +303,34 @@ impl Check {
     fn program(&self) -> Program {
         Program {
             sources: self.sources.clone(),
-            compiler: self.compiler.clone(),
-            flags: self.cflag.clone(),
-            symbolic: self.options.symbolic,
+            compiler: self.common.compiler.clone(),
+            flags: self.common.cflag.clone(),
+            symbolic: self.common.options.symbolic,
         }
     }
 
     fn options(&self) -> Result<CheckOptions<'static>, Failure> {
         let mut driver = DriverOptions {
-            timeout: Some(Duration::from_secs(self.timeout)),
+            timeout: Some(Duration::from_secs(self.common.timeout)),
             ..DriverOptions::default()
         };
-        if !self.analyses.is_empty() {
-            driver.analyses = self.analyses.iter().copied().collect();
+        if !self.common.analyses.is_empty() {
+            driver.analyses = self.common.analyses.iter().copied().collect();
         }
-        let launch = self.options.launch(self.arguments.clone());
+        let launch = self.common.options.launch(self.arguments.clone());
         Ok(CheckOptions {
-            launch: Launch { input: self.stdin.clone(), ..launch },
-            blocks: self.options.blocks()?,
-            runs: self.runs,
-            limit: Duration::from_secs(self.limit),
+            launch: Launch { input: self.common.stdin.clone(), ..launch },
+            blocks: self.common.options.blocks()?,
+            seeds: self.common.seeds,
+            explore: self.explore.clone(),
+            keep: self.common.save.clone().filter(|_| !self.sources.is_empty()),
+            limit: Duration::from_secs(self.common.limit),
             predict: PredictOptions {
                 driver,
-                explain_order: self.explain_order,
+                explain_order: self.common.explain_order,
                 ..PredictOptions::default()
             },
-            replays: self.replays,
+            replays: self.common.replays,
             nondeterminism: self.wants_nondeterminism(),
             trace_path: self.trace_path(),
             ..CheckOptions::new(self.program())
@@ -263,12 +338,12 @@ impl Check {
     }
 
     fn wants_nondeterminism(&self) -> bool {
-        self.analyses.contains(&FindingKind::Nondeterminism)
-            || self.report.counting.nondeterminism()
+        self.common.analyses.contains(&FindingKind::Nondeterminism)
+            || self.common.report.counting.nondeterminism()
     }
 
     fn trace_path(&self) -> PathBuf {
-        self.output.clone().unwrap_or_else(|| PathBuf::from("foretell.ft"))
+        self.common.output.clone().unwrap_or_else(|| PathBuf::from("foretell.ft"))
     }
 
     /// Reports the findings of a run that are worth showing and not `printed` yet, and counts those
@@ -290,33 +365,67 @@ impl Check {
         shown.retain(|&i| report.wants(&file.findings[i]));
         self.show(terminal, report, (file, trace), shown, printed)?;
         for finding in shown.iter().map(|&i| &file.findings[i]).filter(|f| f.is_shown()) {
-            tally.add(finding, self.report.counts(finding));
+            tally.add(finding, self.common.report.counts(finding));
         }
         Ok(())
     }
 
-    /// Saves the trace and the findings of a run where the options ask for that.
-    fn save(&self, terminal: &mut Terminal, run: &CheckedRun) -> Result<(), Failure> {
-        match &self.output {
+    /// Saves the trace of the first run where the options ask for that.
+    fn save_trace(&self, run: &CheckedRun) -> Result<(), Failure> {
+        match &self.common.output {
             Some(path) if path.as_os_str() == "-" => output::save(&*run.trace, path)?,
             Some(path) => save_trace(&*run.trace, &run.steps, path)?,
             None => {}
         }
-        if let Some(json) = &self.json {
+        Ok(())
+    }
+
+    fn write_json(&self, terminal: &mut Terminal, findings: &Findings) -> Result<(), Failure> {
+        if let Some(json) = &self.common.json {
             Destination::new(Some(json.clone()))
-                .write(terminal, |mut out| run.findings.write(&mut out))?;
+                .write(terminal, |mut out| findings.write(&mut out))?;
         }
         Ok(())
     }
 
+    /// Saves the trace of a run that failed in a way that no earlier run had, and its findings.
+    fn save_failed(&self, run: &CheckedRun) -> Result<(), Failure> {
+        let Some(directory) = &self.common.save else { return Ok(()) };
+        let is_new = |&i: &usize| observed::is_observed(&run.findings.findings[i]);
+        if !run.shown.iter().any(is_new) {
+            return Ok(());
+        }
+        let path = directory.join(format!("run-{}.ft", run.number));
+        save_trace(&*run.trace, &run.steps, &path)?;
+        Ok(())
+    }
+
+    fn stops_at_first(&self) -> bool {
+        self.explore.as_ref().is_some_and(|explore| explore.first)
+    }
+
+    /// Returns the command that explores the program further.
+    fn again(&self) -> String {
+        let mut words: Vec<String> = vec!["foretell explore".to_owned()];
+        words.extend(self.sources.iter().map(|s| s.display().to_string()));
+        if !self.arguments.is_empty() {
+            words.push("--".to_owned());
+            words.extend(self.arguments.iter().map(|a| a.to_string_lossy().into_owned()));
+        }
+        words.join(" ")
+    }
+
     /// Says once how to replay a finding without `check`.
     fn say_how_to_replay(&self, terminal: &mut Terminal) -> Result<(), Failure> {
+        if self.sources.is_empty() {
+            return Ok(());
+        }
         let compiler = match self.program().kind() {
             ProgramKind::C => "cc",
             ProgramKind::Cpp => "c++",
             ProgramKind::Java | ProgramKind::Jar => return Ok(()),
         };
-        let symbolic = if self.options.symbolic { " --symbolic" } else { "" };
+        let symbolic = if self.common.options.symbolic { " --symbolic" } else { "" };
         let sources: Vec<String> = self.sources.iter().map(|s| s.display().to_string()).collect();
         writeln!(
             terminal,
@@ -336,7 +445,7 @@ impl Check {
         shown: &[usize],
         printed: &BTreeSet<String>,
     ) -> Result<(), Failure> {
-        let look = self.report.look(terminal);
+        let look = self.common.report.look(terminal);
         let printer = Printer::new(trace, file.trace.model, report.sources(), look);
         let mut shown: Vec<&Finding> = shown.iter().map(|&i| &file.findings[i]).collect();
         text::by_confirmation(&mut shown);
@@ -385,7 +494,7 @@ impl Observer for Build {
 
 /// Shows what happens in a run as it comes.
 struct Show<'a> {
-    check: &'a Check,
+    check: &'a CheckJob,
     terminal: &'a mut Terminal,
     report: &'a mut Reporting,
     /// Findings whose marks are set.
@@ -405,7 +514,7 @@ impl Observer for Show<'_> {
 
     fn recorded(&mut self, recorded: &Recorded) {
         if recorded.run.timed_out {
-            let limit = self.check.limit;
+            let limit = self.check.common.limit;
             complain(&format!("foretell: the recorded run was ended after {limit} seconds"));
         }
         if !recorded.others.is_empty() {
@@ -420,6 +529,12 @@ impl Observer for Show<'_> {
         }
         self.written =
             writeln!(self.terminal, "{}\n", summary(recorded)).and_then(|()| self.terminal.flush());
+    }
+
+    fn explored(&mut self, runs: usize) {
+        if self.check.in_depth && io::stderr().is_terminal() {
+            let _ = write!(io::stderr(), "\r\x1b[K{runs} runs");
+        }
     }
 
     fn decided(&mut self, trace: &Trace, model: Model, finding: &mut Finding) {
@@ -437,7 +552,7 @@ impl Observer for Show<'_> {
 
 impl Show<'_> {
     fn print(&mut self, trace: &Trace, model: Model, finding: &Finding) -> io::Result<()> {
-        let look = self.check.report.look(self.terminal);
+        let look = self.check.common.report.look(self.terminal);
         let printer = Printer::new(trace, model, self.report.sources(), look);
         printer.finding(self.terminal, finding)?;
         writeln!(self.terminal)?;

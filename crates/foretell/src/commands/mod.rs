@@ -5,6 +5,7 @@ mod check;
 mod completions;
 mod convert;
 mod explain;
+mod explore;
 mod generate;
 mod man;
 mod merge;
@@ -25,6 +26,7 @@ pub(crate) enum Command {
     Cc(cc::Cc),
     #[command(name = "c++")]
     Cpp(cc::Cpp),
+    Explore(Box<explore::Explore>),
     Record(record::Record),
     Predict(predict::Predict),
     Replay(replay::Replay),
@@ -50,6 +52,7 @@ impl Command {
     pub(crate) fn run(self, terminal: &mut Terminal) -> Result<Status, Failure> {
         match self {
             Command::Check(command) => command.run(terminal),
+            Command::Explore(command) => command.run(terminal),
             Command::Cc(command) => command.run(),
             Command::Cpp(command) => command.run(),
             Command::Record(command) => command.run(),
