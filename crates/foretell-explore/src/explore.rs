@@ -37,7 +37,7 @@ impl Default for Options {
             first: false,
             loop_bound: 100,
             states: 20_000,
-            query: Duration::from_secs(10),
+            query: Duration::from_secs(3),
         }
     }
 }
@@ -210,6 +210,11 @@ impl Explorer {
         }
     }
 
+    /// Sets the time at which the exploration ends.
+    pub fn set_deadline(&mut self, deadline: Option<Instant>) {
+        self.options.deadline = deadline;
+    }
+
     /// Returns the budget that is used up.
     fn budget(&self) -> Option<String> {
         if self.options.runs.is_some_and(|most| self.result.runs + self.result.departed >= most) {
@@ -301,7 +306,7 @@ impl Explorer {
         let model = TraceModel::new(&trace, Model::Value);
         let counted = self.counted.clone();
         let mut leads = Leads::new(&model, &keys, &counted, number, self.limits());
-        let mut found = leads.stuck();
+        let mut found = Vec::new();
         for flip in leads.flips() {
             if self.budget().is_some() {
                 self.unfinished = true;
@@ -309,6 +314,7 @@ impl Explorer {
             }
             found.extend(leads.flip(&flip, &[]));
         }
+        found.extend(leads.stuck());
         for (thread, what) in pending {
             found.extend(leads.go_on(thread, what, &[]));
         }

@@ -103,7 +103,9 @@ impl Entry {
                 | Op::Join
         );
         let seen = if trace.op(e) == Op::TimedOut { hash_of("timed out") } else { seen };
-        let place = hash_of((op as u8, location));
+        // One line may have several accesses.
+        let variable = trace.variable(e).map(|x| trace.variable_name(x));
+        let place = hash_of((op as u8, location, variable));
         Entry { place, seen, acts, located: location.is_some() }
     }
 }

@@ -78,6 +78,14 @@ pub(crate) struct Limits {
     pub(crate) deadline: Option<Instant>,
 }
 
+impl Limits {
+    /// Returns the time at which a question that is asked now ends.
+    fn end(&self) -> Instant {
+        let end = Instant::now() + self.query;
+        self.deadline.map_or(end, |deadline| end.min(deadline))
+    }
+}
+
 /// Finder of the leads of one run.
 pub(crate) struct Leads<'t> {
     model: &'t TraceModel<'t>,
@@ -200,11 +208,7 @@ impl<'t> Leads<'t> {
                 let kept: Vec<EventId> =
                     required.iter().copied().filter(|&e| trace.op(e).observes()).collect();
                 let sight = Sight { read: flip.event, writers, kept: &kept };
-                let mut deadline = Instant::now() + self.limits.query;
-                if let Some(end) = self.limits.deadline {
-                    deadline = deadline.min(end);
-                }
-                let limit = Limit { deadline: Some(deadline), stop: None };
+                let limit = Limit { deadline: Some(self.limits.end()), stop: None };
                 match self.engine.decide_sight(&query, &sight, &limit) {
                     Verdict::Witness(sequence) => sequence,
                     Verdict::Impossible => return None,
@@ -252,7 +256,7 @@ impl<'t> Leads<'t> {
             self.open.push(Open::Undecided(what));
             return Vec::new();
         }
-        match search(self.model, goal, self.limits.states) {
+        match search(self.model, goal, self.limits.states, self.limits.end()) {
             Found::Sequences(sequences) => sequences,
             Found::Unknown(sequences) => {
                 self.open.push(Open::Undecided(what));

@@ -2,6 +2,8 @@
 //! for: flipped try-locks, stuck states, and operations that a stuck thread could have gone on
 //! with.
 
+use std::time::Instant;
+
 use foretell_model::TraceModel;
 use foretell_trace::{EventId, ThreadId};
 use rustc_hash::FxHashSet;
@@ -29,8 +31,13 @@ pub(crate) enum Found {
     Unknown(Vec<Vec<EventId>>),
 }
 
-/// Searches for a goal, through at most `limit` states.
-pub(crate) fn search(model: &TraceModel<'_>, goal: Goal<'_>, limit: usize) -> Found {
+/// Searches for a goal, through at most `limit` states and until the deadline.
+pub(crate) fn search(
+    model: &TraceModel<'_>,
+    goal: Goal<'_>,
+    limit: usize,
+    deadline: Instant,
+) -> Found {
     let start = Execution::new(model);
     let mut search = Search {
         model,
@@ -39,6 +46,7 @@ pub(crate) fn search(model: &TraceModel<'_>, goal: Goal<'_>, limit: usize) -> Fo
         found: Vec::new(),
         path: Vec::new(),
         limit,
+        deadline,
         over: false,
     };
     search.visit(&start);
@@ -56,6 +64,7 @@ struct Search<'a> {
     found: Vec<Vec<EventId>>,
     path: Vec<EventId>,
     limit: usize,
+    deadline: Instant,
     over: bool,
 }
 
@@ -74,7 +83,8 @@ impl Search<'_> {
         if self.is_over() || !self.seen.insert(state.hash()) {
             return;
         }
-        if self.seen.len() > self.limit {
+        let is_late = self.seen.len().is_multiple_of(64) && Instant::now() >= self.deadline;
+        if self.seen.len() > self.limit || is_late {
             self.over = true;
             return;
         }

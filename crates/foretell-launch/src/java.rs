@@ -48,6 +48,8 @@ pub(crate) struct AgentOptions<'a> {
     pub(crate) seed: u64,
     pub(crate) quantum: u64,
     pub(crate) java: &'a Java,
+    /// Whether a replay is recorded after its schedule.
+    pub(crate) records_on: bool,
     /// Path of a descriptor of this process, which vanishes with it.
     pub(crate) reader: &'a Path,
     /// Directory in which each of several virtual machines makes a log of its own.
@@ -114,6 +116,9 @@ fn properties(agent: &AgentOptions<'_>, directory: &Path) -> Result<String, Erro
         }
         Mode::Replay { schedule, .. } => {
             put("mode", "replay");
+            if agent.records_on {
+                put("records-on", "1");
+            }
             put("schedule", &utf8(&std::path::absolute(schedule).map_err(Error::file(schedule))?)?);
         }
     }

@@ -11,7 +11,8 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
 
 use foretell_rt_format::env;
 
@@ -56,6 +57,9 @@ pub struct Launch {
     /// Whether no access is left out: neither those to memory that create and join transfer from
     /// thread to thread, nor those to thread-private memory, which may turn out to be shared.
     pub keep_all: bool,
+    /// Replay: whether a Java program is recorded after the last step of the schedule, too. A native
+    /// one always is.
+    pub records_on: bool,
     /// Replay: the schedule is for the child of `fork` that these ordinals of forks lead to, see
     /// [`env::FORKED`].
     pub forked: Option<String>,
@@ -169,6 +173,7 @@ impl Launch {
             java: Java::default(),
             symbolic: false,
             keep_all: false,
+            records_on: false,
             forked: None,
             more: None,
             preload: false,
@@ -197,9 +202,8 @@ impl Launch {
             command.current_dir(place);
         }
         if self.is_java() && self.more.is_none() {
-            let Launch { ref mode, seed, quantum, ref java, .. } = *self;
             let reader = &directory.lifeline();
-            let options = AgentOptions { mode, seed, quantum, java, reader, more: None };
+            let options = self.agent_options(reader, None);
             command.arg(java::install(&options, &absolute(directory.path()))?).args(arguments);
             bind(&mut command);
             return Ok(Prepared { command, directory, libraries: None });
@@ -264,6 +268,12 @@ impl Launch {
         Ok(Prepared { command, directory, libraries })
     }
 
+    fn agent_options<'a>(&'a self, reader: &'a Path, more: Option<&'a Path>) -> AgentOptions<'a> {
+        let Launch { mode, seed, quantum, java, records_on, .. } = self;
+        let (seed, quantum, records_on) = (*seed, *quantum, *records_on);
+        AgentOptions { mode, seed, quantum, java, records_on, reader, more }
+    }
+
     /// Makes every process below the command write a log of its own into the directory `more`.
     fn record_all(
         &self,
@@ -278,9 +288,8 @@ impl Launch {
         if !java::has_agent() {
             return Ok(());
         }
-        let Launch { ref mode, seed, quantum, ref java, .. } = *self;
         let reader = &directory.lifeline();
-        let options = AgentOptions { mode, seed, quantum, java, reader, more: Some(more) };
+        let options = self.agent_options(reader, Some(more));
         let mut agent = java::install(&options, &absolute(directory.path()))?;
         if let Some(own) = std::env::var_os(java::OPTIONS).filter(|own| !own.is_empty()) {
             agent.push(" ");
@@ -481,8 +490,20 @@ fn absolute(path: &Path) -> PathBuf {
 /// may start one.
 fn may_use_libtsan(program: &Path) -> bool {
     const NAME: &[u8] = b"libtsan.so.";
-    match std::fs::read(program) {
+    /// Path, size and time of change of the last program, and the answer.
+    static LAST: Mutex<Option<(PathBuf, u64, SystemTime, bool)>> = Mutex::new(None);
+    let stamp = std::fs::metadata(program).and_then(|m| Ok((m.len(), m.modified()?))).ok();
+    let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    if let (Some((path, len, time, answer)), Some(stamp)) = (&*last, stamp)
+        && path == program
+        && (*len, *time) == stamp
+    {
+        return *answer;
+    }
+    let answer = match std::fs::read(program) {
         Ok(bytes) if bytes.starts_with(b"\x7fELF") => memchr::memmem::find(&bytes, NAME).is_some(),
         _ => true,
-    }
+    };
+    *last = stamp.map(|(len, time)| (program.to_path_buf(), len, time, answer));
+    answer
 }

@@ -29,6 +29,9 @@ pub struct Failure {
     /// Command that was recorded.
     #[serde(default)]
     pub command: Option<String>,
+    /// Number of the run in an exploration, if it followed a schedule that the seed does not give.
+    #[serde(default)]
+    pub run: Option<String>,
 }
 
 /// State of a thread when the run failed.
@@ -53,6 +56,7 @@ impl Failure {
             threads: threads.collect(),
             seed: note("seed"),
             command: note("command").filter(|c| !c.contains("/foretell-check-")),
+            run: note("schedule").and_then(|_| note("run")),
         }
     }
 
@@ -79,6 +83,13 @@ impl Failure {
     /// Returns the text that says how to see the failure again.
     pub(crate) fn repeat(&self) -> Option<String> {
         let seed = self.seed.as_ref()?;
+        if let Some(run) = &self.run {
+            let command = self.command.as_deref().unwrap_or("DIR/program");
+            return Some(format!(
+                "the same command with --save DIR, then \
+                 foretell replay DIR/run-{run}.ft observed-1 -- {command}"
+            ));
+        }
         Some(match &self.command {
             Some(command) => format!("foretell record --seed {seed} -- {command}"),
             None => format!("the same command with --seed {seed}"),

@@ -18,23 +18,38 @@ use foretell_trace::{FindingKind, Model, RunFailure, Trace};
 use foretell_translate::{Blocks, Steps, TraceOutput};
 use serde_json::Value;
 
+use crate::explore::{Driven, ExploreOptions, Explored, RealExploration};
 use crate::record::saving;
 use crate::replay::replay_json;
 use crate::witnesses::Witnesses;
 use crate::{Error, Observer, PredictOptions, Program, Recorded, Watch, predict_watched, record};
 
+/// Number of explored runs that are analysed even if they show no new place.
+const WHOLE_RUNS: usize = 20;
+
+/// Time limit of the prediction on the first run of an exploration in depth.
+const FIRST_BUDGET: Duration = Duration::from_secs(10);
+/// Time limit of the prediction on an explored run.
+const LATER_BUDGET: Duration = Duration::from_secs(3);
+/// Most findings of an explored run that are replayed.
+const LATER_REPLAYS: usize = 10;
+
 /// Options of a check.
 #[derive(Clone, Debug)]
 pub struct CheckOptions<'a> {
-    /// The program to build.
+    /// The program to build; without sources, `launch` has the whole command.
     pub program: Program,
+    /// Directory for the program that is built, which stays; `None` is a temporary one.
+    pub keep: Option<PathBuf>,
     /// Seed, quantum and the other options of the first run. `command` holds the arguments of the
     /// program; `directory`, `quiet` and `limit` are set by the check.
     pub launch: Launch,
     /// Blocks that are meant to be atomic.
     pub blocks: Blocks,
-    /// Number of runs to record, each with the next seed.
-    pub runs: u64,
+    /// Number of runs to record freely, each with the next seed.
+    pub seeds: u64,
+    /// Exploration that starts from the first run; `None` is none.
+    pub explore: Option<ExploreOptions>,
     /// Time after which a run counts as hanging.
     pub limit: Duration,
     /// Options of the prediction.
@@ -56,9 +71,11 @@ impl CheckOptions<'_> {
         predict.driver.timeout = Some(Duration::from_secs(60));
         CheckOptions {
             program,
+            keep: None,
             launch: Launch::new(Vec::new()),
             blocks: Blocks::default(),
-            runs: 1,
+            seeds: 1,
+            explore: None,
             limit: Duration::from_secs(20),
             predict,
             replays: 100,
@@ -71,6 +88,8 @@ impl CheckOptions<'_> {
 /// One recorded run with its findings.
 #[derive(Debug)]
 pub struct CheckedRun {
+    /// Number of the run, from 1.
+    pub number: u64,
     /// The run of the program.
     pub run: Run,
     /// The trace of the run.
@@ -93,8 +112,10 @@ pub struct Check<'a> {
     command: Vec<OsString>,
     /// Directory of the program and of the files of its runs.
     directory: ScratchDirectory,
-    /// Number of runs so far.
+    /// Number of free runs so far.
     done: u64,
+    /// The exploration, from the first run on.
+    exploration: Option<RealExploration>,
     /// Kind and source locations of the findings of earlier runs.
     seen: BTreeSet<(FindingKind, Vec<Option<String>>)>,
     /// Whether this process was asked to end while the program ran.
@@ -115,9 +136,13 @@ pub fn check<'a>(
     // Reports do not name a command in such a directory, which is gone by then.
     let directory =
         ScratchDirectory::new_in(&parent, "foretell-check-").map_err(Error::file(&parent))?;
-    let (program, place) = (options.program.clone(), directory.path().to_path_buf());
+    let place = options.keep.clone().unwrap_or_else(|| directory.path().to_path_buf());
+    let program = options.program.clone();
     let work = move || {
         let mut warnings = Vec::new();
+        if program.sources.is_empty() {
+            return (Ok(Vec::new()), warnings);
+        }
         (program.build(&place, |message| warnings.push(message.to_owned())), warnings)
     };
     let built = apart(&Limit::none(), work, || {});
@@ -127,7 +152,15 @@ pub fn check<'a>(
     warnings.iter().for_each(|warning| observer.warning(warning));
     let mut command = built?;
     command.extend(options.launch.command.iter().cloned());
-    Ok(Check { options, command, directory, done: 0, seen: BTreeSet::new(), interrupted: false })
+    Ok(Check {
+        options,
+        command,
+        directory,
+        done: 0,
+        exploration: None,
+        seen: BTreeSet::new(),
+        interrupted: false,
+    })
 }
 
 impl Check<'_> {
@@ -151,53 +184,117 @@ impl Check<'_> {
     /// # Errors
     /// If the program cannot be run, or its trace cannot be analysed.
     pub fn next_run(&mut self, observer: &mut dyn Observer) -> Result<Option<CheckedRun>, Error> {
-        if self.done == self.options.runs || self.is_interrupted() {
+        if self.is_interrupted() {
             return Ok(None);
         }
-        let options = &self.options;
-        let launch = Launch {
-            command: self.command.clone(),
-            seed: options.launch.seed.wrapping_add(self.done),
-            directory: self.directory.path().to_path_buf(),
-            quiet: true,
-            limit: Some(options.limit),
-            ..options.launch.clone()
-        };
+        if self.done == self.options.seeds {
+            return self.explore_next(observer);
+        }
+        let launch = self.launch(self.done);
         self.done += 1;
-        let recorded = record(&launch, &options.blocks)?;
+        let mut recorded = record(&launch, &self.options.blocks)?;
         observer.recorded(&recorded);
         if recorded.run.interrupted {
             self.interrupt();
         }
-        let Recorded { run, translated, failure, .. } = recorded;
-        let trace = Arc::new(match translated.trace {
-            TraceOutput::Packed(packed) => saving(&run, || packed.unpack()),
-            TraceOutput::Whole(trace) => trace,
+        let trace = Arc::new(match &recorded.translated.trace {
+            TraceOutput::Packed(packed) => saving(&recorded.run, || packed.unpack()),
+            TraceOutput::Whole(trace) => trace.clone(),
         });
+        let number = self.done;
+        if self.done == 1
+            && !self.is_interrupted()
+            && recorded.others.is_empty()
+            && !launch.symbolic
+            && let Some(options) = &self.options.explore
+        {
+            let mut exploration = RealExploration::new(options);
+            exploration.add(&recorded, &trace);
+            self.exploration = Some(exploration);
+        }
+        recorded.translated.trace = TraceOutput::Whole(Trace::default());
+        let mut predict = self.options.predict.clone();
+        if self.options.explore.as_ref().is_some_and(|explore| explore.in_depth) {
+            if !self.options.nondeterminism {
+                predict.driver.analyses.remove(&FindingKind::Nondeterminism);
+            }
+            predict.driver.budget = predict.driver.budget.or(Some(FIRST_BUDGET));
+        }
+        let job = Analysis { launch: &launch, number, predict, replays: self.options.replays };
+        self.analyse(&job, recorded, trace, observer).map(Some)
+    }
+
+    /// Returns the launch of a free run.
+    fn launch(&self, seed: u64) -> Launch {
+        let options = &self.options;
+        Launch {
+            command: self.command.clone(),
+            seed: options.launch.seed.wrapping_add(seed),
+            directory: self.directory.path().to_path_buf(),
+            quiet: true,
+            limit: Some(options.limit),
+            ..options.launch.clone()
+        }
+    }
+
+    /// Follows the next lead of the exploration.
+    fn explore_next(&mut self, observer: &mut dyn Observer) -> Result<Option<CheckedRun>, Error> {
+        let launch = self.launch(0);
+        let Some(exploration) = &mut self.exploration else { return Ok(None) };
+        let Some(driven) = exploration.next(&launch, &self.options.blocks)? else {
+            return Ok(None);
+        };
+        let Driven { recorded, trace, has_new_places } = driven;
+        let runs = exploration.runs();
+        let number = runs as u64;
+        observer.explored(runs);
+        // Another read of a known place is what the exploration follows by itself.
+        let mut predict = self.options.predict.clone();
+        let analyses = &mut predict.driver.analyses;
+        analyses.remove(&FindingKind::Nondeterminism);
+        if !has_new_places && runs > WHOLE_RUNS || recorded.failure.is_some() {
+            analyses.clear();
+        }
+        predict.explain_order = false;
+        predict.driver.budget = Some(LATER_BUDGET);
+        let replays = self.options.replays.min(LATER_REPLAYS);
+        let job = Analysis { launch: &launch, number, predict, replays };
+        self.analyse(&job, recorded, trace, observer).map(Some)
+    }
+
+    /// Ends the exploration and returns its result; `None` if there was none.
+    pub fn explored(&mut self) -> Option<Explored> {
+        self.exploration.take().map(RealExploration::finish)
+    }
+
+    /// Predicts on a recorded run, and replays what is found.
+    fn analyse(
+        &mut self,
+        job: &Analysis<'_>,
+        recorded: Recorded,
+        trace: Arc<Trace>,
+        observer: &mut dyn Observer,
+    ) -> Result<CheckedRun, Error> {
+        let Analysis { launch, number, ref predict, replays: left } = *job;
+        let Recorded { run, translated, failure, .. } = recorded;
         let steps = translated.steps;
         let reference = Reference::of(&run, Some(run.stdout()));
         let interrupted = self.is_interrupted();
         let options = &self.options;
         let mut replays = Replays {
             options,
-            replay: Replay {
-                launch: &launch,
-                steps: &steps,
-                reference: &reference,
-                limit: options.limit,
-            },
+            replay: Replay { launch, steps: &steps, reference: &reference, limit: options.limit },
             failure: failure.as_ref(),
             seen: &mut self.seen,
             observer,
-            left: if interrupted { 0 } else { options.replays },
+            left: if interrupted { 0 } else { left },
             count: 0,
             observed: None,
             folded: Vec::new(),
             shown: Vec::new(),
             outcome: Ok(()),
         };
-        let predicted =
-            predict_watched(&options.trace_path, &trace, &options.predict, &mut replays);
+        let predicted = predict_watched(&options.trace_path, &trace, predict, &mut replays);
         let Replays { folded, shown, outcome, .. } = replays;
         let mut findings = predicted?.findings;
         match outcome {
@@ -211,8 +308,18 @@ impl Check<'_> {
         }
         // A consequence that a replay has shown stands for its cause.
         cause::assign(&mut findings.findings);
-        Ok(Some(CheckedRun { run, trace, steps, findings, shown }))
+        Ok(CheckedRun { number, run, trace, steps, findings, shown })
     }
+}
+
+/// Analysis of one run.
+struct Analysis<'a> {
+    launch: &'a Launch,
+    /// Number of the run.
+    number: u64,
+    predict: PredictOptions<'a>,
+    /// Most findings to replay.
+    replays: usize,
 }
 
 /// Replays the findings of a run that no earlier run had, while the others are looked for.
@@ -267,17 +374,37 @@ impl Replays<'_> {
 
     /// Whether a finding is worth showing. Replays it before.
     fn shows(&mut self, trace: &Trace, model: Model, finding: &mut Finding) -> bool {
-        if !self.seen.insert((finding.kind, finding.locations.clone())) {
+        let places = match self.failure {
+            // One failure may come at the end of many schedules.
+            Some(failure) if observed::is_observed(finding) => {
+                vec![Some(format!("{}: {}", failure.kind, failure.message))]
+            }
+            // A deadlock is a cycle, which may be told from any of its threads.
+            _ if finding.kind == FindingKind::Deadlock => {
+                let mut places = finding.locations.clone();
+                places.sort();
+                places
+            }
+            _ => finding.locations.clone(),
+        };
+        if !self.seen.insert((finding.kind, places)) {
             return false;
         }
         if observed::is_observed(finding) {
             self.observed = Some(finding.id.clone());
-            return true;
+            // A deadlock that an earlier run predicted, and a replay has shown.
+            let known = |failure| self.seen.contains(&(FindingKind::Observed, waits_of(failure)));
+            return !self.failure.is_some_and(known);
         }
         let verdict = self.replay(trace, model, finding);
         if let Some(worst) = &verdict {
             self.observer.replayed(finding, worst);
             finding.set_replay(replay_json(worst, 1, 1), worst.confirms());
+            if finding.kind == FindingKind::Deadlock && worst.confirms() {
+                let mut places = finding.locations.clone();
+                places.sort();
+                self.seen.insert((FindingKind::Observed, places));
+            }
             if let (Some(failure), Some(into)) = (self.failure, &self.observed)
                 && worst.repeats(failure)
             {
@@ -290,6 +417,18 @@ impl Replays<'_> {
         }
         self.options.is_worth_showing(finding, verdict.as_ref())
     }
+}
+
+/// Returns the locations at which threads of a deadlock wait for locks, sorted.
+fn waits_of(failure: &RunFailure) -> Vec<Option<String>> {
+    let place = |state: &String| {
+        let (_, rest) = state.split_once(" at ").filter(|_| state.contains("held by"))?;
+        Some(rest.split(',').next()?.to_owned())
+    };
+    let mut places: Vec<_> =
+        failure.threads.iter().filter_map(|(_, state)| place(state)).map(Some).collect();
+    places.sort();
+    places
 }
 
 impl Watch for Replays<'_> {

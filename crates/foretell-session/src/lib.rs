@@ -7,7 +7,7 @@
 //!
 //! | command | functions |
 //! |---|---|
-//! | `check` | [`check`], [`Check::next_run`] |
+//! | `check`, `explore` | [`check`], [`Check::next_run`] |
 //! | `record` | [`record`], [`save`] |
 //! | `predict` | [`predict`] |
 //! | `replay` | [`load_steps`], [`launch_as_recorded`], [`find`], [`replay`], [`debug`] |
@@ -88,6 +88,7 @@ pub mod columns;
 mod doctor;
 mod document;
 mod error;
+mod explore;
 mod failure;
 mod findings;
 mod kept_by_order;
@@ -104,6 +105,7 @@ pub use check::{Check, CheckOptions, CheckedRun, check};
 pub use doctor::{Diagnosis, Health, diagnose};
 pub use document::Watch;
 pub use error::Error;
+pub use explore::{ExploreOptions, Explored, Outcome};
 pub use findings::{
     check_trace, merge, read_all_findings, read_findings, read_findings_of, verify, verify_all,
     verify_one,
@@ -116,6 +118,7 @@ pub use save::{save, save_trace};
 pub use suite::{Bug, ProcessInfo, Suite, SuiteOptions, SuiteProgress, Test, run_suite};
 
 pub use foretell_build::{Language, compile, shell_status};
+pub use foretell_explore::{Exploration, Open};
 pub use foretell_launch::{Java, Launch, Mode, Run, SignalGuard, supervise};
 pub use foretell_predict::driver::{Options as DriverOptions, Prediction, Progress};
 pub use foretell_replay::Verdict;

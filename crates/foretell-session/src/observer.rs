@@ -19,6 +19,11 @@ pub trait Observer {
         let _ = recorded;
     }
 
+    /// The exploration has recorded its `runs`-th run.
+    fn explored(&mut self, runs: usize) {
+        let _ = runs;
+    }
+
     /// A finding that is worth showing has been decided and, as far as the options permit,
     /// replayed; the analysis of the run may still go on. Changes go into the findings document.
     fn decided(&mut self, trace: &Trace, model: Model, finding: &mut Finding) {

@@ -16,6 +16,7 @@ use foretell_translate::{Blocks, FORKED, ID, Steps};
 use serde_json::{Value, json};
 
 use crate::Error;
+use crate::explore::{SCHEDULE, follow};
 use crate::record::{Recorded, record};
 use crate::witnesses::Witnesses;
 
@@ -114,13 +115,19 @@ fn is_over() -> bool {
 fn repeat(request: &ReplayRequest<'_>, times: u64) -> Result<Replayed, Error> {
     let launch = Launch { limit: Some(request.limit), ..request.launch.clone() };
     let before = RunFailure::of(request.trace);
+    // A run of an exploration has followed a schedule first.
+    let schedule = request.trace.meta().get(SCHEDULE).map(|lines| lines.replace("; ", "\n"));
     let mut replayed = Replayed::default();
     for _ in 0..times {
         if is_over() {
             replayed.interrupted = true;
             break;
         }
-        let Recorded { run, failure, .. } = record(&launch, &Blocks::default())?;
+        let blocks = Blocks::default();
+        let Recorded { run, failure, .. } = match &schedule {
+            Some(schedule) => follow(&launch, &blocks, schedule)?,
+            None => record(&launch, &blocks)?,
+        };
         if run.interrupted {
             replayed.interrupted = true;
             break;

@@ -19,6 +19,7 @@ mod action;
 mod blocks;
 mod error;
 mod failed_rmw;
+mod file_cache;
 pub mod java;
 mod kept_order;
 mod legal;

@@ -5,7 +5,7 @@
 //! as many directories in front as are needed to tell two files of the same name apart.
 
 use std::borrow::Cow;
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::rc::Rc;
@@ -13,6 +13,8 @@ use std::rc::Rc;
 use addr2line::Loader;
 use object::{Object, ObjectSymbol, SymbolKind};
 use rustc_hash::FxHashMap;
+
+use crate::file_cache::FileCache;
 
 /// Meaning of a code address.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -48,9 +50,17 @@ struct Module {
 struct File {
     path: String,
     /// Debug information, if the file has any; read at the first use.
-    loader: OnceCell<Option<Loader>>,
+    loader: OnceCell<Rc<Option<Loader>>>,
     /// Start, size and name of every global, by start; read at the first use.
-    globals: Option<Vec<(u64, u64, String)>>,
+    globals: Option<Rc<Globals>>,
+}
+
+/// Start, size and name of globals.
+type Globals = Vec<(u64, u64, String)>;
+
+thread_local! {
+    static LOADERS: RefCell<FileCache<Option<Loader>>> = RefCell::default();
+    static GLOBALS: RefCell<FileCache<Globals>> = RefCell::default();
 }
 
 /// Modules of a run, and the meaning of their addresses.
@@ -158,7 +168,11 @@ impl Symbols {
         let unknown = format!("{short}+{at:#x}");
         let mut frames: Vec<Frame> = Vec::new();
         let file = &self.files[module.file];
-        if let Some(loader) = file.loader.get_or_init(|| Loader::new(Path::new(&file.path)).ok()) {
+        let loader = file.loader.get_or_init(|| {
+            let read = || Loader::new(Path::new(&file.path)).ok();
+            LOADERS.with_borrow_mut(|loaders| loaders.get(&file.path, read))
+        });
+        if let Some(loader) = &**loader {
             if let Ok(mut found) = loader.find_frames(at) {
                 while let Ok(Some(frame)) = found.next() {
                     let name = frame.function.and_then(|f| f.demangle().ok().map(|n| plain(&n)));
@@ -225,7 +239,9 @@ impl Symbols {
         let short = module.path.rsplit('/').next().unwrap_or("?").to_owned();
         let number = module.file;
         let file = &mut self.files[number];
-        let globals = file.globals.get_or_insert_with(|| read_globals(&file.path));
+        let globals = file.globals.get_or_insert_with(|| {
+            GLOBALS.with_borrow_mut(|known| known.get(&file.path, || read_globals(&file.path)))
+        });
         let found = globals.partition_point(|&(start, _, _)| start <= at).checked_sub(1);
         match found.map(|i| &globals[i]) {
             Some((start, size, name)) if at - start < (*size).max(1) => {
@@ -268,10 +284,10 @@ fn without_parents(path: &str) -> Cow<'_, str> {
 }
 
 /// Returns the data symbols of a file.
-fn read_globals(path: &str) -> Vec<(u64, u64, String)> {
+fn read_globals(path: &str) -> Globals {
     let Ok(bytes) = std::fs::read(path) else { return Vec::new() };
     let Ok(file) = object::File::parse(&*bytes) else { return Vec::new() };
-    let mut globals: Vec<(u64, u64, String)> = file
+    let mut globals: Globals = file
         .symbols()
         .chain(file.dynamic_symbols())
         .filter(|s| s.kind() == SymbolKind::Data && s.size() > 0)

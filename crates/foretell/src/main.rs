@@ -9,6 +9,7 @@
 mod commands;
 mod config;
 mod control_filter;
+mod explored;
 mod failure;
 mod input;
 mod limits;

@@ -36,7 +36,7 @@ fn check(name: &str, compiler: &str, level: &str) -> Checked {
     let dir = tempfile::tempdir().expect("a directory");
     let json = dir.path().join("findings.json");
     let output = foretell()
-        .args(["check", "--compiler", compiler])
+        .args(["check", "--runs", "1", "--compiler", compiler])
         .arg(format!("--cflag={level}"))
         .arg("--json")
         .arg(&json)

@@ -21,7 +21,7 @@ fn check(name: &str, options: &[&str]) -> Checked {
     let dir = tempfile::tempdir().expect("a directory");
     let json = dir.path().join("findings.json");
     let output = Command::new(env!("CARGO_BIN_EXE_foretell"))
-        .args(["check", "--json"])
+        .args(["check", "--runs", "1", "--json"])
         .arg(&json)
         .args(options)
         .arg(example(name))

@@ -388,7 +388,7 @@ fn race_is_confirmed_on_the_same_object_only() {
     let check = |class: &str, second: &str, status: i32| {
         let name = format!("{class}.java");
         fs::write(w.path(&name), source(class, second)).expect("it can be written");
-        let output = w.expect(status, &["check", "--json", "findings.json", &name]);
+        let output = w.expect(status, &["check", "--runs", "1", "--json", "findings.json", &name]);
         let findings = fs::read_to_string(w.path("findings.json")).expect("findings");
         let findings: serde_json::Value = serde_json::from_str(&findings).expect("JSON");
         let found = findings["findings"].as_array().cloned().unwrap_or_default();

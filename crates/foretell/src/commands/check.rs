@@ -13,39 +13,81 @@ use foretell_report::kept_by_order::KeptByOrder;
 use foretell_report::observed;
 use foretell_report::text::{self, Printer};
 use foretell_session::{
-    CheckOptions, CheckedRun, DriverOptions, Launch, Observer, PredictOptions, Program,
-    ProgramKind, Recorded, Verdict, check, save_trace,
+    CheckOptions, CheckedRun, DriverOptions, ExploreOptions, Launch, Observer, PredictOptions,
+    Program, ProgramKind, Recorded, Verdict, check, save_trace,
 };
 use foretell_trace::{FindingKind, Model, Trace};
 
+use crate::explored;
 use crate::failure::{Failure, Status};
-use crate::limits::{Budget, message};
+use crate::limits::{Budget, message, seconds};
 use crate::output::{self, Destination};
 use crate::progress;
 use crate::recording::{RecordOptions, quoted, summary};
 use crate::reporting::{Format, ReportOptions, Reporting};
 use crate::terminal::{Terminal, complain};
 
-/// Build a program, record a run, predict, and replay the findings
+/// Build a program, record runs, predict, and replay the findings
 ///
 /// Every finding is replayed on the real program, and confirmed if the replay reaches it. Findings
 /// that are not confirmed are shown last, and do not count for the exit status without
 /// --unconfirmed. A nondeterministic read is shown, and counts, only if its replay goes wrong
 /// (crash, failed assertion, deadlock, different exit status), or with --fail-on nondeterminism;
 /// --analyses nondeterminism only shows it.
+///
+/// After the first run the program is driven along schedules that show its threads something else,
+/// as `foretell explore` does, within --runs and --time.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Check {
     /// C or C++ sources, objects and libraries; Java sources; or a jar
     #[arg(required = true, value_name = "SOURCE")]
     sources: Vec<PathBuf>,
 
+    /// Most runs, the first one included; 1: no exploration
+    #[arg(long, value_name = "N", default_value_t = 21,
+          value_parser = clap::value_parser!(u64).range(1..))]
+    runs: u64,
+
+    /// Most time for runs after the first
+    #[arg(long, value_name = "SECS", default_value = "10", value_parser = seconds)]
+    time: Duration,
+
+    /// Arguments of the program
+    #[arg(last = true, value_name = "ARGS")]
+    arguments: Vec<OsString>,
+
+    #[command(flatten)]
+    common: CheckArguments,
+}
+
+impl Check {
+    pub(crate) fn run(self, terminal: &mut Terminal) -> Result<Status, Failure> {
+        let Check { sources, runs, time, arguments, common } = self;
+        let explore = (runs > 1).then_some(ExploreOptions {
+            runs: Some(runs as usize),
+            time: Some(time),
+            first: false,
+            loop_bound: LOOP_BOUND,
+            in_depth: false,
+        });
+        let job = CheckJob { sources, arguments, explore, in_depth: false, common };
+        job.run(terminal)
+    }
+}
+
+/// Other observations of one place by one thread that are followed in a run if nothing is said.
+pub(crate) const LOOP_BOUND: u32 = 100;
+
+/// Options of the commands that check a program in one go.
+#[derive(clap::Args, Debug)]
+pub(crate) struct CheckArguments {
     #[command(flatten)]
     options: RecordOptions,
 
-    /// Number of runs to record, each with the next seed
-    #[arg(long, value_name = "N", default_value_t = 1,
+    /// Number of free runs to record, each with the next seed
+    #[arg(long, value_name = "N", default_value_t = 1, hide_short_help = true,
           value_parser = clap::value_parser!(u64).range(1..))]
-    runs: u64,
+    seeds: u64,
 
     /// Compiler: gcc, clang, clang-19, or a path
     ///
@@ -95,6 +137,10 @@ pub(crate) struct Check {
     #[arg(long, value_name = "FILE")]
     stdin: Option<PathBuf>,
 
+    /// Directory for the program and the traces of runs that failed, for `foretell replay`
+    #[arg(long, value_name = "DIR", hide_short_help = true)]
+    save: Option<PathBuf>,
+
     /// Save the trace of the first run
     #[arg(short, long, value_name = "OUT")]
     output: Option<PathBuf>,
@@ -103,12 +149,19 @@ pub(crate) struct Check {
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 
-    /// Arguments of the program
-    #[arg(last = true, value_name = "ARGS")]
-    arguments: Vec<OsString>,
-
     #[command(flatten)]
     report: ReportOptions,
+}
+
+/// A check of a program: what to run, how to explore it, and how to report.
+pub(crate) struct CheckJob {
+    /// Sources of the program; none if the arguments are a whole command.
+    pub(crate) sources: Vec<PathBuf>,
+    pub(crate) arguments: Vec<OsString>,
+    pub(crate) explore: Option<ExploreOptions>,
+    /// Whether the exploration is what was asked for.
+    pub(crate) in_depth: bool,
+    pub(crate) common: CheckArguments,
 }
 
 /// Number of findings that were shown, by their confirmation.
@@ -167,16 +220,20 @@ impl Tally {
     }
 }
 
-impl Check {
+impl CheckJob {
     pub(crate) fn run(self, terminal: &mut Terminal) -> Result<Status, Failure> {
-        if !self.locks.is_empty()
+        if !self.common.locks.is_empty()
             && matches!(self.program().kind(), ProgramKind::Java | ProgramKind::Jar)
         {
             return Err(Failure::Input("--locks is for C and C++ programs".to_owned()));
         }
-        let limit = self.budget.start();
-        let mut report = self.report.start(Format::Text, &self.sources)?;
-        let (mut tally, mut first) = (Tally::default(), true);
+        if let Some(directory) = &self.common.save {
+            let failed = |e| Failure::Input(format!("foretell: {}: {e}", directory.display()));
+            std::fs::create_dir_all(directory).map_err(failed)?;
+        }
+        let limit = self.common.budget.start();
+        let mut report = self.common.report.start(Format::Text, &self.sources)?;
+        let (mut tally, mut first) = (Tally::default(), None);
         let (mut cut_short, mut incomplete) = (None, false);
         let options = self.options()?;
         progress::status("building");
@@ -195,7 +252,7 @@ impl Check {
                 break;
             }
             number += 1;
-            if number <= self.runs {
+            if number <= self.common.seeds {
                 progress::status(&format!("recording{}", self.run_name(number)));
             }
             let mut show = Show {
@@ -221,7 +278,7 @@ impl Check {
             progress::clear();
             written?;
             let Some(mut run) = run? else { break };
-            incomplete |= !run.findings.is_complete();
+            incomplete |= run.number == 1 && !run.findings.is_complete();
             shielded(|| {
                 let mut findings = run.findings.findings.iter_mut();
                 while let Some(finding) = findings.find(|f| !marked.contains(&f.id)) {
@@ -230,8 +287,10 @@ impl Check {
                 let printed = (&printed, &mut causes);
                 self.report_run(terminal, &mut run, &mut report, printed, &mut tally)
             })?;
-            if std::mem::take(&mut first) {
-                shielded(|| self.save(terminal, &run))?;
+            shielded(|| self.save_failed(&run))?;
+            if first.is_none() {
+                shielded(|| self.save_trace(&run))?;
+                first = Some(run.findings);
             }
             terminal.flush()?;
         }
@@ -240,51 +299,66 @@ impl Check {
             self.say_how_to_replay(terminal)?;
         }
         let cut_short = cut_short.or(check.is_interrupted().then_some(Reason::Interrupt));
+        progress::clear();
+        let explored = check.explored();
+        if let Some(explored) = &explored {
+            explored::write(terminal, explored, self.in_depth, &self.again())?;
+        }
+        if let Some(mut findings) = first {
+            if let Some(explored) = &explored {
+                findings.extra.insert("exploration".to_owned(), explored::to_json(explored));
+            }
+            self.write_json(terminal, &findings)?;
+        }
+        let out_of_budget = self.in_depth
+            && explored.is_some_and(|e| e.exploration.stopped.is_some() && !self.stops_at_first());
         writeln!(terminal, "{}", tally.line(cut_short.is_none() && !incomplete))?;
         if let Some(reason) = cut_short {
             complain(message(reason));
         }
         Ok(match tally.counted {
-            0 if incomplete || cut_short.is_some() => Status::CutShort,
+            0 if incomplete || out_of_budget || cut_short.is_some() => Status::CutShort,
             0 => Status::Clean,
             _ => Status::Found,
         })
     }
 
     fn program(&self) -> Program {
-        let locks = self.locks.iter().map(|file| {
+        let locks = self.common.locks.iter().map(|file| {
             let mut option = OsString::from("--foretell-locks=");
             option.push(file);
             option
         });
         Program {
             sources: self.sources.clone(),
-            compiler: self.compiler.clone(),
-            flags: self.cflag.iter().cloned().chain(locks).collect(),
-            symbolic: self.options.symbolic,
+            compiler: self.common.compiler.clone(),
+            flags: self.common.cflag.iter().cloned().chain(locks).collect(),
+            symbolic: self.common.options.symbolic,
         }
     }
 
     fn options(&self) -> Result<CheckOptions<'static>, Failure> {
         let mut driver = DriverOptions {
-            timeout: Some(Duration::from_secs(self.timeout)),
+            timeout: Some(Duration::from_secs(self.common.timeout)),
             ..DriverOptions::default()
         };
-        if !self.analyses.is_empty() {
-            driver.analyses = self.analyses.iter().copied().collect();
+        if !self.common.analyses.is_empty() {
+            driver.analyses = self.common.analyses.iter().copied().collect();
         }
-        let launch = self.options.launch(self.arguments.clone());
+        let launch = self.common.options.launch(self.arguments.clone());
         Ok(CheckOptions {
-            launch: Launch { input: self.stdin.clone(), ..launch },
-            blocks: self.options.blocks()?,
-            runs: self.runs,
-            limit: Duration::from_secs(self.limit),
+            launch: Launch { input: self.common.stdin.clone(), ..launch },
+            blocks: self.common.options.blocks()?,
+            seeds: self.common.seeds,
+            explore: self.explore.clone(),
+            keep: self.common.save.clone().filter(|_| !self.sources.is_empty()),
+            limit: Duration::from_secs(self.common.limit),
             predict: PredictOptions {
                 driver,
-                explain_order: self.explain_order,
+                explain_order: self.common.explain_order,
                 ..PredictOptions::default()
             },
-            replays: self.replays,
+            replays: self.common.replays,
             nondeterminism: self.wants_nondeterminism(),
             trace_path: self.trace_path(),
             ..CheckOptions::new(self.program())
@@ -292,12 +366,12 @@ impl Check {
     }
 
     fn wants_nondeterminism(&self) -> bool {
-        self.analyses.contains(&FindingKind::Nondeterminism)
-            || self.report.counting.nondeterminism()
+        self.common.analyses.contains(&FindingKind::Nondeterminism)
+            || self.common.report.counting.nondeterminism()
     }
 
     fn trace_path(&self) -> PathBuf {
-        self.output.clone().unwrap_or_else(|| PathBuf::from("foretell.ft"))
+        self.common.output.clone().unwrap_or_else(|| PathBuf::from("foretell.ft"))
     }
 
     /// Reports the findings of a run that are worth showing and not `printed` yet, and counts those
@@ -310,7 +384,7 @@ impl Check {
         printed: (&BTreeSet<String>, &mut ShownCauses),
         tally: &mut Tally,
     ) -> Result<(), Failure> {
-        let CheckedRun { trace, findings: file, shown, .. } = run;
+        let CheckedRun { number, trace, findings: file, shown, .. } = run;
         let all = shown.len();
         // A finding that is not worth showing is no alert in code scanning either; the findings
         // file has it.
@@ -320,9 +394,9 @@ impl Check {
         shown.retain(|&i| report.wants(&file.findings[i]));
         self.show(terminal, report, (file, trace), shown, printed)?;
         for finding in shown.iter().map(|&i| &file.findings[i]).filter(|f| f.is_shown()) {
-            tally.add(finding, self.report.counts(finding));
+            tally.add(finding, self.common.report.counts(finding));
         }
-        if self.runs > 1 {
+        if !self.run_name(*number).is_empty() {
             let new = match all {
                 0 => "nothing new".to_owned(),
                 1 => "1 new finding".to_owned(),
@@ -334,46 +408,83 @@ impl Check {
         Ok(())
     }
 
-    /// Returns the name of a run, if there are several.
+    /// Returns the name of a free run, if there are several.
     fn run_name(&self, number: u64) -> String {
-        if self.runs == 1 {
+        let seeds = self.common.seeds;
+        if seeds == 1 || number > seeds {
             return String::new();
         }
-        let seed = self.options.seed.wrapping_add(number - 1);
-        format!(" run {number} of {}, seed {seed}", self.runs)
+        let seed = self.common.options.seed.wrapping_add(number - 1);
+        format!(" run {number} of {seeds}, seed {seed}")
     }
 
-    /// Saves the trace and the findings of a run where the options ask for that.
-    fn save(&self, terminal: &mut Terminal, run: &CheckedRun) -> Result<(), Failure> {
-        match &self.output {
+    /// Saves the trace of the first run where the options ask for that.
+    fn save_trace(&self, run: &CheckedRun) -> Result<(), Failure> {
+        match &self.common.output {
             Some(path) if path.as_os_str() == "-" => output::save(&*run.trace, path)?,
             Some(path) => save_trace(&*run.trace, &run.steps, path)?,
             None => {}
         }
-        if let Some(json) = &self.json {
+        Ok(())
+    }
+
+    fn write_json(&self, terminal: &mut Terminal, findings: &Findings) -> Result<(), Failure> {
+        if let Some(json) = &self.common.json {
             Destination::new(Some(json.clone()))
-                .write(terminal, |mut out| run.findings.write(&mut out))?;
+                .write(terminal, |mut out| findings.write(&mut out))?;
         }
         Ok(())
     }
 
+    /// Saves the trace of a run that failed in a way that no earlier run had, and its findings.
+    fn save_failed(&self, run: &CheckedRun) -> Result<(), Failure> {
+        let Some(directory) = &self.common.save else { return Ok(()) };
+        let is_new = |&i: &usize| observed::is_observed(&run.findings.findings[i]);
+        if !run.shown.iter().any(is_new) {
+            return Ok(());
+        }
+        let path = directory.join(format!("run-{}.ft", run.number));
+        save_trace(&*run.trace, &run.steps, &path)?;
+        Ok(())
+    }
+
+    fn stops_at_first(&self) -> bool {
+        self.explore.as_ref().is_some_and(|explore| explore.first)
+    }
+
+    /// Returns the command that explores the program further.
+    fn again(&self) -> String {
+        let mut command = "foretell explore".to_owned();
+        let sources = self.sources.iter().map(|source| source.as_os_str());
+        command.extend(sources.map(|word| format!(" {}", quoted(word))));
+        if !self.arguments.is_empty() {
+            command += " --";
+            command.extend(self.arguments.iter().map(|word| format!(" {}", quoted(word))));
+        }
+        command
+    }
+
     /// Says once how to replay a finding without `check`: commands that do the same as this one.
     fn say_how_to_replay(&self, terminal: &mut Terminal) -> Result<(), Failure> {
+        if self.sources.is_empty() {
+            return Ok(());
+        }
         let compiler = match self.program().kind() {
             ProgramKind::C => "cc",
             ProgramKind::Cpp => "c++",
             ProgramKind::Java | ProgramKind::Jar => return Ok(()),
         };
-        let symbolic = if self.options.symbolic { " --symbolic" } else { "" };
-        let chosen = self.compiler.iter().map(|name| format!("--foretell-compiler={name}"));
+        let CheckArguments { options, compiler: chosen, cflag, stdin, .. } = &self.common;
+        let symbolic = if options.symbolic { " --symbolic" } else { "" };
+        let chosen = chosen.iter().map(|name| format!("--foretell-compiler={name}"));
         let chosen = chosen.map(|word| format!(" {}", quoted(word.as_ref())));
         let words = |words: &mut dyn Iterator<Item = &OsStr>| {
             words.map(|word| format!(" {}", quoted(word))).collect::<String>()
         };
-        let flags = words(&mut self.cflag.iter().map(OsString::as_os_str));
+        let flags = words(&mut cflag.iter().map(OsString::as_os_str));
         let sources = words(&mut self.sources.iter().map(|path| path.as_os_str()));
         let run = format!("./program{}", words(&mut self.arguments.iter().map(|a| a.as_os_str())));
-        let input = self.stdin.as_ref().map(|path| quoted(path.as_os_str()));
+        let input = stdin.as_ref().map(|path| quoted(path.as_os_str()));
         let (from, stdin) = match &input {
             Some(path) => (format!(" <{path}"), format!(" --stdin {path}")),
             None => (String::new(), String::new()),
@@ -385,7 +496,7 @@ impl Check {
              foretell predict run.ft --json run.json\n  \
              foretell replay run.ft ID [--gdb]{stdin} -- {run}",
             chosen.collect::<String>(),
-            self.options.words(),
+            options.words(),
         )?;
         Ok(())
     }
@@ -398,7 +509,7 @@ impl Check {
         shown: &[usize],
         (printed, causes): (&BTreeSet<String>, &mut ShownCauses),
     ) -> Result<(), Failure> {
-        let look = self.report.look(terminal);
+        let look = self.common.report.look(terminal);
         let printer = Printer::new(trace, file.trace.model, report.sources(), look);
         let mut shown: Vec<&Finding> = shown.iter().map(|&i| &file.findings[i]).collect();
         text::by_confirmation(&mut shown);
@@ -448,7 +559,7 @@ impl Observer for Build {
 
 /// Shows what happens in a run as it comes.
 struct Show<'a> {
-    check: &'a Check,
+    check: &'a CheckJob,
     /// Number of the run, from 1.
     number: u64,
     /// Number of findings that were replayed.
@@ -474,7 +585,7 @@ impl Observer for Show<'_> {
 
     fn recorded(&mut self, recorded: &Recorded) {
         if recorded.run.timed_out {
-            let limit = self.check.limit;
+            let limit = self.check.common.limit;
             complain(&format!("foretell: the recorded run was ended after {limit} seconds"));
         }
         if !recorded.others.is_empty() {
@@ -503,6 +614,10 @@ impl Observer for Show<'_> {
         ));
     }
 
+    fn explored(&mut self, runs: usize) {
+        progress::status(&format!("exploring: {runs} runs"));
+    }
+
     fn decided(&mut self, trace: &Trace, model: Model, finding: &mut Finding) {
         self.report.mark(std::slice::from_mut(finding), Some(trace));
         self.marked.insert(finding.id.clone());
@@ -519,7 +634,7 @@ impl Observer for Show<'_> {
 impl Show<'_> {
     fn print(&mut self, trace: &Trace, model: Model, finding: &Finding) -> io::Result<()> {
         progress::clear();
-        let look = self.check.report.look(self.terminal);
+        let look = self.check.common.report.look(self.terminal);
         let printer = Printer::new(trace, model, self.report.sources(), look);
         printer.finding_of(self.terminal, finding, &mut self.causes)?;
         writeln!(self.terminal)?;

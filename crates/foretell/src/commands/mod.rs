@@ -6,6 +6,7 @@ mod completions;
 mod convert;
 mod doctor;
 mod explain;
+mod explore;
 mod generate;
 mod man;
 mod merge;
@@ -27,6 +28,7 @@ pub(crate) enum Command {
     Cc(cc::Cc),
     #[command(name = "c++")]
     Cpp(cc::Cpp),
+    Explore(Box<explore::Explore>),
     Record(record::Record),
     Test(Box<test::Test>),
     Predict(predict::Predict),
@@ -54,6 +56,7 @@ impl Command {
     pub(crate) fn run(self, terminal: &mut Terminal) -> Result<Status, Failure> {
         match self {
             Command::Check(command) => command.run(terminal),
+            Command::Explore(command) => command.run(terminal),
             Command::Cc(command) => command.run(),
             Command::Cpp(command) => command.run(),
             Command::Record(command) => command.run(),

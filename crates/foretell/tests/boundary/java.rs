@@ -41,7 +41,9 @@ impl Scenario {
 
     fn check(&self, directory: &Path, argument: &str) -> Output {
         let mut command = foretell();
-        command.args(["check", "--limit", "10", "--json"]).arg(directory.join("findings.json"));
+        command
+            .args(["check", "--runs", "1", "--limit", "10", "--json"])
+            .arg(directory.join("findings.json"));
         finish(command.arg(jar(self.class)).args(["--", self.name, argument]))
     }
 }

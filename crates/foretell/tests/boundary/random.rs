@@ -246,7 +246,7 @@ impl Objects {
         let source = self.path("random.c");
         std::fs::write(&source, program).expect("it can be written");
         let mut command = foretell();
-        command.args(["check", "--limit", "10"]);
+        command.args(["check", "--runs", "1", "--limit", "10"]);
         if races_only {
             command.args(["--analyses", "race"]);
         }

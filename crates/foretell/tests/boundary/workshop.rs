@@ -190,7 +190,7 @@ impl Workshop {
     /// Runs `foretell check` on the compiled program.
     fn check(&self) -> Output {
         let mut command = foretell();
-        command.args(["check", "--limit", "4", "--compiler"]);
+        command.args(["check", "--runs", "1", "--limit", "4", "--compiler"]);
         command.arg(if self.clang { "clang" } else { "gcc" });
         if self.cpp {
             command.arg("--cflag=-lstdc++");

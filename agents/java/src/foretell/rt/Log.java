@@ -128,6 +128,8 @@ final class Log {
      * of a run are written in any case.
      */
     static boolean on;
+    /** Whether events are recorded after the schedule of a replay. */
+    private static boolean recordsOn;
     /** Whether the file is full or broken: nothing more is written. */
     private static boolean stopped;
     private static FileChannel channel;
@@ -148,6 +150,7 @@ final class Log {
     }
 
     static void open(Options options) throws IOException {
+        recordsOn = options.recordsOn;
         RandomAccessFile file = new RandomAccessFile(options.log, "rw");
         channel = file.getChannel();
         nextChunk();
@@ -559,7 +562,7 @@ final class Log {
         if (room()) {
             buffer.put(at++, (byte) STEPS_DONE);
         }
-        on = false;
+        on = recordsOn;
     }
 
     static void departure(long step, String message) {

@@ -22,6 +22,8 @@ public final class Options {
     /** Names of annotations that make a method an atomic block. */
     public final String[] annotations;
     public final boolean verbose;
+    /** Whether a replay is recorded after the last step of its schedule, too. */
+    public final boolean recordsOn;
     /** Path of a descriptor of the process that reads the log; it vanishes with the process. */
     public final String reader;
 
@@ -42,6 +44,7 @@ public final class Options {
         atomic = list(p, "atomic");
         annotations = list(p, "annotations");
         verbose = p.containsKey("verbose");
+        recordsOn = p.containsKey("records-on");
         reader = p.getProperty("reader");
     }
 

@@ -9,11 +9,14 @@
 //!
 //! A block is one allocation: memory that is allocated again is another object.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use object::{Object as _, ObjectSection, ObjectSymbol, SectionFlags, SymbolKind, elf};
 use rustc_hash::FxHashMap;
 
+use crate::file_cache::FileCache;
 use crate::native::regions::{RegionId, RegionKind, Regions};
 
 /// Bytes of a piece of memory in no known object.
@@ -56,11 +59,15 @@ struct WritableData {
     symbols: Vec<(u64, u64)>,
 }
 
+thread_local! {
+    static DATA: RefCell<FileCache<Option<WritableData>>> = RefCell::default();
+}
+
 /// A file that modules are mapped from.
 struct File {
     path: String,
     /// None if the file cannot be read. Read at the first use.
-    data: Option<Option<WritableData>>,
+    data: Option<Rc<Option<WritableData>>>,
 }
 
 /// The objects of a run.
@@ -111,7 +118,10 @@ impl Objects {
         let Module { bias, file, .. } = module.filter(|module| addr < module.end)?;
         let File { path, data } = self.files.get_mut(file as usize)?;
         let at = addr.wrapping_sub(bias);
-        match data.get_or_insert_with(|| WritableData::read(path)) {
+        let data = data.get_or_insert_with(|| {
+            DATA.with_borrow_mut(|known| known.get(path, || WritableData::read(path)))
+        });
+        match &**data {
             None => Some(Object::Data { file }),
             Some(data) if !holds(&data.sections, at) => None,
             Some(data) => Some(match span(&data.symbols, at) {

@@ -1,0 +1,64 @@
+//! `foretell explore`: every behaviour of a program, not only that of one run.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use foretell_session::ExploreOptions;
+
+use super::check::{CheckArguments, CheckJob, LOOP_BOUND};
+use crate::failure::{Failure, Status};
+use crate::limits::seconds;
+use crate::terminal::Terminal;
+
+/// Drive a program into every schedule that shows its threads something else
+///
+/// A recorded run tells what else its events could have observed. The program is driven along the
+/// schedule of each such observation and recorded further, and the new run tells more, until
+/// nothing is left (complete) or the budget is used up (incomplete). Every run is predicted on
+/// like that of `check`; a run that crashes, fails an assertion or gets stuck is a finding.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Explore {
+    /// C or C++ sources, objects and libraries; Java sources; or a jar. None: ARGS is a command
+    #[arg(value_name = "SOURCE", required_unless_present = "arguments")]
+    sources: Vec<PathBuf>,
+
+    /// Most runs, the first one included [default: no limit]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    runs: Option<u64>,
+
+    /// Most time for runs after the first
+    #[arg(long, value_name = "SECS", default_value = "60", value_parser = seconds)]
+    time: Duration,
+
+    /// Stop at the first run that fails
+    #[arg(long)]
+    first: bool,
+
+    /// Most other observations of one place by one thread that are followed in a run
+    #[arg(long, value_name = "N", default_value_t = LOOP_BOUND)]
+    loop_bound: u32,
+
+    /// Arguments of the program; without sources, the instrumented program (or java) and its
+    /// arguments
+    #[arg(last = true, value_name = "ARGS")]
+    arguments: Vec<OsString>,
+
+    #[command(flatten)]
+    common: CheckArguments,
+}
+
+impl Explore {
+    pub(crate) fn run(self, terminal: &mut Terminal) -> Result<Status, Failure> {
+        let Explore { sources, runs, time, first, loop_bound, arguments, common } = self;
+        let explore = Some(ExploreOptions {
+            runs: runs.map(|runs| runs as usize),
+            time: Some(time),
+            first,
+            loop_bound,
+            in_depth: true,
+        });
+        let job = CheckJob { sources, arguments, explore, in_depth: true, common };
+        job.run(terminal)
+    }
+}

@@ -1,0 +1,267 @@
+//! `foretell explore` on real programs, and the little exploration of `foretell check`.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+/// Two threads that add to a counter, each in two critical sections.
+const LOST_UPDATE: &str = r#"
+#include <assert.h>
+#include <pthread.h>
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static int n;
+static void *f(void *p) {
+    pthread_mutex_lock(&m); int v = n; pthread_mutex_unlock(&m);
+    pthread_mutex_lock(&m); n = v + 1; pthread_mutex_unlock(&m);
+    return p;
+}
+int main(void) {
+    pthread_t a, b;
+    pthread_create(&a, 0, f, 0); pthread_create(&b, 0, f, 0);
+    pthread_join(a, 0); pthread_join(b, 0);
+    assert(n == 2);
+    return 0;
+}
+"#;
+
+/// Peterson's algorithm.
+const PETERSON: &str = r#"
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+static atomic_int want[2], turn; static int n;
+static void *f(void *p) {
+    int i = (int)(long)p;
+    atomic_store(&want[i], 1); atomic_store(&turn, 1 - i);
+    while (atomic_load(&want[1 - i]) && atomic_load(&turn) == 1 - i) ;
+    n = n + 1;
+    atomic_store(&want[i], 0);
+    return 0;
+}
+int main(void) {
+    pthread_t a, b;
+    pthread_create(&a, 0, f, (void *)0); pthread_create(&b, 0, f, (void *)1);
+    pthread_join(a, 0); pthread_join(b, 0);
+    assert(n == 2);
+    return 0;
+}
+"#;
+
+/// Two consumers that test with `if`, and a producer.
+const BUFFER_WITH_IF: &str = r#"
+#include <assert.h>
+#include <pthread.h>
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t c = PTHREAD_COND_INITIALIZER;
+static int count;
+static void *consume(void *p) {
+    pthread_mutex_lock(&m);
+    if (count == 0) pthread_cond_wait(&c, &m);
+    assert(count > 0);
+    count--;
+    pthread_mutex_unlock(&m);
+    return p;
+}
+static void *produce(void *p) {
+    for (int i = 0; i < 2; i++) {
+        pthread_mutex_lock(&m); count++; pthread_cond_signal(&c); pthread_mutex_unlock(&m);
+    }
+    return p;
+}
+int main(void) {
+    pthread_t t, u, v;
+    pthread_create(&t, 0, consume, 0); pthread_create(&u, 0, consume, 0);
+    pthread_create(&v, 0, produce, 0);
+    pthread_join(t, 0); pthread_join(u, 0); pthread_join(v, 0);
+    return 0;
+}
+"#;
+
+/// A notification that may come before the wait.
+const LOST_WAKE_UP: &str = r#"
+#include <pthread.h>
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t c = PTHREAD_COND_INITIALIZER;
+static int ready;
+static void *f(void *p) {
+    if (!__atomic_load_n(&ready, 5)) {
+        pthread_mutex_lock(&m); pthread_cond_wait(&c, &m); pthread_mutex_unlock(&m);
+    }
+    return p;
+}
+static void *g(void *p) {
+    __atomic_store_n(&ready, 1, 5);
+    pthread_mutex_lock(&m); pthread_cond_signal(&c); pthread_mutex_unlock(&m);
+    return p;
+}
+int main(void) {
+    pthread_t t, u;
+    pthread_create(&t, 0, f, 0); pthread_create(&u, 0, g, 0);
+    pthread_join(t, 0); pthread_join(u, 0);
+    return 0;
+}
+"#;
+
+/// A program that prints one of four numbers, and fails in no schedule.
+const FOUR_OUTCOMES: &str = r#"
+#include <pthread.h>
+#include <stdio.h>
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static int x, seen;
+static void *f(void *p) {
+    for (int i = 1; i <= 2; i++) {
+        pthread_mutex_lock(&m); x = i; pthread_mutex_unlock(&m);
+    }
+    return p;
+}
+static void *g(void *p) {
+    if (pthread_mutex_trylock(&m) == 0) { seen = x; pthread_mutex_unlock(&m); } else seen = 9;
+    return p;
+}
+int main(void) {
+    pthread_t t, u;
+    pthread_create(&t, 0, f, 0); pthread_create(&u, 0, g, 0);
+    pthread_join(t, 0); pthread_join(u, 0);
+    printf("%d\n", seen);
+    return 0;
+}
+"#;
+
+struct Scratch(tempfile::TempDir);
+
+impl Scratch {
+    fn new() -> Scratch {
+        Scratch(tempfile::tempdir().unwrap())
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn source(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.path(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+}
+
+fn foretell(directory: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_foretell"))
+        .args(arguments)
+        .current_dir(directory)
+        .env("NO_COLOR", "1")
+        .output()
+        .unwrap()
+}
+
+fn text(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// Explores a program; returns its exit status, its report and the field `exploration`.
+fn explored(source: &str, options: &[&str]) -> (Option<i32>, String, Value) {
+    let scratch = Scratch::new();
+    scratch.source("program.c", source);
+    let mut arguments = vec!["explore", "program.c", "--json", "out.json", "--time", "60"];
+    arguments.extend(options);
+    let output = foretell(scratch.0.path(), &arguments);
+    let json = std::fs::read(scratch.path("out.json")).unwrap_or_else(|e| {
+        panic!("{e}: {}{}", text(&output), String::from_utf8_lossy(&output.stderr))
+    });
+    let json: Value = serde_json::from_slice(&json).unwrap();
+    (output.status.code(), text(&output), json["exploration"].clone())
+}
+
+#[test]
+fn lost_update_in_two_sections_fails_in_the_third_run_and_replays() {
+    let scratch = Scratch::new();
+    scratch.source("lost.c", LOST_UPDATE);
+    let directory = scratch.0.path();
+    let output = foretell(directory, &["check", "lost.c", "--save", "kept"]);
+    let report = text(&output);
+    assert_eq!(output.status.code(), Some(1), "{report}");
+    assert!(report.contains("An assertion failed in the recorded run: `n == 2`"), "{report}");
+    assert!(report.contains("explored 3 runs: complete"), "{report}");
+    assert!(report.contains("foretell replay DIR/run-3.ft observed-1"), "{report}");
+    let replay = ["replay", "kept/run-3.ft", "observed-1", "--times", "20", "--", "kept/program"];
+    let output = foretell(directory, &replay);
+    let report = text(&output);
+    assert!(report.contains("20 of 20") || report.contains("20 times"), "{report}");
+    assert!(report.contains("n == 2"), "{report}");
+}
+
+#[test]
+fn peterson_is_complete_without_a_failure() {
+    let (status, report, exploration) = explored(PETERSON, &[]);
+    assert_eq!(status, Some(0), "{report}");
+    assert_eq!(exploration["verdict"], "complete", "{exploration}");
+    assert_eq!(exploration["outcomes"].as_array().unwrap().len(), 1, "{exploration}");
+}
+
+#[test]
+fn first_stops_at_the_failure_of_a_buffer_with_if() {
+    let (status, report, exploration) = explored(BUFFER_WITH_IF, &["--first"]);
+    assert_eq!(status, Some(1), "{report}");
+    assert!(report.contains("`count > 0`"), "{report}");
+    assert_eq!(exploration["verdict"], "incomplete", "{exploration}");
+    assert_eq!(exploration["stopped"], "a run failed", "{exploration}");
+}
+
+#[test]
+fn lost_wake_up_is_a_run_that_gets_stuck() {
+    let (status, report, exploration) = explored(LOST_WAKE_UP, &[]);
+    assert_eq!(status, Some(1), "{report}");
+    assert!(report.contains("T1 waits for the condition c"), "{report}");
+    // What the stuck threads would do is not known.
+    assert_eq!(exploration["open"][0]["reason"], "cut-short", "{exploration}");
+}
+
+#[test]
+fn every_outcome_is_listed_and_none_of_them_is_a_finding() {
+    let (status, report, exploration) = explored(FOUR_OUTCOMES, &["--analyses", "deadlock"]);
+    assert_eq!(status, Some(0), "{report}");
+    assert_eq!(exploration["verdict"], "complete", "{exploration}");
+    let outcomes = exploration["outcomes"].as_array().unwrap();
+    let mut outputs: Vec<&str> = outcomes.iter().map(|o| o["output"].as_str().unwrap()).collect();
+    outputs.sort_unstable();
+    assert_eq!(outputs, ["0\n", "1\n", "2\n", "9\n"], "{exploration}");
+}
+
+#[test]
+fn budgets_leave_prefixes_open() {
+    let (status, report, exploration) = explored(PETERSON, &["--runs", "4"]);
+    assert_eq!(status, Some(3), "{report}");
+    assert_eq!(exploration["runs"], 4, "{exploration}");
+    assert_eq!(exploration["verdict"], "incomplete", "{exploration}");
+    assert_eq!(exploration["open"][0]["reason"], "budget", "{exploration}");
+    let (status, report, exploration) = explored(PETERSON, &["--runs", "4"]);
+    let again = (status, report, exploration.clone());
+    assert_eq!(explored(PETERSON, &["--runs", "4"]).2, again.2, "equal seeds give equal runs");
+}
+
+#[test]
+fn an_instrumented_command_is_explored_and_a_missing_one_is_an_error() {
+    let scratch = Scratch::new();
+    scratch.source("lost.c", LOST_UPDATE);
+    let directory = scratch.0.path();
+    let built = foretell(directory, &["cc", "-g", "-pthread", "-o", "lost", "lost.c"]);
+    assert!(built.status.success());
+    let output = foretell(directory, &["explore", "--first", "--", "./lost"]);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output));
+    for wrong in [&["explore"][..], &["explore", "--", "./missing"], &["explore", "missing.c"]] {
+        let output = foretell(directory, wrong);
+        assert_eq!(output.status.code(), Some(2), "{wrong:?}");
+        assert_eq!(String::from_utf8_lossy(&output.stderr).lines().count(), 1, "{wrong:?}");
+    }
+}
+
+#[test]
+fn single_run_explores_nothing() {
+    let scratch = Scratch::new();
+    scratch.source("lost.c", LOST_UPDATE);
+    let output = foretell(scratch.0.path(), &["check", "lost.c", "--runs", "1"]);
+    let report = text(&output);
+    assert_eq!(output.status.code(), Some(0), "{report}");
+    assert!(!report.contains("explored"), "{report}");
+}
