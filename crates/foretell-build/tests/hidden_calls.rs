@@ -128,10 +128,11 @@ fn calls_work_and_are_noted() {
                     assert_eq!(call, Some(&wanted), "{name}");
                 }
                 assert_eq!(calls["slot"].0, 3);
-                assert_eq!(calls["qsort"].1, HiddenState::Arguments);
                 assert_eq!(calls["strtok"].1, HiddenState::Library);
                 assert_eq!(calls["strtok"].2, "libc.so.6");
-                for exempt in ["printf", "puts", "abs", "_setjmp", "longjmp", "malloc", "strlen"] {
+                for exempt in
+                    ["printf", "puts", "abs", "_setjmp", "longjmp", "malloc", "strlen", "qsort"]
+                {
                     assert!(!calls.contains_key(exempt), "{exempt}");
                 }
             }
@@ -171,8 +172,10 @@ fn cpp_works_and_is_noted() {
                 .iter()
                 .any(|(name, call)| name.contains(part) && call.1 == state && call.2 == library)
         };
-        assert!(of("Rb_tree_insert_and_rebalance", HiddenState::Library), "{calls:?}");
-        assert!(of("_Prime_rehash_policy", HiddenState::Arguments), "{calls:?}");
+        // Trees, lists and strings are code of the program.
+        for recorded in ["Rb_tree", "_List_node", "_Prime_rehash_policy", "_M_append"] {
+            assert!(!calls.keys().any(|name| name.contains(recorded)), "{calls:?}");
+        }
         assert!(of("getline", HiddenState::Kernel), "{calls:?}");
         // An operation on a string stream; nothing of those on `std::cout` is noted.
         assert!(of("_ZNSolsEi", HiddenState::Arguments), "{calls:?}");
@@ -190,7 +193,7 @@ fn output_is_noted_when_the_program_redirects_it() {
         for mode in ["record", "parallel"] {
             let (output, calls) = build.record("program", &[], mode);
             assert_eq!(shown(&output).0, format!("{}8\n", "inserted\n".repeat(8)));
-            assert_eq!(calls["tsearch"], (8, HiddenState::Library, "libc.so.6".to_owned()));
+            assert!(!calls.contains_key("tsearch"), "{calls:?}");
             assert!(!calls.contains_key("printf") && !calls.contains_key("fflush"), "{calls:?}");
             let file = build.path("file");
             let (output, calls) = build.record("program", &[file.to_str().expect("a path")], mode);

@@ -18,6 +18,21 @@ pub(super) struct Function {
     pub(super) library: u32,
 }
 
+impl Function {
+    /// Returns the number of arguments at whose addresses the function reads what is there, if it
+    /// uses nothing but what it is given. Further registers may hold anything.
+    fn texts(&self) -> usize {
+        if self.state != HiddenState::Arguments {
+            return 0;
+        }
+        let has_second = match self.name.strip_prefix("_Z") {
+            Some(mangled) => !mangled.ends_with("Ev"),
+            None => ["str", "wcs", "regex"].iter().any(|start| self.name.starts_with(start)),
+        };
+        if has_second { 2 } else { 1 }
+    }
+}
+
 /// Functions that are not recorded.
 #[derive(Default)]
 pub(super) struct Functions {
@@ -150,9 +165,10 @@ impl HiddenSurvey {
         let memory = &mut Memory { regions, cells, objects, orders };
         first_pass.record(memory, entry, index);
         if let Record::HiddenCall { function, ref arguments, .. } = entry.record
-            && functions.get(function).is_some_and(|f| f.state == HiddenState::Arguments)
+            && let Some(function) = functions.get(function)
         {
-            first_pass.give_words(memory, entry.thread, arguments);
+            let given = arguments.len().min(function.texts());
+            first_pass.give_words(memory, entry.thread, &arguments[..given]);
         }
     }
 
