@@ -18,6 +18,7 @@ use crate::sched::step;
 use crate::sys;
 use crate::thread::Baton;
 use crate::tls;
+use crate::unexplored;
 use foretell_rt_format::{HiddenState, Kind, MAX_HIDDEN_ARGUMENTS, Record};
 use std::ffi::{CStr, c_char, c_int, c_long};
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::*};
@@ -49,6 +50,9 @@ const STANDARD_BUFFERS: [&CStr; 2] = [
     c"N9__gnu_cxx13stdio_filebufIcSt11char_traitsIcEEE",
 ];
 const STRING_BUFFER: &CStr = c"NSt7__cxx1115basic_stringbufIcSt11char_traitsIcESaIcEEE";
+
+/// Rule for output of `syscall`.
+const SYSTEM_CALL: u8 = 0x40;
 
 /// Registers that vector arguments may be in: 0 `xmm`, 1 `ymm`, 2 `zmm`.
 static VECTORS: AtomicU8 = AtomicU8::new(0);
@@ -119,7 +123,7 @@ unsafe fn state(descriptor: &Descriptor, arguments: &[usize; 6]) -> Option<Hidde
             2 => is_standard_file(stderr),
             0x10..0x20 => is_standard_file(argument(0x10) as *mut libc::FILE),
             0x20..0x30 => is_standard(argument(0x20) as c_int),
-            0x40 => passes_nothing_on(arguments[0] as c_long, arguments[1] as c_int),
+            SYSTEM_CALL => passes_nothing_on(arguments[0] as c_long, arguments[1] as c_int),
             _ => return stream_state(descriptor, arguments[0]),
         }
     };
@@ -224,6 +228,8 @@ unsafe extern "C-unwind" fn note(descriptor: &Descriptor, arguments: &[usize; 6]
         step(t, Kind::HiddenCall, pc);
         // SAFETY: as above.
         unsafe { record(t, descriptor, state, addresses(arguments), pc) };
+    } else if descriptor.class.to_le_bytes()[1] != SYSTEM_CALL {
+        unexplored::writes_output(t.index());
     }
     leave(t);
     sys::set_errno(errno);

@@ -229,6 +229,45 @@ fn every_outcome_is_listed_and_none_of_them_is_a_finding() {
 }
 
 #[test]
+fn order_of_output_is_left_open() {
+    let program = r#"
+#include <pthread.h>
+#include <stdio.h>
+static void *f(void *p) { puts(p); return 0; }
+int main(void) {
+    pthread_t t, u;
+    pthread_create(&t, 0, f, "a"); pthread_create(&u, 0, f, "b");
+    pthread_join(t, 0); pthread_join(u, 0);
+    return 0;
+}
+"#;
+    let (status, report, exploration) = explored(program, &[]);
+    assert_eq!(status, Some(0), "{report}");
+    assert_eq!(exploration["open"][0]["reason"], "output-order", "{exploration}");
+}
+
+#[test]
+fn tried_semaphore_is_left_open() {
+    let program = r#"
+#include <pthread.h>
+#include <semaphore.h>
+static sem_t s;
+static int got;
+static void *f(void *p) { sem_post(&s); return p; }
+static void *g(void *p) { got = sem_trywait(&s) == 0; return p; }
+int main(void) {
+    pthread_t t, u;
+    sem_init(&s, 0, 0);
+    pthread_create(&t, 0, f, 0); pthread_create(&u, 0, g, 0);
+    pthread_join(t, 0); pthread_join(u, 0);
+    return got;
+}
+"#;
+    let (_, _, exploration) = explored(program, &[]);
+    assert_eq!(exploration["open"][0]["reason"], "timed-waits", "{exploration}");
+}
+
+#[test]
 fn budgets_leave_prefixes_open() {
     let (status, report, exploration) = explored(PETERSON, &["--runs", "4"]);
     assert_eq!(status, Some(3), "{report}");
