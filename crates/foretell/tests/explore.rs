@@ -229,6 +229,28 @@ fn every_outcome_is_listed_and_none_of_them_is_a_finding() {
 }
 
 #[test]
+fn examples_fail_and_their_twins_are_complete() {
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/explore");
+    let scratch = Scratch::new();
+    let mut sources: Vec<PathBuf> =
+        std::fs::read_dir(examples).unwrap().map(|entry| entry.unwrap().path()).collect();
+    sources.sort();
+    assert!(sources.len() >= 7);
+    for source in sources {
+        let source = source.to_str().unwrap();
+        let output = foretell(scratch.0.path(), &["explore", "--first", source]);
+        let report = text(&output);
+        if source.ends_with("_fixed.c") {
+            assert_eq!(output.status.code(), Some(0), "{source}: {report}");
+            assert!(report.contains(": complete; "), "{source}: {report}");
+        } else {
+            assert_eq!(output.status.code(), Some(1), "{source}: {report}");
+            assert!(report.contains("observed-1: An assertion failed"), "{source}: {report}");
+        }
+    }
+}
+
+#[test]
 fn order_of_output_is_left_open() {
     let program = r#"
 #include <pthread.h>
