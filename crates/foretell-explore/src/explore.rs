@@ -237,6 +237,13 @@ impl Explorer {
         if let Some(why) = run.cut_short {
             self.result.open.insert(Open::CutShort(why));
         }
+        if run.has_timed_waits {
+            let what = "waits with a time limit, or tries of a semaphore";
+            self.result.open.insert(Open::TimedWaits(what.to_owned()));
+        }
+        if run.shares_output {
+            self.result.open.insert(Open::OutputOrder);
+        }
         let stuck = !run.pending.is_empty();
         self.runs.push(Known { trace: run.trace, keys, pending: run.pending });
         let before = self.counted.len();

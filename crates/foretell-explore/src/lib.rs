@@ -81,6 +81,10 @@ pub struct Run {
     /// Reason for which the run does not show the end of all its threads, unless it is that they
     /// are stuck in `pending` events.
     pub cut_short: Option<String>,
+    /// Whether more than one thread wrote output, the order of which is no observation.
+    pub shares_output: bool,
+    /// Whether some thread waited with a time limit, or tried a semaphore.
+    pub has_timed_waits: bool,
     /// Whether the run failed: crashed, got stuck, broke an assertion.
     pub failed: bool,
 }
@@ -115,7 +119,9 @@ pub enum Open {
     NoValues(String),
     /// A loop was cut at the bound.
     LoopBound(String),
-    /// Waits with a time limit, whose other outcome is not explored.
+    /// Several threads write output.
+    OutputOrder,
+    /// Waits with a time limit, or tries of semaphores, whose other outcome is not explored.
     TimedWaits(String),
 }
 
@@ -130,6 +136,7 @@ impl Open {
             Open::HiddenState(_) => "hidden-state",
             Open::NoValues(_) => "no-values",
             Open::LoopBound(_) => "loop-bound",
+            Open::OutputOrder => "output-order",
             Open::TimedWaits(_) => "timed-waits",
         }
     }
@@ -147,7 +154,10 @@ impl fmt::Display for Open {
             Open::HiddenState(what) => write!(f, "hidden state keeps its recorded order: {what}"),
             Open::NoValues(what) => write!(f, "values are not recorded: {what}"),
             Open::LoopBound(what) => write!(f, "the loop bound was reached: {what}"),
-            Open::TimedWaits(what) => write!(f, "time-outs are not explored: {what}"),
+            Open::OutputOrder => {
+                write!(f, "several threads write output, and their order is not explored")
+            }
+            Open::TimedWaits(what) => write!(f, "the other outcome is not explored: {what}"),
         }
     }
 }

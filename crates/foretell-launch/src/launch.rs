@@ -28,6 +28,9 @@ use crate::supervisor;
 /// Directory of the logs of further processes.
 const MORE: &str = "more";
 
+/// Beginning of the names of a native program's notes for an exploration.
+const UNEXPLORED: &str = "unexplored";
+
 /// Settings of a run.
 #[derive(Clone, Debug)]
 pub struct Launch {
@@ -124,6 +127,19 @@ impl Run {
     /// Returns the standard output of a quiet run.
     pub fn stdout(&self) -> Vec<u8> {
         std::fs::read(self.directory.path().join("stdout")).unwrap_or_default()
+    }
+
+    /// Whether more than one thread may have written output. Of a Java program only its output is
+    /// known.
+    pub fn has_shared_output(&self) -> bool {
+        let noted = || self.directory.path().join("unexplored.output").exists();
+        if self.java { !self.stdout().is_empty() } else { noted() }
+    }
+
+    /// Whether the program may have waited with a time limit, or tried a semaphore. Of a Java
+    /// program that is not known.
+    pub fn has_timed_waits(&self) -> bool {
+        self.java || self.directory.path().join("unexplored.timed").exists()
     }
 
     /// Returns the standard error of a quiet run.
@@ -231,6 +247,7 @@ impl Launch {
             .env(env::LOG, absolute(log.unwrap_or(&directory.path().join("log"))))
             .env(env::SEED, self.seed.to_string())
             .env(env::QUANTUM, self.quantum.to_string())
+            .env(env::UNEXPLORED, absolute(&directory.path().join(UNEXPLORED)))
             .env(env::READER, directory.lifeline())
             .env(env::EXIT_STEPS, self.exit_steps.to_string())
             .env(env::KEEP, if self.keep_all || self.symbolic { "1" } else { "0" });

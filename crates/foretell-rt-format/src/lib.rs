@@ -21,6 +21,7 @@
 //! | [`env::SEED`] | seed of the scheduler, decimal | 0 |
 //! | [`env::QUANTUM`] | average number of hooks between two decisions; grows in long runs | 1000 |
 //! | [`env::KEEP`] | when `1`, no access is elided | |
+//! | [`env::UNEXPLORED`] | beginning of the paths of notes for an exploration | none |
 //! | [`env::SCHEDULE`] | path of the schedule, for `replay` | |
 //! | [`env::WATCHDOG_SECS`] | seconds without a step after which stuck threads are reported | 10 |
 //! | [`env::STALL_SECS`] | replay: seconds without a step of the scheduled thread to give up | 10 |
@@ -62,6 +63,9 @@ pub mod env {
     pub const QUANTUM: &str = "FORETELL_QUANTUM";
     /// `1`: every access has a record, however long the run is.
     pub const KEEP: &str = "FORETELL_KEEP";
+    /// Beginning of the paths of files that the runtime creates when the program does something
+    /// that no exploration follows.
+    pub const UNEXPLORED: &str = "FORETELL_UNEXPLORED";
     /// Number of steps that the other threads may run before the program ends; 0: none.
     pub const EXIT_STEPS: &str = "FORETELL_EXIT_STEPS";
     /// Path of the schedule to replay.

@@ -20,6 +20,7 @@ use crate::sync::library_lock;
 use crate::sys;
 use crate::thread::Baton;
 use crate::tls;
+use crate::unexplored;
 use foretell_rt_format::{AccessKind, HiddenState, Kind, MAX_HIDDEN_ARGUMENTS, Record};
 use std::ffi::{CStr, c_char, c_int, c_long};
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::*};
@@ -53,6 +54,9 @@ const STANDARD_BUFFERS: [&CStr; 2] = [
     c"N9__gnu_cxx13stdio_filebufIcSt11char_traitsIcEEE",
 ];
 const STRING_BUFFER: &CStr = c"NSt7__cxx1115basic_stringbufIcSt11char_traitsIcESaIcEEE";
+
+/// Rule for output of `syscall`.
+const SYSTEM_CALL: u8 = 0x40;
 
 /// Registers that vector arguments may be in: 0 `xmm`, 1 `ymm`, 2 `zmm`.
 static VECTORS: AtomicU8 = AtomicU8::new(0);
@@ -127,7 +131,7 @@ unsafe fn state(descriptor: &Descriptor, arguments: &[usize; 6]) -> Option<Hidde
                 library_lock::makes_tasks();
                 false
             }
-            0x40 => passes_nothing_on(arguments[0] as c_long, arguments[1] as c_int),
+            SYSTEM_CALL => passes_nothing_on(arguments[0] as c_long, arguments[1] as c_int),
             _ => return stream_state(descriptor, arguments[0]),
         }
     };
@@ -243,6 +247,8 @@ unsafe extern "C-unwind" fn note(descriptor: &Descriptor, arguments: &[usize; 6]
         step(t, Kind::HiddenCall, pc);
         // SAFETY: as above.
         unsafe { record(t, descriptor, state, addresses(arguments), pc) };
+    } else if descriptor.class.to_le_bytes()[1] != SYSTEM_CALL {
+        unexplored::writes_output(t.index());
     }
     leave(t);
     sys::set_errno(errno);

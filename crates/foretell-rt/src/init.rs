@@ -76,6 +76,7 @@ fn config() -> Option<Config> {
             return None;
         }
     };
+    crate::unexplored::set_path(find(env::UNEXPLORED));
     let steps = number(env::EXIT_STEPS, foretell_rt_format::EXIT_STEPS);
     crate::exit::STEPS.store(steps, Relaxed);
     WATCHDOG_SECS.store(number(env::WATCHDOG_SECS, 10), Relaxed);

@@ -60,6 +60,7 @@ mod time;
 mod tls;
 mod trail;
 mod transfer;
+mod unexplored;
 mod watchdog;
 
 #[global_allocator]

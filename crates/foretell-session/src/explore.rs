@@ -143,7 +143,15 @@ impl RealExploration {
         let trace = Arc::clone(trace);
         let cut_short = cut_short(recorded);
         let failed = failure.is_some();
-        let run = ExploredRun { trace, pending: Vec::new(), cut_short, failed };
+        let shares_output = run.has_shared_output() && trace.thread_count() > 1;
+        let run = ExploredRun {
+            trace,
+            pending: Vec::new(),
+            cut_short,
+            shares_output,
+            has_timed_waits: run.has_timed_waits(),
+            failed,
+        };
         // Its leads are looked for when the exploration begins: time counts from then on.
         if number == 1 {
             self.first = Some(run);

@@ -229,6 +229,67 @@ fn every_outcome_is_listed_and_none_of_them_is_a_finding() {
 }
 
 #[test]
+fn examples_fail_and_their_twins_are_complete() {
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/explore");
+    let scratch = Scratch::new();
+    let mut sources: Vec<PathBuf> =
+        std::fs::read_dir(examples).unwrap().map(|entry| entry.unwrap().path()).collect();
+    sources.sort();
+    assert!(sources.len() >= 7);
+    for source in sources {
+        let source = source.to_str().unwrap();
+        let output = foretell(scratch.0.path(), &["explore", "--first", source]);
+        let report = text(&output);
+        if source.ends_with("_fixed.c") {
+            assert_eq!(output.status.code(), Some(0), "{source}: {report}");
+            assert!(report.contains(": complete; "), "{source}: {report}");
+        } else {
+            assert_eq!(output.status.code(), Some(1), "{source}: {report}");
+            assert!(report.contains("observed-1: An assertion failed"), "{source}: {report}");
+        }
+    }
+}
+
+#[test]
+fn order_of_output_is_left_open() {
+    let program = r#"
+#include <pthread.h>
+#include <stdio.h>
+static void *f(void *p) { puts(p); return 0; }
+int main(void) {
+    pthread_t t, u;
+    pthread_create(&t, 0, f, "a"); pthread_create(&u, 0, f, "b");
+    pthread_join(t, 0); pthread_join(u, 0);
+    return 0;
+}
+"#;
+    let (status, report, exploration) = explored(program, &[]);
+    assert_eq!(status, Some(0), "{report}");
+    assert_eq!(exploration["open"][0]["reason"], "output-order", "{exploration}");
+}
+
+#[test]
+fn tried_semaphore_is_left_open() {
+    let program = r#"
+#include <pthread.h>
+#include <semaphore.h>
+static sem_t s;
+static int got;
+static void *f(void *p) { sem_post(&s); return p; }
+static void *g(void *p) { got = sem_trywait(&s) == 0; return p; }
+int main(void) {
+    pthread_t t, u;
+    sem_init(&s, 0, 0);
+    pthread_create(&t, 0, f, 0); pthread_create(&u, 0, g, 0);
+    pthread_join(t, 0); pthread_join(u, 0);
+    return got;
+}
+"#;
+    let (_, _, exploration) = explored(program, &[]);
+    assert_eq!(exploration["open"][0]["reason"], "timed-waits", "{exploration}");
+}
+
+#[test]
 fn budgets_leave_prefixes_open() {
     let (status, report, exploration) = explored(PETERSON, &["--runs", "4"]);
     assert_eq!(status, Some(3), "{report}");

@@ -323,7 +323,14 @@ impl Program for Machine {
         let trace = Arc::new(out.builder.build());
         self.runs.push(Arc::clone(&trace));
         self.shown.insert((collapsed(&state.observed), stuck));
-        Ok(Ended::Run(Run { trace, pending, cut_short: None, failed: stuck }))
+        Ok(Ended::Run(Run {
+            trace,
+            pending,
+            cut_short: None,
+            shares_output: false,
+            has_timed_waits: false,
+            failed: stuck,
+        }))
     }
 }
 

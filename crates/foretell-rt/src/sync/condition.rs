@@ -73,6 +73,9 @@ fn wait_any(
 ) -> c_int {
     let Some(t) = enter() else { return real() };
     let pc = caller(pc);
+    if at.is_some() {
+        crate::unexplored::waits_with_limit();
+    }
     let r = if served_by(t, ObjectKind::Condition, c) == ServedBy::Library {
         native_wait(t, c, m, pc, real)
     } else {

@@ -53,6 +53,9 @@ fn down(
     real: &dyn Fn() -> c_int,
 ) -> c_int {
     let Some(t) = enter() else { return real() };
+    if !matches!(patience, Patience::Forever) {
+        crate::unexplored::waits_with_limit();
+    }
     let waits = !matches!(patience, Patience::None);
     if waits {
         crate::cancel::point(t);

@@ -1,0 +1,61 @@
+//! Notes for an exploration: things that the program did and that no exploration follows.
+//!
+//! | file | the program has |
+//! |---|---|
+//! | `PATH.output` | written to its standard output or error from more than one thread |
+//! | `PATH.timed` | waited with a time limit, or tried a semaphore |
+//!
+//! The files are empty; `PATH` is [`env::UNEXPLORED`](foretell_rt_format::env::UNEXPLORED).
+
+use crate::lock::Guarded;
+use crate::sys;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+
+/// Beginning of the paths; empty: nothing is noted.
+static PATH: Guarded<Vec<u8>> = Guarded::new(Vec::new());
+/// The thread that wrote output first, plus one; 0: none did; [`SEVERAL`].
+static WRITER: AtomicU32 = AtomicU32::new(0);
+/// Whether the program has waited with a time limit.
+static TIMED: AtomicBool = AtomicBool::new(false);
+
+/// More than one thread wrote output.
+const SEVERAL: u32 = u32::MAX;
+
+/// Sets the beginning of the paths.
+pub(crate) fn set_path(path: Option<&[u8]>) {
+    *PATH.lock() = path.unwrap_or_default().to_vec();
+}
+
+/// Takes note that a thread writes output.
+pub(crate) fn writes_output(thread: u32) {
+    let own = thread + 1;
+    let before = WRITER.compare_exchange(0, own, Relaxed, Relaxed);
+    if before.is_err_and(|first| first != own) && WRITER.swap(SEVERAL, Relaxed) != SEVERAL {
+        create(b".output\0");
+    }
+}
+
+/// Takes note of a wait with a time limit, or of a semaphore that is tried.
+pub(crate) fn waits_with_limit() {
+    if !TIMED.swap(true, Relaxed) {
+        create(b".timed\0");
+    }
+}
+
+/// Creates an empty file.
+fn create(ending: &[u8]) {
+    let mut path = PATH.lock().clone();
+    if path.is_empty() {
+        return;
+    }
+    path.extend_from_slice(ending);
+    let flags = (libc::O_CREAT | libc::O_WRONLY | libc::O_CLOEXEC) as usize;
+    // SAFETY: system calls; the path ends with zero.
+    unsafe {
+        let at = libc::AT_FDCWD as isize as usize;
+        let fd = sys::call(libc::SYS_openat, [at, path.as_ptr() as usize, flags, 0o600, 0, 0]);
+        if fd >= 0 {
+            sys::call(libc::SYS_close, [fd as usize, 0, 0, 0, 0, 0]);
+        }
+    }
+}
