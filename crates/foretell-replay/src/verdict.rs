@@ -112,6 +112,10 @@ impl Verdict {
             FailureKind::Hang => Verdict::Hang { seconds: limit.as_secs() },
             FailureKind::Assertion => Verdict::Assertion { message },
             FailureKind::Exception => Verdict::Exception { message },
+            FailureKind::Status => {
+                let got = run.status.code().unwrap_or(-1);
+                Verdict::ExitStatus { got, expected: "exit 0".to_owned() }
+            }
             FailureKind::Crash | FailureKind::Killed => {
                 let signal = run.status.signal().unwrap_or(libc::SIGABRT);
                 Verdict::Crash { signal, function: None, location: None }

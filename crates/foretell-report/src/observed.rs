@@ -16,7 +16,8 @@ const FOLDED: &str = "folded_into";
 /// Content of the field `failure` of an observed finding.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Failure {
-    /// Kind of failure: `crash`, `assertion`, `exception`, `deadlock`, `hang`, `killed`.
+    /// Kind of failure: `crash`, `assertion`, `exception`, `deadlock`, `hang`, `killed`,
+    /// `status`.
     pub kind: String,
     /// The failure in one line.
     pub message: String,
@@ -75,6 +76,7 @@ impl Failure {
             "exception" => format!("An exception ended a thread of the recorded run: {message}"),
             "crash" => format!("The recorded run crashed: {message}"),
             "hang" => format!("The recorded run hung: {message}"),
+            "status" => format!("The program ends differently under another schedule: {message}"),
             "killed" => format!("The recorded run was killed: {message}"),
             _ => format!("The recorded run failed: {message}"),
         }

@@ -13,7 +13,7 @@ use foretell_trace::{FailureKind, RunFailure, Trace};
 use foretell_translate::{Blocks, Goal, Steps};
 
 use crate::record::{Recorded, record};
-use crate::{Error, TraceOutput};
+use crate::{Error, TraceOutput, failure};
 
 /// Note of a trace: the schedule that the run followed first, its lines joined by `; `.
 pub(crate) const SCHEDULE: &str = "schedule";
@@ -181,6 +181,13 @@ impl RealExploration {
                     departure = Some(how);
                     continue;
                 }
+                if recorded.failure.is_none() && self.first_ended_well() {
+                    recorded.failure = failure::of_status(&recorded.run);
+                    let failure = recorded.failure.iter();
+                    for (key, value) in failure.flat_map(RunFailure::properties) {
+                        recorded.translated.trace.set_meta(&key, &value);
+                    }
+                }
                 let number = self.runs.len() + 1;
                 recorded.translated.trace.set_meta("run", &number.to_string());
                 recorded.translated.trace.set_meta(SCHEDULE, &schedule.trim().replace('\n', "; "));
@@ -196,6 +203,11 @@ impl RealExploration {
             }
         }
         Ok(None)
+    }
+
+    /// Whether the first run ended with exit status 0.
+    fn first_ended_well(&self) -> bool {
+        self.outcomes.first().is_some_and(|o| o.ended == "exit 0" && o.failure.is_none())
     }
 
     /// Adds the first run to the exploration.

@@ -42,13 +42,24 @@ pub(crate) fn failure(
     Some(RunFailure { kind, message, threads: threads() })
 }
 
+/// Returns the failure of a run that ended with another exit status than the first run of its
+/// exploration, which ended with 0.
+pub(crate) fn of_status(run: &Run) -> Option<RunFailure> {
+    let status = run.status.code().filter(|&status| status != 0)?;
+    Some(RunFailure {
+        kind: FailureKind::Status,
+        message: format!("exit status {status} instead of 0"),
+        threads: vec![("T0".to_owned(), "is the main thread".to_owned())],
+    })
+}
+
 /// Whether a failure of this kind that the log shows is one however the program ended: the failed
 /// assertion of a Java program ends a thread, that of a native one the program.
 fn is_certain(kind: FailureKind, java: bool) -> bool {
     match kind {
         FailureKind::Deadlock | FailureKind::Exception => true,
         FailureKind::Assertion => java,
-        FailureKind::Crash | FailureKind::Hang | FailureKind::Killed => false,
+        FailureKind::Crash | FailureKind::Hang | FailureKind::Killed | FailureKind::Status => false,
     }
 }
 

@@ -11,12 +11,13 @@ use foretell_replay::{Error as ReplayError, Reference, Replay, Verdict};
 use foretell_report::json::{Finding, Findings};
 use foretell_report::observed;
 use foretell_rt_format::EXIT_STEPS;
-use foretell_trace::{Model, RunFailure, Trace};
+use foretell_trace::{FailureKind, Model, RunFailure, Trace};
 use foretell_translate::{Blocks, FORKED, ID, Steps};
 use serde_json::{Value, json};
 
 use crate::Error;
 use crate::explore::{SCHEDULE, follow};
+use crate::failure::of_status;
 use crate::record::{Recorded, record};
 use crate::witnesses::Witnesses;
 
@@ -132,8 +133,13 @@ fn repeat(request: &ReplayRequest<'_>, times: u64) -> Result<Replayed, Error> {
             replayed.interrupted = true;
             break;
         }
+        let expected = before.as_ref().map(|before| before.kind);
+        let failure = match expected {
+            Some(FailureKind::Status) => failure.or_else(|| of_status(&run)),
+            _ => failure,
+        };
         let verdict = match failure {
-            Some(failure) if before.as_ref().is_some_and(|b| b.kind == failure.kind) => {
+            Some(failure) if expected == Some(failure.kind) => {
                 Verdict::of_failure(&failure, &run, request.limit)
             }
             Some(failure) => Verdict::NotReached { message: failure.message },

@@ -4,7 +4,7 @@
 //!
 //! | key | value |
 //! |---|---|
-//! | `observed` | kind of failure: `crash`, `assertion`, `exception`, `deadlock`, `hang`, `killed` |
+//! | `observed` | kind of failure: `crash`, `assertion`, `exception`, `deadlock`, `hang`, `killed`, `status` |
 //! | `observed message` | the failure in one line |
 //! | `observed thread T1` | state of a thread that is involved, in one line |
 
@@ -31,17 +31,20 @@ pub enum FailureKind {
     Hang,
     /// The program was killed from outside.
     Killed,
+    /// The program ended with an exit status other than 0, and with 0 under another schedule.
+    Status,
 }
 
 impl FailureKind {
     /// Every kind.
-    pub const ALL: [FailureKind; 6] = [
+    pub const ALL: [FailureKind; 7] = [
         FailureKind::Crash,
         FailureKind::Assertion,
         FailureKind::Exception,
         FailureKind::Deadlock,
         FailureKind::Hang,
         FailureKind::Killed,
+        FailureKind::Status,
     ];
 
     /// Returns the word for the kind in files.
@@ -53,6 +56,7 @@ impl FailureKind {
             FailureKind::Deadlock => "deadlock",
             FailureKind::Hang => "hang",
             FailureKind::Killed => "killed",
+            FailureKind::Status => "status",
         }
     }
 }

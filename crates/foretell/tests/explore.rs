@@ -192,6 +192,20 @@ fn lost_update_in_two_sections_fails_in_the_third_run_and_replays() {
 }
 
 #[test]
+fn exit_status_of_another_schedule_is_a_failure_that_replays() {
+    let scratch = Scratch::new();
+    scratch.source("lost.c", &LOST_UPDATE.replace("assert(n == 2);", "if (n != 2) return 3;"));
+    let directory = scratch.0.path();
+    let output = foretell(directory, &["check", "lost.c", "--save", "kept"]);
+    let report = text(&output);
+    assert_eq!(output.status.code(), Some(1), "{report}");
+    assert!(report.contains("under another schedule: exit status 3 instead of 0"), "{report}");
+    let replay = ["replay", "kept/run-3.ft", "observed-1", "--times", "5", "--", "kept/program"];
+    let output = foretell(directory, &replay);
+    assert!(text(&output).contains("exit status 3 instead of 0"), "{}", text(&output));
+}
+
+#[test]
 fn peterson_is_complete_without_a_failure() {
     let (status, report, exploration) = explored(PETERSON, &[]);
     assert_eq!(status, Some(0), "{report}");
