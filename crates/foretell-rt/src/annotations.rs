@@ -113,6 +113,11 @@ pub(crate) fn give_back(t: Baton, addr: usize) -> Held {
     before
 }
 
+/// Whether the next release of a lock by the calling thread frees it.
+pub(crate) fn holds_once(t: Baton, addr: usize) -> bool {
+    HELD.lock().get(&(t.index(), addr)).is_some_and(|held| held.times == 1)
+}
+
 /// Whether the calling thread holds a lock.
 pub(crate) fn holds(t: Baton, addr: usize) -> bool {
     HELD.lock().contains_key(&(t.index(), addr))

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use foretell_build::ScratchDirectory;
 use foretell_launch::{Launch, Run};
@@ -31,6 +31,8 @@ const WHOLE_RUNS: usize = 20;
 const FIRST_BUDGET: Duration = Duration::from_secs(10);
 /// Time limit of the prediction on an explored run.
 const LATER_BUDGET: Duration = Duration::from_secs(3);
+/// Time for the replays of an explored run, if the exploration has no time limit.
+const LATER_TIME: Duration = Duration::from_secs(60);
 /// Most findings of an explored run that are replayed.
 const LATER_REPLAYS: usize = 10;
 
@@ -220,7 +222,8 @@ impl Check<'_> {
             }
             predict.driver.budget = predict.driver.budget.or(Some(FIRST_BUDGET));
         }
-        let job = Analysis { launch: &launch, number, predict, replays: self.options.replays };
+        let replays = self.options.replays;
+        let job = Analysis { launch: &launch, number, predict, replays, until: None };
         self.analyse(&job, recorded, trace, observer).map(Some)
     }
 
@@ -247,6 +250,7 @@ impl Check<'_> {
         let Driven { recorded, trace, has_new_places } = driven;
         let runs = exploration.runs();
         let number = runs as u64;
+        let until = exploration.deadline().unwrap_or_else(|| Instant::now() + LATER_TIME);
         observer.explored(runs);
         // Another read of a known place is what the exploration follows by itself.
         let mut predict = self.options.predict.clone();
@@ -256,9 +260,10 @@ impl Check<'_> {
             analyses.clear();
         }
         predict.explain_order = false;
-        predict.driver.budget = Some(LATER_BUDGET);
+        let left = until.saturating_duration_since(Instant::now());
+        predict.driver.budget = Some(LATER_BUDGET.min(left));
         let replays = self.options.replays.min(LATER_REPLAYS);
-        let job = Analysis { launch: &launch, number, predict, replays };
+        let job = Analysis { launch: &launch, number, predict, replays, until: Some(until) };
         self.analyse(&job, recorded, trace, observer).map(Some)
     }
 
@@ -275,7 +280,7 @@ impl Check<'_> {
         trace: Arc<Trace>,
         observer: &mut dyn Observer,
     ) -> Result<CheckedRun, Error> {
-        let Analysis { launch, number, ref predict, replays: left } = *job;
+        let Analysis { launch, number, ref predict, replays: left, until } = *job;
         let Recorded { run, translated, failure, .. } = recorded;
         let steps = translated.steps;
         let reference = Reference::of(&run, Some(run.stdout()));
@@ -288,6 +293,7 @@ impl Check<'_> {
             seen: &mut self.seen,
             observer,
             left: if interrupted { 0 } else { left },
+            until,
             count: 0,
             observed: None,
             folded: Vec::new(),
@@ -320,6 +326,8 @@ struct Analysis<'a> {
     predict: PredictOptions<'a>,
     /// Most findings to replay.
     replays: usize,
+    /// The end of the exploration, for a run of one.
+    until: Option<Instant>,
 }
 
 /// Replays the findings of a run that no earlier run had, while the others are looked for.
@@ -333,6 +341,9 @@ struct Replays<'a> {
     observer: &'a mut dyn Observer,
     /// Number of replays that may still be done.
     left: usize,
+    /// The end of the exploration, for a run of one: findings that are not confirmed by then are
+    /// not shown.
+    until: Option<Instant>,
     /// Number of findings so far.
     count: usize,
     /// The finding that the recorded run failed.
@@ -348,7 +359,8 @@ struct Replays<'a> {
 impl Replays<'_> {
     /// Replays a finding. `None` if that is not to be, or did not come to an end.
     fn replay(&mut self, trace: &Trace, model: Model, finding: &Finding) -> Option<Verdict> {
-        let limit = Limit { deadline: deadline(), ..Limit::none() };
+        let earliest = deadline().into_iter().chain(self.until).min();
+        let limit = Limit { deadline: earliest, ..Limit::none() };
         let stop = self.options.predict.driver.stop;
         let stopped = stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
         if self.left == 0 || stopped || limit.reached().is_some() {
@@ -379,8 +391,9 @@ impl Replays<'_> {
             Some(failure) if observed::is_observed(finding) => {
                 vec![Some(format!("{}: {}", failure.kind, failure.message))]
             }
-            // A deadlock is a cycle, which may be told from any of its threads.
-            _ if finding.kind == FindingKind::Deadlock => {
+            // A deadlock is a cycle, which may be told from any of its threads; the accesses of a
+            // race come in either order.
+            _ if matches!(finding.kind, FindingKind::Deadlock | FindingKind::Race) => {
                 let mut places = finding.locations.clone();
                 places.sort();
                 places
@@ -414,6 +427,9 @@ impl Replays<'_> {
                 }
                 return false;
             }
+        }
+        if self.until.is_some() && !verdict.as_ref().is_some_and(Verdict::confirms) {
+            return false;
         }
         self.options.is_worth_showing(finding, verdict.as_ref())
     }

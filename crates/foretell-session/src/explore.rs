@@ -83,8 +83,10 @@ pub(crate) struct Driven {
 #[derive(Debug)]
 pub(crate) struct RealExploration {
     explorer: Explorer,
-    /// Time of the exploration, until it begins.
+    /// Time of the exploration.
     time: Option<Duration>,
+    /// End of that time, once the exploration has begun.
+    deadline: Option<Instant>,
     /// The first run, until the exploration begins.
     first: Option<ExploredRun>,
     runs: Vec<KnownRun>,
@@ -104,6 +106,7 @@ impl RealExploration {
         RealExploration {
             explorer: Explorer::new(explorer_options),
             time: options.time,
+            deadline: None,
             first: None,
             runs: Vec::new(),
             outcomes: Vec::new(),
@@ -213,7 +216,8 @@ impl RealExploration {
     /// Adds the first run to the exploration.
     fn begin(&mut self) {
         if let Some(run) = self.first.take() {
-            self.explorer.set_deadline(self.time.map(|time| Instant::now() + time));
+            self.deadline = self.time.map(|time| Instant::now() + time);
+            self.explorer.set_deadline(self.deadline);
             self.explorer.add(Ended::Run(run));
         }
     }
@@ -222,6 +226,11 @@ impl RealExploration {
         let steps = &self.runs[lead.run].steps;
         let events: Vec<u32> = lead.events.iter().map(|e| e.0).collect();
         steps.plan(&events, &Goal::Along(Vec::new())).schedule.to_string()
+    }
+
+    /// The time at which the exploration ends.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        self.deadline
     }
 
     /// Number of runs so far.

@@ -23,7 +23,7 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use super::*;
-use crate::annotations::{acquire_at, give_back, holds, is_held, release_at, take};
+use crate::annotations::{acquire_at, give_back, holds, holds_once, is_held, release_at, take};
 use crate::hidden_call::Descriptor;
 use crate::thread::Wake;
 use crate::tls;
@@ -189,9 +189,12 @@ fn timed_lock(t: Baton, call: &Call<'_>, reads: bool) -> usize {
 
 fn release_lock(t: Baton, call: &Call<'_>) -> usize {
     let lock = call.object();
+    // Another thread may run in the step, and must not take the lock for free before it is.
+    if holds_once(t, lock) {
+        step(t, Kind::Unlock, call.pc);
+    }
     let before = give_back(t, lock);
     if before.times == 1 {
-        step(t, Kind::Unlock, call.pc);
         let kind = if before.reads { SyncKind::ReadUnlock } else { SyncKind::Unlock };
         put(t, kind, lock, 0, call.pc);
     }
