@@ -194,7 +194,9 @@ impl Check<'_> {
         }
         let launch = self.launch(self.done);
         self.done += 1;
+        let start = Instant::now();
         let mut recorded = record(&launch, &self.options.blocks)?;
+        let duration = start.elapsed();
         observer.recorded(&recorded);
         if recorded.run.interrupted {
             self.interrupt();
@@ -210,7 +212,7 @@ impl Check<'_> {
             && !launch.symbolic
             && let Some(options) = &self.options.explore
         {
-            let mut exploration = RealExploration::new(options);
+            let mut exploration = RealExploration::new(options, duration);
             exploration.add(&recorded, &trace);
             self.exploration = Some(exploration);
         }
@@ -267,9 +269,9 @@ impl Check<'_> {
         self.analyse(&job, recorded, trace, observer).map(Some)
     }
 
-    /// Ends the exploration and returns its result; `None` if there was none.
+    /// Ends the exploration and returns its result; `None` if none has begun.
     pub fn explored(&mut self) -> Option<Explored> {
-        self.exploration.take().map(RealExploration::finish)
+        self.exploration.take().and_then(RealExploration::finish)
     }
 
     /// Predicts on a recorded run, and replays what is found.

@@ -18,6 +18,11 @@ use crate::{Error, TraceOutput, failure};
 /// Note of a trace: the schedule that the run followed first, its lines joined by `; `.
 pub(crate) const SCHEDULE: &str = "schedule";
 
+/// A run along a lead that takes so many times longer than the first run is left.
+const TIMES_LONGER: u32 = 20;
+/// Time that every run along a lead has.
+const SHORTEST_LIMIT: Duration = Duration::from_secs(2);
+
 /// Options of an exploration.
 #[derive(Clone, Debug)]
 pub struct ExploreOptions {
@@ -87,6 +92,8 @@ pub(crate) struct RealExploration {
     time: Option<Duration>,
     /// End of that time, once the exploration has begun.
     deadline: Option<Instant>,
+    /// Time limit of a run.
+    limit: Duration,
     /// The first run, until the exploration begins.
     first: Option<ExploredRun>,
     runs: Vec<KnownRun>,
@@ -96,7 +103,8 @@ pub(crate) struct RealExploration {
 }
 
 impl RealExploration {
-    pub(crate) fn new(options: &ExploreOptions) -> RealExploration {
+    /// Begins an exploration whose first run took `duration`.
+    pub(crate) fn new(options: &ExploreOptions, duration: Duration) -> RealExploration {
         let explorer_options = Options {
             runs: options.runs,
             first: options.first,
@@ -107,6 +115,7 @@ impl RealExploration {
             explorer: Explorer::new(explorer_options),
             time: options.time,
             deadline: None,
+            limit: SHORTEST_LIMIT.max(duration * TIMES_LONGER),
             first: None,
             runs: Vec::new(),
             outcomes: Vec::new(),
@@ -171,11 +180,18 @@ impl RealExploration {
         blocks: &Blocks,
     ) -> Result<Option<Driven>, Error> {
         self.begin();
+        let limit = launch.limit.unwrap_or(self.limit).min(self.limit);
+        let launch = &Launch { limit: Some(limit), ..launch.clone() };
         while let Some(lead) = self.explorer.next_lead() {
             let schedule = self.schedule(&lead);
             let mut departure = None;
             for _ in 0..2 {
                 let mut recorded = follow(launch, blocks, &schedule)?;
+                if recorded.run.timed_out {
+                    let seconds = limit.as_secs();
+                    departure = Some(format!("it did not end within {seconds} seconds"));
+                    break;
+                }
                 if recorded.run.interrupted {
                     self.explorer.add(Ended::Stopped("interrupted".to_owned()));
                     return Ok(None);
@@ -238,10 +254,10 @@ impl RealExploration {
         self.runs.len()
     }
 
-    /// Ends the exploration.
-    pub(crate) fn finish(mut self) -> Explored {
-        self.begin();
-        Explored { outcomes: self.outcomes, exploration: self.explorer.finish() }
+    /// Ends the exploration. Returns its result if it has begun.
+    pub(crate) fn finish(self) -> Option<Explored> {
+        let Self { explorer, outcomes, first, .. } = self;
+        first.is_none().then(|| Explored { outcomes, exploration: explorer.finish() })
     }
 }
 

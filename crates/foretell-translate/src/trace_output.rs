@@ -15,6 +15,13 @@ pub enum TraceOutput {
     Whole(Trace),
 }
 
+impl Default for TraceOutput {
+    /// Returns the trace without events.
+    fn default() -> TraceOutput {
+        TraceOutput::Whole(Trace::default())
+    }
+}
+
 impl TraceOutput {
     /// Returns the number of events.
     pub fn len(&self) -> usize {

@@ -8,7 +8,7 @@ use crate::symbolic::Symbolic;
 use crate::trace_output::TraceOutput;
 
 /// Trace of a run, with its steps and statistics.
-#[derive(Debug)]
+#[derive(Default, Debug)]
 pub struct Translated {
     /// The trace, which is legal.
     pub trace: TraceOutput,

@@ -94,6 +94,9 @@ pub(super) struct LockFunction {
     /// Further functions that the runtime needs: the one that tries to take the lock, and the one
     /// that releases it; without an argument, the second stands for the lock.
     pub(super) others: [Option<Vec<u8>>; 2],
+    /// Function of a library whose threads are not modelled: a program that calls it does not use
+    /// the entry.
+    unless: Option<Vec<u8>>,
 }
 
 impl LockFunction {
@@ -151,6 +154,7 @@ impl Locks {
     /// problem, if there is one.
     fn add(&mut self, text: &str) -> Result<(), (usize, String)> {
         let mut group: Vec<(usize, Vec<u8>, LockFunction)> = Vec::new();
+        let mut unless = None;
         let mut named = false;
         for (number, line) in (1..).zip(text.lines()) {
             let words: Vec<&str> = line.split_whitespace().collect();
@@ -161,23 +165,28 @@ impl Locks {
                 if !line.trim_end().ends_with(':') {
                     return Err((number, "expected `NAME:`, the start of a group".to_owned()));
                 }
-                self.close(&mut group)?;
+                self.close(&mut group, unless.take())?;
                 named = true;
                 continue;
             }
             if !named {
                 return Err((number, "a function before the first group".to_owned()));
             }
+            if let ["unless", name] = words[..] {
+                unless = Some(name.as_bytes().to_vec());
+                continue;
+            }
             let (name, function) = function(&words).map_err(|problem| (number, problem))?;
             group.push((number, name, function));
         }
-        self.close(&mut group)
+        self.close(&mut group, unless)
     }
 
     /// Ends a group: its functions get to know each other.
     fn close(
         &mut self,
         group: &mut Vec<(usize, Vec<u8>, LockFunction)>,
+        unless: Option<Vec<u8>>,
     ) -> Result<(), (usize, String)> {
         use Operation::*;
         // The runtime gives the lock alone to these.
@@ -198,15 +207,17 @@ impl Locks {
             let tries = if shared { &tries_shared } else { &tries };
             let second = if function.argument.is_some() { &releases } else { &identity };
             function.try_success = tries.as_ref().map_or(Success::Nonzero, |(_, success)| *success);
+            function.unless = unless.clone();
             function.others = [tries.as_ref().map(|(name, _)| name.clone()), second.clone()];
             self.functions.insert(name, function);
         }
         Ok(())
     }
 
-    /// Returns a function by its linker name.
-    pub(super) fn get(&self, name: &[u8]) -> Option<&LockFunction> {
-        self.functions.get(name)
+    /// Returns a function by its linker name, for a program whose calls `calls` knows.
+    pub(super) fn get(&self, name: &[u8], calls: impl Fn(&[u8]) -> bool) -> Option<&LockFunction> {
+        let holds = |f: &&LockFunction| !f.unless.as_deref().is_some_and(calls);
+        self.functions.get(name).filter(holds)
     }
 }
 
@@ -215,7 +226,7 @@ fn function(words: &[&str]) -> Result<(Vec<u8>, LockFunction), String> {
     let Some(operation) = Operation::parse(words[0]) else {
         return Err(format!(
             "`{}` is no operation; they are acquire, try, timed, release, each also with -shared, \
-             wait, wait-until, signal, broadcast, parallel",
+             wait, wait-until, signal, broadcast, parallel, and unless",
             words[0]
         ));
     };
@@ -253,7 +264,10 @@ fn function(words: &[&str]) -> Result<(Vec<u8>, LockFunction), String> {
     }
     let others = [None, None];
     let try_success = Success::Nonzero;
-    Ok((name, LockFunction { operation, argument, lock, time, success, try_success, others }))
+    let unless = None;
+    let function =
+        LockFunction { operation, argument, lock, time, success, try_success, others, unless };
+    Ok((name, function))
 }
 
 #[cfg(test)]
@@ -264,15 +278,18 @@ mod tests {
     fn table_is_well_formed() {
         let mut locks = Locks::default();
         assert_eq!(locks.add(TEXT), Ok(()));
-        let lock = locks.get(b"g_mutex_lock").unwrap();
+        let lock = locks.get(b"g_mutex_lock", |_| false).unwrap();
         let others = [b"g_mutex_trylock".to_vec(), b"g_mutex_unlock".to_vec()].map(Some);
         assert_eq!((lock.operation, &lock.others), (Operation::Acquire, &others));
-        let reader = locks.get(b"g_rw_lock_reader_lock").unwrap();
+        let reader = locks.get(b"g_rw_lock_reader_lock", |_| false).unwrap();
         assert_eq!(reader.others[0].as_deref(), Some(&b"g_rw_lock_reader_trylock"[..]));
         let critical = [&b"GOMP_critical_start"[..], b"GOMP_critical_end"];
-        let [start, end] = critical.map(|name| locks.get(name).unwrap());
+        let [start, end] = critical.map(|name| locks.get(name, |_| false).unwrap());
         assert_eq!((start.argument, &start.others[1]), (None, &end.others[1]));
-        assert_eq!(locks.get(b"g_cond_wait_until").unwrap().word(), 0x210a);
+        assert_eq!(locks.get(b"g_cond_wait_until", |_| false).unwrap().word(), 0x210a);
+        let of_libomp = |name: &[u8]| name == b"__kmpc_fork_call";
+        assert!(locks.get(b"omp_set_lock", |_| false).is_some());
+        assert!(locks.get(b"omp_set_lock", of_libomp).is_none());
     }
 
     #[test]

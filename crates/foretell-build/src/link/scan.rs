@@ -251,6 +251,7 @@ fn stubs(
             _ => None,
         })
         .collect();
+    let lock_of = |name: &[u8]| locks.get(name, |called| linked.wanted.contains_key(called));
     let mut out = Vec::new();
     for (&name, &weak) in &linked.wanted {
         if command.own_symbols.iter().any(|own| own == name) || name.contains(&b'@') {
@@ -258,7 +259,7 @@ fn stubs(
         }
         let (input, library) = match (linked.definitions.get(name), elsewhere.get(name)) {
             (Some(definition), _) => {
-                let recorded = definition.recorded && locks.get(name).is_none();
+                let recorded = definition.recorded && lock_of(name).is_none();
                 if recorded || !definition.function {
                     continue;
                 }
@@ -274,7 +275,7 @@ fn stubs(
             }
             _ => continue,
         };
-        let lock = locks.get(name).cloned();
+        let lock = lock_of(name).cloned();
         let named = if lock.is_some() {
             Class::Arguments
         } else if provided.contains(name) {

@@ -102,7 +102,7 @@ pub(crate) struct CheckArguments {
     /// File with lock functions of libraries that are not recorded; repeatable
     ///
     /// docs/recording.md describes it. `foretell cc` takes it as --foretell-locks=FILE.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     locks: Vec<PathBuf>,
 
     /// Kinds of findings to look for [default: all]
@@ -130,7 +130,7 @@ pub(crate) struct CheckArguments {
     ///
     /// They are listed in a section of their own, with the uses of hidden state whose order forbids
     /// them. They are no findings, and do not count for the exit status.
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     explain_order: bool,
 
     /// Standard input of the program [default: empty]
@@ -300,7 +300,7 @@ impl CheckJob {
         }
         let cut_short = cut_short.or(check.is_interrupted().then_some(Reason::Interrupt));
         progress::clear();
-        let explored = check.explored();
+        let explored = shielded(|| check.explored());
         if let Some(explored) = &explored {
             explored::write(terminal, explored, self.in_depth, &self.again())?;
         }

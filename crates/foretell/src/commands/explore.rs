@@ -19,7 +19,7 @@ use crate::terminal::Terminal;
 /// like that of `check`; a run that crashes, fails an assertion or gets stuck is a finding.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Explore {
-    /// C or C++ sources, objects and libraries; Java sources; or a jar. None: ARGS is a command
+    /// C or C++ sources, objects and libraries; Java sources; or a jar
     #[arg(value_name = "SOURCE", required_unless_present = "arguments")]
     sources: Vec<PathBuf>,
 
@@ -36,11 +36,10 @@ pub(crate) struct Explore {
     first: bool,
 
     /// Most other observations of one place by one thread that are followed in a run
-    #[arg(long, value_name = "N", default_value_t = LOOP_BOUND)]
+    #[arg(long, value_name = "N", default_value_t = LOOP_BOUND, hide_short_help = true)]
     loop_bound: u32,
 
-    /// Arguments of the program; without sources, the instrumented program (or java) and its
-    /// arguments
+    /// Arguments of the program; without SOURCE, a whole command
     #[arg(last = true, value_name = "ARGS")]
     arguments: Vec<OsString>,
 

@@ -18,7 +18,8 @@ fn version_and_help_are_printed() {
 
 #[test]
 fn short_help_fits_a_screen() {
-    let commands = "check record predict replay report explain verify merge stats convert generate";
+    let commands = "check explore test record predict replay report explain verify merge stats convert \
+                    generate doctor";
     for command in std::iter::once(None).chain(commands.split(' ').map(Some)) {
         let help = foretell(command.into_iter().chain(["-h"])).quietly(0);
         assert!(help.lines().count() <= 40, "{command:?}:\n{help}");

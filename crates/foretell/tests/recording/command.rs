@@ -313,7 +313,7 @@ fn runs_name_their_seeds_and_what_was_new() {
         "#include <pthread.h>\nint x;\nstatic void *f(void *a) { x = 1; return a; }\n\
          int main(void) { pthread_t t; pthread_create(&t, 0, f, 0); x = 2; pthread_join(t, 0); }\n",
     );
-    let checked = stdout(&w.expect(1, &["check", "a.c", "--runs", "2", "--seed", "4"]));
+    let checked = stdout(&w.expect(1, &["check", "a.c", "--seeds", "2", "--seed", "4"]));
     assert!(checked.starts_with("run 1 of 2, seed 4: recorded "), "{checked}");
     assert!(checked.contains("\nrun 2 of 2, seed 5: recorded "), "{checked}");
     assert!(checked.contains("\nseed 4: 1 new finding\n"), "{checked}");
