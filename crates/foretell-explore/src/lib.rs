@@ -7,8 +7,8 @@
 //! again with the new run. This is maximal causality reduction (Huang, PLDI 2015) with the value
 //! model and the exact engine of `foretell-predict` as its oracle.
 //!
-//! Two cuts of the program are the same if every thread has the same [history](mod@history). A lead
-//! is followed only if no recorded run and no other lead begins with its histories, so no two runs
+//! Two cuts of the program are the same if every thread has the same *history* (`history.rs`). A
+//! lead is followed only if no recorded run and no other lead begins with its histories, so no two runs
 //! have the same histories. For each other observation, the leads keep as much of what the other
 //! threads observed as possible, in every way in which that can be done (`leads`): an execution
 //! that no run shows then has a longest beginning that some run shows, and a lead of that run goes
