@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use foretell_report::json::Finding;
 use foretell_report::text::printable;
 use foretell_session::{Explored, Outcome};
 use serde_json::{Value, json};
@@ -84,8 +85,16 @@ fn line(outcome: &Outcome) -> String {
     printable(&line)
 }
 
-/// Returns the value of the field `exploration` of a findings file.
-pub(crate) fn to_json(explored: &Explored) -> Value {
+/// Returns a finding of a later run, with the number of the run.
+pub(crate) fn finding_of_run(finding: &Finding, run: u64) -> Value {
+    let mut value = json!(finding);
+    value["run"] = json!(run);
+    value
+}
+
+/// Returns the value of the field `exploration` of a findings file; `findings` are those of later
+/// runs.
+pub(crate) fn to_json(explored: &Explored, findings: Vec<Value>) -> Value {
     let Explored { outcomes, exploration } = explored;
     let outcomes: Vec<Value> = outcomes
         .iter()
@@ -111,6 +120,7 @@ pub(crate) fn to_json(explored: &Explored) -> Value {
         "departed": exploration.departed,
         "stopped": exploration.stopped,
         "outcomes": outcomes,
+        "findings": findings,
         "open": open,
     })
 }

@@ -196,9 +196,15 @@ fn exit_status_of_another_schedule_is_a_failure_that_replays() {
     let scratch = Scratch::new();
     scratch.source("lost.c", &LOST_UPDATE.replace("assert(n == 2);", "if (n != 2) return 3;"));
     let directory = scratch.0.path();
-    let output = foretell(directory, &["check", "lost.c", "--save", "kept"]);
+    let check = ["check", "lost.c", "--save", "kept", "--json", "out.json"];
+    let output = foretell(directory, &check);
     let report = text(&output);
     assert_eq!(output.status.code(), Some(1), "{report}");
+    let json = std::fs::read_to_string(scratch.path("out.json")).unwrap();
+    let json: Value = serde_json::from_str(&json).unwrap();
+    let later = &json["exploration"]["findings"][0];
+    assert_eq!((&later["kind"], &later["run"]), (&"observed".into(), &3.into()), "{json}");
+    assert_eq!(later["failure"]["kind"], "status", "{json}");
     assert!(report.contains("under another schedule: exit status 3 instead of 0"), "{report}");
     let replay = ["replay", "kept/run-3.ft", "observed-1", "--times", "5", "--", "kept/program"];
     let output = foretell(directory, &replay);

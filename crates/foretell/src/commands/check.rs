@@ -233,7 +233,7 @@ impl CheckJob {
         }
         let limit = self.common.budget.start();
         let mut report = self.common.report.start(Format::Text, &self.sources)?;
-        let (mut tally, mut first) = (Tally::default(), None);
+        let (mut tally, mut first, mut later) = (Tally::default(), None, Vec::new());
         let (mut cut_short, mut incomplete) = (None, false);
         let options = self.options()?;
         progress::status("building");
@@ -291,6 +291,9 @@ impl CheckJob {
             if first.is_none() {
                 shielded(|| self.save_trace(&run))?;
                 first = Some(run.findings);
+            } else {
+                let shown = run.shown.iter().map(|&i| &run.findings.findings[i]);
+                later.extend(shown.map(|f| explored::finding_of_run(f, run.number)));
             }
             terminal.flush()?;
         }
@@ -306,7 +309,8 @@ impl CheckJob {
         }
         if let Some(mut findings) = first {
             if let Some(explored) = &explored {
-                findings.extra.insert("exploration".to_owned(), explored::to_json(explored));
+                let exploration = explored::to_json(explored, later);
+                findings.extra.insert("exploration".to_owned(), exploration);
             }
             self.write_json(terminal, &findings)?;
         }
