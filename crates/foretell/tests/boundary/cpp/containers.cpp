@@ -28,7 +28,8 @@ static void put(item *i) { box.push_back(i); }
 static item *take() { auto i = box.front(); box.pop_front(); return i; }
 #elif CONTAINER == 4
 static std::map<int, item *> box;
-static void put(item *i) { box[static_cast<int>(box.size())] = i; }
+static int last;
+static void put(item *i) { box[++last] = i; }
 static item *take() { auto i = box.begin()->second; box.erase(box.begin()); return i; }
 #elif CONTAINER == 5
 static std::set<item *> box;
@@ -36,7 +37,8 @@ static void put(item *i) { box.insert(i); }
 static item *take() { auto i = *box.begin(); box.erase(box.begin()); return i; }
 #elif CONTAINER == 6
 static std::unordered_map<std::string, item *> box;
-static void put(item *i) { box["key " + std::to_string(box.size())] = i; }
+static int last;
+static void put(item *i) { box["key " + std::to_string(++last)] = i; }
 static item *take() { auto i = box.begin()->second; box.erase(box.begin()); return i; }
 #elif CONTAINER == 7
 static std::queue<std::pair<std::string, item *>> box;
