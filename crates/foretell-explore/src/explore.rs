@@ -64,7 +64,7 @@ pub struct Exploration {
     pub redundant: usize,
     /// Runs that left their lead.
     pub departed: usize,
-    /// What was left open; nothing if the exploration is complete.
+    /// Reasons why the exploration is not complete; none if it is.
     pub open: BTreeSet<Open>,
     /// Reason for which the exploration ended before all was done.
     pub stopped: Option<String>,

@@ -1,4 +1,4 @@
-//! What recording, prediction and replay need on a machine, and whether it is there.
+//! Needs of recording, prediction and replay on a machine, and whether they are met.
 
 use std::ffi::OsStr;
 use std::fs;

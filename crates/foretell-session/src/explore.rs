@@ -292,6 +292,8 @@ fn cut_short(recorded: &Recorded) -> Option<String> {
             Some(format!("{living} threads were stuck"))
         }
         // The thread that ended the program, and others.
+        // Code that is not recorded took part: another process, or a thread of the kernel.
+        _ if !translated.repairs.is_empty() => Some("its trace had to be repaired".to_owned()),
         _ if living > 1 => Some(format!("{living} threads had not ended at {}", run.ended())),
         _ => None,
     }

@@ -1,4 +1,4 @@
-//! What was read from the files of a program, kept for the next run of the same program.
+//! Contents of the files of a program, kept for its next run.
 //!
 //! An exploration translates the logs of hundreds of runs of one program. Debug information and
 //! symbols are the same in all of them as long as the files do not change.

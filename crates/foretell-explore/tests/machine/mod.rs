@@ -37,7 +37,7 @@ pub(crate) enum Do {
 #[derive(Clone, Debug)]
 pub(crate) struct Code(pub(crate) Vec<Vec<Do>>);
 
-/// What a thread observed, in order: the instruction and the observation.
+/// Observations of a thread, in order, each with its instruction.
 pub(crate) type Observed = Vec<Vec<(usize, i64)>>;
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]

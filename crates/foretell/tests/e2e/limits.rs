@@ -260,7 +260,7 @@ fn findings_are_printed_as_they_are_decided() {
     assert!(rest.contains("race.c:2") && rest.contains("cut short"), "{rest}");
 }
 
-/// What was decided is reported also if code that looks at no limit needs the memory: tables with a
+/// Decided queries are reported also if code that looks at no limit needs the memory: tables with a
 /// row for each of 10,000 threads are such a case.
 #[test]
 fn findings_before_the_memory_was_used_up_are_kept() {

@@ -1,4 +1,4 @@
-//! What cannot be encoded.
+//! Patterns that cannot be encoded.
 
 /// Why an encoding cannot go on.
 pub(crate) struct TooLarge(pub(crate) String);
