@@ -22,6 +22,7 @@ mod model;
 mod names;
 mod output_file;
 mod pages;
+mod properties;
 pub mod stats;
 pub mod text;
 mod trace;
@@ -38,5 +39,6 @@ pub use ids::{
 pub use model::Model;
 pub use names::Names;
 pub use output_file::{OutputFile, is_stream};
+pub use properties::{FREES, INSIDE, VALUE_FORMAT};
 pub use trace::{Register, Site, Trace, TraceBuilder};
 pub use value::{Value, Values};
