@@ -289,13 +289,13 @@ impl Symbols {
             Allocated::Pointee(variable) => info.pointee(info.type_of_local(at, variable)?)?,
         };
         let own = info.size_of(kind).filter(|&own| own > 0)?;
-        let many = size > own && size % own == 0;
+        let many = size > own && size.is_multiple_of(own);
         let (start, many) = match &allocated {
             Allocated::Object(_) => (size == own).then_some((0, false))?,
             Allocated::Objects(_) | Allocated::Pointee(_) => {
                 (size == own || many).then_some((0, many))?
             }
-            Allocated::Array(_) if size % own == 0 => (0, true),
+            Allocated::Array(_) if size.is_multiple_of(own) => (0, true),
             // The number of elements is in front, for their destructors.
             Allocated::Array(_) => (size % own == 8 % own).then_some((8, true))?,
             Allocated::Shared(_) => {

@@ -110,13 +110,8 @@ impl DebugInfo {
             walk.steps.splice(0..0, name);
             walk
         };
-        let mut walks: Vec<Walk> = met
-            .iter()
-            .filter(|m| !m.is_bit_field)
-            .copied()
-            .filter(|m| holds(&m))
-            .map(into)
-            .collect();
+        let mut walks: Vec<Walk> =
+            met.iter().filter(|m| !m.is_bit_field).copied().filter(holds).map(into).collect();
         if walks.iter().any(|walk| walk.exact) {
             walks.retain(|walk| walk.exact);
         }

@@ -168,7 +168,7 @@ impl DebugInfo {
         let element_size = self.size_of(element).filter(|&size| size > 0)?;
         // An element of the first dimension is an array of the others.
         let inner = counts.get(1..).unwrap_or_default().iter().copied();
-        let element_size = inner.fold(Some(element_size), |size, n| size?.checked_mul(n?))?;
+        let element_size = inner.clone().try_fold(element_size, |size, n| size.checked_mul(n?))?;
         if counts.len() > 1 {
             return Some(Rc::new(self.rows(element, element_size, &counts)?));
         }
@@ -182,7 +182,7 @@ impl DebugInfo {
         let (&count, inner) = counts.split_first()?;
         let own_size = self.size_of(element)?;
         let sizes = inner.get(1..).unwrap_or_default().iter().copied();
-        let inner_size = sizes.fold(Some(own_size), |size, n| size?.checked_mul(n?))?;
+        let inner_size = sizes.clone().try_fold(own_size, |size, n| size.checked_mul(n?))?;
         let inner_type = match inner {
             [count] => Type::Array { element, element_size: own_size, count: *count },
             _ => self.rows(element, inner_size, inner)?,
