@@ -129,7 +129,9 @@ impl Say<'_> {
         let frees = |e| self.trace.is_free(e);
         if frees(a) != frees(b) {
             let (free, other) = if frees(a) { (a, b) } else { (b, a) };
-            let (x, who) = (self.variable(free), self.name(other));
+            // A `free` of a block has no variable of its own.
+            let named = if self.trace.variable(free).is_some() { free } else { other };
+            let (x, who) = (self.variable(named), self.name(other));
             let does = action(self.trace, other);
             return format!(
                 "Thread {} can free {x} while thread {who} {does}s it",

@@ -27,8 +27,11 @@ pub const INSIDE: &str = "inside ";
 pub const FREES: &str = "frees at ";
 
 impl Trace {
-    /// Whether an event is the write that stands for `free` in a recorded trace.
+    /// Whether an event is a `free`, or a write that stands for one in a recorded trace.
     pub fn is_free(&self, event: EventId) -> bool {
+        if self.op(event) == Op::Free {
+            return true;
+        }
         if self.op(event) != Op::Write || self.written_value(event).is_some() {
             return false;
         }

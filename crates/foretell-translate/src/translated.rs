@@ -36,7 +36,7 @@ impl Translated {
         let whole = self.trace.whole();
         let mut builder = whole.builder_with_names();
         for event in whole.events().take(events) {
-            builder.push(event.thread, event.kind, event.site);
+            builder.push_ordered(event.thread, event.kind, event.order, event.site);
         }
         (builder.build(), self.steps.first(events))
     }

@@ -299,7 +299,8 @@ fn objects(trace: &Trace, kind: EventKind) -> (Option<&str>, Option<&str>) {
         EventKind::Begin { label } | EventKind::End { label } => {
             return (label.map(|label| trace.label_name(label)), None);
         }
-        EventKind::Guard { .. } => return (None, None),
+        EventKind::Alloc { block } | EventKind::Free { block } => trace.mem_block_name(block),
+        EventKind::Guard { .. } | EventKind::Fence => return (None, None),
     };
     (Some(object), None)
 }

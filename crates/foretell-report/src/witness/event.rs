@@ -1,6 +1,8 @@
 //! One event as trace text writes it.
 
-use foretell_trace::{EventId, EventKind, RegId, Trace, Value, VarId};
+use std::borrow::Cow;
+
+use foretell_trace::{EventId, EventKind, MemoryOrder, RegId, Trace, Value, VarId};
 
 /// Conditions of guards are cut off after so many characters.
 const LONGEST_CONDITION: usize = 80;
@@ -25,7 +27,10 @@ pub(crate) enum Shown {
 /// values: `w(x=5)`, `acq(l)`.
 pub(crate) fn describe(trace: &Trace, event: EventId, read: Shown, written: Shown) -> String {
     let kind = trace.event(event).kind;
-    let word = kind.op().keyword();
+    let word = match trace.order(event) {
+        MemoryOrder::SeqCst => Cow::from(kind.op().keyword()),
+        order => Cow::from(format!("{}.{}", kind.op().keyword(), order.keyword())),
+    };
     let object = match kind {
         EventKind::Read { var, register, .. } => {
             let (x, to) = (trace.variable_name(var), into(trace, register));
@@ -60,9 +65,11 @@ pub(crate) fn describe(trace: &Trace, event: EventId, read: Shown, written: Show
         EventKind::Begin { label: Some(label) } | EventKind::End { label: Some(label) } => {
             trace.label_name(label)
         }
+        EventKind::Alloc { block } | EventKind::Free { block } => trace.mem_block_name(block),
+        EventKind::Fence => return word.into_owned(),
         EventKind::Guard { expr } => return format!("{word}({})", condition(trace, expr)),
         EventKind::Begin { label: None } | EventKind::End { label: None } => {
-            return word.to_owned();
+            return word.into_owned();
         }
     };
     format!("{word}({object})")
