@@ -507,6 +507,15 @@ pub enum Record<'a> {
     },
     /// The innermost function is left.
     FuncExit,
+    /// Frames of the thread, which is about to give up the baton. Outermost first; those deeper
+    /// than [`crate::MAX_FRAMES`] are missing.
+    Frames {
+        /// Number of frames, from the outermost, that are those of the thread's last such record.
+        keep: u64,
+        /// The other frames: a code address in the function, after its prologue, and the stack
+        /// pointer and the register `rbp` there.
+        frames: Vec<[u64; 3]>,
+    },
     /// The thread gives up the baton for a blocking call.
     Call {
         /// Code address of the call.

@@ -114,6 +114,7 @@ fn one_of_each() -> Vec<Record<'static>> {
         Record::MarkEnd { pc: 1 },
         Record::FuncEntry { pc: 1, call: 2 },
         Record::FuncExit,
+        Record::Frames { keep: 2, frames: vec![[1, 1 << 46, 0], [2, u64::MAX, 7]] },
         Record::Call { pc: 1, name: b"read" },
         Record::Return,
         Record::Forked { pid: 12 },

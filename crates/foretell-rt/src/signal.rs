@@ -262,7 +262,7 @@ unsafe fn handle(
     // The handler may run on another stack: its frames are compared with one above all.
     if depth < MAX_DEPTH {
         t.frames(|frames| {
-            frames.push(Frame { sp: usize::MAX, call: 0, pc: 0 });
+            frames.push(Frame { sp: usize::MAX, call: 0, pc: 0, fp: 0 });
             frames.set_logged_depth(depth + 1);
         });
     }

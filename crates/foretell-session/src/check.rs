@@ -297,6 +297,7 @@ impl Check<'_> {
             left: if interrupted { 0 } else { left },
             until,
             count: 0,
+            known: 0,
             observed: None,
             folded: Vec::new(),
             shown: Vec::new(),
@@ -346,8 +347,10 @@ struct Replays<'a> {
     /// The end of the exploration, for a run of one: findings that are not confirmed by then are
     /// not shown.
     until: Option<Instant>,
-    /// Number of findings so far.
+    /// Number of findings that were looked at.
     count: usize,
+    /// Number of findings so far, with those that come next.
+    known: usize,
     /// The finding that the recorded run failed.
     observed: Option<String>,
     /// Entries of the findings that are folded into it.
@@ -411,6 +414,9 @@ impl Replays<'_> {
             let known = |failure| self.seen.contains(&(FindingKind::Observed, waits_of(failure)));
             return !self.failure.is_some_and(known);
         }
+        if self.left > 0 {
+            self.observer.replaying(self.count + 1, self.known, finding);
+        }
         let verdict = self.replay(trace, model, finding);
         if let Some(worst) = &verdict {
             self.observer.replayed(finding, worst);
@@ -451,6 +457,7 @@ fn waits_of(failure: &RunFailure) -> Vec<Option<String>> {
 
 impl Watch for Replays<'_> {
     fn decided(&mut self, trace: &Trace, model: Model, findings: &mut [Finding]) {
+        self.known = self.count + findings.len();
         for finding in findings {
             if self.shows(trace, model, finding) {
                 self.shown.push(self.count);

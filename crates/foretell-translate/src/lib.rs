@@ -13,10 +13,14 @@
 //! | `trace_writer` | events and steps of a trace under construction, for all of them |
 //! | `blocks` | lock scopes, markers and functions that are atomic blocks |
 //! | `failed_rmw` | locks around read-modify-writes that failed |
-//! | `symbols` | code addresses to functions and source locations |
+//! | `symbols` | code addresses to functions and source locations, memory to variables |
+//! | `debug_info` | variables, types and frames in DWARF |
+//! | `allocated_type` | the type of an allocation, from its source line |
 
 mod action;
+mod allocated_type;
 mod blocks;
+mod debug_info;
 mod error;
 mod failed_rmw;
 mod file_cache;

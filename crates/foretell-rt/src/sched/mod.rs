@@ -431,6 +431,7 @@ fn turn(t: Baton, kind: Kind, pc: usize, memory: (usize, usize)) {
 
 /// Hands the baton over and waits for it; unlocks. The thread stays runnable.
 fn give_away(mut s: Guard<'_, Sched>, t: Baton) {
+    recorder::put_frames(t);
     t.wait().state.set(State::Runnable);
     // Not a candidate itself: it joins the runnable threads after the choice. A schedule may choose
     // it all the same.

@@ -39,7 +39,7 @@ impl SyncObjects {
     }
 
     fn name(&mut self, out: &mut EventWriter, regions: &Regions, key: ObjectKey) -> String {
-        self.names.name(regions, &mut out.locations.symbols, key.0, key.1)
+        self.names.name(regions, &mut out.locations, key)
     }
 
     /// Returns the name of an object that a thread waits for.

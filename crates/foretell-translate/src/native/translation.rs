@@ -53,7 +53,7 @@ impl<'a> Translation<'a> {
             blocks,
             out: EventWriter {
                 trace,
-                locations: Locations::default(),
+                locations: Locations::new(survey.frames),
                 hidden: Some(Box::new(hidden)),
                 open: OpenCalls::default(),
                 symbolic,

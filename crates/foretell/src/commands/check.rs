@@ -258,7 +258,6 @@ impl CheckJob {
             let mut show = Show {
                 check: &self,
                 number,
-                replayed: 0,
                 terminal,
                 report: &mut report,
                 marked: BTreeSet::new(),
@@ -566,8 +565,6 @@ struct Show<'a> {
     check: &'a CheckJob,
     /// Number of the run, from 1.
     number: u64,
-    /// Number of findings that were replayed.
-    replayed: usize,
     terminal: &'a mut Terminal,
     report: &'a mut Reporting,
     /// Findings whose marks are set.
@@ -610,12 +607,12 @@ impl Observer for Show<'_> {
         progress::status("predicting");
     }
 
-    fn replayed(&mut self, finding: &Finding, _: &Verdict) {
-        self.replayed += 1;
-        progress::status(&format!(
-            "predicting and replaying: {} replayed, last {}",
-            self.replayed, finding.id
-        ));
+    fn replaying(&mut self, number: usize, of: usize, finding: &Finding) {
+        progress::status(&format!("replaying {number} of {of}: {}", finding.id));
+    }
+
+    fn replayed(&mut self, _: &Finding, _: &Verdict) {
+        progress::status("predicting");
     }
 
     fn explored(&mut self, runs: usize) {
