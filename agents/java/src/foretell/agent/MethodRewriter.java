@@ -506,7 +506,7 @@ final class MethodRewriter implements Opcodes {
             while (first.getNext() != null && first.getNext().getOpcode() < 0) {
                 first = first.getNext();
             }
-            m.instructions.insert(first, hook("afterCall", "()V"));
+            m.instructions.insert(first, hook("caught", "()V"));
             m.instructions.insert(first, HiddenCalls.forget(freeVariable, endOfVariables));
         }
     }
@@ -629,7 +629,7 @@ final class MethodRewriter implements Opcodes {
             Object[] stack = {"java/lang/Throwable"};
             m.instructions.add(new FrameNode(F_FULL, locals.length, locals, 1, stack));
         }
-        m.instructions.add(hook("afterCall", "()V"));
+        m.instructions.add(hook("caught", "()V"));
         m.instructions.add(exit(locks, isStatic, site, unrecorded, atomic));
         m.instructions.add(new InsnNode(ATHROW));
     }

@@ -25,6 +25,7 @@ import org.objectweb.asm.tree.VarInsnNode;
  * blocks), and the tasks of executors and futures.
  */
 final class PlatformRewriter implements ClassFileTransformer, Opcodes {
+    private static final String PERMITS = "foretell/rt/Permits";
     private static final String THREAD = "java/lang/Thread";
     private static final String SUPPORT = "java/util/concurrent/locks/LockSupport";
 
@@ -155,17 +156,19 @@ final class PlatformRewriter implements ClassFileTransformer, Opcodes {
         ClassNode c = ClassVersions.read(bytes);
         InsnList forever = new InsnList();
         forever.add(new org.objectweb.asm.tree.LdcInsnNode(-1L));
-        forever.add(new MethodInsnNode(INVOKESTATIC, MethodRewriter.HOOKS, "park", "(J)Z", false));
+        forever.add(new MethodInsnNode(INVOKESTATIC, PERMITS, "park", "(J)Z", false));
         returnIfHandled(find(c, "park()V"), copy(forever));
         returnIfHandled(find(c, "park(Ljava/lang/Object;)V"), forever);
-        returnIfHandled(find(c, "parkNanos(J)V"), call("parkNanos", "(J)Z", LLOAD, 0));
+        returnIfHandled(find(c, "parkNanos(J)V"), callOf(PERMITS, "parkNanos", "(J)Z",
+            LLOAD, 0));
         returnIfHandled(find(c, "parkNanos(Ljava/lang/Object;J)V"),
-            call("parkNanos", "(J)Z", LLOAD, 1));
-        returnIfHandled(find(c, "parkUntil(J)V"), call("parkUntil", "(J)Z", LLOAD, 0));
+            callOf(PERMITS, "parkNanos", "(J)Z", LLOAD, 1));
+        returnIfHandled(find(c, "parkUntil(J)V"), callOf(PERMITS, "parkUntil", "(J)Z",
+            LLOAD, 0));
         returnIfHandled(find(c, "parkUntil(Ljava/lang/Object;J)V"),
-            call("parkUntil", "(J)Z", LLOAD, 1));
+            callOf(PERMITS, "parkUntil", "(J)Z", LLOAD, 1));
         returnIfHandled(find(c, "unpark(Ljava/lang/Thread;)V"),
-            call("unpark", "(Ljava/lang/Thread;)Z", ALOAD, 0));
+            callOf(PERMITS, "unpark", "(Ljava/lang/Thread;)Z", ALOAD, 0));
         return ClassVersions.write(c, bytes);
     }
 
@@ -408,11 +411,15 @@ final class PlatformRewriter implements ClassFileTransformer, Opcodes {
 
     /** Call of a hook with some of the method's variables: pairs of an opcode and a number. */
     private static InsnList call(String name, String desc, int... variables) {
+        return callOf(MethodRewriter.HOOKS, name, desc, variables);
+    }
+
+    private static InsnList callOf(String owner, String name, String desc, int... variables) {
         InsnList list = new InsnList();
         for (int i = 0; i < variables.length; i += 2) {
             list.add(new VarInsnNode(variables[i], variables[i + 1]));
         }
-        list.add(new MethodInsnNode(INVOKESTATIC, MethodRewriter.HOOKS, name, desc, false));
+        list.add(new MethodInsnNode(INVOKESTATIC, owner, name, desc, false));
         return list;
     }
 

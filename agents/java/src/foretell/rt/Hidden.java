@@ -31,6 +31,7 @@ public final class Hidden {
     private static final int[] USES = new int[OBJECTS.length];
     private static final int[] PARTS = new int[OBJECTS.length];
     private static final long[] IDS = new long[2 * OBJECTS.length];
+    private static final long[] WAITED = new long[2];
     private static int count;
     /** Whether an object counts that the call does not touch. */
     private static boolean views;
@@ -104,6 +105,7 @@ public final class Hidden {
             write(t, Log.HIDDEN_CALL, site, use.number);
         }
         forget();
+        t.waitObject = use.explainsWaits ? receiver : null;
         Hooks.stepLater(t, Kind.HIDDEN_CALL, site);
         return Math.max(1, t.steps + t.waits);
     }
@@ -476,6 +478,15 @@ public final class Hidden {
         Arrays.fill(ATOMICS, 0, atomics, null);
     }
 
+    /** Records that a thread has waited in a call, for another use of an object. */
+    static void waited(ThreadState t, Object o, int site) {
+        if (Log.on && t.unrecordedDepth == 0) {
+            WAITED[0] = ObjectIds.of(o);
+            WAITED[1] = Plain.OPAQUE;
+            Log.hidden(t, Log.HIDDEN_RETURN, site, 0, WAITED, 2);
+        }
+    }
+
     /** Hook after a call: `token` is the result of the hook before it. */
     public static void returned(Object result, Object receiver, Object a, Object b, Object c,
                                 long token, int site) {
@@ -498,6 +509,7 @@ public final class Hidden {
         if (t == null) {
             return;
         }
+        t.waitObject = null;
         boolean again = Math.max(1, t.steps + t.waits) != token;
         boolean joins = result != null && !use.fresh && HiddenUse.counts(result, false)
             && (use.method.equals("<init>") || !ObjectIds.isKnown(result))
