@@ -412,6 +412,14 @@ final class MethodRewriter implements Opcodes {
     private boolean replaced(MethodInsnNode call) {
         String key = call.name + call.desc;
         if (call.getOpcode() == INVOKEVIRTUAL) {
+            if (call.owner.startsWith("[") && call.name.equals("clone")) {
+                int site = site();
+                HiddenCalls.replaced(site, call.owner, call.name, call.desc);
+                m.instructions.insertBefore(call, number(site));
+                m.instructions.set(call, new MethodInsnNode(INVOKESTATIC,
+                    "foretell/rt/ArrayMethods", "clone", "(" + OBJ + "I)" + OBJ, false));
+                return true;
+            }
             switch (key) {
                 case "wait()V": return replace(call, "await", "(" + OBJ + "I)V");
                 case "wait(J)V": return replace(call, "await", "(" + OBJ + "JI)V");

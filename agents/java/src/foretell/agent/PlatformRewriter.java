@@ -35,13 +35,14 @@ final class PlatformRewriter implements ClassFileTransformer, Opcodes {
     private static final String JUC = "java/util/concurrent/";
     private static final String FUTURE = JUC + "CompletableFuture";
     private static final String VIEW = JUC + "locks/ReentrantReadWriteLock$";
+    private static final String TIMER = "java/util/Timer";
     private static final String BUILDERS = "java/lang/ThreadBuilders";
     /** Classes with hooks of tasks or locks, as the nested classes of {@link #FUTURE} have. */
     private static final Set<String> HOOKED = new HashSet<String>(Arrays.asList(
         JUC + "FutureTask", JUC + "ThreadPoolExecutor", JUC + "ForkJoinTask", JUC + "ForkJoinPool",
         JUC + "CountedCompleter", FUTURE, JUC + "CyclicBarrier",
         JUC + "Executors$DelegatedExecutorService", JUC + "ThreadPerTaskExecutor",
-        VIEW + "ReadLock", VIEW + "WriteLock"));
+        VIEW + "ReadLock", VIEW + "WriteLock", TIMER, TIMER + "Thread"));
 
     /** Whether this transformer rewrites a class. */
     private static boolean isRewritten(String name) {
@@ -94,7 +95,7 @@ final class PlatformRewriter implements ClassFileTransformer, Opcodes {
             return null;
         }
         try {
-            if (name.startsWith(JUC) && !name.equals(SUPPORT)) {
+            if (name.startsWith(TIMER) || name.startsWith(JUC) && !name.equals(SUPPORT)) {
                 return tasks(name, bytes);
             }
             if (BUILDERS.equals(name)) {
@@ -196,6 +197,8 @@ final class PlatformRewriter implements ClassFileTransformer, Opcodes {
                 if (m.name.equals("dowait")) {
                     replaceRun(m, "foretell/rt/Synchronizers", "runAction");
                 }
+            } else if (name.startsWith(TIMER)) {
+                timer(m);
             } else if (name.equals(JUC + "FutureTask")) {
                 futureTask(m);
             } else if (name.equals(JUC + "ThreadPoolExecutor")) {
@@ -267,6 +270,15 @@ final class PlatformRewriter implements ClassFileTransformer, Opcodes {
         }
     }
 
+    /** Timers: each run of a task follows its submission, and the run before it. */
+    private static void timer(MethodNode m) {
+        if (m.name.equals("sched")) {
+            enter(m, task("submitted", 1));
+        } else if (m.name.equals("mainLoop")) {
+            replaceRun(m, "foretell/rt/Tasks", "run");
+        }
+    }
+
     private static void executor(MethodNode m) {
         if (m.name.equals("execute")) {
             enter(m, task("submitted", 1));
@@ -288,8 +300,12 @@ final class PlatformRewriter implements ClassFileTransformer, Opcodes {
     /** Replaces calls of `Runnable.run` by calls of a method of the runtime. */
     private static void replaceRun(MethodNode m, String owner, String name) {
         for (AbstractInsnNode n : m.instructions.toArray()) {
-            if (n.getOpcode() == INVOKEINTERFACE
-                && ((MethodInsnNode) n).owner.equals("java/lang/Runnable")) {
+            boolean runs = n.getOpcode() == INVOKEINTERFACE
+                && ((MethodInsnNode) n).owner.equals("java/lang/Runnable")
+                || n.getOpcode() == INVOKEVIRTUAL
+                && ((MethodInsnNode) n).owner.equals("java/util/TimerTask")
+                && ((MethodInsnNode) n).name.equals("run");
+            if (runs) {
                 m.instructions.set(n, new MethodInsnNode(INVOKESTATIC, owner, name,
                     "(Ljava/lang/Runnable;)V", false));
             }

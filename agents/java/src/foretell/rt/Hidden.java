@@ -1,6 +1,7 @@
 package foretell.rt;
 
 import java.io.PrintStream;
+import java.lang.reflect.Field;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.Map;
@@ -32,6 +33,8 @@ public final class Hidden {
     private static final int[] PARTS = new int[OBJECTS.length];
     private static final long[] IDS = new long[2 * OBJECTS.length];
     private static final long[] WAITED = new long[2];
+    /** Object of waits that other records explain. */
+    private static final Object MODELLED = new Object();
     private static int count;
     /** Whether an object counts that the call does not touch. */
     private static boolean views;
@@ -58,7 +61,8 @@ public final class Hidden {
             return 0;
         }
         HiddenUse use = HiddenSites.use(receiver.getClass(), site);
-        return use.none ? 0 : begin(use, receiver, a, b, c, site);
+        return !use.none ? begin(use, receiver, a, b, c, site)
+            : use.explainsWaits ? beginModelled() : 0;
     }
 
     /** Hook before a call of a static method, or of a constructor, of a class. */
@@ -74,11 +78,24 @@ public final class Hidden {
         }
     }
 
+    /** Begins a call whose waits need no record. */
+    private static long beginModelled() {
+        ThreadState t = recordingThread();
+        if (t == null) {
+            return 0;
+        }
+        t.waitObject = MODELLED;
+        return FieldReflection.RECORDED;
+    }
+
     private static long begin(HiddenUse use, Object receiver, Object a, Object b, Object c,
                               int site) {
         ThreadState t = recordingThread();
         if (t == null) {
             return 0;
+        }
+        if (use.anything && FieldReflection.isKnown(receiver, a, use.method)) {
+            return FieldReflection.before(t, (Field) receiver, a, use.method, site);
         }
         if (use.locks || use.plainArgument == Plain.READ_ALL) {
             awaitMonitors(t, use, receiver, a, b, site);
@@ -480,7 +497,7 @@ public final class Hidden {
 
     /** Records that a thread has waited in a call, for another use of an object. */
     static void waited(ThreadState t, Object o, int site) {
-        if (Log.on && t.unrecordedDepth == 0) {
+        if (o != MODELLED && Log.on && t.unrecordedDepth == 0) {
             WAITED[0] = ObjectIds.of(o);
             WAITED[1] = Plain.OPAQUE;
             Log.hidden(t, Log.HIDDEN_RETURN, site, 0, WAITED, 2);
@@ -490,7 +507,7 @@ public final class Hidden {
     /** Hook after a call: `token` is the result of the hook before it. */
     public static void returned(Object result, Object receiver, Object a, Object b, Object c,
                                 long token, int site) {
-        if (token != 0 && Log.on) {
+        if (token != 0 && (Log.on || token < 0)) {
             end(HiddenSites.use(receiver.getClass(), site), result, receiver, a, b, c, token, site);
         }
     }
@@ -510,6 +527,12 @@ public final class Hidden {
             return;
         }
         t.waitObject = null;
+        if (token == FieldReflection.WRITES) {
+            FieldReflection.wrote(t, (Field) receiver, a, site);
+        }
+        if (token < 0) {
+            return;
+        }
         boolean again = Math.max(1, t.steps + t.waits) != token;
         boolean joins = result != null && !use.fresh && HiddenUse.counts(result, false)
             && (use.method.equals("<init>") || !ObjectIds.isKnown(result))

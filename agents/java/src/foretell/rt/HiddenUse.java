@@ -129,6 +129,9 @@ final class HiddenUse {
         }
         boolean inherited = isRecorded(type) || call.special;
         HiddenTable.Use use = HiddenTable.of(inherited ? declaring : type, declaring, call.name);
+        if (OwnSynchronizers.isModelled(declaring, call.name)) {
+            use = HiddenTable.Use.MODELLED;
+        }
         boolean receiver = !call.isStatic && use != HiddenTable.Use.VALUES
             && !(inherited && declaring.isInterface());
         return new HiddenUse(type, use, receiver, state(declaring, use, call),

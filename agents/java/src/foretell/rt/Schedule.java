@@ -168,6 +168,16 @@ final class Schedule {
         return threads;
     }
 
+    /** Whether a thread has steps that are still due. */
+    boolean names(int thread) {
+        for (int i = next; i < count; i++) {
+            if (this.thread[i] == thread) {
+                return true;
+            }
+        }
+        return false;
+    }
+
     /** Returns the ordinal before which a thread stays while it is not due. */
     long bound(int thread) {
         for (int i = next; i < count; i++) {
