@@ -97,6 +97,9 @@ final class Log {
     static final int KEY = 75;
     /** An object that a class initialiser has created. */
     static final int ALLOCATED_FOR_ALL = 76;
+    /** Begin and validation of an optimistic read of a lock. */
+    static final int OPTIMISTIC = 77;
+    static final int VALIDATED = 78;
     /** Call whose code is not recorded; its end, which is no step; its result's group. */
     static final int HIDDEN_CALL = 60;
     static final int HIDDEN_RETURN = 61;

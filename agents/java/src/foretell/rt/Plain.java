@@ -77,15 +77,17 @@ final class Plain {
         + "java.util.concurrent.atomic.LongAccumulator "
         + "java.util.concurrent.atomic.DoubleAccumulator "
         + "java.util.concurrent.atomic.AtomicStampedReference "
-        + "java.util.concurrent.atomic.AtomicMarkableReference");
+        + "java.util.concurrent.atomic.AtomicMarkableReference java.util.Properties");
     private static final Set<String> ATOMIC_READS = set("sum intValue longValue floatValue "
         + "doubleValue getReference getStamp isMarked get toString size isEmpty contains "
         + "containsAll peek peekFirst peekLast element getFirst getLast first last floor ceiling "
-        + "lower higher indexOf lastIndexOf toArray hashCode equals");
+        + "lower higher indexOf lastIndexOf toArray hashCode equals getProperty getOrDefault "
+        + "containsKey containsValue");
     private static final Set<String> ATOMIC_UPDATES = set("add increment decrement reset "
         + "sumThenReset accumulate getThenReset set compareAndSet weakCompareAndSet attemptStamp "
         + "attemptMark offer offerFirst offerLast addFirst addLast push pop poll pollFirst "
-        + "pollLast remove removeFirst removeLast addIfAbsent addAllAbsent clear addAll");
+        + "pollLast remove removeFirst removeLast addIfAbsent addAllAbsent clear addAll "
+        + "setProperty put putIfAbsent replace");
     private static final Set<String> ABSTRACT = set("java.util.AbstractList "
         + "java.util.AbstractMap");
 
