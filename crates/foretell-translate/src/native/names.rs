@@ -7,6 +7,9 @@ use super::regions::{RegionId, RegionKind, Regions};
 use crate::names::UniqueNames;
 use crate::symbols::Symbols;
 
+/// Beginning of the symbols in the runtime that stand for states of the C library.
+const LIBRARY_STATE: &str = "foretell_rt::library_state::";
+
 /// Names of variables or of synchronisation objects.
 #[derive(Default)]
 pub(super) struct MemoryNames {
@@ -39,8 +42,11 @@ impl MemoryNames {
         let (kind, start) = regions.kind(region);
         match kind {
             RegionKind::Module => match symbols.global(addr) {
-                Some((name, 0)) => name,
-                Some((name, offset)) => format!("{name}+{offset}"),
+                Some((name, offset)) => match (name.strip_prefix(LIBRARY_STATE), offset) {
+                    (Some(state), _) => format!("state of {state}"),
+                    (None, 0) => name,
+                    (None, offset) => format!("{name}+{offset}"),
+                },
                 None => format!("memory+{addr:#x}"),
             },
             RegionKind::Stack { thread } => {
