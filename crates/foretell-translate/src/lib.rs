@@ -13,6 +13,7 @@
 //! | `trace_writer` | events and steps of a trace under construction, for all of them |
 //! | `blocks` | lock scopes, markers and functions that are atomic blocks |
 //! | `failed_rmw` | locks around read-modify-writes that failed |
+//! | `thread_wait` | operations that threads wait in at the end of a run |
 //! | `symbols` | code addresses to functions and source locations |
 
 mod action;
@@ -28,6 +29,7 @@ mod native;
 mod steps;
 mod symbolic;
 mod symbols;
+mod thread_wait;
 mod trace_output;
 mod trace_writer;
 mod translated;
@@ -38,5 +40,6 @@ pub use native::{signal_name, translate, translate_from, translate_symbolic};
 pub use steps::{EventSteps, FORKED, Goal, ID, Plan, Steps};
 pub use symbolic::Symbolic;
 pub use symbols::{Code, Symbols};
+pub use thread_wait::ThreadWait;
 pub use trace_output::TraceOutput;
 pub use translated::Translated;

@@ -324,6 +324,8 @@ impl<'a> Translation<'a> {
             damaged: self.damaged,
             failure,
             living,
+            waits: Vec::new(),
+            limited: Vec::new(),
             symbolic: None,
         }
     }
