@@ -122,6 +122,8 @@ byte_enum!(
         /// A wait of the thread for the futex at `object` was woken, or the word had changed
         /// already. Not counted.
         FutexWoken = 25,
+        /// The next wait of the thread, for condition `object`, has a time limit. Not counted.
+        TimeLimit = 26,
     }
 );
 
@@ -131,7 +133,16 @@ impl SyncKind {
         use SyncKind::*;
         !matches!(
             self,
-            SemInit | BarrierInit | Init | Destroy | Sent | Received | Looked | Unsure | FutexWoken
+            SemInit
+                | BarrierInit
+                | Init
+                | Destroy
+                | Sent
+                | Received
+                | Looked
+                | Unsure
+                | FutexWoken
+                | TimeLimit
         )
     }
 

@@ -331,6 +331,8 @@ impl<'a> Translation<'a> {
             damaged: self.damaged,
             failure,
             living,
+            waits: Vec::new(),
+            limited: Vec::new(),
             symbolic: None,
         }
     }
