@@ -40,6 +40,7 @@ mod log;
 mod marks;
 mod memory;
 mod modules;
+mod other_wakes;
 mod process;
 mod pthread;
 mod reader;
