@@ -8,6 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::benign::{self, BenignFinder};
 use super::held_before::HeldBefore;
 use super::hidden::{HiddenSurvey, Object};
+use super::lifetimes::{LifetimeFinder, Lifetimes};
 use super::regions::{RegionId, Regions};
 use crate::blocks::{Blocks, ScopeFinder, Scopes};
 use crate::native::cells::{Cells, is_in_word};
@@ -25,6 +26,7 @@ pub(super) struct Survey {
     pub(super) hidden: HiddenSurvey,
     /// Locks that the first thread holds when the log begins, and whether it is the reader side.
     pub(super) held_before: Vec<(u64, bool)>,
+    pub(super) lifetimes: Lifetimes,
 }
 
 /// Properties of the memory of a run.
@@ -117,6 +119,7 @@ impl Survey {
             threads: 0,
             benign: BenignFinder::default(),
             held_before: HeldBefore::default(),
+            lifetimes: LifetimeFinder::default(),
         };
         source.for_each(calls, &mut surveyor);
         let Survey { hidden, memory, .. } = &mut surveyor.survey;
@@ -125,7 +128,8 @@ impl Survey {
         memory.benign = surveyor.benign.finish();
         let scopes = surveyor.scopes.map(ScopeFinder::finish).unwrap_or_default();
         let held_before = surveyor.held_before.finish();
-        Survey { scopes, held_before, ..surveyor.survey }
+        let lifetimes = surveyor.lifetimes.finish(&surveyor.regions);
+        Survey { scopes, held_before, lifetimes, ..surveyor.survey }
     }
 }
 
@@ -141,6 +145,7 @@ struct Surveyor {
     threads: u32,
     benign: BenignFinder,
     held_before: HeldBefore,
+    lifetimes: LifetimeFinder,
 }
 
 impl Surveyor {
@@ -181,6 +186,9 @@ impl Sink<'_> for Surveyor {
             self.survey.hidden.skip();
             return true;
         }
+        if let Record::Sync { kind, object, other, .. } = entry.record {
+            self.lifetimes.sync(&mut self.regions, entry.thread, (kind, object, other));
+        }
         if let Record::Sync { kind, object, .. } = entry.record
             && is_of_lock(kind)
         {
@@ -208,6 +216,7 @@ impl Sink<'_> for Surveyor {
             && let Some((region, _)) = self.regions.extent(addr)
         {
             memory.cells.free(region, entry.thread);
+            self.lifetimes.free(region, entry.thread);
         }
         if let Record::Sync { kind: SyncKind::DownFailed, object, .. } = entry.record {
             self.survey.tried_semaphores.insert((self.regions.of(object), object));
