@@ -10,7 +10,7 @@
 //! | sign in the log | reason |
 //! |---|---|
 //! | `OtherWake` | a time limit; a daemon thread, which the end of the program cuts off |
-//! | a semaphore that only orders events | tasks, `LockSupport`, interrupts, queues, barrier actions |
+//! | a semaphore that only orders events | tasks, `LockSupport`, interrupts, queues, actions |
 //! | several permits at once, a try for a permit | the trace waits for permits one by one |
 //! | a latch with a count of two or more for which several threads wait | so do its waiters |
 //! | `AfterOthers` | a wait that is not modelled |

@@ -11,7 +11,7 @@
 //!
 //! | sign in the log | reason |
 //! |---|---|
-//! | `OtherWake` | a time limit, a tried semaphore, a timed join, a cancellation, a signal handler |
+//! | `OtherWake` | a time limit, a tried semaphore or thread, a cancellation, a handler |
 //! | `Signal` | a handler ran at a moment that the trace fixes and the program does not |
 //! | `AfterOthers` | a wait that is not modelled, an adopted thread, a process-shared object |
 //! | `ChildOfFork` | the parent process may wake its child |
