@@ -43,6 +43,7 @@ mod log;
 mod marks;
 mod memory;
 mod modules;
+mod other_wakes;
 mod paths;
 mod printed_text;
 mod process;

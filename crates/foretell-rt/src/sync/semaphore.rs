@@ -55,6 +55,7 @@ fn down(
     let Some(t) = enter() else { return real() };
     if !matches!(patience, Patience::Forever) {
         crate::unexplored::TRIED.take();
+        crate::other_wakes::note(t);
     }
     let waits = !matches!(patience, Patience::None);
     if waits {

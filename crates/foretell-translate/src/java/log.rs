@@ -237,6 +237,8 @@ pub(crate) enum Record<'a> {
         message: &'a str,
     },
     Stopped,
+    /// A wait of the run may end in a way that no event stands for.
+    OtherWake,
     /// Every step of the schedule of a replay has run.
     StepsDone,
     /// Threads that wait as the schedule of a replay wants it: for a lock, or for the end of a
@@ -624,6 +626,7 @@ impl<'a> Reader<'a> {
                 handle: self.id()?,
                 value: self.signed()?,
             },
+            90 => Record::OtherWake,
             80 => Record::StepsDone,
             81 => {
                 let n = self.varint()?;

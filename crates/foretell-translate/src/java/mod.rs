@@ -7,6 +7,7 @@
 
 mod blind_puts;
 mod end;
+mod ended;
 mod event_writer;
 mod failed_rmw;
 mod failure;

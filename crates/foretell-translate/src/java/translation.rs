@@ -12,6 +12,7 @@ use foretell_trace::EventKind;
 
 use super::blind_puts::MapOrders;
 use super::end::Uncaught;
+use super::ended::EndedThreads;
 use super::event_writer::EventWriter;
 use super::failed_rmw::Sections;
 use super::failure::FailureSigns;
@@ -61,6 +62,7 @@ struct Translation<'a> {
     /// Whether events are missing at the end.
     damaged: bool,
     failure: FailureSigns,
+    ended: EndedThreads,
 }
 
 impl<'a> Translation<'a> {
@@ -78,12 +80,14 @@ impl<'a> Translation<'a> {
             private: 0,
             damaged: false,
             failure: FailureSigns::default(),
+            ended: EndedThreads::default(),
         }
     }
 
     /// Adds the events of a record, between those of the hidden state that it uses.
     fn entry(&mut self, entry: &Entry<'_>) {
         self.out.note_step(entry);
+        self.ended.take(&self.survey, entry);
         if entry.record.kind().is_some() && self.survey.is_after_others(entry.thread, entry.ordinal)
         {
             self.hidden.after_others(&mut self.out, entry.thread, entry.record.site());
@@ -311,6 +315,9 @@ impl<'a> Translation<'a> {
         let mut out = self.out;
         let (failure, living) = self.failure.finish(&mut out);
         let mut trace = out.trace;
+        if !self.damaged {
+            self.ended.declare(&mut trace);
+        }
         let builder = &mut trace.builder;
         builder.set_meta("recorded", "serialized");
         builder.set_meta("language", "java");

@@ -8,6 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::context::Context;
 use super::event_writer::EventWriter;
+use super::lifetimes::objects_of;
 use super::names::MemoryNames;
 use super::regions::{RegionId, Regions};
 use crate::thread_wait::ThreadWait;
@@ -92,6 +93,7 @@ impl SyncObjects {
         }
         let name = self.name(out, regions, key);
         let id = out.trace.builder.lock(&name);
+        out.place_lock(regions, key, id);
         self.locks.insert(key, id);
         id
     }
@@ -103,6 +105,7 @@ impl SyncObjects {
         }
         let name = self.name(out, regions, key);
         let id = out.trace.builder.condition(&name);
+        out.place_condition(regions, key, id);
         self.conditions.insert(key, id);
         id
     }
@@ -146,6 +149,22 @@ impl SyncObjects {
         id
     }
 
+    /// Forgets the objects at the addresses of an operation that begins new ones.
+    fn renew(
+        &mut self,
+        out: &mut EventWriter,
+        regions: &mut Regions,
+        operation: (SyncKind, u64, u64),
+    ) {
+        for addr in objects_of(operation) {
+            let key = (regions.of(addr), addr);
+            if out.lifetimes.renews(key, operation.0) {
+                self.locks.remove(&key);
+                self.conditions.remove(&key);
+            }
+        }
+    }
+
     /// Returns the event of an operation. `None`: it has no event of its own, because it only
     /// changes the object, or because it is an operation on no synchronisation object.
     pub(super) fn event(
@@ -154,6 +173,7 @@ impl SyncObjects {
         regions: &mut Regions,
         (kind, object, other): (SyncKind, u64, u64),
     ) -> Option<EventKind> {
+        self.renew(out, regions, (kind, object, other));
         Some(match kind {
             SyncKind::Lock => {
                 let lock = self.lock(out, regions, object);
@@ -208,9 +228,14 @@ impl SyncObjects {
                 self.barrier(out, regions, object, Some(other));
                 return None;
             }
+            SyncKind::Destroy if other == 0 => {
+                let key = (regions.of(object), object);
+                EventKind::Free { block: out.block_of_object(regions, key)? }
+            }
             SyncKind::DownFailed
             | SyncKind::Init
             | SyncKind::Destroy
+            | SyncKind::OtherWake
             | SyncKind::SystemCall
             | SyncKind::Sent
             | SyncKind::Received

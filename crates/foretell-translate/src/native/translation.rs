@@ -8,6 +8,7 @@ use rustc_hash::FxHashSet;
 use super::PARALLEL;
 use super::channels::Channels;
 use super::context::Context;
+use super::ended::EndedThreads;
 use super::event_writer::EventWriter;
 use super::failure::{AbortTexts, FailureSigns};
 use super::hidden::{self, Hidden, OpenCalls};
@@ -37,6 +38,7 @@ pub(super) struct Translation<'a> {
     /// Whether events are missing at the end.
     damaged: bool,
     failure: FailureSigns,
+    ended: EndedThreads,
     /// Locks that the first thread holds when the log begins, and whether it is the reader side.
     held_before: Vec<(u64, bool)>,
     /// Threads whose next wait for a condition has a time limit.
@@ -60,6 +62,7 @@ impl<'a> Translation<'a> {
             out: EventWriter {
                 trace,
                 locations: Locations::new(survey.frames),
+                lifetimes: survey.lifetimes,
                 hidden: Some(Box::new(hidden)),
                 open: OpenCalls::default(),
                 symbolic,
@@ -72,6 +75,7 @@ impl<'a> Translation<'a> {
             next_order,
             damaged: false,
             failure: FailureSigns::default(),
+            ended: EndedThreads::default(),
             held_before: survey.held_before,
             time_limits: FxHashSet::default(),
             limited: Vec::new(),
@@ -88,6 +92,7 @@ impl<'a> Translation<'a> {
 
     fn entry(&mut self, at: &Context<'_>, record: &Record<'_>, last: Option<LastStep>) {
         self.out.follow(at, record);
+        self.ended.take(at.thread, record);
         let Translation { out, memory, .. } = self;
         if hidden::concerns(record)
             && let Some(mut hidden) = out.hidden.take()
@@ -153,6 +158,7 @@ impl<'a> Translation<'a> {
                 out.push(at, EventKind::End { label: None });
             }
             Record::Sync { kind, object, other, .. } => self.sync(at, (kind, object, other)),
+            Record::Alloc { .. } => memory.allocate(out, at),
             Record::Free { counted: true, addr, .. } => memory.free(out, at, addr),
             Record::Deadlock { ref threads } => {
                 self.failure.deadlock(out, (&mut self.objects, &mut memory.regions), threads);
@@ -296,6 +302,9 @@ impl<'a> Translation<'a> {
         let EventWriter { mut trace, locations, hidden, symbolic, .. } = out;
         trace.steps.modules = locations.symbols.paths();
         let mode = if header.mode == PARALLEL { "parallel" } else { "serialized" };
+        if header.mode != PARALLEL && !self.damaged && !source.damaged() {
+            self.ended.declare(&mut trace);
+        }
         let builder = &mut trace.builder;
         builder.set_meta("recorded", mode);
         builder.set_meta("seed", &header.seed.to_string());

@@ -499,6 +499,9 @@ public final class Hooks {
                 Log.threadName(child.index, thread.getName());
             }
             Observations.changed(t, thread, callSite);
+            if (thread.isDaemon()) {
+                Log.otherWake();
+            }
         }
         stepLater(t, Kind.CREATE, callSite);
     }
@@ -555,6 +558,8 @@ public final class Hooks {
         }
         if (millis == 0 && t.unrecordedDepth == 0) {
             Replay.expect(t, Kind.JOIN, site);
+        } else if (millis > 0) {
+            Log.otherWake();
         }
         long limit = millis == 0 ? -1 : millis > Long.MAX_VALUE / 1000000 ? Long.MAX_VALUE / 2
             : millis * 1000000;

@@ -118,6 +118,11 @@ final class Log {
     /** Every step of a replay's schedule has run; the threads wait that had to. */
     static final int STEPS_DONE = 80;
     static final int ALL_BLOCKED = 81;
+    /**
+     * A wait of the run may end in a way that no event stands for: a time limit, or the end of the
+     * virtual machine, which does not wait for daemon threads. Written once.
+     */
+    static final int OTHER_WAKE = 90;
     static final int SKIP = 255;
     /** Added to the number of an object: the lock that it is, not its monitor. */
     static final long LOCK_OBJECT = 1L << 31;
@@ -136,6 +141,7 @@ final class Log {
     private static boolean recordsOn;
     /** Whether the file is full or broken: nothing more is written. */
     private static boolean stopped;
+    private static boolean otherWakeWritten;
     private static FileChannel channel;
     private static long chunks;
     private static MappedByteBuffer buffer;
@@ -361,6 +367,14 @@ final class Log {
             int p = put(put(at + 1, id), site);
             buffer.put(at, (byte) (t.unrecordedDepth == 0 ? ALLOCATED : ALLOCATED_FOR_ALL));
             at = p;
+        }
+    }
+
+    /** Writes, once, that a wait may end in a way that no event stands for. */
+    static void otherWake() {
+        if (on && !otherWakeWritten && room()) {
+            otherWakeWritten = true;
+            buffer.put(at++, (byte) OTHER_WAKE);
         }
     }
 

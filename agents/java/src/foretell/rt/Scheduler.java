@@ -430,6 +430,9 @@ final class Scheduler {
                 t.sleepMonitor.sleepers++;
             }
             if (nanos >= 0) {
+                if (waitsFor != ThreadState.FOR_TIME) {
+                    Log.otherWake();
+                }
                 long grain = nanos >= 10000000 ? 10000000 : 1000000;
                 long rounded = (nanos + grain - 1) / grain * grain;
                 t.virtualDeadline = saturatingAdd(virtualNow, rounded);
