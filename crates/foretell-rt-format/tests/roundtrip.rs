@@ -293,6 +293,7 @@ fn schedules_come_back() {
         modules: vec!["/tmp/a program".into(), "/lib/x.so".into()],
         threads: vec![ThreadOrigin { thread: 1, parent: 0, nth: 0 }],
         holds: vec![(0, 40), (1, 9)],
+        first: Some(1),
         steps: [Act::Run, Act::Reach, Act::Block]
             .into_iter()
             .flat_map(|act| {

@@ -287,6 +287,7 @@ pub(crate) fn deliver(t: Baton) {
     for n in 1..SIGNALS {
         let Some(mut info) = t.signals().kept[n].take() else { continue };
         if let Some(action) = ACTIONS.get(n) {
+            crate::unexplored::SIGNAL.take();
             // SAFETY: all zeroes is a valid context; the information is the kernel's.
             unsafe {
                 let mut context: libc::ucontext_t = zeroed();

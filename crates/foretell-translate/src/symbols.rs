@@ -334,7 +334,7 @@ impl Symbols {
     }
 
     /// Returns the name of the global that holds an address, and the offset in it.
-    pub(crate) fn global(&mut self, addr: u64) -> Option<(String, u64)> {
+    pub fn global(&mut self, addr: u64) -> Option<(String, u64)> {
         let module = self.module(addr)?;
         let at = addr.wrapping_sub(module.bias);
         let short = module.path.rsplit('/').next().unwrap_or("?").to_owned();

@@ -10,6 +10,9 @@ use crate::debug_info::{Place, Whole};
 use crate::names::UniqueNames;
 use crate::symbols::AllocatedType;
 
+/// Beginning of the symbols in the runtime that stand for states of the C library.
+const LIBRARY_STATE: &str = "foretell_rt::library_state::";
+
 /// Names of variables or of synchronisation objects.
 #[derive(Default)]
 pub(super) struct MemoryNames {
@@ -70,7 +73,10 @@ impl MemoryNames {
         let (kind, start) = regions.kind(region);
         match kind {
             RegionKind::Module => match symbols.global_part(addr, whole) {
-                Some((name, place)) => MemoryName::part(&name, place),
+                Some((name, place)) => match name.strip_prefix(LIBRARY_STATE) {
+                    Some(state) => format!("state of {state}").into(),
+                    None => MemoryName::part(&name, place),
+                },
                 None => format!("memory+{addr:#x}").into(),
             },
             RegionKind::Stack { thread } => match frames.local(symbols, object, thread) {

@@ -8,6 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::benign::{self, BenignFinder};
 use super::held_before::HeldBefore;
 use super::hidden::{HiddenSurvey, Object};
+use super::lifetimes::{LifetimeFinder, Lifetimes};
 use super::regions::{RegionId, Regions};
 use super::stack_frames::{FrameSurvey, StackFrames};
 use crate::blocks::{Blocks, ScopeFinder, Scopes};
@@ -28,6 +29,7 @@ pub(super) struct Survey {
     pub(super) held_before: Vec<(u64, bool)>,
     /// Frames in which variables on stacks are used.
     pub(super) frames: StackFrames,
+    pub(super) lifetimes: Lifetimes,
 }
 
 /// Properties of the memory of a run.
@@ -121,6 +123,7 @@ impl Survey {
             benign: BenignFinder::default(),
             held_before: HeldBefore::default(),
             frames: FrameSurvey::default(),
+            lifetimes: LifetimeFinder::default(),
         };
         source.for_each(calls, &mut surveyor);
         let Survey { hidden, memory, .. } = &mut surveyor.survey;
@@ -131,6 +134,8 @@ impl Survey {
         let held_before = surveyor.held_before.finish();
         let frames = surveyor.frames.found;
         Survey { scopes, held_before, frames, ..surveyor.survey }
+        let lifetimes = surveyor.lifetimes.finish(&surveyor.regions);
+        Survey { scopes, held_before, lifetimes, ..surveyor.survey }
     }
 }
 
@@ -146,7 +151,9 @@ struct Surveyor {
     threads: u32,
     benign: BenignFinder,
     held_before: HeldBefore,
-    frames: FrameSurvey,
+        let frames = surveyor.frames.found;
+        let lifetimes = surveyor.lifetimes.finish(&surveyor.regions);
+        Survey { scopes, held_before, frames, lifetimes, ..surveyor.survey }
 }
 
 impl Surveyor {
@@ -187,6 +194,9 @@ impl Sink<'_> for Surveyor {
             self.survey.hidden.skip();
             return true;
         }
+        if let Record::Sync { kind, object, other, .. } = entry.record {
+            self.lifetimes.sync(&mut self.regions, entry.thread, (kind, object, other));
+        }
         if let Record::Sync { kind, object, .. } = entry.record
             && is_of_lock(kind)
         {
@@ -223,6 +233,7 @@ impl Sink<'_> for Surveyor {
             && let Some((region, _)) = self.regions.extent(addr)
         {
             memory.cells.free(region, entry.thread);
+            self.lifetimes.free(region, entry.thread);
         }
         if let Record::Sync { kind: SyncKind::DownFailed, object, .. } = entry.record {
             self.survey.tried_semaphores.insert((self.regions.of(object), object));
