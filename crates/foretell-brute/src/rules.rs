@@ -259,12 +259,14 @@ impl<'a> Rules<'a> {
         state.memory.get(x.index()).copied().flatten()
     }
 
-    /// The threads other than its own that keep the acquire `e` from being enabled.
+    /// The threads other than its own that keep `e`, an acquire or a join, from being enabled. A
+    /// joined thread that has ended, or is cut, has no next event: no cycle goes through it.
     pub(crate) fn blockers(&self, state: &State, e: EventId) -> Vec<ThreadId> {
         let me = self.trace.thread(e);
         let (lock, any_mode) = match self.events[e.index()].kind {
             EventKind::Acquire { lock } => (lock, true),
             EventKind::AcquireShared { lock } => (lock, false),
+            EventKind::Join { thread } => return vec![thread],
             _ => return Vec::new(),
         };
         (0..self.threads.len())
@@ -606,7 +608,10 @@ impl<'a> Rules<'a> {
             EventKind::Free { block } => self.trace.variables_in(block).to_vec(),
             _ => self.trace.variable(e).into_iter().collect(),
         };
-        all.retain(|&x| !self.trace.is_opaque(x));
+        // A free of an opaque variable keeps its place, and is in no finding.
+        if all.iter().any(|&x| self.trace.is_opaque(x)) {
+            all.clear();
+        }
         all
     }
 

@@ -301,9 +301,17 @@ impl Say<'_> {
             let names = of_thread
                 .filter(|h| wanted.contains(&h.lock))
                 .map(|h| format!("`{}`", self.trace.lock_name(h.lock)));
-            let lock = fold::lock(self.trace, e).map_or("?", |l| self.trace.lock_name(l));
-            let held = join(names, ", ");
-            format!("{} holds {held} and waits for `{lock}`", self.name(e))
+            let wanted = match (self.trace.event(e).kind, fold::lock(self.trace, e)) {
+                (EventKind::Join { thread }, _) => {
+                    format!("the end of {}", self.trace.display_name(thread))
+                }
+                (_, Some(lock)) => format!("`{}`", self.trace.lock_name(lock)),
+                (_, None) => "?".to_owned(),
+            };
+            match join(names, ", ") {
+                held if held.is_empty() => format!("{} waits for {wanted}", self.name(e)),
+                held => format!("{} holds {held} and waits for {wanted}", self.name(e)),
+            }
         });
         let names: Vec<&str> = threads.iter().map(|&t| self.trace.display_name(t)).collect();
         let (last, rest) = names.split_last().map_or(("", &[][..]), |(last, rest)| (*last, rest));

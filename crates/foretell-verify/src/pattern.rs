@@ -73,10 +73,10 @@ pub enum Pattern {
         /// Its last write in the schedule.
         challenger: EventId,
     },
-    /// Threads that wait for each other's locks. The schedule ends in the stuck state, without the
-    /// acquires.
+    /// Threads that wait for each other: for locks, or for the end of a thread. The schedule ends in
+    /// the stuck state, without the acquires and joins.
     Deadlock {
-        /// The blocked acquires, in any order.
+        /// The blocked acquires and joins, in any order.
         acquires: Vec<EventId>,
     },
     /// The failure of the recorded run itself. The schedule is empty: the trace is the witness.
@@ -200,10 +200,10 @@ impl PatternCheck<'_> {
         if e.index() < self.trace.len()
             && let EventKind::Free { block } = self.trace.event(e).kind
         {
-            let all = self.trace.variables_in(block).iter().copied();
-            let visible: Vec<VarId> = all.filter(|&x| !self.trace.is_opaque(x)).collect();
-            if visible.is_empty() {
-                let message = "frees no variable that may take part in a finding";
+            let all = self.trace.variables_in(block).to_vec();
+            // A free that keeps its place among the accesses of an opaque variable is no access.
+            if all.is_empty() || all.iter().any(|&x| self.trace.is_opaque(x)) {
+                let message = "frees no variable, or an opaque one";
                 return Err(Refusal::at(
                     self.trace,
                     Rule::NotAccess,
@@ -212,7 +212,7 @@ impl PatternCheck<'_> {
                     message,
                 ));
             }
-            return Ok(visible);
+            return Ok(all);
         }
         Ok(vec![self.variable(e)?])
     }
@@ -559,8 +559,8 @@ impl PatternCheck<'_> {
             if a.index() >= self.trace.len() {
                 return self.refuse(Rule::NoSuchEvent, a, "is not in the trace");
             }
-            if self.wanted_lock(a).is_none() {
-                return self.refuse(Rule::NotAcquire, a, "is no acquire");
+            if self.wanted_lock(a).is_none() && self.joined_thread(a).is_none() {
+                return self.refuse(Rule::NotAcquire, a, "is no acquire and no join");
             }
             if self.run.pending(self.trace.thread(a)) != Some(a) {
                 let message = "is not the next event of a thread that is started and not cut";
@@ -590,10 +590,22 @@ impl PatternCheck<'_> {
         }
     }
 
-    /// Whether acquire `a` is not enabled because the thread of `b` holds its lock.
+    /// The thread that an event joins.
+    fn joined_thread(&self, e: EventId) -> Option<ThreadId> {
+        match self.trace.event(e).kind {
+            EventKind::Join { thread } => Some(thread),
+            _ => None,
+        }
+    }
+
+    /// Whether `a` is not enabled because the thread of `b` holds its lock, or has not ended: `b`
+    /// is still to come.
     fn blocked_by(&self, a: EventId, b: EventId) -> bool {
-        let Some((lock, reader)) = self.wanted_lock(a) else { return false };
         let holder = self.trace.thread(b);
+        if self.joined_thread(a) == Some(holder) {
+            return true;
+        }
+        let Some((lock, reader)) = self.wanted_lock(a) else { return false };
         self.run.owner(lock) == Some(holder) || (!reader && self.run.shares(lock, holder))
     }
 

@@ -97,7 +97,7 @@ pub enum Rule {
     Broken,
     /// A deadlock needs two acquires or more, of different threads.
     TooFew,
-    /// The event is no acquire.
+    /// The event is no acquire and no join.
     NotAcquire,
     /// The acquire is not the next event of its thread, started and not cut.
     NotPending,

@@ -13,7 +13,7 @@
 use std::ops::Range;
 
 use foretell_model::TraceModel;
-use foretell_trace::{EventId, Op, VarId};
+use foretell_trace::{EventId, Op, VarId, is_visible_access};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Locks, locks_of};
@@ -105,6 +105,9 @@ fn strands(trace_model: &TraceModel<'_>, x: VarId, filters: &Filters) -> Vec<Str
     for &e in trace_model.reads_from.accesses(x) {
         foretell_limit::check();
         let op: Op = trace.op(e);
+        if op == Op::Free && !is_visible_access(trace, e) {
+            continue;
+        }
         let (column, writes, atomic) =
             (chains.column(trace.thread(e)), op.writes(), op.is_atomic());
         let set = if filters.locksets { sets.at(trace_model, e) } else { 0 };
