@@ -24,6 +24,7 @@ mod graph;
 mod rules;
 mod sequences;
 mod states;
+mod unordered;
 
 pub use sequences::{findings_by_sequences, maximal_interleavings};
 
@@ -35,6 +36,8 @@ use rules::{Rules, State};
 pub struct Findings {
     /// Racing pairs, the smaller event first.
     pub races: BTreeSet<[EventId; 2]>,
+    /// Pairs that race only because memory orders leave them unordered, the smaller event first.
+    pub unordered_races: BTreeSet<[EventId; 2]>,
     /// Atomicity violations (c, r, c').
     pub atomicity: BTreeSet<[EventId; 3]>,
     /// The begin of each block, nested ones too, with a serializability violation.
@@ -62,9 +65,21 @@ pub fn findings_within(trace: &Trace, model: Model, max_states: usize) -> Option
     for state in &graph.states {
         states::observe(&rules, state, &mut findings);
     }
+    findings.unordered_races = unordered::unordered(&rules, max_states)?;
+    findings.unordered_races.retain(|pair| !findings.races.contains(pair));
     findings.atomicity = chains::atomicity(&rules, &graph);
     findings.serializability = chains::serializability(&rules, &graph);
     findings.transactions = cycles::cycles(&rules, &graph, max_states)?;
+    Some(findings)
+}
+
+/// The races of a trace alone, of both forms, or `None` if that takes more than `max_states`
+/// states. The other fields are empty.
+pub fn races_of_both_forms(trace: &Trace, model: Model, max_states: usize) -> Option<Findings> {
+    let mut findings = races_and_deadlocks(trace, model, max_states)?;
+    findings.deadlocks.clear();
+    let unordered = unordered::unordered(&Rules::new(trace, model), max_states)?;
+    findings.unordered_races = unordered.difference(&findings.races).copied().collect();
     Some(findings)
 }
 

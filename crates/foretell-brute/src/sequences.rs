@@ -9,7 +9,7 @@ use crate::Findings;
 use crate::blocks::{Block, blocks, transactions};
 use crate::chains::{Change, real};
 use crate::rules::{Rules, State};
-use crate::states;
+use crate::{states, unordered};
 
 /// The findings of [`findings`](crate::findings), by looking at every feasible sequence.
 pub fn findings_by_sequences(trace: &Trace, model: Model) -> Findings {
@@ -18,6 +18,8 @@ pub fn findings_by_sequences(trace: &Trace, model: Model) -> Findings {
     let blocks = blocks(&rules);
     extend(&rules, &rules.start(), &mut Vec::new(), &mut |sequence, state| {
         states::observe(&rules, state, &mut findings);
+        let events: Vec<EventId> = sequence.iter().map(|&(e, _)| e).collect();
+        unordered::of_sequence(&rules, &events, &mut findings.unordered_races);
         for block in &blocks {
             atomicity(&rules, sequence, block, &mut findings.atomicity);
             if not_serializable(&rules, sequence, block) {
@@ -26,6 +28,7 @@ pub fn findings_by_sequences(trace: &Trace, model: Model) -> Findings {
         }
         cycles(&rules, sequence, &mut findings.transactions);
     });
+    findings.unordered_races.retain(|pair| !findings.races.contains(pair));
     findings
 }
 

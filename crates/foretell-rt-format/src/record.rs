@@ -122,6 +122,8 @@ byte_enum!(
         /// A wait of the thread for the futex at `object` was woken, or the word had changed
         /// already. Not counted.
         FutexWoken = 25,
+        /// A memory fence; `other` is its order, numbered as in the compilers' hooks. Not counted.
+        Fence = 26,
     }
 );
 
@@ -132,6 +134,7 @@ impl SyncKind {
         !matches!(
             self,
             SemInit | BarrierInit | Init | Destroy | Sent | Received | Looked | Unsure | FutexWoken
+                | Fence
         )
     }
 

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::fmt;
 
-use foretell_trace::{EventId, FindingKind, NondeterminismForm, Trace};
+use foretell_trace::{EventId, FindingForm, FindingKind, NondeterminismForm, RaceForm, Trace};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::{Map, Value};
 
@@ -31,9 +31,9 @@ pub struct Finding {
     /// Nondeterminism: the write that it can see instead, or that can be the last one instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub challenger: Option<Source>,
-    /// Nondeterminism: how the challenger comes in.
+    /// Race: how the two accesses meet. Nondeterminism: how the challenger comes in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub form: Option<NondeterminismForm>,
+    pub form: Option<FindingForm>,
     /// The proof.
     pub witness: Witness,
     /// Whether the independent checker accepted the witness.
@@ -345,9 +345,21 @@ fn unit(kind: FindingKind, events: &[u32], block: Option<Block>) -> Unit<'_> {
 impl Finding {
     pub(super) fn unit(&self) -> Unit<'_> {
         match self.form {
-            Some(NondeterminismForm::FinalValue) => Unit::FinalValue(self.kind, &self.objects),
+            Some(FindingForm::Nondeterminism(NondeterminismForm::FinalValue)) => {
+                Unit::FinalValue(self.kind, &self.objects)
+            }
             _ => unit(self.kind, &self.events, self.block),
         }
+    }
+
+    /// Whether it is a race that memory orders leave open, and no other.
+    pub fn is_unordered(&self) -> bool {
+        self.form == Some(RaceForm::Unordered.into())
+    }
+
+    /// Whether it is about the last write of a variable.
+    pub fn is_final_value(&self) -> bool {
+        self.form == Some(NondeterminismForm::FinalValue.into())
     }
 
     /// Whether it is to be shown: no rule suppresses it, and it is not in the baseline.

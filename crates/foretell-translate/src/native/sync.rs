@@ -195,7 +195,8 @@ impl SyncObjects {
             | SyncKind::Received
             | SyncKind::Looked
             | SyncKind::Unsure
-            | SyncKind::FutexWoken => return None,
+            | SyncKind::FutexWoken
+            | SyncKind::Fence => return None,
         })
     }
 
