@@ -6,6 +6,8 @@
 //! events and grows exponentially with the number of threads.
 //!
 //! - [`findings`] gives everything that `--all` reports;
+//! - [`races_of_both_forms`] gives the races, with those that memory orders leave open, and
+//!   [`unordered_by_sequences`] the latter by looking at every sequence;
 //! - [`races_and_deadlocks`] gives these two alone, for longer traces;
 //! - [`findings_by_sequences`] gives the same as [`findings`] by looking at every sequence on its
 //!   own, the proof that the sharing of states loses nothing;
@@ -26,7 +28,7 @@ mod sequences;
 mod states;
 mod unordered;
 
-pub use sequences::{findings_by_sequences, maximal_interleavings};
+pub use sequences::{findings_by_sequences, maximal_interleavings, unordered_by_sequences};
 
 use graph::Graph;
 use rules::{Rules, State};
@@ -37,6 +39,7 @@ pub struct Findings {
     /// Racing pairs, the smaller event first.
     pub races: BTreeSet<[EventId; 2]>,
     /// Pairs that race only because memory orders leave them unordered, the smaller event first.
+    /// Only [`races_of_both_forms`] looks for them.
     pub unordered_races: BTreeSet<[EventId; 2]>,
     /// Atomicity violations (c, r, c').
     pub atomicity: BTreeSet<[EventId; 3]>,
@@ -65,8 +68,6 @@ pub fn findings_within(trace: &Trace, model: Model, max_states: usize) -> Option
     for state in &graph.states {
         states::observe(&rules, state, &mut findings);
     }
-    findings.unordered_races = unordered::unordered(&rules, max_states)?;
-    findings.unordered_races.retain(|pair| !findings.races.contains(pair));
     findings.atomicity = chains::atomicity(&rules, &graph);
     findings.serializability = chains::serializability(&rules, &graph);
     findings.transactions = cycles::cycles(&rules, &graph, max_states)?;

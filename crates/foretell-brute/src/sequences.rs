@@ -18,8 +18,6 @@ pub fn findings_by_sequences(trace: &Trace, model: Model) -> Findings {
     let blocks = blocks(&rules);
     extend(&rules, &rules.start(), &mut Vec::new(), &mut |sequence, state| {
         states::observe(&rules, state, &mut findings);
-        let events: Vec<EventId> = sequence.iter().map(|&(e, _)| e).collect();
-        unordered::of_sequence(&rules, &events, &mut findings.unordered_races);
         for block in &blocks {
             atomicity(&rules, sequence, block, &mut findings.atomicity);
             if not_serializable(&rules, sequence, block) {
@@ -28,8 +26,19 @@ pub fn findings_by_sequences(trace: &Trace, model: Model) -> Findings {
         }
         cycles(&rules, sequence, &mut findings.transactions);
     });
-    findings.unordered_races.retain(|pair| !findings.races.contains(pair));
     findings
+}
+
+/// The pairs that some feasible sequence leaves without an order (section 3b), adjacent races among
+/// them, by looking at every sequence.
+pub fn unordered_by_sequences(trace: &Trace, model: Model) -> BTreeSet<[EventId; 2]> {
+    let rules = Rules::new(trace, model);
+    let mut found = BTreeSet::new();
+    extend(&rules, &rules.start(), &mut Vec::new(), &mut |sequence, _| {
+        let events: Vec<EventId> = sequence.iter().map(|&(e, _)| e).collect();
+        unordered::of_sequence(&rules, &events, &mut found);
+    });
+    found
 }
 
 /// The feasible sequences that no event can be added to.

@@ -86,11 +86,12 @@ fn location(trace_model: &TraceModel<'_>, e: EventId) -> GroupLocation {
     }
 }
 
-/// All groups of an analysis; with `all`, every candidate is a group of its own.
+/// All groups of an analysis; with `all`, every candidate is a group of its own. `with_unordered`
+/// adds races that memory orders leave open.
 pub(crate) fn groups(
     trace_model: &TraceModel<'_>,
     kind: FindingKind,
-    all: bool,
+    (all, with_unordered): (bool, bool),
     filters: &Filters,
 ) -> Vec<Group> {
     let single = |members: Vec<Candidate>| Group {
@@ -112,7 +113,8 @@ pub(crate) fn groups(
         for (a, b) in pairs {
             candidates.entry((a, b)).or_default().push(Candidate::Race(a, b));
         }
-        for (a, b) in unordered::open_event_pairs(trace_model, filters) {
+        let unordered = with_unordered.then(|| unordered::open_event_pairs(trace_model, filters));
+        for (a, b) in unordered.into_iter().flatten() {
             candidates.entry((a, b)).or_default().push(Candidate::Unordered(a, b));
         }
         let groups = candidates.into_values().map(single);
@@ -133,7 +135,9 @@ pub(crate) fn groups(
                 counts.add(race_pairs(trace_model, x, filters, &mut class_of, &mut pairs));
             }
             let size = pairs.size();
-            unordered::add_class_pairs(trace_model, filters, &mut class_of, &mut pairs);
+            if with_unordered {
+                unordered::add_class_pairs(trace_model, filters, &mut class_of, &mut pairs);
+            }
             let mut groups = pairs.groups(kind);
             groups.extend(dropped(kind, &counts, size));
             groups
