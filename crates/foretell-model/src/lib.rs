@@ -19,6 +19,7 @@ mod chains;
 mod locks;
 mod must_happen_before;
 mod reads_from;
+mod reduction;
 mod segments;
 mod transactions;
 mod waits;
@@ -73,6 +74,10 @@ pub struct TraceModel<'t> {
     common_order: OnceLock<HappensBefore>,
     /// The answer of [`TraceModel::may_leave_open`], once it was asked for.
     leaves_open: OnceLock<bool>,
+    /// Kinds of accesses, for [`TraceModel::is_reducible`], once they were asked for.
+    kinds: OnceLock<reduction::Kinds>,
+    /// The answer of [`TraceModel::irreducible_transactions`], once it was asked for.
+    irreducible: OnceLock<Vec<BlockId>>,
 }
 
 impl<'t> TraceModel<'t> {
@@ -106,6 +111,8 @@ impl<'t> TraceModel<'t> {
             observed_order: OnceLock::new(),
             common_order: OnceLock::new(),
             leaves_open: OnceLock::new(),
+            kinds: OnceLock::new(),
+            irreducible: OnceLock::new(),
         }
     }
 }
