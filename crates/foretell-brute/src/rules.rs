@@ -6,7 +6,8 @@
 //! the code follows the table of section 1 line by line.
 
 use foretell_trace::{
-    BarrierId, CondId, Event, EventId, EventKind, LockId, Model, Op, ThreadId, Trace, Value, ValueId, VarId,
+    BarrierId, CondId, Event, EventId, EventKind, LockId, Model, Op, ThreadId, Trace, Value,
+    ValueId, VarId,
 };
 
 use crate::eval;

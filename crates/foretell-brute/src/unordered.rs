@@ -101,17 +101,15 @@ fn edge(rules: &Rules, sequence: &[EventId], i: usize, j: usize) -> bool {
                 matches!(rules.events[e.index()].kind,
                     EventKind::Arrive { barrier: b } if b == barrier)
             };
-            let own = (0..j).rev().find(|&k| {
-                thread(sequence[k]) == thread(b) && is_arrival(&sequence[k])
-            });
+            let own = (0..j)
+                .rev()
+                .find(|&k| thread(sequence[k]) == thread(b) && is_arrival(&sequence[k]));
             let generation =
                 |k: usize| sequence[..k].iter().filter(|e| is_arrival(e)).count() / parties;
             own.is_some_and(|own| generation(own) == generation(i))
         }
         (_, EventKind::TryFailed { lock }) => holds_since(rules, sequence, i, j, lock, true),
-        (_, EventKind::TryFailedShared { lock }) => {
-            holds_since(rules, sequence, i, j, lock, false)
-        }
+        (_, EventKind::TryFailedShared { lock }) => holds_since(rules, sequence, i, j, lock, false),
         (EventKind::Update { var, .. }, EventKind::Update { var: other, .. }) => {
             var == other && rules.trace.is_opaque(var)
         }
@@ -163,9 +161,9 @@ fn holds_since(
 
 /// The place of the last write of a variable.
 fn last_write(rules: &Rules, sequence: &[EventId], x: VarId) -> Option<usize> {
-    sequence.iter().rposition(|&e| {
-        rules.op(e).writes() && rules.trace.accessed_variables(e).any(|y| y == x)
-    })
+    sequence
+        .iter()
+        .rposition(|&e| rules.op(e).writes() && rules.trace.accessed_variables(e).any(|y| y == x))
 }
 
 /// The edges that the atomic read at place `read` adds: from the stores of the release sequences
@@ -187,15 +185,10 @@ fn synchronises(rules: &Rules, sequence: &[EventId], read: usize) -> Vec<(usize,
         if order(w).releases() {
             sources.push(w);
         }
-        sources.extend(
-            (0..w).filter(|&f| same_thread(f, w) && is_fence(f) && order(f).releases()),
-        );
+        sources.extend((0..w).filter(|&f| same_thread(f, w) && is_fence(f) && order(f).releases()));
         // An update continues the release sequences of the write that it reads.
-        write = if rules.op(sequence[w]).reads() {
-            last_write(rules, &sequence[..w], x)
-        } else {
-            None
-        };
+        write =
+            if rules.op(sequence[w]).reads() { last_write(rules, &sequence[..w], x) } else { None };
     }
     let fences = (read + 1..sequence.len())
         .filter(|&f| same_thread(f, read) && is_fence(f) && order(f).acquires());
@@ -206,11 +199,7 @@ fn synchronises(rules: &Rules, sequence: &[EventId], read: usize) -> Vec<(usize,
 }
 
 /// The pairs of a sequence, its last event among them, that race without an order.
-pub(crate) fn of_sequence(
-    rules: &Rules,
-    sequence: &[EventId],
-    found: &mut BTreeSet<[EventId; 2]>,
-) {
+pub(crate) fn of_sequence(rules: &Rules, sequence: &[EventId], found: &mut BTreeSet<[EventId; 2]>) {
     let Some((&b, rest)) = sequence.split_last() else { return };
     let before = happens_before(rules, sequence);
     let j = rest.len();
@@ -366,13 +355,7 @@ impl Flags {
     }
 
     /// What later uses of the event's object come after.
-    fn passes_on(
-        &mut self,
-        rules: &Rules,
-        to: &State,
-        (a, e): (EventId, EventId),
-        after: bool,
-    ) {
+    fn passes_on(&mut self, rules: &Rules, to: &State, (a, e): (EventId, EventId), after: bool) {
         let trace = rules.trace;
         let t = trace.thread(e);
         let kind = rules.events[e.index()].kind;
@@ -401,8 +384,7 @@ impl Flags {
             }
             EventKind::Write { .. } | EventKind::Free { .. } => {
                 for x in trace.accessed_variables(e) {
-                    self.last[x.index()] =
-                        if e == a { Last::Source } else { Last::Plain(after) };
+                    self.last[x.index()] = if e == a { Last::Source } else { Last::Plain(after) };
                 }
             }
             _ => {}

@@ -133,12 +133,7 @@ impl Filters {
 
     /// Two events that have run, in whatever order. Of two sections of one lock, the end of the
     /// earlier one happens before the start of the later one.
-    fn unordered(
-        &self,
-        trace_model: &TraceModel<'_>,
-        a: EventId,
-        b: EventId,
-    ) -> Option<Dropped> {
+    fn unordered(&self, trace_model: &TraceModel<'_>, a: EventId, b: EventId) -> Option<Dropped> {
         if self.locksets && common_lock(trace_model, a, b) {
             return Some(Dropped::Lockset);
         }

@@ -73,7 +73,9 @@ fn show(
             short.extend([a, b]);
             (Pattern::Race { a, b }, short)
         }
-        Candidate::Unordered(a, b) => (Pattern::Unordered { a, b }, unordered(trace_model, schedule, a, b)?),
+        Candidate::Unordered(a, b) => {
+            (Pattern::Unordered { a, b }, unordered(trace_model, schedule, a, b)?)
+        }
         Candidate::Atomicity(c, r, c2) => {
             // In the symbolic model the values that the three find decide whether they conflict.
             let symbolic = trace_model.model == Model::Symbolic;

@@ -199,7 +199,8 @@ fn a_node_budget_ends_the_search() {
             dpor: DporOptions { nodes: 3, context_bound: None },
             ..EngineOptions::default()
         },
-        unordered: false, ..Options::default()
+        unordered: false,
+        ..Options::default()
     };
     let prediction = predict(&trace, Model::View, &options).expect("no witness is refused");
     assert!(!prediction.undecided.is_empty());
@@ -246,7 +247,8 @@ fn every_candidate_is_in_one_column() {
             all: true,
             engine: EngineKind::Dpor,
             engine_options: EngineOptions { dpor, ..EngineOptions::default() },
-            unordered: false, ..Options::default()
+            unordered: false,
+            ..Options::default()
         };
         let prediction = predict(&trace, Model::View, &options).expect("no witness is refused");
         let mut interleavings = 0;

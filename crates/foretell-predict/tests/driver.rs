@@ -46,10 +46,12 @@ fn any_number_of_jobs_gives_the_same() {
     for family in families() {
         let trace = medium(family, 1);
         for all in [false, true] {
-            let one = run(&trace, &Options { all, jobs: 1, unordered: false, ..Options::default() });
+            let one =
+                run(&trace, &Options { all, jobs: 1, unordered: false, ..Options::default() });
             assert!(one.findings.len() > 3, "{family}: too little to be the same");
             for jobs in [2, 4] {
-                let many = run(&trace, &Options { all, jobs, unordered: false, ..Options::default() });
+                let many =
+                    run(&trace, &Options { all, jobs, unordered: false, ..Options::default() });
                 assert_eq!(many.findings, one.findings, "{family} with {jobs} jobs");
                 assert_eq!(many.counts, one.counts, "{family} with {jobs} jobs");
                 assert_eq!(many.undecided, one.undecided, "{family} with {jobs} jobs");
@@ -170,7 +172,8 @@ fn limited(options: &Options<'_>, reason: &str) {
     for family in families() {
         let trace = medium(family, 3);
         for all in [false, true] {
-            let whole = run(&trace, &Options { all, jobs: 2, unordered: false, ..Options::default() });
+            let whole =
+                run(&trace, &Options { all, jobs: 2, unordered: false, ..Options::default() });
             let part = run(&trace, &Options { all, jobs: 2, ..options.clone() });
             let trace_model = TraceModel::new(&trace, model(&trace));
             let keys = |p: &Prediction| -> BTreeSet<Key> {
@@ -236,7 +239,8 @@ fn a_query_that_runs_out_of_time_is_listed() {
 fn progress_ends_where_the_run_ends() {
     let trace = medium(Family::Mixed, 4);
     let progress = Progress::default();
-    let options = Options { progress: Some(&progress), jobs: 2, unordered: false, ..Options::default() };
+    let options =
+        Options { progress: Some(&progress), jobs: 2, unordered: false, ..Options::default() };
     let found = run(&trace, &options);
     let groups: u64 = found.counts.values().map(|c| c.groups).sum();
     assert_eq!(progress.groups.load(Ordering::Relaxed), groups);
@@ -250,7 +254,8 @@ fn only_the_analyses_asked_for_are_made() {
     let whole = run(&trace, &Options { all: true, unordered: false, ..Options::default() });
     for analysis in FindingKind::ALL {
         let analyses = [analysis].into();
-        let one = run(&trace, &Options { all: true, analyses, unordered: false, ..Options::default() });
+        let one =
+            run(&trace, &Options { all: true, analyses, unordered: false, ..Options::default() });
         let of = |f: &&Finding| f.candidate.kind() == analysis;
         let expected: BTreeSet<_> =
             whole.findings.iter().filter(of).map(|f| &f.candidate).collect();
@@ -311,7 +316,9 @@ fn a_witness_in_the_recorded_order_shows_the_same() {
             assert_eq!(as_recorded(&trace, &tidied, 0), recorded, "{}", common::show(&trace));
 
             let checker = Checker::new(&trace, model);
-            for finding in run(&trace, &Options { all: true, unordered: false, ..Options::default() }).findings {
+            for finding in
+                run(&trace, &Options { all: true, unordered: false, ..Options::default() }).findings
+            {
                 let last = if matches!(finding.pattern, Pattern::Race { .. }) { 2 } else { 1 };
                 let ordered = as_recorded(&trace, &finding.schedule, last);
                 let place = format!("{finding:?} became {ordered:?}\n{}", common::show(&trace));

@@ -24,7 +24,8 @@ fn violated(
         segments,
         filters: Filters { static_check, ..others },
         jobs: 1,
-        unordered: false, ..Options::default()
+        unordered: false,
+        ..Options::default()
     };
     let prediction = predict(trace, model, &options).expect("no witness is refused");
     assert!(prediction.undecided.is_empty());

@@ -191,9 +191,8 @@ fn another_interleaving_leaves_open_what_a_lock_ordered_in_the_recorded_run() {
 #[test]
 fn other_engines_say_that_they_do_not_decide() {
     let recorded = parse("A|w(d)\nA|aw.rlx(f)\nB|ar.rlx(f)\nB|r(d)");
-    let other = parse(
-        "A|w(d)\nA|acq(l)\nA|rel(l)\nB|acq(l)\nB|rel(l)\nA|aw.rlx(f)\nB|ar.rlx(f)\nB|r(d)",
-    );
+    let other =
+        parse("A|w(d)\nA|acq(l)\nA|rel(l)\nB|acq(l)\nB|rel(l)\nA|aw.rlx(f)\nB|ar.rlx(f)\nB|r(d)");
     let options = Options { engine: EngineKind::Dpor, ..options(Filters::default(), false) };
     let found = predict(&recorded, Model::View, &options).expect("a prediction");
     assert_eq!((found.findings.len(), found.undecided.len()), (1, 0));

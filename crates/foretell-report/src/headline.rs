@@ -1,8 +1,6 @@
 //! Headline of a finding: one sentence in plain words.
 
-use foretell_trace::{
-    EventId, EventKind, FindingKind, Op, ThreadId, Trace, Value, ValueId,
-};
+use foretell_trace::{EventId, EventKind, FindingKind, Op, ThreadId, Trace, Value, ValueId};
 
 use crate::json::{Finding, Source as Writer};
 use crate::observed::Failure;

@@ -58,10 +58,7 @@ pub(crate) fn notes(finding: &Finding, schedule: &[EventId], trace: &Trace) -> V
         notes.extend(links.map(|(event, text)| Note { event, text, main: false }));
     }
     let sources = [
-        (
-            finding.challenger,
-            if finding.is_final_value() { "" } else { "seen instead" },
-        ),
+        (finding.challenger, if finding.is_final_value() { "" } else { "seen instead" }),
         (finding.writer, "seen in the recorded run"),
     ];
     for (writer, when) in sources {

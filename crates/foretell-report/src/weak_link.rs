@@ -44,8 +44,7 @@ pub(crate) fn weak_link(
             && trace.thread(schedule[w]) != to
             && let Some(link) = link(trace, schedule, (first, w), (i, last))
         {
-            let slot =
-                if trace.thread(schedule[w]) == from { &mut direct } else { &mut indirect };
+            let slot = if trace.thread(schedule[w]) == from { &mut direct } else { &mut indirect };
             *slot = Some(link);
         }
         if op.writes() {
@@ -73,8 +72,7 @@ fn link(
         })
     };
     let store_releases = is_atomic(w)
-        && (trace.order(w).releases()
-            || fence(&schedule[first..store], w, MemoryOrder::releases));
+        && (trace.order(w).releases() || fence(&schedule[first..store], w, MemoryOrder::releases));
     let load_acquires = is_atomic(r)
         && (trace.order(r).acquires() || fence(&schedule[load..last], r, MemoryOrder::acquires));
     let weak = !store_releases || !load_acquires;

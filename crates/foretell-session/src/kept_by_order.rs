@@ -14,8 +14,7 @@ use foretell_report::json::{self, Block, Finding, Findings, Source};
 use foretell_report::kept_by_order::{HIDDEN, KeptByOrder};
 use foretell_trace::expr::Expr;
 use foretell_trace::{
-    EventId, EventKind, ExprId, FindingKind, Model, Op, RegId, ThreadId, Trace,
-    VarId, legality,
+    EventId, EventKind, ExprId, FindingKind, Model, Op, RegId, ThreadId, Trace, VarId, legality,
 };
 
 use crate::PredictOptions;

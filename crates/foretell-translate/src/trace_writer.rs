@@ -198,13 +198,7 @@ impl TraceWriter {
     }
 
     #[inline]
-    fn add(
-        &mut self,
-        thread: ThreadId,
-        kind: EventKind,
-        order: MemoryOrder,
-        site: Option<SiteId>,
-    ) {
+    fn add(&mut self, thread: ThreadId, kind: EventKind, order: MemoryOrder, site: Option<SiteId>) {
         match &mut self.packing {
             Some(packing) => packing.push(self.builder.trace(), thread, kind, order, site),
             None => {

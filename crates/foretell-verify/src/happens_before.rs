@@ -17,12 +17,7 @@ use std::collections::BTreeMap;
 use foretell_trace::{BarrierId, EventId, EventKind, LockId, ThreadId, Trace, VarId};
 
 /// Whether `a` happens before `b`, a later event of the feasible `schedule`.
-pub(crate) fn happens_before(
-    trace: &Trace,
-    schedule: &[EventId],
-    a: EventId,
-    b: EventId,
-) -> bool {
+pub(crate) fn happens_before(trace: &Trace, schedule: &[EventId], a: EventId, b: EventId) -> bool {
     let mut pass = Pass::new(trace, a, b);
     for &e in schedule {
         foretell_limit::check();
@@ -157,8 +152,8 @@ impl<'t> Pass<'t> {
             }
             EventKind::Read { var, atomic: true, .. } => self.load(t, e, var),
             EventKind::Update { var, .. } => {
-                let chain = self.trace.is_opaque(var)
-                    && self.updated.get(&var).copied().unwrap_or(false);
+                let chain =
+                    self.trace.is_opaque(var) && self.updated.get(&var).copied().unwrap_or(false);
                 self.load(t, e, var) || chain
             }
             _ => false,

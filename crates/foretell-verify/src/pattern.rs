@@ -284,8 +284,7 @@ impl PatternCheck<'_> {
 
     /// Both accesses have run, the later one last, and nothing orders them.
     fn unordered(&self, a: EventId, b: EventId) -> Check {
-        let (first, last) =
-            if self.position(a)? < self.position(b)? { (a, b) } else { (b, a) };
+        let (first, last) = if self.position(a)? < self.position(b)? { (a, b) } else { (b, a) };
         self.must_be_last(last)?;
         self.must_race(first, last)?;
         if happens_before(self.trace, self.schedule, first, last) {

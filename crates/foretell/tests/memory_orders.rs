@@ -45,9 +45,7 @@ fn statement(rng: &mut Rng) -> String {
             format!("atomic_fetch_add_explicit(&flag{flag}, 1, memory_order_{order});")
         }
         7 => format!("atomic_thread_fence(memory_order_{});", order(rng, &UPDATES[1..])),
-        _ => format!(
-            "pthread_mutex_lock(&lock); data{data} += 2; pthread_mutex_unlock(&lock);"
-        ),
+        _ => format!("pthread_mutex_lock(&lock); data{data} += 2; pthread_mutex_unlock(&lock);"),
     }
 }
 

@@ -92,8 +92,7 @@ pub(crate) fn may_leave_open(trace_model: &TraceModel<'_>) -> bool {
     let trace = trace_model.trace;
     let is_weak = |e: EventId| {
         let (op, order) = (trace.op(e), trace.order(e));
-        op.is_atomic()
-            && (op.reads() && !order.acquires() || op.writes() && !order.releases())
+        op.is_atomic() && (op.reads() && !order.acquires() || op.writes() && !order.releases())
     };
     let is_mixed = |x: VarId| {
         let accesses = trace_model.reads_from.accesses(x);
@@ -365,9 +364,8 @@ impl<'a, 't> Pass<'a, 't> {
         for (column, list) in locks.of_lock_by_column(lock).iter().filter(|(c, _)| *c != own) {
             let needed = self.needed(e, *column);
             let place = |f: EventId| chains.column_position(trace, f);
-            let left = list.partition_point(|&s| {
-                locks.get(s).exit.is_some_and(|exit| place(exit) < needed)
-            });
+            let left = list
+                .partition_point(|&s| locks.get(s).exit.is_some_and(|exit| place(exit) < needed));
             let sections = list[..left].iter().rev().map(|&s| locks.get(s));
             let last = sections.into_iter().find(|s| !(s.shared && shared));
             exits.extend(last.and_then(|s| s.exit));

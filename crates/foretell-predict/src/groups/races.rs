@@ -328,7 +328,8 @@ mod tests {
                     let mut found = Vec::new();
                     let next = next_together(&trace_model);
                     let filters = Filters::default();
-                    let found_counts = open_event_pairs(&trace_model, x, &filters, &next, &mut found);
+                    let found_counts =
+                        open_event_pairs(&trace_model, x, &filters, &next, &mut found);
                     found.sort_unstable();
                     assert_eq!(found, expected, "{family} {seed}");
                     assert_eq!(found_counts, counts, "{family} {seed}");

@@ -14,9 +14,7 @@ use super::{Batch, Class, ClassPairs, Key, Member, classes, neighbours, shared_v
 use crate::analyses::Candidate;
 use crate::filters::Filters;
 
-fn together<'a>(
-    trace_model: &'a TraceModel<'_>,
-) -> impl Fn(EventId, usize) -> Range<u32> + 'a {
+fn together<'a>(trace_model: &'a TraceModel<'_>) -> impl Fn(EventId, usize) -> Range<u32> + 'a {
     let TraceModel { trace, chains, .. } = trace_model;
     |e, column| trace_model.common_order().unordered_with(chains, trace, e, column)
 }

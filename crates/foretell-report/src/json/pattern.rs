@@ -153,14 +153,12 @@ impl Parts {
         };
         let source = |event: Option<EventId>| event.map_or(Source::Initial, |e| Source::Event(e.0));
         match *pattern {
-            Pattern::Race { a, b } => Parts {
-                form: Some(RaceForm::Adjacent.into()),
-                ..Parts::new(sorted(vec![a, b]))
-            },
-            Pattern::Unordered { a, b } => Parts {
-                form: Some(RaceForm::Unordered.into()),
-                ..Parts::new(sorted(vec![a, b]))
-            },
+            Pattern::Race { a, b } => {
+                Parts { form: Some(RaceForm::Adjacent.into()), ..Parts::new(sorted(vec![a, b])) }
+            }
+            Pattern::Unordered { a, b } => {
+                Parts { form: Some(RaceForm::Unordered.into()), ..Parts::new(sorted(vec![a, b])) }
+            }
             Pattern::Atomicity { c, r, c2 } => Parts::new(vec![c, r, c2]),
             Pattern::Serializability { begin, end, ref path } => {
                 Parts { block: block(begin, end), ..Parts::new(path.clone()) }

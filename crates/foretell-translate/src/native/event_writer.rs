@@ -31,12 +31,7 @@ impl EventWriter {
     }
 
     /// Adds an event that is a step of the program, with its memory order.
-    pub(super) fn push_ordered(
-        &mut self,
-        at: &Context<'_>,
-        kind: EventKind,
-        order: MemoryOrder,
-    ) {
+    pub(super) fn push_ordered(&mut self, at: &Context<'_>, kind: EventKind, order: MemoryOrder) {
         if !self.open.is_empty() {
             self.settle(at);
         }

@@ -318,9 +318,7 @@ impl Pass<'_> {
         for &f in &chains.events(thread)[..chains.position(left) as usize] {
             foretell_limit::check();
             match trace.event(f).kind {
-                EventKind::Acquire { lock: l } | EventKind::TryAcquire { lock: l }
-                    if l == lock =>
-                {
+                EventKind::Acquire { lock: l } | EventKind::TryAcquire { lock: l } if l == lock => {
                     depth += 1;
                 }
                 EventKind::Release { lock: l } if l == lock => depth = depth.saturating_sub(1),
