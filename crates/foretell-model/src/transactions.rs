@@ -13,7 +13,7 @@
 //! transactions there is no cycle: the linear filter for programs that lock all of a block's data,
 //! as two-phase locking does for databases (Eswaran, Gray, Lorie and Traiger, CACM 1976).
 
-use foretell_trace::{EventId, LockId, ThreadId, VarId, visible_variable};
+use foretell_trace::{EventId, LockId, ThreadId, VarId, is_visible_access};
 use rustc_hash::FxHashMap;
 
 use crate::{SectionId, TraceModel};
@@ -23,9 +23,9 @@ const MOST_PAIRS: usize = 2_000_000;
 
 /// Accesses of a transaction, from the first to the last.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Span {
-    first: EventId,
-    last: EventId,
+pub(crate) struct Span {
+    pub(crate) first: EventId,
+    pub(crate) last: EventId,
 }
 
 /// A transaction that accesses some variable.
@@ -56,12 +56,12 @@ impl TraceModel<'_> {
     }
 
     /// The accesses of each outermost block, by its number; `None` for the others.
-    fn block_spans(&self) -> Vec<Option<Span>> {
+    pub(crate) fn block_spans(&self) -> Vec<Option<Span>> {
         let mut spans: Vec<Option<Span>> = vec![None; self.blocks.len()];
         for e in self.trace.ids() {
             foretell_limit::check();
             let Some(block) = self.blocks.outermost(e) else { continue };
-            if visible_variable(self.trace, e).is_some() {
+            if is_visible_access(self.trace, e) {
                 let span = &mut spans[block.0 as usize];
                 *span = Some(Span { first: span.map_or(e, |s| s.first), last: e });
             }

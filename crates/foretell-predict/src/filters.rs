@@ -14,7 +14,7 @@
 //!   frontier that all of them need cannot be reached.
 
 use foretell_model::{SectionId, TraceModel};
-use foretell_trace::{EventId, Model};
+use foretell_trace::{EventId, Model, VarId};
 
 use crate::analyses::Candidate;
 use crate::engines::writers::FinalWrites;
@@ -82,21 +82,23 @@ impl Filters {
                 if self.static_check && !trace_model.segment(*block).may_be_violated(trace_model) {
                     return Some(Dropped::Static);
                 }
-                let unreachable =
-                    self.reachability && Reach::around(trace_model, *block, false).is_empty();
+                let unreachable = self.reachability
+                    && (trace_model.is_reducible(*block)
+                        || Reach::around(trace_model, *block, false).is_empty());
                 unreachable.then_some(Dropped::Reachability)
             }
             Candidate::Transactions(block) => {
                 let unreachable = self.reachability
-                    && (trace_model.has_serial_transactions()
+                    && (trace_model.irreducible_transactions().is_empty()
+                        || trace_model.has_serial_transactions()
                         || Reach::around(trace_model, *block, true).is_empty());
                 unreachable.then_some(Dropped::Reachability)
             }
             Candidate::NondeterministicRead(read) => (self.must_happen_before
                 && !has_challenger(trace_model, *read))
             .then_some(Dropped::Must),
-            Candidate::FinalValue(write) => (self.must_happen_before
-                && is_always_final(trace_model, *write))
+            Candidate::FinalValue(write, x) => (self.must_happen_before
+                && is_always_final(trace_model, *write, *x))
             .then_some(Dropped::Must),
         }
     }
@@ -187,9 +189,9 @@ fn took_since(
 }
 
 /// Whether all last writes of other threads that may leave another value come before `write`.
-fn is_always_final(trace_model: &TraceModel<'_>, write: EventId) -> bool {
+fn is_always_final(trace_model: &TraceModel<'_>, write: EventId, x: VarId) -> bool {
     let TraceModel { trace, chains, must_happen_before, .. } = trace_model;
-    let others = FinalWrites::besides(trace_model, write).differing;
+    let others = FinalWrites::besides(trace_model, write, x).differing;
     others.iter().all(|&w| must_happen_before.ordered_before(chains, trace, w, write))
 }
 

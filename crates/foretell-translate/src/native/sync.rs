@@ -10,6 +10,7 @@ use super::context::Context;
 use super::event_writer::EventWriter;
 use super::names::MemoryNames;
 use super::regions::{RegionId, Regions};
+use crate::thread_wait::ThreadWait;
 use semaphore_counts::SemaphoreCounts;
 
 /// Region and address of a synchronisation object.
@@ -39,7 +40,7 @@ impl SyncObjects {
     }
 
     fn name(&mut self, out: &mut EventWriter, regions: &Regions, key: ObjectKey) -> String {
-        self.names.name(regions, &mut out.locations.symbols, key.0, key.1)
+        self.names.name(regions, &mut out.locations, key)
     }
 
     /// Returns the name of an object that a thread waits for.
@@ -61,6 +62,26 @@ impl SyncObjects {
         match known {
             Some(name) => name.to_owned(),
             None => self.name(out, regions, key),
+        }
+    }
+
+    /// Returns the operation of a thread that waits for an object.
+    pub(super) fn wait(
+        &mut self,
+        out: &mut EventWriter,
+        regions: &mut Regions,
+        what: WaitingFor,
+        addr: u64,
+    ) -> ThreadWait {
+        match what {
+            WaitingFor::Lock => ThreadWait::Lock(self.lock(out, regions, addr)),
+            WaitingFor::ReadLock => ThreadWait::ReadLock(self.lock(out, regions, addr)),
+            WaitingFor::Condition => ThreadWait::Condition(self.condition(out, regions, addr)),
+            WaitingFor::Semaphore => {
+                ThreadWait::Semaphore(self.semaphore(out, regions, addr, None))
+            }
+            WaitingFor::Join => ThreadWait::Join(out.trace.thread(addr as u32)),
+            _ => ThreadWait::Other,
         }
     }
 
@@ -195,7 +216,8 @@ impl SyncObjects {
             | SyncKind::Received
             | SyncKind::Looked
             | SyncKind::Unsure
-            | SyncKind::FutexWoken => return None,
+            | SyncKind::FutexWoken
+            | SyncKind::TimeLimit => return None,
         })
     }
 
