@@ -139,6 +139,11 @@ impl<'a> Rules<'a> {
             if let EventKind::Fork { thread } = event.kind {
                 forked_in_trace[thread.index()] = true;
             }
+            if let EventKind::Free { block } = event.kind {
+                for x in trace.variables_in(block) {
+                    last_write[x.index()] = Some(event.id);
+                }
+            }
             let Some(x) = trace.variable(event.id).map(VarId::index) else { continue };
             write_before[event.id.index()] = last_write[x];
             if last_write[x].is_none() && initial[x].is_none() {
@@ -355,7 +360,13 @@ impl<'a> Rules<'a> {
             | EventKind::Post { .. }
             | EventKind::Arrive { .. }
             | EventKind::Begin { .. }
-            | EventKind::End { .. } => true,
+            | EventKind::End { .. }
+            | EventKind::Fence
+            | EventKind::Alloc { .. } => true,
+            EventKind::Free { block } => self.trace.variables_in(block).iter().all(|&x| {
+                let last = state.cells[self.layout.last_opaque + x.index()];
+                !self.trace.is_opaque(x) || last <= e.0
+            }),
         }
     }
 
@@ -467,7 +478,20 @@ impl<'a> Rules<'a> {
             | EventKind::Join { .. }
             | EventKind::Begin { .. }
             | EventKind::End { .. }
-            | EventKind::Guard { .. } => {}
+            | EventKind::Guard { .. }
+            | EventKind::Fence
+            | EventKind::Alloc { .. } => {}
+            EventKind::Free { block } => {
+                for &x in self.trace.variables_in(block) {
+                    cells[self.layout.last_write + x.index()] = e.0 + 1;
+                    if self.trace.is_opaque(x) {
+                        cells[self.layout.last_opaque + x.index()] = e.0 + 1;
+                    }
+                    if self.model == Model::Symbolic {
+                        after.memory[x.index()] = None;
+                    }
+                }
+            }
         }
     }
 
@@ -569,18 +593,26 @@ impl<'a> Rules<'a> {
     /// Whether `a` and `b` conflict (section 3). Accesses to opaque variables take part in no
     /// finding, so they conflict with nothing here.
     pub(crate) fn conflict(&self, a: EventId, b: EventId) -> bool {
-        let (Some(x), Some(y)) = (self.trace.variable(a), self.trace.variable(b)) else {
-            return false;
-        };
-        x == y
-            && self.trace.thread(a) != self.trace.thread(b)
+        let (xs, ys) = (self.touched(a), self.touched(b));
+        self.trace.thread(a) != self.trace.thread(b)
             && (self.trace.op(a).writes() || self.trace.op(b).writes())
-            && !self.trace.is_opaque(x)
+            && xs.iter().any(|x| ys.contains(x))
+    }
+
+    /// The variables that an event accesses and that are not opaque; a `free` writes all those in
+    /// its block.
+    fn touched(&self, e: EventId) -> Vec<VarId> {
+        let mut all = match self.events[e.index()].kind {
+            EventKind::Free { block } => self.trace.variables_in(block).to_vec(),
+            _ => self.trace.variable(e).into_iter().collect(),
+        };
+        all.retain(|&x| !self.trace.is_opaque(x));
+        all
     }
 
     /// Whether `e` is an access that can be part of a finding.
     pub(crate) fn is_access(&self, e: EventId) -> bool {
-        self.trace.variable(e).is_some_and(|x| !self.trace.is_opaque(x))
+        !self.touched(e).is_empty()
     }
 
     /// The operation of an event.

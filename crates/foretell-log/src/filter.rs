@@ -23,7 +23,8 @@ pub use reader::FilteredLog;
 
 use foretell_ownership::{Accessor, BitSet, ForkJoinClock};
 use foretell_rt_format::{
-    AccessKind, Brief, Chunk, ChunkReader, Compact, Item, Kind, Range, Record, Slot, Slots, Visitor,
+    AccessKind, Brief, Chunk, ChunkReader, Compact, Item, Kind, Range, Record, Slot, Slots,
+    SyncKind, Visitor,
 };
 use rustc_hash::FxHashMap;
 
@@ -424,6 +425,11 @@ impl Filter {
                 self.gaps += 1;
                 self.table.share(addr, 8)
             }
+            Record::Sync { kind, object, .. } if is_on_lock_or_condition(kind) => {
+                // The life of a block matters to the threads that use a lock in it.
+                self.table.access(by, &self.clock, object, 1, true);
+                true
+            }
             _ => match touched(record) {
                 Some((addr, len)) => {
                     self.accesses += 1;
@@ -517,6 +523,13 @@ impl Visitor for Skipping<'_> {
     }
 }
 
+/// Whether an operation is on a lock or a condition; one that follows another of its thread on the
+/// same object (a release, the end of a wait) is left out.
+fn is_on_lock_or_condition(kind: SyncKind) -> bool {
+    use SyncKind::*;
+    matches!(kind, Lock | ReadLock | Wait | Signal | Broadcast | Destroy)
+}
+
 /// Whether a record that accesses no memory matters to the trace.
 fn is_event(record: &Record<'_>) -> bool {
     matches!(
@@ -530,11 +543,13 @@ fn is_event(record: &Record<'_>) -> bool {
             | Record::AfterElisionPoint { .. }
             | Record::Join { .. }
             | Record::Sync { .. }
+            | Record::Frames { .. }
             | Record::MarkBegin { .. }
             | Record::MarkEnd { .. }
             | Record::HiddenFunction { .. }
             | Record::HiddenCall { .. }
             | Record::AfterOthers
+            | Record::Signal { starts: true, .. }
             | Record::Forked { .. }
             | Record::ChildOfFork { .. }
             | Record::Abort { .. }

@@ -16,6 +16,9 @@ use crate::locks::push_by_key;
 
 const INITIAL: u32 = u32::MAX;
 
+/// The place of a thread in the lists of a variable.
+type AccessIndex = FxHashMap<(VarId, ThreadId), u32>;
+
 /// The accesses of each variable and what its reads may see.
 #[derive(Debug)]
 pub struct ReadsFrom {
@@ -59,33 +62,46 @@ impl ReadsFrom {
             only_updates: vec![true; variables],
             by_value: OnceLock::new(),
         };
-        let mut index: FxHashMap<(VarId, ThreadId), u32> = FxHashMap::default();
+        let mut index = AccessIndex::default();
         let mut write_index = index.clone();
         for e in trace.ids() {
             foretell_limit::check();
-            let Some(x) = trace.variable(e) else { continue };
-            let op = trace.op(e);
-            if op.reads() {
-                match reads_from.writes[x.index()].last() {
-                    Some(w) => reads_from.seen[e.index()] = w.0,
-                    None => {
-                        let initial = &mut reads_from.initial[x.index()];
-                        *initial = initial.or(trace.read_value(e));
-                    }
-                }
+            for x in trace.accessed_variables(e) {
+                reads_from.add(trace, e, x, &mut index, &mut write_index);
             }
-            let thread = trace.thread(e);
-            if op.writes() {
-                reads_from.writes[x.index()].push(e);
-                let lists = &mut reads_from.writes_by_thread[x.index()];
-                push_by_key(lists, write_index.entry((x, thread)), thread, e);
-            }
-            reads_from.only_updates[x.index()] &= op == Op::AtomicUpdate;
-            reads_from.accesses[x.index()].push(e);
-            let lists = &mut reads_from.by_thread[x.index()];
-            push_by_key(lists, index.entry((x, thread)), thread, e);
         }
         reads_from
+    }
+
+    /// Adds the access of an event to a variable: the only one, but for a `free`.
+    #[inline]
+    fn add(
+        &mut self,
+        trace: &Trace,
+        e: EventId,
+        x: VarId,
+        index: &mut AccessIndex,
+        write_index: &mut AccessIndex,
+    ) {
+        let (op, thread) = (trace.op(e), trace.thread(e));
+        if op.reads() {
+            match self.writes[x.index()].last() {
+                Some(w) => self.seen[e.index()] = w.0,
+                None => {
+                    let initial = &mut self.initial[x.index()];
+                    *initial = initial.or(trace.read_value(e));
+                }
+            }
+        }
+        if op.writes() {
+            self.writes[x.index()].push(e);
+            let lists = &mut self.writes_by_thread[x.index()];
+            push_by_key(lists, write_index.entry((x, thread)), thread, e);
+        }
+        self.only_updates[x.index()] &= op == Op::AtomicUpdate;
+        self.accesses[x.index()].push(e);
+        let lists = &mut self.by_thread[x.index()];
+        push_by_key(lists, index.entry((x, thread)), thread, e);
     }
 
     /// The write that a read saw in the trace; `None` is the initial value.

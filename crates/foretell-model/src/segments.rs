@@ -22,7 +22,7 @@
 //! have to arrange what is above the segment in another order than the observed one
 //! (docs/engines.md).
 
-use foretell_trace::{EventId, ThreadId, conflict, visible_variable};
+use foretell_trace::{EventId, ThreadId, conflict, is_visible_access};
 
 use crate::must_happen_before::Frontier;
 use crate::{BlockId, TraceModel};
@@ -109,14 +109,16 @@ impl Segment {
     /// Whether an access of the block conflicts with an access of another thread in the segment.
     fn conflicts(&self, trace_model: &TraceModel<'_>, e: EventId) -> bool {
         let TraceModel { trace, chains, reads_from, .. } = trace_model;
-        let Some(x) = trace.variable(e) else { return false };
         foretell_limit::check();
-        reads_from.conflicting_by_thread(trace, e, x).iter().any(|(thread, list)| {
+        let in_segment = |(thread, list): &(ThreadId, Vec<EventId>)| {
             let t = thread.index();
             let from = list.partition_point(|&f| chains.position(f) < self.upper[t]);
             let inside = list[from..].iter().take_while(|&&f| chains.position(f) < self.lower[t]);
             *thread != trace.thread(e) && inside.into_iter().any(|&f| conflict(trace, e, f))
-        })
+        };
+        trace
+            .accessed_variables(e)
+            .any(|x| reads_from.conflicting_by_thread(trace, e, x).iter().any(in_segment))
     }
 
     /// Whether an event lies between the frontiers.
@@ -137,7 +139,7 @@ impl Segment {
 /// The accesses of a block that can take part in a finding.
 fn accesses(trace_model: &TraceModel<'_>, block: BlockId) -> Vec<EventId> {
     let trace = trace_model.trace;
-    let visible = |e: &EventId| visible_variable(trace, *e).is_some();
+    let visible = |e: &EventId| is_visible_access(trace, *e);
     let events = trace_model.blocks.events(&trace_model.chains, block);
     events.iter().copied().filter(visible).collect()
 }

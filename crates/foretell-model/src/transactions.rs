@@ -13,7 +13,7 @@
 //! transactions there is no cycle: the linear filter for programs that lock all of a block's data,
 //! as two-phase locking does for databases (Eswaran, Gray, Lorie and Traiger, CACM 1976).
 
-use foretell_trace::{EventId, LockId, ThreadId, VarId, visible_variable};
+use foretell_trace::{EventId, LockId, ThreadId, VarId, is_visible_access};
 use rustc_hash::FxHashMap;
 
 use crate::{SectionId, TraceModel};
@@ -61,7 +61,7 @@ impl TraceModel<'_> {
         for e in self.trace.ids() {
             foretell_limit::check();
             let Some(block) = self.blocks.outermost(e) else { continue };
-            if visible_variable(self.trace, e).is_some() {
+            if is_visible_access(self.trace, e) {
                 let span = &mut spans[block.0 as usize];
                 *span = Some(Span { first: span.map_or(e, |s| s.first), last: e });
             }

@@ -14,7 +14,7 @@
 //!   frontier that all of them need cannot be reached.
 
 use foretell_model::{SectionId, TraceModel};
-use foretell_trace::{EventId, Model};
+use foretell_trace::{EventId, Model, VarId};
 
 use crate::analyses::Candidate;
 use crate::engines::writers::FinalWrites;
@@ -97,8 +97,8 @@ impl Filters {
             Candidate::NondeterministicRead(read) => (self.must_happen_before
                 && !has_challenger(trace_model, *read))
             .then_some(Dropped::Must),
-            Candidate::FinalValue(write) => (self.must_happen_before
-                && is_always_final(trace_model, *write))
+            Candidate::FinalValue(write, x) => (self.must_happen_before
+                && is_always_final(trace_model, *write, *x))
             .then_some(Dropped::Must),
         }
     }
@@ -189,9 +189,9 @@ fn took_since(
 }
 
 /// Whether all last writes of other threads that may leave another value come before `write`.
-fn is_always_final(trace_model: &TraceModel<'_>, write: EventId) -> bool {
+fn is_always_final(trace_model: &TraceModel<'_>, write: EventId, x: VarId) -> bool {
     let TraceModel { trace, chains, must_happen_before, .. } = trace_model;
-    let others = FinalWrites::besides(trace_model, write).differing;
+    let others = FinalWrites::besides(trace_model, write, x).differing;
     others.iter().all(|&w| must_happen_before.ordered_before(chains, trace, w, write))
 }
 

@@ -1,7 +1,7 @@
 //! A finding: a candidate with its pattern and a witness that the independent checker has accepted.
 
 use foretell_model::TraceModel;
-use foretell_trace::{EventId, Model, NondeterminismForm};
+use foretell_trace::{EventId, Model, NondeterminismForm, Trace, VarId};
 use foretell_verify::{Checker, Pattern, Refusal};
 use rustc_hash::FxHashSet;
 
@@ -97,9 +97,8 @@ fn show(
             let short = shorten(trace_model, &schedule[..=end], &[], &[read], &[]);
             nondeterministic_read(trace_model, read, short)
         }
-        Candidate::FinalValue(writer) => {
-            let var = trace.variable(writer)?;
-            let writes = |e: &&EventId| trace.variable(**e) == Some(var) && trace.op(**e).writes();
+        Candidate::FinalValue(writer, var) => {
+            let writes = |e: &&EventId| writes_variable(trace, **e, var);
             let challenger = *schedule.iter().rev().find(writes)?;
             let tidied = shorten(trace_model, schedule, schedule, &[], &[]);
             (Pattern::FinalValue { var, writer, challenger }, tidied)
@@ -111,6 +110,11 @@ fn show(
     })
 }
 
+/// Whether an event writes a variable.
+fn writes_variable(trace: &Trace, e: EventId, x: VarId) -> bool {
+    trace.op(e).writes() && trace.accessed_variables(e).any(|y| y == x)
+}
+
 /// Which of the three forms a schedule that ends with a broken read has.
 fn nondeterministic_read(
     trace_model: &TraceModel<'_>,
@@ -119,8 +123,8 @@ fn nondeterministic_read(
 ) -> (Pattern, Vec<EventId>) {
     let trace = trace_model.trace;
     let writer = trace_model.reads_from.observed(read);
-    let same_variable =
-        |e: &&EventId| trace.variable(**e) == trace.variable(read) && trace.op(**e).writes();
+    let var = trace.variable(read);
+    let same_variable = |e: &&EventId| var.is_some_and(|x| writes_variable(trace, **e, x));
     let before = &schedule[..schedule.len() - 1];
     let challenger = before.iter().rev().find(same_variable).copied();
     let ran: FxHashSet<EventId> = schedule.iter().copied().collect();

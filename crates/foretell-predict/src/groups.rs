@@ -8,6 +8,7 @@
 //! the observed run. Pairs of classes of which locks and must-happen-before leave no race open are
 //! in no group; they are only counted (`races`).
 
+mod freed;
 mod races;
 mod triples;
 
@@ -137,6 +138,8 @@ pub(crate) fn groups(
             counts.add(races::open_event_pairs(trace_model, x, filters, &mut pairs));
         }
         pairs.sort_unstable();
+        // Two frees of one block conflict on each of its variables.
+        pairs.dedup();
         let groups = pairs.into_iter().map(|(a, b)| single(vec![Candidate::Race(a, b)]));
         return groups.chain(dropped(kind, &counts, counts.open)).collect();
     }
@@ -164,7 +167,8 @@ pub(crate) fn groups(
             for x in shared_variables(trace_model) {
                 triples(trace_model, x, &mut pairs);
             }
-            pairs.groups(kind)
+            let freed = freed::triples(trace_model).into_values().map(single);
+            pairs.groups(kind).into_iter().chain(freed).collect()
         }
         _ => {
             let mut groups: BTreeMap<Vec<GroupLocation>, Vec<Candidate>> = BTreeMap::new();
@@ -187,7 +191,7 @@ fn locations(trace_model: &TraceModel<'_>, candidate: &Candidate) -> Vec<GroupLo
         }
         Candidate::NondeterministicRead(e) => vec![of(*e)],
         // Apart from the reads: a final value has two entries.
-        Candidate::FinalValue(e) => vec![of(*e), of(*e)],
+        Candidate::FinalValue(e, _) => vec![of(*e), of(*e)],
         Candidate::Deadlock(acquires) => {
             let mut locations: Vec<_> = acquires.iter().map(|&e| of(e)).collect();
             locations.sort_unstable();

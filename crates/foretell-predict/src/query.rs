@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use foretell_model::BlockId;
-use foretell_trace::EventId;
+use foretell_trace::{EventId, VarId};
 
 /// Asks for a feasible interleaving that has run some events, leaves others next, and reaches a
 /// goal. Analyses make queries; engines answer them.
@@ -42,9 +42,9 @@ pub enum Goal {
     Reach,
     /// This read, which has run, is broken.
     Broken(EventId),
-    /// Every event has run, none is broken, this write is not the last one of its variable and,
+    /// Every event has run, none is broken, this write is not the last one of the variable and,
     /// where values count, the last one is not known to leave an equal value.
-    Overwritten(EventId),
+    Overwritten(EventId, VarId),
     /// A path of conflicts and program order leaves this block and comes back to it
     /// (serializability).
     Path(BlockId),

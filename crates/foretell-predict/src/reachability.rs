@@ -10,7 +10,10 @@
 use std::collections::VecDeque;
 
 use foretell_model::{BlockId, SectionId, Segment, TraceModel};
-use foretell_trace::{EventId, ThreadId, VarId, conflict, visible_variable};
+use foretell_trace::{
+    EventId, ThreadId, Trace, VarId, conflict, is_visible_access, visible_variable,
+    visible_variables,
+};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Per thread, the positions from which on accesses can be reached from somewhere, and up to which
@@ -99,8 +102,12 @@ impl Reach {
         }
         while let Some(u) = work.pop() {
             foretell_limit::check();
-            let Some(x) = self.access(trace_model, u, start) else { continue };
-            for (thread, list) in reads_from.conflicting_by_thread(trace, u, x) {
+            if !self.may_start(trace_model, u, start) {
+                continue;
+            }
+            let by_thread = visible_variables(trace, u)
+                .flat_map(|x| reads_from.conflicting_by_thread(trace, u, x));
+            for (thread, list) in by_thread {
                 foretell_limit::check();
                 if *thread == trace.thread(u) || Some(*thread) == without {
                     continue;
@@ -118,11 +125,10 @@ impl Reach {
         }
     }
 
-    /// The variable of an access that steps may start from: one of the block, or one that can be on
-    /// a path.
-    fn access(&self, trace_model: &TraceModel<'_>, u: EventId, start: &[EventId]) -> Option<VarId> {
+    /// Whether steps may start from an event: an access of the block, or one that can be on a path.
+    fn may_start(&self, trace_model: &TraceModel<'_>, u: EventId, start: &[EventId]) -> bool {
         let inside = || start.binary_search(&u).is_ok();
-        visible_variable(trace_model.trace, u).filter(|_| self.possible(trace_model, u) || inside())
+        is_visible_access(trace_model.trace, u) && (self.possible(trace_model, u) || inside())
     }
 
     fn lower(&mut self, s: &TraceModel<'_>, thread: ThreadId, to: u32, work: &mut Vec<EventId>) {
@@ -150,9 +156,13 @@ impl Reach {
         }
         while let Some(u) = work.pop() {
             foretell_limit::check();
-            let Some(x) = self.access(trace_model, u, start) else { continue };
+            if !self.may_start(trace_model, u, start) {
+                continue;
+            }
             let own = trace.thread(u);
-            for (thread, list) in reads_from.conflicting_by_thread(trace, u, x) {
+            let by_thread = visible_variables(trace, u)
+                .flat_map(|x| reads_from.conflicting_by_thread(trace, u, x));
+            for (thread, list) in by_thread {
                 foretell_limit::check();
                 if *thread == own || Some(*thread) == without {
                     continue;
@@ -184,7 +194,7 @@ impl Reach {
 /// The accesses of a block that can take part in a finding.
 pub(crate) fn accesses_of(trace_model: &TraceModel<'_>, block: BlockId) -> Vec<EventId> {
     let events = trace_model.blocks.events(&trace_model.chains, block);
-    events.iter().copied().filter(|&e| visible_variable(trace_model.trace, e).is_some()).collect()
+    events.iter().copied().filter(|&e| is_visible_access(trace_model.trace, e)).collect()
 }
 
 /// The event that stands for the transaction of `e`: the begin of its outermost block, or itself.
@@ -216,20 +226,22 @@ pub(crate) fn path_in(
     let mut search = PathSearch::default();
     for &e in schedule {
         foretell_limit::check();
-        let Some(x) = visible_variable(trace, e) else { continue };
+        if !is_visible_access(trace, e) {
+            continue;
+        }
         let thread = trace.thread(e);
         if inside.contains(&e) {
-            if let Some((from, _)) = search.best(trace, x.0, e) {
+            if let Some((from, _)) = search.best(trace, e) {
                 return Some(search.path(from, e));
             }
-            search.reach(trace, x.0, e, 0);
+            search.reach(trace, e, 0);
         } else if thread != own {
-            let by_conflict = search.best(trace, x.0, e);
+            let by_conflict = search.best(trace, e);
             let by_order = search.last_of_thread.get(&thread).copied();
             let best = [by_conflict, by_order].into_iter().flatten().min_by_key(|(_, d)| *d);
             if let Some((from, distance)) = best {
                 search.parent.insert(e, from);
-                search.reach(trace, x.0, e, distance + 1);
+                search.reach(trace, e, distance + 1);
                 search.last_of_thread.insert(thread, (e, distance + 1));
             }
         }
@@ -296,22 +308,26 @@ struct PathSearch {
 }
 
 impl PathSearch {
-    fn reach(&mut self, trace: &foretell_trace::Trace, x: u32, e: EventId, distance: u32) {
+    fn reach(&mut self, trace: &Trace, e: EventId, distance: u32) {
         let thread = trace.thread(e);
-        let list = self.reached.entry((x, trace.op(e).writes())).or_default();
-        let new = Reached { thread, access: e, distance, turn: self.count };
-        self.count += 1;
-        match list.iter_mut().find(|r| r.thread == thread) {
-            Some(best) if distance < best.distance => *best = new,
-            Some(_) => {}
-            None => list.push(new),
+        for x in visible_variables(trace, e) {
+            let list = self.reached.entry((x.0, trace.op(e).writes())).or_default();
+            let new = Reached { thread, access: e, distance, turn: self.count };
+            match list.iter_mut().find(|r| r.thread == thread) {
+                Some(best) if distance < best.distance => *best = new,
+                Some(_) => {}
+                None => list.push(new),
+            }
         }
+        self.count += 1;
     }
 
     /// The access before `e` that conflicts with it and is the fewest steps from the block.
-    fn best(&self, trace: &foretell_trace::Trace, x: u32, e: EventId) -> Option<(EventId, u32)> {
-        let of = |writes| self.reached.get(&(x, writes)).map_or(&[][..], Vec::as_slice);
-        let conflicting = of(true).iter().chain(of(false)).filter(|r| conflict(trace, r.access, e));
+    fn best(&self, trace: &Trace, e: EventId) -> Option<(EventId, u32)> {
+        let of = |x, writes| self.reached.get(&(x, writes)).map_or(&[][..], Vec::as_slice);
+        let reached =
+            visible_variables(trace, e).flat_map(|x| of(x.0, true).iter().chain(of(x.0, false)));
+        let conflicting = reached.filter(|r| conflict(trace, r.access, e));
         let best = conflicting.min_by_key(|r| (r.distance, r.turn))?;
         Some((best.access, best.distance))
     }
@@ -350,19 +366,24 @@ impl TransactionGraph {
         let mut last_of_thread: FxHashMap<ThreadId, EventId> = FxHashMap::default();
         for &e in schedule {
             foretell_limit::check();
-            let Some(x) = visible_variable(trace, e) else { continue };
+            if !is_visible_access(trace, e) {
+                continue;
+            }
             let own = transaction(trace_model, e);
             graph.first.entry(own).or_insert(e);
             let previous = last_of_thread.insert(trace.thread(e), own);
             if let Some(previous) = previous.filter(|&p| p != own) {
                 graph.edges.entry(previous).or_default().push((own, None));
             }
-            let mut from: Vec<EventId> = last_write.get(&x.0).copied().into_iter().collect();
-            if trace.op(e).writes() {
-                from.extend(reads.remove(&x.0).unwrap_or_default());
-                last_write.insert(x.0, e);
-            } else {
-                reads.entry(x.0).or_default().push(e);
+            let mut from: Vec<EventId> = Vec::new();
+            for x in visible_variables(trace, e) {
+                from.extend(last_write.get(&x.0));
+                if trace.op(e).writes() {
+                    from.extend(reads.remove(&x.0).unwrap_or_default());
+                    last_write.insert(x.0, e);
+                } else {
+                    reads.entry(x.0).or_default().push(e);
+                }
             }
             for f in from {
                 foretell_limit::check();

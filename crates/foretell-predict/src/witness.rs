@@ -57,6 +57,9 @@ impl Facts {
         let mut conditions: FxHashMap<u32, Vec<EventId>> = FxHashMap::default();
         for &e in schedule {
             foretell_limit::check();
+            if trace.op(e) == Op::Free {
+                trace.accessed_variables(e).for_each(|x| last_write[x.index()] = e.0 + 1);
+            }
             if let Some(x) = trace.variable(e) {
                 if trace.op(e).reads() || views.contains(&e) {
                     facts.seen[e.index()] = last_write[x.index()];
@@ -502,7 +505,7 @@ impl Dependencies {
             if std::mem::replace(&mut last_of_thread[thread], i + 1) == 0 {
                 edge(forks[thread], i);
             }
-            if let Some(x) = trace.variable(e) {
+            for x in trace.accessed_variables(e) {
                 edge(last_write[x.index()], i);
                 // The accesses of an opaque variable keep their order, reads too.
                 if trace.op(e).writes() || trace.is_opaque(x) {
@@ -516,6 +519,8 @@ impl Dependencies {
                 } else {
                     previous_read[i as usize] = std::mem::replace(&mut last_read[x.index()], i + 1);
                 }
+            }
+            if trace.op(e).is_access() {
                 continue;
             }
             match trace.event(e).kind {

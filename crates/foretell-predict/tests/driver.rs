@@ -133,7 +133,7 @@ fn candidate_key(trace_model: &TraceModel<'_>, candidate: &Candidate) -> Key {
             key(trace, "transactions", &[trace_model.blocks.get(*b).begin])
         }
         Candidate::NondeterministicRead(r) => key(trace, "nondeterministic", &[*r]),
-        Candidate::FinalValue(w) => key(trace, "final", &[*w]),
+        Candidate::FinalValue(w, _) => key(trace, "final", &[*w]),
         Candidate::Deadlock(acquires) => key(trace, "deadlock", acquires),
     }
 }

@@ -6,7 +6,7 @@ use foretell_model::TraceModel;
 use foretell_predict::analyses::Candidate;
 use foretell_predict::driver::{Options, predict};
 use foretell_predict::finding::Finding;
-use foretell_trace::{EventId, Model};
+use foretell_trace::{EventId, Model, VarId};
 use foretell_verify::Checker;
 
 /// Two sections of a lock at once. An engine that proposes this is wrong and must be told so by the
@@ -24,7 +24,7 @@ fn impossible_schedule_is_refused() {
     let trace_model = TraceModel::new(&trace, Model::View);
     let checker = Checker::new(&trace, Model::View);
     let schedule = [3, 0, 4, 1, 5, 2].map(EventId);
-    let candidate = Candidate::FinalValue(EventId(4));
+    let candidate = Candidate::FinalValue(EventId(4), VarId(0));
     let refused = Finding::new(&trace_model, &checker, &candidate, &schedule, "order");
     assert_eq!(refused.unwrap_err().candidate, candidate);
 }

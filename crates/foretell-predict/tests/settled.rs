@@ -99,7 +99,7 @@ fn final_values_of_counters() {
     let analyses = [FindingKind::Nondeterminism].into_iter().collect();
     let options = Options { analyses, all: true, jobs: 1, ..Options::default() };
     let prediction = predict(&trace, Model::View, &options).expect("no witness is refused");
-    let last = |c: &Candidate| matches!(c, Candidate::FinalValue(_));
+    let last = |c: &Candidate| matches!(c, Candidate::FinalValue(..));
     assert!(!prediction.findings.iter().any(|f| last(&f.candidate)));
     // All reads but the first are nondeterministic; that one and the final value are dropped.
     let counts = prediction.counts[&FindingKind::Nondeterminism];

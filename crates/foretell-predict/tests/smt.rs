@@ -52,8 +52,8 @@ fn insert(findings: &mut Findings, trace_model: &TraceModel<'_>, candidate: Cand
         Candidate::Serializability(b) => drop(findings.serializability.insert(begin(b))),
         Candidate::Transactions(b) => drop(findings.transactions.insert(begin(b))),
         Candidate::NondeterministicRead(r) => drop(findings.nondeterministic_reads.insert(r)),
-        Candidate::FinalValue(w) => {
-            findings.final_values.extend(trace_model.trace.variable(w));
+        Candidate::FinalValue(_, x) => {
+            findings.final_values.insert(x);
         }
         Candidate::Deadlock(acquires) => drop(findings.deadlocks.insert(acquires)),
     }

@@ -7,6 +7,7 @@
 //! |---|---|
 //! | race | both threads stood before their accesses at the same time, of the same memory |
 //! | deadlock | every thread of the cycle waited for a lock of another one, or for its end |
+//! | hang | every step ran, and then no thread could go on: those of the finding waited |
 //! | any other | every step of the witness ran; events that conflict touched the same memory |
 //!
 //! The log of a Java program tells of a step after it has run. A thread stands before its access
@@ -17,7 +18,7 @@ use foretell_rt_format::{Act, WaitingFor};
 use foretell_translate::{Goal, Plan};
 
 use crate::Target;
-use crate::run_end::{Memory, Progress, ReachedStep};
+use crate::run_end::{Memory, Progress, ReachedStep, WaitingThread};
 
 /// Marks of a run that reached the finding.
 #[derive(Debug)]
@@ -28,6 +29,8 @@ pub(crate) struct Expected {
     same_memory: Vec<(u32, u32)>,
     /// Threads that have to wait.
     blocked: Vec<u32>,
+    /// Threads of a hang, with what each may wait for.
+    stuck: Vec<(u32, Vec<WaitingFor>)>,
     /// Whether the last step of the schedule is one that is reached.
     last_is_reached: bool,
     /// Steps of the schedule that reach a step, with its thread and its ordinal.
@@ -48,6 +51,7 @@ impl Expected {
             reached: plan.reached.clone(),
             same_memory: target.same_memory.clone(),
             blocked: blocked.collect(),
+            stuck: target.stuck.clone(),
             last_is_reached,
             reaching: reaching.map(|(i, s)| (i, (s.step.thread, s.step.ordinal))).collect(),
         }
@@ -63,6 +67,11 @@ impl Expected {
         &self.blocked
     }
 
+    /// Whether the finding is a hang.
+    pub(crate) fn is_hang(&self) -> bool {
+        matches!(self.goal, Goal::Stuck(_))
+    }
+
     /// Returns the reason for which a run does not confirm the finding; `None` if it does.
     pub(crate) fn missed(&self, progress: &Progress) -> Option<String> {
         match &self.goal {
@@ -76,6 +85,7 @@ impl Expected {
                 }
                 self.other_memory(progress)
             }
+            Goal::Stuck(_) => self.not_stuck(progress),
             Goal::Along(_) => {
                 let all = self.reached.iter().all(|&(_, step)| progress.reached(step).is_some());
                 if !all || !(progress.steps_done || self.last_is_reached) {
@@ -97,6 +107,32 @@ impl Expected {
             (!a.memory.overlaps(&b.memory))
                 .then(|| format!("{} and {}: not the same memory", text(a), text(b)))
         })
+    }
+
+    /// Returns the reason for which a run has not come to the hang of the finding.
+    fn not_stuck(&self, progress: &Progress) -> Option<String> {
+        if !progress.steps_done {
+            return Some("not every step of the schedule ran".to_owned());
+        }
+        let Some(waiting) = &progress.stuck else {
+            return Some("a thread could go on".to_owned());
+        };
+        let expected = |wait: &WaitingThread| {
+            self.stuck.iter().any(|(thread, what)| {
+                *thread == wait.thread
+                    && (wait.what == WaitingFor::Runnable || what.contains(&wait.what))
+            })
+        };
+        if let Some(other) = waiting.iter().find(|wait| !expected(wait)) {
+            return Some(format!("thread {} did not wait for what the finding says", other.thread));
+        }
+        // The log of a Java run does not name the threads that only join.
+        let named = |(thread, what): &&(u32, Vec<WaitingFor>)| {
+            waiting.iter().any(|wait| wait.thread == *thread)
+                || progress.joins_unnamed && *what == [WaitingFor::Join]
+        };
+        let missing = self.stuck.iter().find(|expected| !named(expected));
+        missing.map(|(thread, _)| format!("thread {thread} did not wait"))
     }
 
     fn not_blocked(&self, events: usize, progress: &Progress) -> Option<String> {
@@ -132,7 +168,6 @@ fn text(step: &ReachedStep) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run_end::WaitingThread;
 
     fn reached(step: u64, thread: u32, addr: u64, len: u64) -> ReachedStep {
         ReachedStep { step, thread, memory: Memory::Bytes { addr, len } }
@@ -144,6 +179,7 @@ mod tests {
             reached: vec![(7, 4), (9, 5)],
             same_memory: vec![(7, 9)],
             blocked: Vec::new(),
+            stuck: Vec::new(),
             last_is_reached: false,
             reaching: Vec::new(),
         }
@@ -175,6 +211,30 @@ mod tests {
         };
         assert_eq!([run(true, false), run(false, true)], [None, None]);
         assert_eq!(run(false, false).unwrap(), "not every step of the schedule ran");
+    }
+
+    #[test]
+    fn hang_needs_its_threads_to_wait_and_no_others() {
+        let stuck = vec![(0, vec![WaitingFor::Condition]), (1, vec![WaitingFor::Join])];
+        let expected = Expected { goal: Goal::Stuck(vec![7, 9]), stuck, ..race() };
+        let wait = |thread, what| WaitingThread { thread, what, object: 0, holders: Vec::new() };
+        let run = |steps_done, joins_unnamed, stuck| {
+            let progress = Progress { steps_done, joins_unnamed, stuck, ..Progress::default() };
+            expected.missed(&progress)
+        };
+        let (condition, join) = (wait(0, WaitingFor::Condition), wait(1, WaitingFor::Join));
+        let both = vec![condition.clone(), join.clone()];
+        assert_eq!(run(true, false, Some(both.clone())), None);
+        assert_eq!(run(false, false, Some(both)).unwrap(), "not every step of the schedule ran");
+        assert_eq!(run(true, false, None).unwrap(), "a thread could go on");
+        assert_eq!(
+            run(true, false, Some(vec![condition.clone()])).unwrap(),
+            "thread 1 did not wait"
+        );
+        assert_eq!(run(true, true, Some(vec![condition.clone()])), None);
+        for other in [wait(0, WaitingFor::Semaphore), wait(2, WaitingFor::Condition)] {
+            assert!(run(true, false, Some(vec![condition.clone(), join.clone(), other])).is_some());
+        }
     }
 
     #[test]

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use foretell_launch::{Launch, Mode, ScratchDirectory};
+use foretell_rt_format::WaitingFor;
 use foretell_translate::{Goal, Steps};
 
 use crate::confirmation::Expected;
@@ -22,6 +23,8 @@ pub struct Target {
     pub goal: Goal,
     /// Pairs of these events that have to touch the same memory.
     pub same_memory: Vec<(u32, u32)>,
+    /// Threads of a hang by their numbers, with what each may wait for.
+    pub stuck: Vec<(u32, Vec<WaitingFor>)>,
 }
 
 /// Settings of a replay.

@@ -1,7 +1,7 @@
 //! Progress of a run along its schedule, and the end of a native run, according to the log.
 
 use foretell_log::Stack;
-use foretell_rt_format::{Log, Record, SyncKind, WaitingFor};
+use foretell_rt_format::{Blocked, Log, Record, SyncKind, WaitingFor};
 use foretell_translate::{Symbols, java};
 use rustc_hash::FxHashMap;
 
@@ -56,6 +56,11 @@ pub(crate) struct Progress {
     pub(crate) steps_done: bool,
     /// Threads that waited, once all did that had to.
     pub(crate) all_blocked: Option<Vec<WaitingThread>>,
+    /// Threads that waited when no thread could run: all that had not ended. What a thread of a
+    /// Java program waits for is not known (`Runnable`).
+    pub(crate) stuck: Option<Vec<WaitingThread>>,
+    /// Whether threads that only join are missing from `stuck`.
+    pub(crate) joins_unnamed: bool,
 }
 
 impl Progress {
@@ -66,7 +71,20 @@ impl Progress {
 
     /// Returns the progress of a Java run. `reaching`: the steps of the schedule that reach a step,
     /// with its thread and its ordinal.
-    pub(crate) fn of_java(run: java::Progress, reaching: &[(u64, (u32, u64))]) -> Progress {
+    pub(crate) fn of_java(
+        run: java::Progress,
+        reaching: &[(u64, (u32, u64))],
+        stuck: Option<&[u32]>,
+    ) -> Progress {
+        let stuck = stuck.map(|threads| {
+            let waiting = |&thread: &u32| WaitingThread {
+                thread,
+                what: WaitingFor::Runnable,
+                object: 0,
+                holders: Vec::new(),
+            };
+            threads.iter().map(waiting).collect()
+        });
         let reached = reaching.iter().filter_map(|&(step, key)| {
             let memory = Memory::Variable(run.steps.get(&key)?.clone());
             Some(ReachedStep { step, thread: key.0, memory })
@@ -81,6 +99,8 @@ impl Progress {
             reached: reached.collect(),
             steps_done: run.steps_done,
             all_blocked: run.all_blocked.map(|all| all.into_iter().map(waiting).collect()),
+            stuck,
+            joins_unnamed: true,
         }
     }
 }
@@ -117,6 +137,8 @@ pub(crate) struct RunEnd {
     pub(crate) departure: Option<String>,
     /// Threads in a deadlock.
     pub(crate) deadlock: Option<Vec<u32>>,
+    /// What each thread waited for when no thread could run, in words.
+    pub(crate) waits: Vec<String>,
     /// Message about the first use after free.
     pub(crate) use_after_free: Option<String>,
     /// Function and location of the signal that ended the program.
@@ -174,6 +196,14 @@ impl RunEnd {
                     end.departure = Some(symbols.with_locations(&message));
                 }
                 Record::Deadlock { threads } => {
+                    let waiting = threads.iter().map(|b| WaitingThread {
+                        thread: b.thread,
+                        what: b.what,
+                        object: b.object,
+                        holders: Vec::new(),
+                    });
+                    end.progress.stuck = Some(waiting.collect());
+                    end.waits = threads.iter().map(|b| wait(b, &mut symbols)).collect();
                     // Threads that wait to join are not part of a cycle.
                     let stuck = threads.iter().filter(|b| b.what != WaitingFor::Runnable);
                     let in_cycle = stuck.clone().filter(|b| b.what != WaitingFor::Join);
@@ -205,4 +235,25 @@ impl RunEnd {
         }
         end
     }
+}
+
+/// Returns what a thread waits for, in words.
+fn wait(b: &Blocked, symbols: &mut Symbols) -> String {
+    let thread = b.thread;
+    let object = match symbols.global(b.object) {
+        Some((name, 0)) => format!(" {name}"),
+        _ => String::new(),
+    };
+    let code = symbols.code(b.pc);
+    let at = if code.known { format!(" at {}", code.location) } else { String::new() };
+    let what = match b.what {
+        WaitingFor::Lock => format!("the lock{object}"),
+        WaitingFor::ReadLock => format!("the reader side of the lock{object}"),
+        WaitingFor::Condition => format!("the condition{object}"),
+        WaitingFor::Semaphore => format!("the semaphore{object}"),
+        WaitingFor::Barrier => format!("the other parties of the barrier{object}"),
+        WaitingFor::Join => format!("the end of thread {}", b.object),
+        _ => "something else".to_owned(),
+    };
+    format!("thread {thread} waits for {what}{at}")
 }

@@ -3,11 +3,12 @@
 //! A block that the program has freed stays freed until the allocator returns its memory again. An
 //! access to it in between, or an operation on a synchronisation object in it, is a use after free,
 //! whatever the memory holds: the program need not crash. A use after the memory was allocated
-//! again is not seen.
+//! again is not seen. A synchronisation object that was destroyed stays so until it is initialised
+//! again; freeing a freed block is a double free.
 
 use std::collections::BTreeMap;
 
-use foretell_rt_format::{Entry, Record};
+use foretell_rt_format::{Entry, Record, SyncKind};
 
 use foretell_log::touched;
 use foretell_translate::Symbols;
@@ -27,6 +28,8 @@ struct FreedBlock {
 pub(crate) struct Heap {
     allocated: BTreeMap<u64, (u64, Call)>,
     freed: BTreeMap<u64, FreedBlock>,
+    /// Synchronisation objects that were destroyed, with the calls that did so.
+    destroyed: BTreeMap<u64, Call>,
 }
 
 impl Heap {
@@ -51,24 +54,53 @@ impl Heap {
             Record::Module { start, end, .. } => self.mark_used(start, end),
             Record::Free { counted, pc, addr, size } => {
                 let block = self.allocated.remove(&addr);
+                if let (true, None, Some(before)) = (counted, block, self.freed.get(&addr)) {
+                    return Some(message("double free", call(pc), before, symbols));
+                }
                 if counted {
                     let end = block.map_or(addr.saturating_add(size), |(end, _)| end);
                     let allocated = block.map(|(_, call)| call);
                     self.freed.insert(addr, FreedBlock { end, allocated, freed: call(pc) });
                 }
             }
+            // A lock that can be taken has been initialised again, perhaps without a call.
+            Record::Sync {
+                kind: SyncKind::Init | SyncKind::Lock | SyncKind::ReadLock,
+                object,
+                ..
+            } if self.destroyed.remove(&object).is_some() => {}
+            Record::Sync { kind: SyncKind::Destroy, pc, object, other: 0 } => {
+                self.destroyed.insert(object, call(pc));
+            }
             _ => {
+                if let Record::Sync { kind, pc, object, other } = entry.record
+                    && let Some(at) = self.used_destroyed(kind, object, other)
+                {
+                    let used = location(call(pc), symbols);
+                    let destroyed = location(at, symbols);
+                    return Some(format!(
+                        "use of a destroyed object at {used} (destroyed at {destroyed})"
+                    ));
+                }
                 let addr = match entry.record {
                     Record::Sync { object, .. } => object,
                     _ => touched(&entry.record)?.0,
                 };
                 let (_, block) = self.freed.range(..=addr).next_back()?;
                 if addr < block.end {
-                    return Some(message(call(entry.record.pc()?), block, symbols));
+                    let used = call(entry.record.pc()?);
+                    return Some(message("use after free", used, block, symbols));
                 }
             }
         }
         None
+    }
+
+    /// Returns the call that destroyed an object of an operation, if one did.
+    fn used_destroyed(&self, kind: SyncKind, object: u64, other: u64) -> Option<Call> {
+        let waits = matches!(kind, SyncKind::Wait | SyncKind::Woken | SyncKind::TimedOut);
+        let mutex = waits.then(|| self.destroyed.get(&other)).flatten();
+        self.destroyed.get(&object).or(mutex).copied().filter(|_| kind.counted())
     }
 
     /// Removes the freed blocks in memory that is in use again.
@@ -79,10 +111,13 @@ impl Heap {
         for at in &over {
             self.freed.remove(at);
         }
+        if self.destroyed.range(start..end).next().is_some() {
+            self.destroyed.retain(|at, _| !(start..end).contains(at));
+        }
     }
 }
 
-fn message(used: Call, block: &FreedBlock, symbols: &mut Symbols) -> String {
+fn message(what: &str, used: Call, block: &FreedBlock, symbols: &mut Symbols) -> String {
     let code = symbols.code(used.0);
     let function = code.function().map(|name| format!(" in {name}")).unwrap_or_default();
     let at = code.location.clone();
@@ -90,9 +125,9 @@ fn message(used: Call, block: &FreedBlock, symbols: &mut Symbols) -> String {
     match block.allocated {
         Some(call) => {
             let allocated = location(call, symbols);
-            format!("use after free{function} at {at} (allocated at {allocated}, freed at {freed})")
+            format!("{what}{function} at {at} (allocated at {allocated}, freed at {freed})")
         }
-        None => format!("use after free{function} at {at} (freed at {freed})"),
+        None => format!("{what}{function} at {at} (freed at {freed})"),
     }
 }
 
@@ -142,6 +177,22 @@ mod tests {
         assert_eq!(uses_after_free(records), [3, 5]);
         let records = vec![alloc(100, 60), free(100), alloc(90, 20), read(120), read(105)];
         assert_eq!(uses_after_free(records), []);
+    }
+
+    #[test]
+    fn destroyed_objects_and_freed_blocks_end_once() {
+        let sync = |kind| Record::Sync { kind, pc: 3, object: 150, other: 0 };
+        let destroy = || sync(SyncKind::Destroy);
+        assert_eq!(uses_after_free(vec![destroy(), sync(SyncKind::TryFailed)]), [1]);
+        assert_eq!(uses_after_free(vec![destroy(), sync(SyncKind::Signal)]), [1]);
+        // It has been initialised again.
+        assert_eq!(
+            uses_after_free(vec![destroy(), sync(SyncKind::Lock), sync(SyncKind::Unlock)]),
+            []
+        );
+        let alloc = Record::Alloc { pc: 1, addr: 100, size: 60 };
+        let free = || Record::Free { counted: true, pc: 2, addr: 100, size: 64 };
+        assert_eq!(uses_after_free(vec![alloc, free(), free()]), [2]);
     }
 
     #[test]

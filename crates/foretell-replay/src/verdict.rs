@@ -57,6 +57,11 @@ pub enum Verdict {
         /// Numbers of the threads.
         threads: Vec<u32>,
     },
+    /// No thread can run: each has ended or waits, and nothing wakes it.
+    Stuck {
+        /// What each thread waits for.
+        message: String,
+    },
     /// An assertion failed.
     Assertion {
         /// The condition and its location.
@@ -90,6 +95,7 @@ impl Verdict {
             Verdict::Hang { .. } => "hang",
             Verdict::UseAfterFree { .. } => "use-after-free",
             Verdict::Deadlock { .. } => "deadlock",
+            Verdict::Stuck { .. } => "stuck",
             Verdict::Assertion { .. } => "assertion",
             Verdict::Exception { .. } => "exception",
             Verdict::Crash { .. } => "crash",
@@ -172,6 +178,7 @@ impl fmt::Display for Verdict {
                     None => write!(f, "deadlock"),
                 }
             }
+            Verdict::Stuck { message } => write!(f, "stuck: {message}"),
             Verdict::Assertion { message } => write!(f, "assertion failed: {message}"),
             Verdict::Exception { message } => write!(f, "{message}"),
             Verdict::Crash { signal, function, location } => {
@@ -233,6 +240,9 @@ pub(crate) fn judge(
     }
     if !expected.blocked().is_empty() {
         return Ok(deadlock_of(expected));
+    }
+    if expected.is_hang() {
+        return Ok(Verdict::Stuck { message: end.waits.join("; ") });
     }
     if let Some(threads) = end.deadlock {
         return Ok(Verdict::Deadlock { threads });
@@ -318,12 +328,15 @@ fn judge_java(
     }
     let wanted: Vec<(u32, u64)> = expected.reaching().iter().map(|&(_, step)| step).collect();
     let progress = java::Progress::load(&run.log(), &wanted)?;
-    let progress = Progress::of_java(progress, expected.reaching());
+    let progress = Progress::of_java(progress, expected.reaching(), end.deadlock.as_deref());
     if let Some(reason) = expected.missed(&progress) {
         return Ok(not_reached(run, &reason, end.deadlock.is_some(), seconds));
     }
     if !expected.blocked().is_empty() {
         return Ok(deadlock_of(expected));
+    }
+    if expected.is_hang() {
+        return Ok(Verdict::Stuck { message: java_waits(&run.stderr()) });
     }
     if let Some(threads) = end.deadlock {
         return Ok(Verdict::Deadlock { threads });
@@ -347,6 +360,12 @@ fn judge_java(
         return Ok(verdict);
     }
     Ok(by_output(run, reference))
+}
+
+/// Returns what the threads of a Java run wait for, in words, from the report of the agent.
+fn java_waits(stderr: &str) -> String {
+    let line = stderr.lines().find_map(|line| line.strip_prefix("foretell: deadlock: "));
+    line.unwrap_or("every thread waits for ever").to_owned()
 }
 
 /// Returns the message of a failed `assert`: `` `total == 100` in audit at bank.c:41 ``.

@@ -103,7 +103,8 @@ byte_enum!(
         Leave = 17,
         /// A mutex, rwlock, condition or spin lock is initialised at this address. Not counted.
         Init = 18,
-        /// It is destroyed. Not counted.
+        /// A mutex, rwlock, condition, spin lock, semaphore or barrier is destroyed; `other` is
+        /// the error number if it is not, because it is in use. Counted.
         Destroy = 19,
         /// A system call that may send or receive, see [`crate::channel`]. Records of its effects
         /// follow where they happened.
@@ -122,6 +123,11 @@ byte_enum!(
         /// A wait of the thread for the futex at `object` was woken, or the word had changed
         /// already. Not counted.
         FutexWoken = 25,
+        /// The next wait of the thread, for condition `object`, has a time limit. Not counted.
+        TimeLimit = 26,
+        /// A wait of the run may end in a way that no record stands for: a time limit, a try, a
+        /// cancellation, a signal handler. Written once. Not counted.
+        OtherWake = 27,
     }
 );
 
@@ -131,7 +137,16 @@ impl SyncKind {
         use SyncKind::*;
         !matches!(
             self,
-            SemInit | BarrierInit | Init | Destroy | Sent | Received | Looked | Unsure | FutexWoken
+            SemInit
+                | BarrierInit
+                | Init
+                | Sent
+                | Received
+                | Looked
+                | Unsure
+                | FutexWoken
+                | TimeLimit
+                | OtherWake
         )
     }
 
@@ -151,6 +166,7 @@ impl SyncKind {
             SyncKind::Arrive => Kind::Arrive,
             SyncKind::Leave => Kind::Leave,
             SyncKind::SystemCall => Kind::SystemCall,
+            SyncKind::Destroy => Kind::Destroy,
             _ => return None,
         })
     }
@@ -208,6 +224,8 @@ byte_enum!(
         SystemCall = 22,
         /// A call of a function that is not recorded.
         HiddenCall = 23,
+        /// Destruction of a synchronisation object.
+        Destroy = 24,
     }
 );
 
@@ -507,6 +525,15 @@ pub enum Record<'a> {
     },
     /// The innermost function is left.
     FuncExit,
+    /// Frames of the thread, which is about to give up the baton. Outermost first; those deeper
+    /// than [`crate::MAX_FRAMES`] are missing.
+    Frames {
+        /// Number of frames, from the outermost, that are those of the thread's last such record.
+        keep: u64,
+        /// The other frames: a code address in the function, after its prologue, and the stack
+        /// pointer and the register `rbp` there.
+        frames: Vec<[u64; 3]>,
+    },
     /// The thread gives up the baton for a blocking call.
     Call {
         /// Code address of the call.

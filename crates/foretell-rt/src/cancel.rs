@@ -16,6 +16,7 @@ pub(crate) fn point(t: Baton) {
 extern "C-unwind" fn cancel(thread: libc::pthread_t) -> c_int {
     let r = real!(pthread_cancel(thread: libc::pthread_t) -> c_int);
     if let Some(t) = enter() {
+        crate::other_wakes::note(t);
         if !t.parallel()
             && let Some(target) = sched::find_unjoined(thread)
         {

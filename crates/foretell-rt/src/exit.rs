@@ -40,7 +40,7 @@ fn stopped() -> usize {
 /// Lets the other threads go on, once, before the calling thread ends the program.
 fn let_others_run(pc: usize) {
     let steps = STEPS.load(Relaxed);
-    if steps == 0 || BEGUN.swap(true, Relaxed) {
+    if BEGUN.swap(true, Relaxed) || steps == 0 {
         return;
     }
     let Some(t) = enter_modelled() else { return };
@@ -54,6 +54,11 @@ fn let_others_run(pc: usize) {
         wake_waiters(&[WaitingFor::Call], stopped(), usize::MAX);
     }
     leave(t);
+}
+
+/// Whether the end of the program has begun.
+pub(crate) fn has_begun() -> bool {
+    BEGUN.load(Relaxed)
 }
 
 /// Forgets that the program ends, in the child of a fork.
@@ -109,6 +114,17 @@ unsafe extern "C" fn call_main() {
         ".cfi_startproc",
         "push rbx",
         ".cfi_adjust_cfa_offset 8",
+        "push rdi",
+        "push rsi",
+        "push rdx",
+        "sub rsp, 8",
+        ".cfi_adjust_cfa_offset 32",
+        "call {before}",
+        "add rsp, 8",
+        "pop rdx",
+        "pop rsi",
+        "pop rdi",
+        ".cfi_adjust_cfa_offset -32",
         "call qword ptr [rip + {main}]",
         "mov ebx, eax",
         "call {returned}",
@@ -117,6 +133,7 @@ unsafe extern "C" fn call_main() {
         ".cfi_adjust_cfa_offset -8",
         "ret",
         ".cfi_endproc",
+        before = sym crate::library_caches::fill,
         main = sym MAIN,
         returned = sym main_returned,
     )

@@ -344,6 +344,7 @@ unsafe extern "C" fn end_of_thread(p: *mut c_void) {
     t.set_inside(true);
     recorder::flush(t);
     crate::sync::release_orphans(t);
+    crate::other_wakes::note_handlers(t);
     recorder::put(t, &Record::ThreadEnd);
     if !sched::finish(t) {
         // The last thread: the C library would end the program now, but for the watchdog.
@@ -375,5 +376,6 @@ pub(crate) fn end_program(t: Baton, how: EndHow, status: c_int) {
         }
     }
     crate::elision::finish(t);
+    crate::other_wakes::note_handlers(t);
     recorder::put(t, &Record::EndOfProgram { how, status });
 }

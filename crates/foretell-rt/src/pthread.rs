@@ -184,6 +184,9 @@ fn wait_end(
         return real();
     }
     cancel::point(t);
+    if limit.is_some() {
+        crate::other_wakes::note(t);
+    }
     let immediate = limit.is_some_and(|l| l.is_none());
     if immediate && target.wait().state.get() != State::Finished {
         return libc::EBUSY;

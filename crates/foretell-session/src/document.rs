@@ -188,7 +188,7 @@ fn undecided(blocks: &Blocks, candidate: &Candidate, reason: &str) -> json::Unde
             block = Some(Block { begin: b.begin.0, end: b.end.map(|e| e.0) });
             Vec::new()
         }
-        Candidate::NondeterministicRead(e) | Candidate::FinalValue(e) => vec![*e],
+        Candidate::NondeterministicRead(e) | Candidate::FinalValue(e, _) => vec![*e],
         Candidate::Deadlock(acquires) => acquires.clone(),
     };
     json::Undecided {

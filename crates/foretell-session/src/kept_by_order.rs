@@ -152,7 +152,7 @@ fn without(trace: &Trace, hidden: &Hidden) -> (Trace, Vec<EventId>) {
     for event in trace.events() {
         foretell_limit::check();
         if !hidden.is_use(trace, event.id) && !hidden.guards.contains(&event.id) {
-            builder.push(event.thread, event.kind, event.site);
+            builder.push_ordered(event.thread, event.kind, event.order, event.site);
             events.push(event.id);
         }
     }

@@ -12,7 +12,8 @@ use std::collections::BTreeSet;
 use foretell_predict::witness::{as_recorded, filled};
 use foretell_replay::{Goal, Target, orders};
 use foretell_report::json::{Finding, Source, accepts};
-use foretell_trace::{EventId, FindingKind, Model, ThreadId, Trace, conflict};
+use foretell_rt_format::WaitingFor;
+use foretell_trace::{EventId, FindingKind, Model, Op, ThreadId, Trace, conflict};
 
 /// Most threads that are tried one by one.
 const MOST_THREADS: usize = 16;
@@ -29,6 +30,11 @@ impl Witnesses<'_> {
         self.finding.kind == FindingKind::Race
     }
 
+    /// Whether the finding is of the kind with this name.
+    fn is(&self, kind: &str) -> bool {
+        self.finding.kind.name() == kind
+    }
+
     /// Returns the state of the program that confirms the finding.
     pub(crate) fn target(&self) -> Target {
         let mut events = self.finding.events.clone();
@@ -41,6 +47,7 @@ impl Witnesses<'_> {
         let goal = match (self.finding.kind, &events[..]) {
             (FindingKind::Race, &[a, b]) => Goal::Together([a, b]),
             (FindingKind::Deadlock, _) => Goal::Blocked(events.clone()),
+            (_, _) if self.is("hang") => Goal::Stuck(events.clone()),
             _ => Goal::Along(events.clone()),
         };
         let known = |e: u32| ((e as usize) < self.trace.len()).then_some(EventId(e));
@@ -50,8 +57,38 @@ impl Witnesses<'_> {
         };
         let pairs = events.iter().enumerate();
         let pairs = pairs.flat_map(|(i, &a)| events[i + 1..].iter().map(move |&b| (a, b)));
-        let same_memory = pairs.filter(|&(a, b)| conflicts(a, b)).collect();
-        Target { goal, same_memory }
+        let ended_and_used = |a: u32, b: u32| match (known(a), known(b)) {
+            (Some(a), Some(b)) => self.is("lifetime") && self.uses_one_object(a, b),
+            _ => false,
+        };
+        let same_memory = pairs.filter(|&(a, b)| conflicts(a, b) || ended_and_used(a, b)).collect();
+        let waits = events.iter().filter_map(|&e| self.wait(known(e)?));
+        let stuck = if self.is("hang") { waits.collect() } else { Vec::new() };
+        Target { goal, same_memory, stuck }
+    }
+
+    /// Whether the end of a block and an event that uses the block are about one address each. A
+    /// wait is about two: its condition and its lock.
+    fn uses_one_object(&self, end: EventId, used: EventId) -> bool {
+        let waits = matches!(self.trace.op(used), Op::Wait | Op::Woken | Op::TimedOut);
+        self.trace.op(end) == Op::Free && !waits
+    }
+
+    /// Returns the thread of an event by its number, and what it may wait for before the event.
+    fn wait(&self, event: EventId) -> Option<(u32, Vec<WaitingFor>)> {
+        let name = self.trace.thread_name(self.trace.thread(event));
+        let thread = name.strip_prefix('T')?.parse().ok()?;
+        let what = match self.trace.op(event) {
+            Op::Acquire => vec![WaitingFor::Lock],
+            Op::AcquireShared => vec![WaitingFor::ReadLock, WaitingFor::Lock],
+            // One that was notified waits for the lock.
+            Op::Woken | Op::TimedOut => vec![WaitingFor::Condition, WaitingFor::Lock],
+            Op::Down => vec![WaitingFor::Semaphore],
+            Op::Leave => vec![WaitingFor::Barrier],
+            Op::Join => vec![WaitingFor::Join],
+            _ => Vec::new(),
+        };
+        Some((thread, what))
     }
 
     /// Returns the orders of the witness in the findings file.

@@ -1,8 +1,8 @@
 //! The operations of semantics section 1 and one decoded event.
 
 use crate::{
-    BarrierId, CondId, EventId, ExprId, LabelId, LockId, RegId, SemId, SiteId, ThreadId, ValueId,
-    VarId,
+    BarrierId, CondId, EventId, ExprId, LabelId, LockId, MemBlockId, MemoryOrder, RegId, SemId,
+    SiteId, ThreadId, ValueId, VarId,
 };
 
 /// Operation of an event. The discriminants are part of the binary format: append, never renumber.
@@ -30,6 +30,9 @@ use crate::{
 /// | `Leave` | all parties of the generation the thread arrived in have arrived | |
 /// | `Fork` | the thread has not been forked | the new thread may start |
 /// | `Join` | the thread was forked, every event of it has run, and none is broken | |
+/// | `Fence` | always | orders memory (semantics section 3b), no more |
+/// | `Alloc` | always | start of the life of a block |
+/// | `Free` | always | end of it; writes an unknown value to every variable in the block |
 /// | `Begin`, `End` | always | markers of an atomic block |
 /// | `Guard` | symbolic model: the condition is true; else always | |
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -89,6 +92,12 @@ pub enum Op {
     TryAcquire = 25,
     /// A try for the reader side of a lock that succeeded.
     TryAcquireShared = 26,
+    /// A memory fence.
+    Fence = 27,
+    /// Start of the life of a memory block.
+    Alloc = 28,
+    /// End of the life of a memory block: a plain write of every variable in it.
+    Free = 29,
 }
 
 /// The kind of object an operation works on. Each kind has names of its own: a lock `x` and a
@@ -111,11 +120,15 @@ pub enum ObjectKind {
     Label,
     /// A symbolic expression.
     Expression,
+    /// A memory block.
+    MemoryBlock,
+    /// No object.
+    Nothing,
 }
 
 impl Op {
     /// Every operation, in the order of the discriminants.
-    pub const ALL: [Op; 27] = [
+    pub const ALL: [Op; 30] = [
         Op::Read,
         Op::Write,
         Op::AtomicRead,
@@ -143,6 +156,9 @@ impl Op {
         Op::TryFailedShared,
         Op::TryAcquire,
         Op::TryAcquireShared,
+        Op::Fence,
+        Op::Alloc,
+        Op::Free,
     ];
 
     /// The operation with this discriminant, if there is one.
@@ -181,6 +197,9 @@ impl Op {
             Op::TryFailedShared => "rtryfail",
             Op::TryAcquire => "tryacq",
             Op::TryAcquireShared => "rtryacq",
+            Op::Fence => "fence",
+            Op::Alloc => "alloc",
+            Op::Free => "free",
         }
     }
 
@@ -206,10 +225,13 @@ impl Op {
             Op::Fork | Op::Join => ObjectKind::Thread,
             Op::Begin | Op::End => ObjectKind::Label,
             Op::Guard => ObjectKind::Expression,
+            Op::Alloc | Op::Free => ObjectKind::MemoryBlock,
+            Op::Fence => ObjectKind::Nothing,
         }
     }
 
-    /// Whether this is an access to a variable.
+    /// Whether this is an access to one variable. `Free` is none: it writes all those of a block
+    /// (see [`Trace::accessed_variables`](crate::Trace::accessed_variables)).
     #[inline]
     pub fn is_access(self) -> bool {
         self as u8 <= Op::AtomicUpdate as u8
@@ -221,16 +243,22 @@ impl Op {
         matches!(self, Op::Read | Op::AtomicRead | Op::AtomicUpdate)
     }
 
-    /// Whether this access changes its variable (an update does).
+    /// Whether this access changes its variable (an update does), or its variables (`Free` does).
     #[inline]
     pub fn writes(self) -> bool {
-        matches!(self, Op::Write | Op::AtomicWrite | Op::AtomicUpdate)
+        matches!(self, Op::Write | Op::AtomicWrite | Op::AtomicUpdate | Op::Free)
     }
 
     /// Whether this is an atomic access.
     #[inline]
     pub fn is_atomic(self) -> bool {
         matches!(self, Op::AtomicRead | Op::AtomicWrite | Op::AtomicUpdate)
+    }
+
+    /// Whether this operation has a memory order.
+    #[inline]
+    pub fn has_order(self) -> bool {
+        self.is_atomic() || self == Op::Fence
     }
 
     /// Whether this is a failed try for a lock.
@@ -263,6 +291,8 @@ pub struct Event {
     pub kind: EventKind,
     /// Where in the source, if known.
     pub site: Option<SiteId>,
+    /// Memory order of an atomic access or a fence; the default for every other operation.
+    pub order: MemoryOrder,
 }
 
 /// Operation of an event with its operands.
@@ -360,6 +390,14 @@ pub enum EventKind {
     Guard {
         expr: ExprId,
     },
+    /// Memory fence; the event has its order.
+    Fence,
+    Alloc {
+        block: MemBlockId,
+    },
+    Free {
+        block: MemBlockId,
+    },
 }
 
 impl EventKind {
@@ -404,6 +442,9 @@ impl EventKind {
             EventKind::Begin { .. } => Op::Begin,
             EventKind::End { .. } => Op::End,
             EventKind::Guard { .. } => Op::Guard,
+            EventKind::Fence => Op::Fence,
+            EventKind::Alloc { .. } => Op::Alloc,
+            EventKind::Free { .. } => Op::Free,
         }
     }
 }
@@ -418,6 +459,6 @@ mod tests {
             assert_eq!(op as usize, i);
             assert_eq!(Op::from_u8(i as u8), Some(op));
         }
-        assert_eq!(Op::from_u8(27), None);
+        assert_eq!(Op::from_u8(30), None);
     }
 }

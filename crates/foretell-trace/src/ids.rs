@@ -48,6 +48,8 @@ ids! {
     SemId;
     /// A barrier.
     BarrierId;
+    /// A memory block or object with a life: allocated and freed.
+    MemBlockId;
     /// The label of an atomic block.
     LabelId;
     /// A place in the source with the calls that led there; see [`Site`](crate::Site).

@@ -9,6 +9,7 @@
 //! or, where speed matters, column by column ([`Trace::op`], [`Trace::thread`], …).
 
 pub mod binary;
+mod builder;
 pub mod compress;
 mod conflict;
 mod event;
@@ -18,25 +19,32 @@ mod finding_kind;
 mod ids;
 pub mod io;
 pub mod legality;
+mod memory_order;
 mod model;
 mod names;
 mod output_file;
 mod pages;
+mod properties;
 pub mod stats;
 pub mod text;
 mod trace;
 mod value;
 
-pub use conflict::{conflict, visible_variable};
+pub use builder::TraceBuilder;
+pub use conflict::{
+    common_variables, conflict, is_visible_access, visible_variable, visible_variables,
+};
 pub use event::{Event, EventKind, ObjectKind, Op};
 pub use failure::{FailureKind, RunFailure};
 pub use finding_kind::{FindingKind, NondeterminismForm, UnknownFindingKind};
 pub use ids::{
-    BarrierId, CondId, EventId, ExprId, LabelId, LockId, RegId, SemId, SiteId, ThreadId, ValueId,
-    VarId,
+    BarrierId, CondId, EventId, ExprId, LabelId, LockId, MemBlockId, RegId, SemId, SiteId,
+    ThreadId, ValueId, VarId,
 };
+pub use memory_order::MemoryOrder;
 pub use model::Model;
 pub use names::Names;
 pub use output_file::{OutputFile, is_stream};
-pub use trace::{Register, Site, Trace, TraceBuilder};
+pub use properties::{FREES, INSIDE, VALUE_FORMAT};
+pub use trace::{Register, Site, Trace};
 pub use value::{Value, Values};

@@ -1,4 +1,4 @@
-//! The trace itself: events in columns, names and values interned, and the builder that fills it.
+//! The trace itself: events in columns, names and values interned.
 
 use std::collections::BTreeMap;
 
@@ -6,8 +6,8 @@ use rustc_hash::FxHashMap;
 
 use crate::expr::{Exprs, Sort};
 use crate::{
-    BarrierId, CondId, Event, EventId, EventKind, ExprId, LabelId, LockId, Names, ObjectKind, Op,
-    RegId, SemId, SiteId, ThreadId, ValueId, Values, VarId,
+    BarrierId, CondId, Event, EventId, EventKind, ExprId, LabelId, LockId, MemBlockId, MemoryOrder,
+    Names, Op, RegId, SemId, SiteId, ThreadId, TraceBuilder, ValueId, Values, VarId,
 };
 
 /// "Nothing here" in a 32-bit column.
@@ -31,6 +31,8 @@ pub struct Trace {
     /// The value of a read or write, the old value of an update.
     pub(crate) values: Vec<u32>,
     pub(crate) sites: Vec<u32>,
+    /// Memory orders up to the last event whose order is not the default.
+    pub(crate) orders: Vec<MemoryOrder>,
     /// Register and expression of symbolic updates: the one operation with four operands.
     pub(crate) symbolic_updates: FxHashMap<EventId, (Option<RegId>, Option<ExprId>)>,
     pub(crate) tables: Tables,
@@ -48,12 +50,13 @@ pub(crate) struct Tables {
     pub(crate) semaphores: Names,
     pub(crate) barriers: Names,
     pub(crate) labels: Names,
+    pub(crate) mem_blocks: Names,
     pub(crate) locations: Names,
     pub(crate) sites: Vec<Site>,
     pub(crate) site_index: FxHashMap<Site, SiteId>,
     /// The site without a caller of each location that was asked for, else `NONE`: a shorter way to
     /// what `site_index` says of them.
-    bare_sites: Vec<u32>,
+    pub(crate) bare_sites: Vec<u32>,
     pub(crate) registers: Vec<Register>,
     pub(crate) register_names: Names,
     pub(crate) register_index: FxHashMap<Register, RegId>,
@@ -67,12 +70,15 @@ pub(crate) struct Tables {
     pub(crate) initial_counts: FxHashMap<SemId, u64>,
     pub(crate) parties: FxHashMap<BarrierId, u32>,
     pub(crate) opaque: FxHashMap<VarId, ()>,
+    pub(crate) parts: Parts,
+    /// Threads that had ended when the recording did.
+    pub(crate) ended: FxHashMap<ThreadId, ()>,
     pub(crate) meta: BTreeMap<String, String>,
 }
 
 impl Tables {
     /// The identifier of a site that may be new.
-    fn add_site(&mut self, site: Site) -> SiteId {
+    pub(crate) fn add_site(&mut self, site: Site) -> SiteId {
         let next = SiteId::from_index(self.sites.len());
         let id = *self.site_index.entry(site).or_insert(next);
         if id == next {
@@ -86,6 +92,32 @@ impl Tables {
             self.bare_sites[location] = id.0;
         }
         id
+    }
+}
+
+/// The memory blocks that variables, locks and conditions lie in.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Parts {
+    pub(crate) variables: FxHashMap<VarId, MemBlockId>,
+    pub(crate) locks: FxHashMap<LockId, MemBlockId>,
+    pub(crate) conditions: FxHashMap<CondId, MemBlockId>,
+    /// The variables in each block.
+    contents: Vec<Vec<VarId>>,
+}
+
+impl Parts {
+    pub(crate) fn add_variable(&mut self, v: VarId, block: MemBlockId) {
+        let before = self.variables.insert(v, block);
+        if before == Some(block) {
+            return;
+        }
+        if let Some(before) = before {
+            self.contents[before.index()].retain(|&x| x != v);
+        }
+        if self.contents.len() <= block.index() {
+            self.contents.resize(block.index() + 1, Vec::new());
+        }
+        self.contents[block.index()].push(v);
     }
 }
 
@@ -166,6 +198,26 @@ impl Trace {
         self.op(e).is_access().then(|| VarId(self.objects[e.index()]))
     }
 
+    /// The variables that an event accesses: one for an access, every variable in the block for
+    /// `free` (a plain write of an unknown value), none for other operations.
+    #[inline]
+    pub fn accessed_variables(&self, e: EventId) -> impl Iterator<Item = VarId> + Clone + '_ {
+        let many = self.freed_block(e).map_or(&[][..], |b| self.variables_in(b));
+        self.variable(e).into_iter().chain(many.iter().copied())
+    }
+
+    /// The block that an event frees, if it is a `free`.
+    #[inline]
+    pub fn freed_block(&self, e: EventId) -> Option<MemBlockId> {
+        (self.op(e) == Op::Free).then(|| MemBlockId(self.objects[e.index()]))
+    }
+
+    /// The memory order of an event; the default where it has none.
+    #[inline]
+    pub fn order(&self, e: EventId) -> MemoryOrder {
+        self.orders.get(e.index()).copied().unwrap_or_default()
+    }
+
     /// Where in the source an event happened, if known.
     #[inline]
     pub fn site(&self, e: EventId) -> Option<SiteId> {
@@ -234,8 +286,11 @@ impl Trace {
             Op::Begin => EventKind::Begin { label: some(object).map(LabelId) },
             Op::End => EventKind::End { label: some(object).map(LabelId) },
             Op::Guard => EventKind::Guard { expr: ExprId(object) },
+            Op::Fence => EventKind::Fence,
+            Op::Alloc => EventKind::Alloc { block: MemBlockId(object) },
+            Op::Free => EventKind::Free { block: MemBlockId(object) },
         };
-        Event { id, thread: self.threads[i], kind, site: self.site(id) }
+        Event { id, thread: self.threads[i], kind, site: self.site(id), order: self.order(id) }
     }
 
     name_getters! {
@@ -253,6 +308,8 @@ impl Trace {
         barrier_count barrier_name find_barrier BarrierId barriers;
         /// The label of an atomic block.
         label_count label_name find_label LabelId labels;
+        /// The name of a memory block.
+        mem_block_count mem_block_name find_mem_block MemBlockId mem_blocks;
     }
 
     /// The declared name of a thread for people to read, if there is one.
@@ -341,6 +398,37 @@ impl Trace {
         !self.tables.opaque.is_empty() && self.tables.opaque.contains_key(&v)
     }
 
+    /// Whether a thread had ended when the recording did.
+    pub fn has_ended(&self, t: ThreadId) -> bool {
+        self.tables.ended.contains_key(&t)
+    }
+
+    /// Whether the recorder said of some thread that it had ended.
+    pub fn knows_ended(&self) -> bool {
+        !self.tables.ended.is_empty()
+    }
+
+    /// The variables in a memory block, in the order of their declaration.
+    #[inline]
+    pub fn variables_in(&self, b: MemBlockId) -> &[VarId] {
+        self.tables.parts.contents.get(b.index()).map_or(&[], Vec::as_slice)
+    }
+
+    /// The memory block that a variable lies in, if it was declared.
+    pub fn block_of_variable(&self, v: VarId) -> Option<MemBlockId> {
+        self.tables.parts.variables.get(&v).copied()
+    }
+
+    /// The memory block that a lock lies in, if it was declared.
+    pub fn block_of_lock(&self, l: LockId) -> Option<MemBlockId> {
+        self.tables.parts.locks.get(&l).copied()
+    }
+
+    /// The memory block that a condition variable lies in, if it was declared.
+    pub fn block_of_condition(&self, c: CondId) -> Option<MemBlockId> {
+        self.tables.parts.conditions.get(&c).copied()
+    }
+
     /// Notes of the recorder on the execution as a whole, by key; `ended` is the end of the program
     /// (`exit 0`, `signal 11`).
     pub fn meta(&self) -> &BTreeMap<String, String> {
@@ -362,301 +450,4 @@ impl Trace {
 #[inline]
 fn some(column: u32) -> Option<u32> {
     (column != NONE).then_some(column)
-}
-
-/// Makes a [`Trace`], one event after the other.
-///
-/// Objects are interned first (`builder.variable("x")`), then events are pushed.
-#[derive(Clone, Default, Debug)]
-pub struct TraceBuilder {
-    pub(crate) trace: Trace,
-}
-
-macro_rules! interners {
-    ($($(#[$doc:meta])* $name:ident $id:ident $field:ident;)*) => {$(
-        $(#[$doc])*
-        pub fn $name(&mut self, name: &str) -> $id {
-            $id(self.trace.tables.$field.intern(name))
-        }
-    )*};
-}
-
-impl TraceBuilder {
-    /// An empty trace.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Makes room for `events` more events.
-    pub fn reserve(&mut self, events: usize) {
-        self.trace.ops.reserve(events);
-        self.trace.threads.reserve(events);
-        self.trace.objects.reserve(events);
-        self.trace.extras.reserve(events);
-        self.trace.values.reserve(events);
-        self.trace.sites.reserve(events);
-    }
-
-    interners! {
-        /// The thread with this name.
-        thread ThreadId thread_names;
-        /// The variable with this name.
-        variable VarId variables;
-        /// The lock with this name.
-        lock LockId locks;
-        /// The condition variable with this name.
-        condition CondId conditions;
-        /// The semaphore with this name.
-        semaphore SemId semaphores;
-        /// The barrier with this name.
-        barrier BarrierId barriers;
-        /// The block label with this text.
-        label LabelId labels;
-    }
-
-    /// The site for a location and the call that led there.
-    #[inline]
-    pub fn site(&mut self, location: &str, caller: Option<SiteId>) -> SiteId {
-        let tables = &mut self.trace.tables;
-        let location = tables.locations.intern(location);
-        match (caller, tables.bare_sites.get(location as usize)) {
-            (None, Some(&site)) if site != NONE => SiteId(site),
-            _ => tables.add_site(Site { location, caller }),
-        }
-    }
-
-    /// The register of `thread` with this name (without the `%`).
-    pub fn register(&mut self, thread: ThreadId, name: &str) -> RegId {
-        let register = Register { thread, name: self.trace.tables.register_names.intern(name) };
-        let registers = &mut self.trace.tables.registers;
-        *self.trace.tables.register_index.entry(register).or_insert_with(|| {
-            registers.push(register);
-            RegId::from_index(registers.len() - 1)
-        })
-    }
-
-    /// Notes that a value goes to a register; the first one fixes the register's sort.
-    ///
-    /// Pushing an event does this by itself. A reader calls it before it parses the expression of
-    /// the very update that fills the register.
-    pub fn note_register(&mut self, r: RegId, value: Option<ValueId>) {
-        let sort = value.and_then(|v| self.trace.tables.values.get(v)).map_or(Sort::Int, Sort::of);
-        self.trace.tables.register_sorts.entry(r).or_insert(sort);
-    }
-
-    /// The value table, to intern values in.
-    #[inline]
-    pub fn values(&mut self) -> &mut Values {
-        &mut self.trace.tables.values
-    }
-
-    /// The expression table, to intern expressions in.
-    pub fn exprs(&mut self) -> &mut Exprs {
-        &mut self.trace.tables.exprs
-    }
-
-    /// Declares a name for people.
-    pub fn set_display_name(&mut self, t: ThreadId, name: &str) {
-        self.trace.tables.display_names.insert(t, name.to_owned());
-    }
-
-    /// Declares the initial value of a variable.
-    pub fn set_initial_value(&mut self, v: VarId, value: ValueId) {
-        self.trace.tables.initial_values.insert(v, value);
-    }
-
-    /// Declares the initial count of a semaphore.
-    pub fn set_initial_count(&mut self, s: SemId, count: u64) {
-        self.trace.tables.initial_counts.insert(s, count);
-    }
-
-    /// Declares the parties of a barrier.
-    pub fn set_parties(&mut self, b: BarrierId, parties: u32) {
-        self.trace.tables.parties.insert(b, parties);
-    }
-
-    /// Declares a variable opaque: also written by code that was not recorded.
-    pub fn set_opaque(&mut self, v: VarId) {
-        self.trace.tables.opaque.insert(v, ());
-    }
-
-    /// Says something about the execution as a whole; see [`Trace::meta`].
-    pub fn set_meta(&mut self, key: &str, value: &str) {
-        self.trace.tables.meta.insert(key.to_owned(), value.to_owned());
-    }
-
-    /// Adds an event at the end.
-    #[inline]
-    pub fn push(&mut self, thread: ThreadId, kind: EventKind, site: Option<SiteId>) -> EventId {
-        let id = EventId::from_index(self.trace.len());
-        let (object, extra, value) = self.columns(id, kind);
-        self.trace.ops.push(kind.op());
-        self.trace.threads.push(thread);
-        self.trace.objects.push(object);
-        self.trace.extras.push(extra);
-        self.trace.values.push(value);
-        self.trace.sites.push(site.map_or(NONE, |s| s.0));
-        id
-    }
-
-    /// Makes an event of the same thread something else.
-    pub(crate) fn replace(&mut self, id: EventId, kind: EventKind, site: Option<SiteId>) {
-        self.trace.symbolic_updates.remove(&id);
-        let (object, extra, value) = self.columns(id, kind);
-        let i = id.index();
-        self.trace.ops[i] = kind.op();
-        self.trace.objects[i] = object;
-        self.trace.extras[i] = extra;
-        self.trace.values[i] = value;
-        self.trace.sites[i] = site.map_or(NONE, |s| s.0);
-    }
-
-    /// Renames every thread `t` to `into[t]`; a thread that gets the name of another is removed.
-    ///
-    /// # Panics
-    /// If `into` does not have one thread for each, each of them its own.
-    pub(crate) fn merge_threads(&mut self, into: &[ThreadId]) {
-        let tables = &mut self.trace.tables;
-        let mut names = Names::new();
-        let mut ids = vec![ThreadId(NONE); into.len()];
-        for (t, name) in tables.thread_names.iter().enumerate() {
-            if into[t].index() == t {
-                ids[t] = ThreadId(names.intern(name));
-            }
-        }
-        let new = |t: ThreadId| ids[into[t.index()].index()];
-        tables.thread_names = names;
-        // A name declared for the thread itself comes before one that it takes over.
-        let (own, taken): (Vec<_>, Vec<_>) =
-            tables.display_names.drain().partition(|&(t, _)| into[t.index()] == t);
-        let renamed = taken.into_iter().chain(own).map(|(t, name)| (new(t), name));
-        tables.display_names = renamed.collect();
-        tables.registers.iter_mut().for_each(|r| r.thread = new(r.thread));
-        tables.register_index =
-            (0u32..).zip(&tables.registers).map(|(i, &register)| (register, RegId(i))).collect();
-        self.trace.threads.iter_mut().for_each(|t| *t = new(*t));
-        for (op, object) in self.trace.ops.iter().zip(&mut self.trace.objects) {
-            if op.object_kind() == ObjectKind::Thread {
-                *object = new(ThreadId(*object)).0;
-            }
-        }
-    }
-
-    /// Object, extra and value columns of an event.
-    #[inline]
-    fn columns(&mut self, id: EventId, kind: EventKind) -> (u32, u32, u32) {
-        let (object, extra, value) = match kind {
-            EventKind::Read { var, value, register, .. } => {
-                if let Some(r) = register {
-                    self.note_register(r, value);
-                }
-                (var.0, register.map(|r| r.0), value)
-            }
-            EventKind::Write { var, value, expr, .. } => (var.0, expr.map(|e| e.0), value),
-            EventKind::Update { var, old, new, register, expr } => {
-                if register.is_some() || expr.is_some() {
-                    self.trace.symbolic_updates.insert(id, (register, expr));
-                    register.into_iter().for_each(|r| self.note_register(r, old));
-                }
-                (var.0, new.map(|v| v.0), old)
-            }
-            EventKind::Acquire { lock }
-            | EventKind::Release { lock }
-            | EventKind::AcquireShared { lock }
-            | EventKind::TryAcquire { lock }
-            | EventKind::TryAcquireShared { lock }
-            | EventKind::ReleaseShared { lock }
-            | EventKind::TryFailed { lock }
-            | EventKind::TryFailedShared { lock } => (lock.0, None, None),
-            EventKind::Wait { cond, lock }
-            | EventKind::Woken { cond, lock }
-            | EventKind::TimedOut { cond, lock } => (cond.0, Some(lock.0), None),
-            EventKind::Notify { cond } | EventKind::NotifyAll { cond } => (cond.0, None, None),
-            EventKind::Post { sem } | EventKind::Down { sem } => (sem.0, None, None),
-            EventKind::Arrive { barrier } | EventKind::Leave { barrier } => (barrier.0, None, None),
-            EventKind::Fork { thread } | EventKind::Join { thread } => (thread.0, None, None),
-            EventKind::Begin { label } | EventKind::End { label } => {
-                (label.map_or(NONE, |l| l.0), None, None)
-            }
-            EventKind::Guard { expr } => (expr.0, None, None),
-        };
-        (object, extra.unwrap_or(NONE), value.map_or(NONE, |v| v.0))
-    }
-
-    /// The trace built so far.
-    #[inline]
-    pub fn trace(&self) -> &Trace {
-        &self.trace
-    }
-
-    /// The trace.
-    pub fn build(self) -> Trace {
-        self.trace
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Value;
-
-    #[test]
-    fn every_kind_of_event_comes_back() {
-        let mut b = TraceBuilder::new();
-        let (t, u) = (b.thread("T1"), b.thread("T2"));
-        let (var, lock, cond) = (b.variable("x"), b.lock("x"), b.condition("x"));
-        let (sem, barrier, label) = (b.semaphore("s"), b.barrier("b"), b.label("x"));
-        let value = Some(b.values().intern(Value::Int(5)));
-        let new = Some(b.values().intern(Value::Int(1 << 40)));
-        let register = Some(b.register(t, "1"));
-        let expr = b.exprs().intern(crate::expr::Expr::Bool(true));
-        let caller = b.site("main.c:3", None);
-        let deep = b.site("bank.c:41", Some(caller));
-        let site = Some(deep);
-        let kinds = [
-            EventKind::Read { var, atomic: false, value, register },
-            EventKind::Read { var, atomic: true, value: None, register: None },
-            EventKind::Write { var, atomic: false, value, expr: Some(expr) },
-            EventKind::Write { var, atomic: true, value: None, expr: None },
-            EventKind::Update { var, old: value, new, register, expr: Some(expr) },
-            EventKind::Update { var, old: None, new: None, register: None, expr: None },
-            EventKind::Acquire { lock },
-            EventKind::Release { lock },
-            EventKind::AcquireShared { lock },
-            EventKind::ReleaseShared { lock },
-            EventKind::TryFailed { lock },
-            EventKind::TryFailedShared { lock },
-            EventKind::TryAcquire { lock },
-            EventKind::TryAcquireShared { lock },
-            EventKind::Wait { cond, lock },
-            EventKind::Woken { cond, lock },
-            EventKind::TimedOut { cond, lock },
-            EventKind::Notify { cond },
-            EventKind::NotifyAll { cond },
-            EventKind::Post { sem },
-            EventKind::Down { sem },
-            EventKind::Arrive { barrier },
-            EventKind::Leave { barrier },
-            EventKind::Fork { thread: u },
-            EventKind::Join { thread: u },
-            EventKind::Begin { label: Some(label) },
-            EventKind::End { label: None },
-            EventKind::Guard { expr },
-        ];
-        for (i, kind) in kinds.into_iter().enumerate() {
-            let site = if i % 2 == 0 { site } else { None };
-            let id = b.push(t, kind, site);
-            let event = Event { id, thread: t, kind, site };
-            assert_eq!(b.trace().event(id), event);
-        }
-        let trace = b.build();
-        assert_eq!(trace.len(), kinds.len());
-        assert_eq!(trace.events().map(|e| e.kind).collect::<Vec<_>>(), kinds);
-        assert_eq!(trace.location(deep), "bank.c:41");
-        assert_eq!(trace.site_node(deep).caller.map(|c| trace.location(c)), Some("main.c:3"));
-        assert_eq!(trace.read_value(EventId(4)), value);
-        assert_eq!(trace.written_value(EventId(4)), new);
-        assert_eq!(trace.written_value(EventId(2)), value);
-        assert_eq!(trace.written_value(EventId(0)), None);
-    }
 }

@@ -21,7 +21,7 @@ pub(crate) fn legal(trace: Trace, steps: &mut EventSteps) -> (Trace, Vec<Repair>
     for event in mended.events() {
         let Some(SiteId(index)) = event.site else { continue };
         let site = trace.site(EventId(index));
-        builder.push(event.thread, event.kind, site);
+        builder.push_ordered(event.thread, event.kind, event.order, site);
         kept.push(steps.get(index as usize));
     }
     *steps = kept;

@@ -76,6 +76,13 @@ impl Observed {
     /// Which write it saw; what the first read with a known value before every write says of the
     /// initial value (an update is first a read, then a write).
     fn note_access(&mut self, trace: &Trace, e: EventId) {
+        if let EventKind::Free { block } = trace.event(e).kind {
+            // A plain write of every variable in the block.
+            for x in trace.variables_in(block) {
+                self.last_write[x.index()] = e.0;
+            }
+            return;
+        }
         let Some(x) = trace.variable(e).map(VarId::index) else { return };
         self.writer[e.index()] = self.last_write[x];
         if self.last_write[x] == NONE && self.initial[x].is_none() {
@@ -175,7 +182,14 @@ fn declared(trace: &Trace, kind: EventKind) -> bool {
         EventKind::Fork { thread } | EventKind::Join { thread } => {
             thread.index() < trace.thread_count()
         }
-        EventKind::Begin { .. } | EventKind::End { .. } | EventKind::Guard { .. } => true,
+        EventKind::Alloc { block } | EventKind::Free { block } => {
+            let known = |x: &VarId| x.index() < trace.variable_count();
+            block.index() < trace.mem_block_count() && trace.variables_in(block).iter().all(known)
+        }
+        EventKind::Begin { .. }
+        | EventKind::End { .. }
+        | EventKind::Guard { .. }
+        | EventKind::Fence => true,
     }
 }
 

@@ -194,6 +194,29 @@ impl PatternCheck<'_> {
         self.refuse(Rule::NotLast, e, "is not the schedule's last event")
     }
 
+    /// The variables of an event that may take part in a finding: that of an access, those in the
+    /// block of a `free`.
+    fn accessed(&self, e: EventId) -> Result<Vec<VarId>, Refusal> {
+        if e.index() < self.trace.len()
+            && let EventKind::Free { block } = self.trace.event(e).kind
+        {
+            let all = self.trace.variables_in(block).iter().copied();
+            let visible: Vec<VarId> = all.filter(|&x| !self.trace.is_opaque(x)).collect();
+            if visible.is_empty() {
+                let message = "frees no variable that may take part in a finding";
+                return Err(Refusal::at(
+                    self.trace,
+                    Rule::NotAccess,
+                    e,
+                    self.run.position(e),
+                    message,
+                ));
+            }
+            return Ok(visible);
+        }
+        Ok(vec![self.variable(e)?])
+    }
+
     /// The variable of an access of the trace that may take part in a finding.
     fn variable(&self, e: EventId) -> Result<VarId, Refusal> {
         let refusal =
@@ -210,9 +233,10 @@ impl PatternCheck<'_> {
         }
     }
 
-    /// Different threads, the same variable, one of them writes.
+    /// Different threads, the same variable, one of them writes (a `free` does).
     fn conflict(&self, a: EventId, b: EventId) -> Result<bool, Refusal> {
-        let same = self.variable(a)? == self.variable(b)?;
+        let (xs, ys) = (self.accessed(a)?, self.accessed(b)?);
+        let same = xs.iter().any(|x| ys.contains(x));
         let writes = self.trace.op(a).writes() || self.trace.op(b).writes();
         Ok(same && writes && self.trace.thread(a) != self.trace.thread(b))
     }
@@ -308,13 +332,13 @@ impl PatternCheck<'_> {
             return Err(Refusal::whole(Rule::PathTooShort, "a path has at least three accesses"));
         }
         for &e in [s, t] {
-            self.variable(e)?;
+            self.accessed(e)?;
             if !block.holds(self.trace, e) {
                 return self.refuse(Rule::OutsideBlock, e, "is not in the block");
             }
         }
         for &u in between {
-            self.variable(u)?;
+            self.accessed(u)?;
             if self.trace.thread(u) == block.thread {
                 return self.refuse(Rule::InsideThread, u, "is in the block's own thread");
             }
@@ -344,7 +368,7 @@ impl PatternCheck<'_> {
         }
         for &e in cycle {
             foretell_limit::check();
-            self.variable(e)?;
+            self.accessed(e)?;
             self.position(e)?;
         }
         let transaction = |&e: &EventId| self.observed.transaction(e);
@@ -439,8 +463,10 @@ impl PatternCheck<'_> {
             return self.run.last_write(x);
         }
         // An update: it is itself the last write, what it saw is the one before it.
-        let writes =
-            |e: &&EventId| self.trace.variable(**e) == Some(x) && self.trace.op(**e).writes();
+        let writes = |e: &&EventId| match self.trace.event(**e).kind {
+            EventKind::Free { block } => self.trace.variables_in(block).contains(&x),
+            kind => self.trace.variable(**e) == Some(x) && kind.op().writes(),
+        };
         before.iter().rev().find(writes).copied()
     }
 

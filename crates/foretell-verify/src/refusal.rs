@@ -191,6 +191,10 @@ pub(crate) fn describe(trace: &Trace, e: EventId) -> String {
             label.map_or(String::new(), |l| trace.label_name(l).to_owned())
         }
         EventKind::Guard { expr } => foretell_trace::expr::print_clipped(trace, expr),
+        EventKind::Alloc { block } | EventKind::Free { block } => {
+            trace.mem_block_name(block).to_owned()
+        }
+        EventKind::Fence => String::new(),
     };
     let brackets = if object.is_empty() { String::new() } else { format!("({object})") };
     format!("event {} ({} {keyword}{brackets})", e.0, trace.thread_name(event.thread))

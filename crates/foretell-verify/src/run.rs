@@ -256,10 +256,17 @@ impl<'a> Machine<'a> {
             EventKind::Fork { thread } => self.fork(thread)?,
             EventKind::Join { thread } => self.join(thread)?,
             EventKind::Guard { expr } => self.guard(expr)?,
+            EventKind::Free { block } => {
+                for &x in self.trace.variables_in(block) {
+                    self.access(e, x)?;
+                }
+            }
             EventKind::TryFailed { .. }
             | EventKind::TryFailedShared { .. }
             | EventKind::Begin { .. }
-            | EventKind::End { .. } => {}
+            | EventKind::End { .. }
+            | EventKind::Fence
+            | EventKind::Alloc { .. } => {}
         }
         let thread = &mut self.run.threads[t.index()];
         thread.next = self.observed.next(e);
@@ -385,6 +392,7 @@ impl<'a> Machine<'a> {
                 self.set_register(register, before);
                 expr.map_or(recorded, |expr| self.evaluate(expr).value())
             }
+            EventKind::Free { .. } => None,
             _ => before,
         };
         self.run.memory[x.index()] = after;

@@ -146,6 +146,19 @@ fn use_after_free_is_found() {
 }
 
 #[test]
+fn exploration_finds_the_double_free() {
+    let check = |name: &str| {
+        let output = foretell().arg("check").arg(example(name)).output().expect("foretell runs");
+        (output.status.code(), text(&output.stdout))
+    };
+    let (status, stdout) = check("double_free.c");
+    assert_eq!(status, Some(1), "{stdout}");
+    assert!(stdout.contains("crash: SIGABRT"), "{stdout}");
+    let (status, stdout) = check("double_free_fixed.c");
+    assert_eq!(status, Some(0), "{stdout}");
+}
+
+#[test]
 fn correct_queue_has_no_finding() {
     is_silent("queue.cpp");
 }

@@ -5,7 +5,7 @@
 //! conflicts with both others.
 
 use foretell_model::TraceModel;
-use foretell_trace::{EventId, conflict, visible_variable};
+use foretell_trace::{EventId, Op, Trace, conflict, visible_variables};
 
 use super::Candidate;
 use crate::query::Query;
@@ -30,19 +30,30 @@ pub(super) fn candidates(trace_model: &TraceModel<'_>) -> Vec<Candidate> {
         for (i, &c) in accesses.iter().enumerate() {
             for &c2 in &accesses[i + 1..] {
                 foretell_limit::check();
-                if trace.variable(c) != trace.variable(c2) {
+                // Accesses of two variables conflict with one event only if it frees both.
+                let is_free = |e| trace.op(e) == Op::Free;
+                let same = trace.variable(c) == trace.variable(c2);
+                if !same && !may_be_freed(trace, c) {
                     continue;
                 }
-                let Some(x) = visible_variable(trace, c) else { continue };
-                for &r in trace_model.reads_from.accesses(x) {
-                    foretell_limit::check();
-                    if conflict(trace, c, r) && conflict(trace, r, c2) {
-                        candidates.push(Candidate::Atomicity(c, r, c2));
+                for x in visible_variables(trace, c) {
+                    for &r in trace_model.reads_from.accesses(x) {
+                        foretell_limit::check();
+                        let possible = same || is_free(c) || is_free(c2) || is_free(r);
+                        if possible && conflict(trace, c, r) && conflict(trace, r, c2) {
+                            candidates.push(Candidate::Atomicity(c, r, c2));
+                        }
                     }
                 }
             }
         }
     }
     candidates.sort_unstable();
+    candidates.dedup();
     candidates
+}
+
+/// Whether an event accesses a variable that lies in a memory block.
+fn may_be_freed(trace: &Trace, e: EventId) -> bool {
+    trace.accessed_variables(e).any(|x| trace.block_of_variable(x).is_some())
 }

@@ -9,7 +9,7 @@ mod serializability;
 mod transactions;
 
 use foretell_model::{BlockId, TraceModel};
-use foretell_trace::{EventId, FindingKind};
+use foretell_trace::{EventId, FindingKind, VarId};
 
 use crate::query::Query;
 
@@ -43,7 +43,7 @@ pub enum Candidate {
     /// A read or update.
     NondeterministicRead(EventId),
     /// The observed last write of a variable.
-    FinalValue(EventId),
+    FinalValue(EventId, VarId),
     /// Acquires, ascending.
     Deadlock(Vec<EventId>),
 }
@@ -71,7 +71,7 @@ impl Candidate {
             Candidate::Serializability(b) => serializability::query(*b),
             Candidate::Transactions(b) => transactions::query(*b),
             Candidate::NondeterministicRead(r) => nondeterminism::query_read(*r),
-            Candidate::FinalValue(w) => nondeterminism::query_final(*w),
+            Candidate::FinalValue(w, x) => nondeterminism::query_final(*w, *x),
             Candidate::Deadlock(acquires) => deadlock::query(acquires),
         }
     }

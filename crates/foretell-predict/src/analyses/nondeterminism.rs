@@ -18,8 +18,8 @@ pub(super) fn query_read(read: EventId) -> Query {
 }
 
 /// Everything runs, nothing is broken, and the write is not the last.
-pub(super) fn query_final(write: EventId) -> Query {
-    Query { goal: Goal::Overwritten(write), ..Query::default() }
+pub(super) fn query_final(write: EventId, x: VarId) -> Query {
+    Query { goal: Goal::Overwritten(write, x), ..Query::default() }
 }
 
 /// Every read and update, then the last write of every variable that another thread may end with
@@ -33,9 +33,9 @@ pub(super) fn candidates(trace_model: &TraceModel<'_>) -> Vec<Candidate> {
         foretell_limit::check();
         if let Some(&last) = trace_model.reads_from.writes(x).last()
             && !trace.is_opaque(x)
-            && !FinalWrites::besides(trace_model, last).differing.is_empty()
+            && !FinalWrites::besides(trace_model, last, x).differing.is_empty()
         {
-            candidates.push(Candidate::FinalValue(last));
+            candidates.push(Candidate::FinalValue(last, x));
         }
     }
     candidates

@@ -31,5 +31,7 @@ pub(super) fn candidates(trace_model: &TraceModel<'_>) -> Vec<Candidate> {
         }
     }
     candidates.sort_unstable();
+    // Two frees of one block conflict on each of its variables.
+    candidates.dedup();
     candidates
 }

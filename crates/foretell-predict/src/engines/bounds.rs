@@ -51,7 +51,7 @@ impl Bounds {
     ) -> Option<Self> {
         let TraceModel { trace, chains, must_happen_before, .. } = trace_model;
         let mut least = trace_model.frontier_of_next(&query.next)?;
-        if let Goal::Overwritten(_) = query.goal {
+        if let Goal::Overwritten(..) = query.goal {
             least = lengths(trace_model);
         }
         for &e in &query.run {
@@ -159,7 +159,7 @@ impl Cone<'_> {
     fn goal(&mut self, goal: Goal) {
         let trace_model = self.trace_model;
         match goal {
-            Goal::Reach | Goal::Overwritten(_) => {}
+            Goal::Reach | Goal::Overwritten(..) => {}
             Goal::Broken(read) => {
                 if let Some(x) = trace_model.trace.variable(read) {
                     self.add_all(trace_model.reads_from.writes(x));

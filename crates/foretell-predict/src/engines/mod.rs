@@ -20,6 +20,7 @@ use self::graph::GraphEngine;
 use self::order::OrderEngine;
 use self::smt::{SmtEngine, SmtOptions, SmtSolver};
 use crate::engine::Engine;
+use crate::query::{Limit, Query, Verdict};
 use crate::simplify::Symbolic;
 
 /// Settings that only some engines have.
@@ -120,6 +121,29 @@ impl EngineKind {
         values: Option<Arc<Symbolic>>,
         value_model: Option<&'s TraceModel<'s>>,
     ) -> Box<dyn Engine + 's> {
+        if frees_variables(trace_model) {
+            match self {
+                EngineKind::Auto | EngineKind::Order | EngineKind::Graph => {
+                    return EngineKind::Order.engine_without_frees(
+                        trace_model,
+                        options,
+                        values,
+                        value_model,
+                    );
+                }
+                _ => return Box::new(Unable { name: self.name() }),
+            }
+        }
+        self.engine_without_frees(trace_model, options, values, value_model)
+    }
+
+    fn engine_without_frees<'s>(
+        self,
+        trace_model: &'s TraceModel<'s>,
+        options: &EngineOptions,
+        values: Option<Arc<Symbolic>>,
+        value_model: Option<&'s TraceModel<'s>>,
+    ) -> Box<dyn Engine + 's> {
         match self.smt_solver() {
             Some(solver) => {
                 Box::new(SmtEngine::with_values(trace_model, solver, options.smt.clone(), values))
@@ -139,6 +163,31 @@ impl EngineKind {
                 })
             }
         }
+    }
+}
+
+/// Whether some event of the trace frees a block with variables.
+fn frees_variables(trace_model: &TraceModel<'_>) -> bool {
+    let trace = trace_model.trace;
+    trace.mem_block_count() > 0
+        && trace
+            .ids()
+            .any(|e| trace.freed_block(e).is_some_and(|b| !trace.variables_in(b).is_empty()))
+}
+
+/// Engine for a trace that the chosen engine does not serve: it decides nothing.
+struct Unable {
+    name: &'static str,
+}
+
+impl Engine for Unable {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn decide(&mut self, _: &Query, _: &Limit<'_>) -> Verdict {
+        let reason = "the engine does not serve traces that free memory; use `--engine order`";
+        Verdict::Undecided(reason.to_owned())
     }
 }
 

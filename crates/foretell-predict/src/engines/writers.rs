@@ -1,7 +1,7 @@
 //! Which writes a read can see, as far as program order and must-happen-before tell.
 
 use foretell_model::TraceModel;
-use foretell_trace::{EventId, Model};
+use foretell_trace::{EventId, Model, VarId};
 
 /// The writes (`None`: the initial value) that `read` could see and that preserve its view, or
 /// those that do not. An update counts as what it is when it is not broken.
@@ -54,11 +54,10 @@ pub(crate) struct FinalWrites {
 }
 
 impl FinalWrites {
-    /// Returns the final writes besides `write`, the observed last write of its variable.
-    pub(crate) fn besides(trace_model: &TraceModel<'_>, write: EventId) -> Self {
+    /// Returns the final writes besides `write`, the observed last write of `x`.
+    pub(crate) fn besides(trace_model: &TraceModel<'_>, write: EventId, x: VarId) -> Self {
         let TraceModel { trace, reads_from, model, .. } = trace_model;
         let mut writes = Self { differing: Vec::new(), equal: Vec::new() };
-        let Some(x) = trace.variable(write) else { return writes };
         let value = trace.written_value(write).filter(|_| *model == Model::Value);
         for (thread, list) in reads_from.writes_by_thread(x) {
             foretell_limit::check();

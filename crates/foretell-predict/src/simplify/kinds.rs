@@ -79,6 +79,10 @@ impl Kinds {
         for event in trace.events() {
             foretell_limit::check();
             let Some(x) = trace.variable(event.id).filter(|_| trace.op(event.id).writes()) else {
+                // A `free` writes unknown values.
+                for x in trace.accessed_variables(event.id).filter(|_| event.kind.op().writes()) {
+                    changed |= sure && std::mem::replace(&mut self.written[x.index()].sure, false);
+                }
                 continue;
             };
             let kind = &self.terms[raw.after[event.id.index()].number() as usize];

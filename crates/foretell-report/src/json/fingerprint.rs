@@ -1,6 +1,6 @@
 //! A number that tells traces apart.
 
-use foretell_trace::{EventKind, LockId, ThreadId, Trace, Value, ValueId, VarId};
+use foretell_trace::{EventKind, LockId, MemoryOrder, ThreadId, Trace, Value, ValueId, VarId};
 
 /// A number that differs (but for the odd chance of a hash) when the events of two traces do.
 ///
@@ -18,6 +18,9 @@ pub(super) fn fingerprint(trace: &Trace) -> u64 {
         hash = mix(hash, event.kind.op() as u64);
         hash = mix(hash, names.threads[event.thread.index()]);
         hash = mix(hash, names.object(trace, event.kind));
+        if event.order != MemoryOrder::default() {
+            hash = mix(hash, event.order as u64);
+        }
         if event.kind.op().is_access() {
             hash = mix(hash, value(trace.read_value(event.id)));
             hash = mix(hash, value(trace.written_value(event.id)));
@@ -77,7 +80,10 @@ impl NameHashes {
             EventKind::Begin { label } | EventKind::End { label } => {
                 label.map_or(0, |label| hash_text(trace.label_name(label)))
             }
-            EventKind::Guard { .. } => 0,
+            EventKind::Alloc { block } | EventKind::Free { block } => {
+                hash_text(trace.mem_block_name(block))
+            }
+            EventKind::Guard { .. } | EventKind::Fence => 0,
         }
     }
 }

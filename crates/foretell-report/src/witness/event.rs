@@ -1,6 +1,8 @@
 //! One event as trace text writes it.
 
-use foretell_trace::{EventId, EventKind, RegId, Trace, Value};
+use std::borrow::Cow;
+
+use foretell_trace::{EventId, EventKind, MemoryOrder, RegId, Trace, Value, VarId};
 
 /// Conditions of guards are cut off after so many characters.
 const LONGEST_CONDITION: usize = 80;
@@ -25,20 +27,23 @@ pub(crate) enum Shown {
 /// values: `w(x=5)`, `acq(l)`.
 pub(crate) fn describe(trace: &Trace, event: EventId, read: Shown, written: Shown) -> String {
     let kind = trace.event(event).kind;
-    let word = kind.op().keyword();
+    let word = match trace.order(event) {
+        MemoryOrder::SeqCst => Cow::from(kind.op().keyword()),
+        order => Cow::from(format!("{}.{}", kind.op().keyword(), order.keyword())),
+    };
     let object = match kind {
         EventKind::Read { var, register, .. } => {
             let (x, to) = (trace.variable_name(var), into(trace, register));
-            return format!("{word}({x}{}){to}", equals(read));
+            return format!("{word}({x}{}){to}", equals(trace, var, read));
         }
         EventKind::Write { var, .. } => {
-            return format!("{word}({}{})", trace.variable_name(var), equals(written));
+            return format!("{word}({}{})", trace.variable_name(var), equals(trace, var, written));
         }
         EventKind::Update { var, register, .. } => {
-            let new = equals(written);
+            let new = equals(trace, var, written);
             let new = new.strip_prefix('=').map(|v| format!(">{v}")).unwrap_or_default();
             let (x, to) = (trace.variable_name(var), into(trace, register));
-            return format!("{word}({x}{}{new}){to}", equals(read));
+            return format!("{word}({x}{}{new}){to}", equals(trace, var, read));
         }
         EventKind::Acquire { lock }
         | EventKind::Release { lock }
@@ -60,9 +65,11 @@ pub(crate) fn describe(trace: &Trace, event: EventId, read: Shown, written: Show
         EventKind::Begin { label: Some(label) } | EventKind::End { label: Some(label) } => {
             trace.label_name(label)
         }
+        EventKind::Alloc { block } | EventKind::Free { block } => trace.mem_block_name(block),
+        EventKind::Fence => return word.into_owned(),
         EventKind::Guard { expr } => return format!("{word}({})", condition(trace, expr)),
         EventKind::Begin { label: None } | EventKind::End { label: None } => {
-            return word.to_owned();
+            return word.into_owned();
         }
     };
     format!("{word}({object})")
@@ -84,10 +91,11 @@ pub(crate) fn into(trace: &Trace, register: Option<RegId>) -> String {
 }
 
 /// `=5`, `=7, was 5`, or nothing.
-fn equals(shown: Shown) -> String {
+fn equals(trace: &Trace, var: VarId, shown: Shown) -> String {
+    let text = |value| trace.shown_value(var, value);
     match shown {
         Shown::Nothing | Shown::Recorded(None) => String::new(),
-        Shown::Recorded(Some(value)) => format!("={value}"),
-        Shown::Other { now, was } => format!("={now}, was {was}"),
+        Shown::Recorded(Some(value)) => format!("={}", text(value)),
+        Shown::Other { now, was } => format!("={}, was {}", text(now), text(was)),
     }
 }

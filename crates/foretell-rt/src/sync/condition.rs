@@ -74,7 +74,8 @@ fn wait_any(
     let Some(t) = enter() else { return real() };
     let pc = caller(pc);
     if at.is_some() {
-        crate::unexplored::waits_with_limit();
+        put(t, SyncKind::TimeLimit, c, 0, pc);
+        crate::other_wakes::note(t);
     }
     let r = if served_by(t, ObjectKind::Condition, c) == ServedBy::Library {
         native_wait(t, c, m, pc, real)
@@ -132,7 +133,7 @@ fn notify(c: usize, pc: usize, all: bool, real: &dyn Fn() -> c_int) -> c_int {
     } else {
         (Kind::Signal, SyncKind::Signal, 1)
     };
-    step(t, step_kind, pc);
+    access_step(t, step_kind, pc, (c, 1));
     put(t, kind, c, 0, pc);
     let mut r = 0;
     if served_by(t, ObjectKind::Condition, c) == ServedBy::Library {

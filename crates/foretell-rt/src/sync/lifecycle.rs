@@ -3,8 +3,23 @@
 use super::*;
 
 /// Initialises or destroys an object, and records that.
-fn lifecycle(object: usize, kind: SyncKind, pc: usize, f: &dyn Fn() -> c_int) -> c_int {
+fn lifecycle(object: usize, kind: SyncKind, mut pc: usize, f: &dyn Fn() -> c_int) -> c_int {
     let Some(t) = enter() else { return f() };
+    if kind == SyncKind::Destroy {
+        // Destructors of global objects run while other threads may still use them: the program
+        // ends, and no such use is an error of its schedule.
+        if crate::exit::has_begun() {
+            let r = f();
+            leave(t);
+            return r;
+        }
+        pc = caller(pc);
+        access_step(t, Kind::Destroy, pc, (object, 1));
+        let r = f();
+        put(t, kind, object, r as usize, pc);
+        leave(t);
+        return r;
+    }
     put(t, kind, object, 0, pc);
     let r = f();
     leave(t);

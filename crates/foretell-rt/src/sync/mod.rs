@@ -21,7 +21,7 @@ use crate::entry::{enter, entries, leave};
 use crate::modules::caller;
 use crate::real::real;
 use crate::recorder;
-use crate::sched::{Deadline, Waiting, block, step, wake_waiters};
+use crate::sched::{Deadline, Waiting, access_step, block, step, wake_waiters};
 use crate::sys::{self, now_ns};
 use crate::thread::{Baton, Wake};
 pub(crate) use barrier::log_all as log_barriers;
@@ -102,7 +102,7 @@ pub(super) fn acquire(
     a: &Acquire<'_>,
     patience: Patience,
 ) -> c_int {
-    step(t, a.kind, pc);
+    access_step(t, a.kind, pc, (object, 1));
     loop {
         let r = (a.attempt)();
         // The result tells of the end of the owner, and of what was done about it since.
@@ -159,7 +159,7 @@ pub(super) fn native(
     name: &'static str,
     f: &dyn Fn() -> c_int,
 ) -> c_int {
-    step(t, kind, pc);
+    access_step(t, kind, pc, (object, 1));
     let r = blocking_call::call(t, name, pc, f);
     put_after_others(t);
     let taken = r == 0 || r == libc::EOWNERDEAD;
@@ -179,7 +179,7 @@ pub(super) fn release(
     pc: usize,
     f: &dyn Fn() -> c_int,
 ) -> c_int {
-    step(t, Kind::Unlock, pc);
+    access_step(t, Kind::Unlock, pc, (object, 1));
     // In parallel the record's place must come before the real operation.
     put(t, kind, object, 0, pc);
     let r = f();

@@ -8,14 +8,14 @@ use std::ops::Range;
 use super::bytes::{Cursor, Fault};
 use super::exprs::ExprFacts;
 use super::predict::{
-    OBJECT_TABLES, RECENT, Shape, Slot, State, Template, ThreadState, flag, object_code, slot_of,
-    template_code, value_code,
+    OBJECT_TABLES, ORDER_SHIFT, RECENT, Shape, Slot, State, Template, ThreadState, flag,
+    object_code, slot_of, template_code, value_code,
 };
 use super::tables::object_counts;
 use crate::pages;
 use crate::trace::NONE;
 use crate::value::TABLE_START;
-use crate::{EventId, ExprId, Op, RegId, ThreadId, Trace, TraceBuilder, ValueId};
+use crate::{EventId, ExprId, MemoryOrder, Op, RegId, ThreadId, Trace, TraceBuilder, ValueId};
 
 const UNDEFINED: Fault = "has an event that names something that is not defined yet";
 const SUPERFLUOUS: Fault = "has an event with an operand that its operation does not have";
@@ -89,16 +89,26 @@ pub(super) fn read(
     let heads = from.take(count)?;
     let limits = Limits::of(&builder.trace);
     state.grow(builder.trace.thread_count(), builder.trace.variable_count());
-    let mut symbolic = Vec::new();
+    let (mut symbolic, mut orders) = (Vec::new(), Vec::new());
     let mut columns = grow(&mut builder.trace, count);
-    let mut decoder = Decoder { state, limits: &limits, operands: from, symbolic: &mut symbolic };
+    let mut decoder = Decoder {
+        state,
+        limits: &limits,
+        operands: from,
+        symbolic: &mut symbolic,
+        orders: &mut orders,
+    };
     let mut result = decoder.runs(Cursor::new(runs), heads, &mut columns);
     if result.is_ok() && !decoder.operands.is_empty() {
         result = Err("is longer than the counts in it say");
     }
     result
         .and_then(|()| store_symbolic(&symbolic, start, builder, exprs))
-        .inspect_err(|_| truncate(&mut builder.trace, start))
+        .inspect_err(|_| truncate(&mut builder.trace, start))?;
+    for (i, order) in orders {
+        builder.set_order(EventId::from_index(start + i), order);
+    }
+    Ok(())
 }
 
 /// Room for `count` more events.
@@ -134,6 +144,8 @@ struct Decoder<'a, 'p> {
     limits: &'a Limits,
     operands: Cursor<'p>,
     symbolic: &'a mut Vec<Symbolic>,
+    /// Events of the chunk whose memory order is not the default.
+    orders: &'a mut Vec<(usize, MemoryOrder)>,
 }
 
 impl Decoder<'_, '_> {
@@ -192,6 +204,9 @@ impl Decoder<'_, '_> {
             let slot = &mut state.slots[slot_of(before, thread)];
             ops[i] = shape.op;
             sites[i] = shape.site;
+            if shape.order != MemoryOrder::default() {
+                self.orders.push((start + i, shape.order));
+            }
             let table = usize::from(table);
             if table >= OBJECT_TABLES {
                 if head >> 2 != 0 {
@@ -258,13 +273,15 @@ impl Decoder<'_, '_> {
     }
 
     fn new_shape(&mut self) -> Result<Shape, Fault> {
-        let op = Op::from_u8(self.operands.byte()?).ok_or("has an unknown operation")?;
+        let byte = self.operands.byte()?;
+        let op = Op::from_u8(byte & ((1 << ORDER_SHIFT) - 1)).ok_or("has an unknown operation")?;
+        let order = MemoryOrder::from_u8(byte >> ORDER_SHIFT).ok_or("has an unknown order")?;
         let flags = self.operands.byte()?;
         let site = self.operands.varint32()?;
         if site > self.limits.sites {
             return Err(UNDEFINED);
         }
-        let shape = Shape { op, flags, site: site.wrapping_sub(1) };
+        let shape = Shape { op, flags, site: site.wrapping_sub(1), order };
         shape.check().map(|()| shape)
     }
 

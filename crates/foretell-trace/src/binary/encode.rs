@@ -4,10 +4,11 @@ use foretell_varint as varint;
 
 use super::bytes::put_delta;
 use super::predict::{
-    RECENT, Shape, Slot, State, VARIABLES, flag, object_code, slot_of, template_code, value_code,
+    ORDER_SHIFT, RECENT, Shape, Slot, State, VARIABLES, flag, object_code, slot_of, template_code,
+    value_code,
 };
 use crate::trace::NONE;
-use crate::{EventKind, Op, SiteId, ThreadId};
+use crate::{EventKind, MemoryOrder, Op, SiteId, ThreadId};
 
 /// An event taken apart into what its template has and what each run of it has.
 pub(super) struct Parts {
@@ -69,6 +70,10 @@ impl Parts {
                 parts.object = label.map(|l| l.0);
             }
             EventKind::Guard { expr } => parts.expr = Some(expr.0),
+            EventKind::Alloc { block } | EventKind::Free { block } => {
+                parts.object = Some(block.0);
+            }
+            EventKind::Fence => {}
         }
         parts
     }
@@ -81,6 +86,7 @@ pub(super) struct Access {
     pub(super) variable: u32,
     pub(super) value: u32,
     pub(super) site: u32,
+    pub(super) order: MemoryOrder,
 }
 
 /// The events of the chunk that is being filled.
@@ -118,27 +124,35 @@ impl Batch {
         state: &mut State,
         thread: ThreadId,
         kind: EventKind,
+        order: MemoryOrder,
         site: Option<SiteId>,
     ) {
         let site = site.map_or(NONE, |s| s.0);
         let (op, thread) = (kind.op(), thread.0);
+        let order = if op.has_order() { order } else { MemoryOrder::default() };
         match kind {
             EventKind::Read { var, value, register: None, .. }
             | EventKind::Write { var, value, expr: None, .. } => {
                 let value = value.map_or(NONE, |v| v.0);
-                self.push_access(state, &Access { thread, op, variable: var.0, value, site });
+                let access = Access { thread, op, variable: var.0, value, site, order };
+                self.push_access(state, &access);
             }
-            _ => self.push_parts(state, thread, op, &Parts::of(kind), site),
+            _ => {
+                let parts = Parts::of(kind);
+                let shape = Shape { order, ..shape_of(state, op, &parts, site) };
+                self.push_parts(state, thread, &parts, shape);
+            }
         }
     }
 
     /// Adds a read or a write without symbolic operands: nearly every event is one.
     #[inline]
     pub(super) fn push_access(&mut self, state: &mut State, access: &Access) {
-        let &Access { thread, op, variable, value, site } = access;
+        let &Access { thread, op, variable, value, site, order } = access;
         self.extend_run(state, thread);
         let flags = if value == NONE { 0 } else { flag::VALUE };
-        let (template, template_code) = self.put_template(state, thread, Shape { op, flags, site });
+        let shape = Shape { op, flags, site, order };
+        let (template, template_code) = self.put_template(state, thread, shape);
         let me = &mut state.threads[thread as usize];
         let slot = &mut state.slots[slot_of(template, thread)];
         let fresh = &mut state.fresh[VARIABLES];
@@ -157,9 +171,8 @@ impl Batch {
         self.events += 1;
     }
 
-    fn push_parts(&mut self, state: &mut State, thread: u32, op: Op, parts: &Parts, site: u32) {
+    fn push_parts(&mut self, state: &mut State, thread: u32, parts: &Parts, shape: Shape) {
         self.extend_run(state, thread);
-        let shape = shape_of(state, op, parts, site);
         let (template, template_code) = self.put_template(state, thread, shape);
         let slot = slot_of(template, thread);
         let object_code = match (shape.object_table(), parts.object) {
@@ -239,7 +252,7 @@ impl Batch {
         }
         let new = state.add_template(shape);
         state.index.insert(shape, new);
-        self.operands.extend([shape.op as u8, shape.flags]);
+        self.operands.extend([shape.op as u8 | (shape.order as u8) << ORDER_SHIFT, shape.flags]);
         varint::push(&mut self.operands, u64::from(shape.site.wrapping_add(1)));
         (new, template_code::NEW)
     }
@@ -363,7 +376,7 @@ fn shape_of(state: &State, op: Op, parts: &Parts, site: u32) -> Shape {
         let is_current = state.current[variable as usize] == old;
         flags |= if is_current { flag::OLD_CURRENT } else { flag::OLD_GIVEN };
     }
-    Shape { op, flags, site }
+    Shape { op, flags, site, order: MemoryOrder::default() }
 }
 
 /// The position of the difference that takes the fewest bytes.

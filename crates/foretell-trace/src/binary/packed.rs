@@ -15,7 +15,9 @@ use super::reader::read;
 use super::tables::{Declarations, Written};
 use super::writer::{is_defined, write_end};
 use crate::trace::NONE;
-use crate::{EventKind, Op, SiteId, ThreadId, Trace, TraceBuilder, ValueId, VarId, pages};
+use crate::{
+    EventKind, MemoryOrder, Op, SiteId, ThreadId, Trace, TraceBuilder, ValueId, VarId, pages,
+};
 
 /// Events that are packed as they come. Their names are the caller's.
 pub struct PackedEvents {
@@ -52,15 +54,32 @@ impl PackedEvents {
     /// If the event is of a thread or on a variable that `names` does not have.
     #[inline]
     pub fn push(&mut self, names: &Trace, thread: ThreadId, kind: EventKind, site: Option<SiteId>) {
+        self.push_ordered(names, thread, kind, MemoryOrder::default(), site);
+    }
+
+    /// Adds an event with a memory order, which counts if the operation has one.
+    ///
+    /// # Panics
+    /// As [`PackedEvents::push`].
+    #[inline]
+    pub fn push_ordered(
+        &mut self,
+        names: &Trace,
+        thread: ThreadId,
+        kind: EventKind,
+        order: MemoryOrder,
+        site: Option<SiteId>,
+    ) {
+        let order = if kind.op().has_order() { order } else { MemoryOrder::default() };
         match kind {
             EventKind::Read { var, value, register: None, .. }
             | EventKind::Write { var, value, expr: None, .. } => {
                 let value = value.map_or(NONE, |v| v.0);
                 let (op, site) = (kind.op(), site.map_or(NONE, |s| s.0));
-                let access = Access { thread: thread.0, op, variable: var.0, value, site };
+                let access = Access { thread: thread.0, op, variable: var.0, value, site, order };
                 self.push_access(names, &access);
             }
-            _ => self.push_other(names, thread, kind, site),
+            _ => self.push_other(names, thread, kind, order, site),
         }
     }
 
@@ -78,8 +97,9 @@ impl PackedEvents {
         site: SiteId,
     ) {
         let op = if writes { Op::Write } else { Op::Read };
-        let (thread, variable) = (thread.0, var.0);
-        self.push_access(names, &Access { thread, op, variable, value: value.0, site: site.0 });
+        let (thread, variable, order) = (thread.0, var.0, MemoryOrder::default());
+        let access = Access { thread, op, variable, value: value.0, site: site.0, order };
+        self.push_access(names, &access);
     }
 
     fn push_access(&mut self, names: &Trace, access: &Access) {
@@ -97,11 +117,12 @@ impl PackedEvents {
         names: &Trace,
         thread: ThreadId,
         kind: EventKind,
+        order: MemoryOrder,
         site: Option<SiteId>,
     ) {
         debug_assert!(is_defined(names, thread, kind, site));
         self.state.grow(names.thread_count(), names.variable_count());
-        self.batch.push(&mut self.state, thread, kind, site);
+        self.batch.push(&mut self.state, thread, kind, order, site);
         if self.batch.is_full() {
             self.cut();
         }

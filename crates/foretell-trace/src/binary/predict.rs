@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 use super::bytes::Fault;
 use crate::trace::NONE;
 use crate::value::TABLE_START;
-use crate::{ObjectKind, Op};
+use crate::{MemoryOrder, ObjectKind, Op};
 
 /// The value identifier of the integer 0: what a variable is guessed to hold before its first
 /// known value.
@@ -32,6 +32,9 @@ pub(super) mod flag {
     /// The old value of an update is given.
     pub(in super::super) const OLD_GIVEN: u8 = 32;
 }
+
+/// Bits of the operation in the byte that names it in a file; the memory order is above them.
+pub(super) const ORDER_SHIFT: u32 = 5;
 
 /// Encoding of the object of an event: three bits of its head.
 pub(super) mod object_code {
@@ -70,6 +73,8 @@ pub(super) struct Shape {
     pub(super) flags: u8,
     /// The site, or `NONE`.
     pub(super) site: u32,
+    /// The memory order of an atomic access or a fence, else the default.
+    pub(super) order: MemoryOrder,
 }
 
 impl Shape {
@@ -84,6 +89,9 @@ impl Shape {
             _ => 0,
         };
         let both = flag::OLD_CURRENT | flag::OLD_GIVEN;
+        if self.order != MemoryOrder::default() && !self.op.has_order() {
+            return Err("has a memory order that does not belong to the operation");
+        }
         let guard_without = self.op == Op::Guard && self.flags != flag::EXPR;
         if self.flags & !allowed != 0 || self.flags & both == both || guard_without {
             return Err("has operands that do not belong to the operation");
@@ -96,7 +104,7 @@ impl Shape {
     pub(super) fn object_table(self) -> Option<usize> {
         match self.op.object_kind() {
             ObjectKind::Label if self.flags & flag::LABEL == 0 => None,
-            ObjectKind::Expression => None,
+            ObjectKind::Expression | ObjectKind::Nothing => None,
             kind => Some(table_of(kind)),
         }
     }
@@ -105,7 +113,11 @@ impl Shape {
 /// The table of variables.
 pub(super) const VARIABLES: usize = 1;
 
-/// The number of a name table in the file, for the kinds of objects that have one.
+/// The table of memory blocks among the tables of objects.
+pub(super) const MEM_BLOCKS: usize = 7;
+
+/// The table of a kind of objects: the number of the name table in the file, but for memory
+/// blocks.
 pub(super) fn table_of(kind: ObjectKind) -> usize {
     match kind {
         ObjectKind::Thread => 0,
@@ -114,12 +126,13 @@ pub(super) fn table_of(kind: ObjectKind) -> usize {
         ObjectKind::Condition => 3,
         ObjectKind::Semaphore => 4,
         ObjectKind::Barrier => 5,
-        ObjectKind::Label | ObjectKind::Expression => 6,
+        ObjectKind::Label | ObjectKind::Expression | ObjectKind::Nothing => 6,
+        ObjectKind::MemoryBlock => MEM_BLOCKS,
     }
 }
 
 /// Tables of objects that events name; [`table_of`] numbers them.
-pub(super) const OBJECT_TABLES: usize = 7;
+pub(super) const OBJECT_TABLES: usize = 8;
 
 /// A shape and what followed it.
 #[derive(Clone, Copy)]
@@ -178,7 +191,7 @@ pub(super) struct State {
 
 impl State {
     pub(super) fn new() -> Self {
-        let shape = Shape { op: Op::Begin, flags: 0, site: NONE };
+        let shape = Shape { op: Op::Begin, flags: 0, site: NONE, order: MemoryOrder::default() };
         State {
             templates: vec![Template { shape, table: u8::MAX, next: [0; 2] }],
             slots: Box::new([Slot::default(); SLOTS]),
@@ -303,7 +316,8 @@ mod tests {
 
     #[test]
     fn operands_must_fit_the_operation() {
-        let check = |op, flags| Shape { op, flags, site: NONE }.check().is_ok();
+        let order = MemoryOrder::default();
+        let check = |op, flags| Shape { op, flags, site: NONE, order }.check().is_ok();
         assert!(check(Op::Read, flag::VALUE | flag::REGISTER));
         assert!(!check(Op::Read, flag::EXPR));
         assert!(check(Op::AtomicUpdate, flag::VALUE | flag::OLD_CURRENT | flag::EXPR));
@@ -311,5 +325,8 @@ mod tests {
         assert!(check(Op::Guard, flag::EXPR) && !check(Op::Guard, 0));
         assert!(check(Op::Acquire, 0) && !check(Op::Acquire, flag::VALUE));
         assert!(!check(Op::Begin, 64));
+        let relaxed =
+            |op| Shape { op, flags: 0, site: NONE, order: MemoryOrder::Relaxed }.check().is_ok();
+        assert!(relaxed(Op::Fence) && relaxed(Op::AtomicWrite) && !relaxed(Op::Write));
     }
 }

@@ -14,8 +14,8 @@ use super::exprs::{self, ExprFacts};
 use crate::trace::Tables;
 use crate::value::TABLE_START;
 use crate::{
-    BarrierId, Names, RegId, Register, SemId, Site, SiteId, ThreadId, Trace, TraceBuilder, Value,
-    ValueId, VarId,
+    BarrierId, CondId, LockId, MemBlockId, Names, RegId, Register, SemId, Site, SiteId, ThreadId,
+    Trace, TraceBuilder, Value, ValueId, VarId,
 };
 
 /// Payload at which a definition chunk is cut.
@@ -26,13 +26,19 @@ const INITIAL_VALUE: u8 = 1;
 const INITIAL_COUNT: u8 = 2;
 const PARTIES: u8 = 3;
 const OPAQUE: u8 = 4;
+const ENDED: u8 = 5;
+const VARIABLE_PART: u8 = 6;
+const LOCK_PART: u8 = 7;
+const CONDITION_PART: u8 = 8;
 
 /// A value as it is, after its tag: integers as a difference to the integer before.
 const VALUE_DELTA: u8 = 0;
 /// An integer in eight bytes.
 const VALUE_RAW: u8 = 65;
 
-const NAME_TABLES: usize = 9;
+const NAME_TABLES: usize = 10;
+/// The name table of memory blocks.
+const MEM_BLOCK_NAMES: usize = 9;
 
 fn name_table(tables: &Tables, number: usize) -> Option<&Names> {
     Some(match number {
@@ -45,6 +51,7 @@ fn name_table(tables: &Tables, number: usize) -> Option<&Names> {
         6 => &tables.labels,
         7 => &tables.locations,
         8 => &tables.register_names,
+        9 => &tables.mem_blocks,
         _ => return None,
     })
 }
@@ -60,13 +67,17 @@ fn name_table_mut(tables: &mut Tables, number: usize) -> Option<&mut Names> {
         6 => &mut tables.labels,
         7 => &mut tables.locations,
         8 => &mut tables.register_names,
+        9 => &mut tables.mem_blocks,
         _ => return None,
     })
 }
 
 /// Number of names in each table of objects.
 pub(super) fn object_counts(trace: &Trace) -> [u32; super::predict::OBJECT_TABLES] {
-    std::array::from_fn(|i| name_table(&trace.tables, i).map_or(0, |names| names.len() as u32))
+    std::array::from_fn(|i| {
+        let number = if i == super::predict::MEM_BLOCKS { MEM_BLOCK_NAMES } else { i };
+        name_table(&trace.tables, number).map_or(0, |names| names.len() as u32)
+    })
 }
 
 /// Number of rows of every table that have been written.
@@ -261,6 +272,25 @@ impl Declarations {
         self.start(OPAQUE, v.0);
     }
 
+    pub(super) fn ended(&mut self, t: ThreadId) {
+        self.start(ENDED, t.0);
+    }
+
+    pub(super) fn variable_part(&mut self, v: VarId, block: MemBlockId) {
+        self.start(VARIABLE_PART, v.0);
+        varint::push(&mut self.declarations, u64::from(block.0));
+    }
+
+    pub(super) fn lock_part(&mut self, l: LockId, block: MemBlockId) {
+        self.start(LOCK_PART, l.0);
+        varint::push(&mut self.declarations, u64::from(block.0));
+    }
+
+    pub(super) fn condition_part(&mut self, c: CondId, block: MemBlockId) {
+        self.start(CONDITION_PART, c.0);
+        varint::push(&mut self.declarations, u64::from(block.0));
+    }
+
     pub(super) fn meta(&mut self, key: &str, value: &str) {
         put_text(&mut self.meta, key);
         put_text(&mut self.meta, value);
@@ -285,6 +315,11 @@ impl Declarations {
         sorted(&tables.initial_counts).into_iter().for_each(|(s, &n)| all.initial_count(s, n));
         sorted(&tables.parties).into_iter().for_each(|(b, &n)| all.parties(b, n));
         sorted(&tables.opaque).into_iter().for_each(|(v, ())| all.opaque(v));
+        sorted(&tables.ended).into_iter().for_each(|(t, ())| all.ended(t));
+        let parts = &tables.parts;
+        sorted(&parts.variables).into_iter().for_each(|(v, &b)| all.variable_part(v, b));
+        sorted(&parts.locks).into_iter().for_each(|(l, &b)| all.lock_part(l, b));
+        sorted(&parts.conditions).into_iter().for_each(|(c, &b)| all.condition_part(c, b));
         tables.meta.iter().for_each(|(key, value)| all.meta(key, value));
         all
     }
@@ -453,6 +488,24 @@ fn read_declarations(from: &mut Cursor<'_>, tables: &mut Tables) -> Result<(), F
             }
             OPAQUE => {
                 tables.opaque.insert(VarId(below(from, tables.variables.len())?), ());
+            }
+            ENDED => {
+                tables.ended.insert(ThreadId(below(from, tables.thread_names.len())?), ());
+            }
+            VARIABLE_PART => {
+                let variable = VarId(below(from, tables.variables.len())?);
+                let block = MemBlockId(below(from, tables.mem_blocks.len())?);
+                tables.parts.add_variable(variable, block);
+            }
+            LOCK_PART => {
+                let lock = LockId(below(from, tables.locks.len())?);
+                let block = MemBlockId(below(from, tables.mem_blocks.len())?);
+                tables.parts.locks.insert(lock, block);
+            }
+            CONDITION_PART => {
+                let condition = CondId(below(from, tables.conditions.len())?);
+                let block = MemBlockId(below(from, tables.mem_blocks.len())?);
+                tables.parts.conditions.insert(condition, block);
             }
             _ => return Err("has a declaration of an unknown kind"),
         }

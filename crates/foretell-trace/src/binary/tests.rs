@@ -6,8 +6,8 @@ use super::chunk::{CHUNK_HEADER, ChunkType, write_chunk};
 use super::*;
 use crate::expr::{Expr, ExprOp};
 use crate::{
-    BarrierId, CondId, EventKind, ExprId, LabelId, LockId, RegId, SemId, SiteId, ThreadId, Trace,
-    TraceBuilder, Value, ValueId, VarId,
+    BarrierId, CondId, EventKind, ExprId, LabelId, LockId, MemBlockId, MemoryOrder, RegId, SemId,
+    SiteId, ThreadId, Trace, TraceBuilder, Value, ValueId, VarId,
 };
 
 /// A small generator of numbers, the same in every run.
@@ -46,6 +46,7 @@ fn random_trace(seed: u64, events: usize) -> Trace {
         b.semaphore(&name);
         b.barrier(&name);
         b.label(&name);
+        b.mem_block(&name);
         let caller = if i == 0 { None } else { Some(SiteId(i as u32 - 1)) };
         b.site(&format!("bank.c:{i}"), caller);
     }
@@ -63,6 +64,11 @@ fn random_trace(seed: u64, events: usize) -> Trace {
     b.set_initial_count(SemId(1), u64::MAX);
     b.set_parties(BarrierId(0), u32::MAX);
     b.set_opaque(VarId(3));
+    b.set_ended(ThreadId(2));
+    b.set_variable_part(VarId(1), MemBlockId(4));
+    b.set_variable_part(VarId(2), MemBlockId(4));
+    b.set_lock_part(LockId(1), MemBlockId(0));
+    b.set_condition_part(CondId(3), MemBlockId(2));
     b.set_meta("ended", "signal 11");
     b.set_meta("", "");
     for _ in 0..events {
@@ -77,7 +83,8 @@ fn random_trace(seed: u64, events: usize) -> Trace {
         let kind = random_kind(&mut dice, object, (x, y), r, e, guard_expr);
         let site = SiteId(dice.roll(OBJECTS) as u32);
         let site = dice.maybe(site);
-        b.push(ThreadId(t as u32), kind, site);
+        let order = MemoryOrder::ALL[dice.roll(MemoryOrder::ALL.len())];
+        b.push_ordered(ThreadId(t as u32), kind, order, site);
     }
     b.build()
 }
@@ -116,7 +123,7 @@ fn random_kind(
     let other = LockId((object + 1) % OBJECTS as u32);
     let atomic = dice.roll(2) == 0;
     let label = dice.maybe(LabelId(object));
-    match dice.roll(20) {
+    match dice.roll(22) {
         0 | 1 => EventKind::Read { var, atomic, value: x, register },
         2 | 3 => EventKind::Write { var, atomic, value: x, expr },
         4 => EventKind::Update { var, old: x, new: y, register, expr },
@@ -137,6 +144,9 @@ fn random_kind(
         15 => EventKind::Down { sem: SemId(object) },
         16 if atomic => EventKind::Arrive { barrier: BarrierId(object) },
         16 => EventKind::Leave { barrier: BarrierId(object) },
+        20 => EventKind::Fence,
+        21 if atomic => EventKind::Alloc { block: MemBlockId(object) },
+        21 => EventKind::Free { block: MemBlockId(object) },
         17 if atomic => EventKind::Fork { thread: ThreadId(object) },
         17 => EventKind::Join { thread: ThreadId(object) },
         18 if atomic => EventKind::Begin { label },
@@ -164,6 +174,7 @@ fn assert_same_tables(a: &Trace, b: &Trace) {
             &t.labels,
             &t.locations,
             &t.register_names,
+            &t.mem_blocks,
         ];
         tables.map(|names| names.iter().map(str::to_owned).collect::<Vec<_>>())
     };
@@ -180,6 +191,10 @@ fn assert_same_tables(a: &Trace, b: &Trace) {
     assert_eq!(a.initial_counts, b.initial_counts);
     assert_eq!(a.parties, b.parties);
     assert_eq!(a.opaque, b.opaque);
+    assert_eq!(a.ended, b.ended);
+    assert_eq!(a.parts.variables, b.parts.variables);
+    assert_eq!(a.parts.locks, b.parts.locks);
+    assert_eq!(a.parts.conditions, b.parts.conditions);
     assert_eq!(a.meta, b.meta);
 }
 

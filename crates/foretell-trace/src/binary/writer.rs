@@ -10,8 +10,8 @@ use super::predict::{State, table_of};
 use super::tables::{Declarations, Written, object_counts};
 use crate::expr::Exprs;
 use crate::{
-    BarrierId, CondId, EventKind, LabelId, LockId, RegId, SemId, SiteId, ThreadId, Trace,
-    TraceBuilder, ValueId, Values, VarId,
+    BarrierId, CondId, EventKind, LabelId, LockId, MemBlockId, MemoryOrder, RegId, SemId, SiteId,
+    ThreadId, Trace, TraceBuilder, ValueId, Values, VarId,
 };
 
 /// Writes a whole trace.
@@ -23,7 +23,8 @@ pub fn write(trace: &Trace, out: &mut dyn Write) -> io::Result<()> {
     encoder.declarations = Declarations::of(trace);
     for event in trace.events() {
         foretell_limit::check();
-        encoder.push(trace, event.thread, event.kind, event.site, out)?;
+        let (kind, order) = (event.kind, event.order);
+        encoder.push(trace, event.thread, (kind, order), event.site, out)?;
     }
     encoder.finish(trace, out)?;
     out.flush()
@@ -91,6 +92,8 @@ impl<W: Write> Writer<W> {
         barrier BarrierId;
         /// The block label with this text.
         label LabelId;
+        /// The memory block with this name.
+        mem_block MemBlockId;
     }
 
     /// The site for a location and the call that led there.
@@ -139,6 +142,26 @@ impl<W: Write> Writer<W> {
         self.encoder.declarations.opaque(v);
     }
 
+    /// Declares that a thread had ended when the recording did.
+    pub fn set_ended(&mut self, t: ThreadId) {
+        self.encoder.declarations.ended(t);
+    }
+
+    /// Declares that a variable lies in a memory block.
+    pub fn set_variable_part(&mut self, v: VarId, block: MemBlockId) {
+        self.encoder.declarations.variable_part(v, block);
+    }
+
+    /// Declares that a lock lies in a memory block.
+    pub fn set_lock_part(&mut self, l: LockId, block: MemBlockId) {
+        self.encoder.declarations.lock_part(l, block);
+    }
+
+    /// Declares that a condition variable lies in a memory block.
+    pub fn set_condition_part(&mut self, c: CondId, block: MemBlockId) {
+        self.encoder.declarations.condition_part(c, block);
+    }
+
     /// Says something about the execution as a whole; see [`Trace::meta`].
     pub fn set_meta(&mut self, key: &str, value: &str) {
         self.encoder.declarations.meta(key, value);
@@ -154,7 +177,21 @@ impl<W: Write> Writer<W> {
         kind: EventKind,
         site: Option<SiteId>,
     ) -> io::Result<()> {
-        self.encoder.push(self.names.trace(), thread, kind, site, &mut self.out)
+        self.push_ordered(thread, kind, MemoryOrder::default(), site)
+    }
+
+    /// Adds an event with a memory order, which counts if the operation has one.
+    ///
+    /// # Errors
+    /// As [`Writer::push`].
+    pub fn push_ordered(
+        &mut self,
+        thread: ThreadId,
+        kind: EventKind,
+        order: MemoryOrder,
+        site: Option<SiteId>,
+    ) -> io::Result<()> {
+        self.encoder.push(self.names.trace(), thread, (kind, order), site, &mut self.out)
     }
 
     /// Number of events that have been pushed.
@@ -213,7 +250,7 @@ impl Encoder {
         &mut self,
         names: &Trace,
         thread: ThreadId,
-        kind: EventKind,
+        (kind, order): (EventKind, MemoryOrder),
         site: Option<SiteId>,
         out: &mut dyn Write,
     ) -> io::Result<()> {
@@ -222,7 +259,7 @@ impl Encoder {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
         }
         self.state.grow(names.thread_count(), names.variable_count());
-        self.batch.push(&mut self.state, thread, kind, site);
+        self.batch.push(&mut self.state, thread, kind, order, site);
         if self.batch.is_full() {
             self.cut(names, out)?;
         }

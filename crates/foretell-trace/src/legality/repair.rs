@@ -211,7 +211,7 @@ impl<'t, 'd> Pass<'t, 'd> {
 
     fn try_take(&mut self, event: Event) -> Result<(), Rule> {
         self.state.step(&event, self.outlook)?;
-        self.builder.push(event.thread, event.kind, event.site);
+        self.builder.push_ordered(event.thread, event.kind, event.order, event.site);
         Ok(())
     }
 

@@ -18,6 +18,8 @@ pub(super) struct State<'t> {
     semaphores: Vec<u64>,
     barriers: Vec<Barrier>,
     registers: Registers<'t>,
+    /// Where the contents of memory blocks are; none: values are not checked.
+    trace: Option<&'t Trace>,
 }
 
 #[derive(Clone, Default)]
@@ -97,6 +99,7 @@ impl<'t> State<'t> {
                 .collect(),
             barriers: (0..trace.barrier_count()).map(barrier).collect(),
             registers: Registers::new(trace),
+            trace: Some(trace),
         }
     }
 
@@ -110,6 +113,7 @@ impl<'t> State<'t> {
             semaphores: Vec::new(),
             barriers: Vec::new(),
             registers: Registers::unknown(),
+            trace: None,
         }
     }
 
@@ -200,7 +204,14 @@ impl<'t> State<'t> {
                 *blocks = blocks.checked_sub(1).ok_or(Rule::EndWithoutBegin)?;
             }
             EventKind::Guard { expr } => self.registers.guard(expr)?,
-            EventKind::TryFailed { .. } | EventKind::TryFailedShared { .. } => {}
+            EventKind::Free { block } => {
+                let freed = self.trace.map_or(&[][..], |trace| trace.variables_in(block));
+                freed.iter().for_each(|&x| self.write(e, x, None));
+            }
+            EventKind::TryFailed { .. }
+            | EventKind::TryFailedShared { .. }
+            | EventKind::Fence
+            | EventKind::Alloc { .. } => {}
         }
         self.threads[t.index()].started = true;
         Ok(())

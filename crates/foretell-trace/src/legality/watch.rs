@@ -12,7 +12,7 @@
 
 use super::outlook::Outlook;
 use super::state::State;
-use crate::{Event, EventId, EventKind, ThreadId, Trace};
+use crate::{Event, EventId, EventKind, MemoryOrder, ThreadId, Trace};
 
 /// Watches over the events of a trace as they are made.
 pub struct Watch {
@@ -52,7 +52,8 @@ impl Watch {
     #[inline]
     pub fn push(&mut self, names: &Trace, id: EventId, thread: ThreadId, kind: EventKind) {
         if !(self.lets_run(thread) && kind.op().is_access()) && self.legal {
-            self.step(names, &Event { id, thread, kind, site: None });
+            let order = MemoryOrder::default();
+            self.step(names, &Event { id, thread, kind, site: None, order });
         }
     }
 

@@ -4,6 +4,7 @@ use super::escape::Spot;
 use super::problem::{BAD_DECLARATION, BAD_VALUE, Problem, quote};
 use super::reader::Reader;
 use super::value::parse_value;
+use crate::{MemBlockId, TraceBuilder};
 
 impl Reader<'_> {
     /// Reads what follows `#!`.
@@ -23,9 +24,20 @@ impl Reader<'_> {
                 self.builder.set_opaque(v);
                 Ok(())
             }
+            "part" => self.declare_part(rest, "part", PartKind::Any),
+            "part-variable" => self.declare_part(rest, word, PartKind::Variable),
+            "part-lock" => self.declare_part(rest, word, PartKind::Lock),
+            "part-condition" => self.declare_part(rest, word, PartKind::Condition),
+            "ended" => {
+                let name = self.name(rest, "ended", "a thread", Spot::Thread)?;
+                let t = self.builder.thread(&name);
+                self.builder.set_ended(t);
+                Ok(())
+            }
             "escaped" if rest.is_empty() => self.declare_escaped(),
             _ => Err(wrong(format!(
-                "unknown declaration {} (sem, barrier, init, opaque, name, meta, escaped)",
+                "unknown declaration {} (sem, barrier, init, opaque, part, name, ended, meta, \
+                 escaped)",
                 quote(word)
             ))),
         }
@@ -93,6 +105,30 @@ impl Reader<'_> {
         }
     }
 
+    /// The block is the last word: the name before it may have spaces in it.
+    fn declare_part(&mut self, text: &str, word: &str, kind: PartKind) -> Result<(), Problem> {
+        let Some((object, block)) = text.rsplit_once([' ', '\t']) else {
+            return Err(wrong(format!("`#! {word}` is written like `#! {word} x b`")));
+        };
+        let object = self.name(object.trim_ascii(), word, "a part", Spot::Object)?;
+        let block = self.name(block, word, "a memory block", Spot::Block)?;
+        let block = self.builder.mem_block(&block);
+        let object = object.into_owned();
+        match self.part_blocks.insert((kind, object.clone()), block) {
+            Some(before) if before != block => {
+                let name = self.builder.trace().mem_block_name(before);
+                let problem = twice("part", &object, name);
+                self.part_blocks.insert((kind, object), before);
+                Err(problem)
+            }
+            Some(_) => Ok(()),
+            None => {
+                self.parts.push(Part { kind, object, block });
+                Ok(())
+            }
+        }
+    }
+
     fn declare_meta(&mut self, text: &str) -> Result<(), Problem> {
         let (key, value) = pair(text, "meta", "ended=exit 0")?;
         let key = self.name(key, "meta", "a key", Spot::Object)?;
@@ -113,6 +149,41 @@ impl Reader<'_> {
         }
         self.escaped = true;
         Ok(())
+    }
+}
+
+/// The kind of object that a part of a memory block is.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum PartKind {
+    /// Whatever has the name: a variable, a lock, a condition.
+    Any,
+    Variable,
+    Lock,
+    Condition,
+}
+
+/// A declared part of a memory block.
+#[derive(Clone, Debug)]
+pub(super) struct Part {
+    kind: PartKind,
+    object: String,
+    block: MemBlockId,
+}
+
+/// Puts the declared parts into their blocks. A name that no event used is part of nothing.
+pub(super) fn resolve_parts(parts: &[Part], builder: &mut TraceBuilder) {
+    for &Part { kind, ref object, block } in parts {
+        let is = |k| kind == PartKind::Any || kind == k;
+        if let Some(v) = builder.trace().find_variable(object).filter(|_| is(PartKind::Variable)) {
+            builder.set_variable_part(v, block);
+        }
+        if let Some(l) = builder.trace().find_lock(object).filter(|_| is(PartKind::Lock)) {
+            builder.set_lock_part(l, block);
+        }
+        if let Some(c) = builder.trace().find_condition(object).filter(|_| is(PartKind::Condition))
+        {
+            builder.set_condition_part(c, block);
+        }
     }
 }
 

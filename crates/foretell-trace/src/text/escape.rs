@@ -18,6 +18,8 @@ pub(super) enum Spot {
     Thread,
     /// Between parentheses, or left of `=` in a declaration.
     Object,
+    /// A memory block: the last word of a `#! part` line.
+    Block,
     /// The third field: free text up to the end of the field.
     Location,
     /// A frame of the fourth field.
@@ -37,7 +39,7 @@ pub(super) fn is_plain(name: &str, spot: Spot) -> bool {
     let taken = match spot {
         Spot::Location => name == NO_LOCATION,
         Spot::Thread => name.starts_with('#'),
-        Spot::Object | Spot::Frame | Spot::Display => false,
+        Spot::Object | Spot::Block | Spot::Frame | Spot::Display => false,
     };
     let bare = !name.is_empty() && name.trim_ascii().len() == name.len();
     bare && !taken
@@ -49,7 +51,8 @@ pub(super) fn is_plain(name: &str, spot: Spot) -> bool {
 fn forbidden(name: &str, at: usize, c: char, spot: Spot) -> bool {
     match c {
         '|' => spot != Spot::Display,
-        '(' | ')' | ',' | '=' => matches!(spot, Spot::Thread | Spot::Object),
+        '(' | ')' | ',' | '=' => matches!(spot, Spot::Thread | Spot::Object | Spot::Block),
+        ' ' => spot == Spot::Block,
         // A frame ends at ` < `; inside a frame `<` is fine as long as nothing can take it for
         // that.
         '<' if spot == Spot::Frame => {
@@ -142,7 +145,9 @@ mod tests {
             "a<b>",
             "vector<int> x",
         ];
-        for spot in [Spot::Thread, Spot::Object, Spot::Location, Spot::Frame, Spot::Display] {
+        for spot in
+            [Spot::Thread, Spot::Object, Spot::Block, Spot::Location, Spot::Frame, Spot::Display]
+        {
             for name in names {
                 let text = encode(name, spot);
                 assert_eq!(decode(&text).as_deref(), Ok(name), "{spot:?}");

@@ -7,7 +7,9 @@
 use std::borrow::Cow;
 
 use memchr::{memchr, memchr_iter, memchr3};
+use rustc_hash::FxHashMap;
 
+use super::declare::{self, Part, PartKind};
 use super::dialect::Dialect;
 use super::escape::{self, NO_LOCATION, Spot};
 use super::lines::LineMap;
@@ -17,7 +19,10 @@ use super::problem::{
 };
 use super::value::parse_value;
 use super::{Parsed, TextError};
-use crate::{EventId, EventKind, ExprId, Op, RegId, SiteId, ThreadId, TraceBuilder, ValueId, expr};
+use crate::{
+    EventId, EventKind, ExprId, MemBlockId, MemoryOrder, Op, RegId, SiteId, ThreadId, TraceBuilder,
+    ValueId, expr,
+};
 
 /// Between two frames of a call stack.
 pub(super) const FRAME_SEPARATOR: &str = " < ";
@@ -83,7 +88,7 @@ fn valid_lines(bytes: &[u8]) -> (&str, Option<Problem>) {
 
 /// A word of the second field.
 enum Word {
-    Op(Op),
+    Op(Op, MemoryOrder),
     Request,
 }
 
@@ -107,6 +112,10 @@ pub(super) struct Reader<'t> {
     dialect: Dialect,
     /// The thread of the last event as it was written: most lines are of the same one again.
     last_thread: Option<(&'t str, ThreadId)>,
+    /// Declared parts of memory blocks; what they name is known at the end.
+    pub(super) parts: Vec<Part>,
+    /// The blocks of the declared parts.
+    pub(super) part_blocks: FxHashMap<(PartKind, String), MemBlockId>,
 }
 
 impl<'t> Reader<'t> {
@@ -122,10 +131,13 @@ impl<'t> Reader<'t> {
             line: 0,
             dialect: Dialect::default(),
             last_thread: None,
+            parts: Vec::new(),
+            part_blocks: FxHashMap::default(),
         }
     }
 
     fn finish(mut self) -> Parsed {
+        declare::resolve_parts(&self.parts, &mut self.builder);
         let notes = self.dialect.finish(&mut self.builder, self.escaped);
         Parsed { trace: self.builder.build(), lines: self.lines, notes }
     }
@@ -134,7 +146,8 @@ impl<'t> Reader<'t> {
     pub(super) fn named_anything(&self) -> bool {
         let trace = self.builder.trace();
         let objects = trace.variable_count() + trace.semaphore_count() + trace.barrier_count();
-        trace.thread_count() + objects + trace.meta().len() > 0
+        let parts = trace.mem_block_count() + self.parts.len();
+        trace.thread_count() + objects + parts + trace.meta().len() > 0
     }
 
     /// Reads whole lines, up to the first problem or, if there is somewhere to drop lines to, to
@@ -187,13 +200,18 @@ impl<'t> Reader<'t> {
                 self.dialect.request();
                 Ok(())
             }
-            Word::Op(Op::Guard) => {
+            Word::Op(Op::Guard, _) => {
                 let kind = self.guard(thread, operation, open)?;
                 self.push(thread, kind, site)
             }
-            Word::Op(op) => {
+            Word::Op(op, order) => {
                 let operands = operands(operation, word, open)?;
-                self.operation(op, thread, operands, site)
+                self.operation(op, thread, operands, site)?;
+                if order != MemoryOrder::default() {
+                    let event = EventId::from_index(self.builder.trace().len() - 1);
+                    self.builder.set_order(event, order);
+                }
+                Ok(())
             }
         }
     }
@@ -255,6 +273,7 @@ impl<'t> Reader<'t> {
         match op {
             Op::Wait | Op::Woken | Op::TimedOut => return self.waiting(op, operands),
             Op::Begin | Op::End => return self.block(op, operands),
+            Op::Fence => return fence(operands),
             _ => {}
         }
         let what = match op {
@@ -262,6 +281,7 @@ impl<'t> Reader<'t> {
             Op::Post | Op::Down => "a semaphore",
             Op::Arrive | Op::Leave => "a barrier",
             Op::Fork | Op::Join => "a thread",
+            Op::Alloc | Op::Free => "a memory block",
             _ => "a lock",
         };
         let name = self.object(operands, what)?;
@@ -283,6 +303,8 @@ impl<'t> Reader<'t> {
             Op::Leave => EventKind::Leave { barrier: b.barrier(&name) },
             Op::Fork => EventKind::Fork { thread: b.thread(&name) },
             Op::Join => EventKind::Join { thread: b.thread(&name) },
+            Op::Alloc => EventKind::Alloc { block: b.mem_block(&name) },
+            Op::Free => EventKind::Free { block: b.mem_block(&name) },
             _ => return Err(unknown(operands.word)),
         })
     }
@@ -536,7 +558,7 @@ fn trim(text: &str) -> &str {
 
 #[inline]
 fn word_of(word: &str) -> Option<Word> {
-    Some(Word::Op(match word.as_bytes() {
+    let op = match word.as_bytes() {
         b"r" => Op::Read,
         b"w" => Op::Write,
         b"ar" => Op::AtomicRead,
@@ -548,8 +570,33 @@ fn word_of(word: &str) -> Option<Word> {
         b"end" => Op::End,
         b"req" => return Some(Word::Request),
         // The rest is rare enough to be looked for.
-        _ => *Op::ALL.iter().find(|op| op.keyword() == word)?,
-    }))
+        _ => return rare_word(word),
+    };
+    Some(Word::Op(op, MemoryOrder::default()))
+}
+
+/// A word that is not among the most frequent ones, perhaps with a memory order: `ar.rlx`.
+fn rare_word(word: &str) -> Option<Word> {
+    let (keyword, order) = match word.split_once('.') {
+        Some((keyword, order)) => (keyword, Some(MemoryOrder::from_keyword(order)?)),
+        None => (word, None),
+    };
+    let op = *Op::ALL.iter().find(|op| op.keyword() == keyword)?;
+    if order.is_some() && !op.has_order() {
+        return None;
+    }
+    Some(Word::Op(op, order.unwrap_or_default()))
+}
+
+/// A fence has no operands.
+fn fence(operands: &Operands<'_>) -> Result<EventKind, Problem> {
+    match operands.inside {
+        None | Some("") => Ok(EventKind::Fence),
+        Some(inside) => Err(Problem::new(
+            BAD_ARGUMENTS,
+            format!("`{}` takes nothing in parentheses, not {}", operands.word, quote(inside)),
+        )),
+    }
 }
 
 /// Splits `word(inside)after`.

@@ -4,7 +4,9 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
 use super::{parse, parse_lenient, write};
-use crate::{EventKind, SiteId, ThreadId, Trace, TraceBuilder, Value, ValueId, VarId, expr};
+use crate::{
+    EventKind, MemoryOrder, SiteId, ThreadId, Trace, TraceBuilder, Value, ValueId, VarId, expr,
+};
 
 /// All that a trace says, spelled out with names instead of identifiers (which depend on the
 /// order in which names came up).
@@ -69,10 +71,14 @@ fn spelled_out(trace: &Trace) -> Vec<String> {
                 format!("{:?}", label.map(|l| trace.label_name(l)))
             }
             EventKind::Guard { expr } => format!("{:?}", expression(Some(expr))),
+            EventKind::Fence => String::new(),
+            EventKind::Alloc { block } | EventKind::Free { block } => {
+                format!("{:?}", trace.mem_block_name(block))
+            }
         };
         let thread = trace.thread_name(event.thread);
-        let (op, frames) = (event.kind.op(), frames(event.site));
-        all.push(format!("{thread:?} {op:?} {operands} {frames:?}"));
+        let (op, order, frames) = (event.kind.op(), event.order, frames(event.site));
+        all.push(format!("{thread:?} {op:?} {order:?} {operands} {frames:?}"));
     }
     all
 }
@@ -88,10 +94,33 @@ fn declarations(trace: &Trace) -> Vec<String> {
         let opaque = trace.is_opaque(v);
         told.then(|| format!("var {:?} {initial:?} {opaque}", trace.variable_name(v)))
     });
+    let ended = (0..trace.thread_count() as u32).map(ThreadId).filter(|&t| trace.has_ended(t));
+    let ended = ended.map(|t| format!("ended {:?}", trace.thread_name(t)));
+    let parts = parts(trace);
     let meta = trace.meta().iter().map(|(key, value)| format!("meta {key:?} {value:?}"));
-    let mut all: Vec<_> = threads.chain(variables).chain(meta).collect();
+    let mut all: Vec<_> = threads.chain(variables).chain(meta).chain(ended).chain(parts).collect();
     all.sort();
     all
+}
+
+/// The parts of memory blocks, of objects that some event uses.
+fn parts(trace: &Trace) -> Vec<String> {
+    let mut parts = Vec::new();
+    for event in trace.events() {
+        let lock = |l| (trace.lock_name(l), trace.block_of_lock(l));
+        let (name, block) = match event.kind {
+            EventKind::Read { var, .. } => (trace.variable_name(var), trace.block_of_variable(var)),
+            EventKind::Release { lock: l } => lock(l),
+            EventKind::Notify { cond } => {
+                (trace.condition_name(cond), trace.block_of_condition(cond))
+            }
+            _ => continue,
+        };
+        let op = event.kind.op();
+        let block = block.map(|b| trace.mem_block_name(b));
+        parts.push(format!("part {op:?} {name:?} {block:?}"));
+    }
+    parts
 }
 
 /// One event of a random trace: which thread, operation, object, values, frames and expression.
@@ -111,7 +140,7 @@ fn value() -> impl Strategy<Value = Value> {
 fn recipes() -> impl Strategy<Value = Vec<Recipe>> {
     let value = || prop::option::of(value());
     let frames = prop::collection::vec(0u8..6, 0..4);
-    prop::collection::vec((0u8..5, 0u8..25, 0u8..3, value(), value(), frames, 0u8..8), 0..40)
+    prop::collection::vec((0u8..5, 0u8..28, 0u8..3, value(), value(), frames, 0u8..8), 0..40)
 }
 
 /// Names for everything: mostly plain ones, in the second case anything at all.
@@ -149,6 +178,19 @@ fn build(recipes: &[Recipe], names: &[String], declare: u8) -> Trace {
         let (s, p) = (b.semaphore(&names[0]), b.barrier(&names[2]));
         b.set_initial_count(s, u64::from(declare));
         b.set_parties(p, 1 + u32::from(declare));
+    }
+    if declare & 8 != 0 {
+        let t = b.thread(&names[0]);
+        b.set_ended(t);
+        // All objects of the first name in one block, those of the second in different ones.
+        let (block, other) = (b.mem_block(&names[3]), b.mem_block(&names[4]));
+        let (var, lock, cond) = (b.variable(&names[0]), b.lock(&names[0]), b.condition(&names[0]));
+        b.set_variable_part(var, block);
+        b.set_lock_part(lock, block);
+        b.set_condition_part(cond, block);
+        let (var, lock) = (b.variable(&names[1]), b.lock(&names[1]));
+        b.set_variable_part(var, block);
+        b.set_lock_part(lock, other);
     }
     b.build()
 }
@@ -193,9 +235,13 @@ fn push(b: &mut TraceBuilder, recipe: &Recipe, names: &[String]) {
         22 if atomic => EventKind::Begin { label },
         22 => EventKind::End { label },
         23 => EventKind::TryFailedShared { lock },
+        24 => EventKind::Fence,
+        25 => EventKind::Alloc { block: b.mem_block(name) },
+        26 => EventKind::Free { block: b.mem_block(name) },
         _ => EventKind::Guard { expr: expr::parse_guard("(< %free 3)", thread, b).unwrap() },
     };
-    b.push(thread, kind, site);
+    let order = MemoryOrder::ALL[usize::from(symbolic) % MemoryOrder::ALL.len()];
+    b.push_ordered(thread, kind, order, site);
 }
 
 fn written(trace: &Trace) -> Vec<u8> {
@@ -245,7 +291,7 @@ proptest! {
 
     #[test]
     fn written_then_read_is_the_same_trace(
-        recipes in recipes(), names in names(), declare in 0u8..8,
+        recipes in recipes(), names in names(), declare in 0u8..16,
     ) {
         let trace = build(&recipes, &names, declare);
         let text = written(&trace);
@@ -273,7 +319,7 @@ proptest! {
         names in names(),
         edits in prop::collection::vec((any::<prop::sample::Index>(), 0..PIECES.len(), 0usize..4), 1..8),
     ) {
-        let mut text = written(&build(&recipes, &names, 7));
+        let mut text = written(&build(&recipes, &names, 15));
         for (at, piece, cut) in edits {
             let at = at.index(text.len() + 1);
             let end = (at + cut).min(text.len());

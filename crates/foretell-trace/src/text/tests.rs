@@ -27,10 +27,13 @@ fn every_operation_is_read_and_written_alike() {
     let text = "\
 #! meta ended=exit 0
 #! name T1=worker 1 (main)
+#! ended T1
 #! sem s=2
 #! barrier b=3
 #! init x=7
 #! opaque y
+#! part x blk
+#! part l blk
 T1|r(x)
 T1|w(x)
 T1|r(x=5)|a.c:1
@@ -69,6 +72,13 @@ T1|w(x=1)<-(+ %1 1)
 T1|guard((> %1 0))
 T1|ar(x=0)->%1
 T1|aw(x=1)<-(+ %1 1)
+T1|ar.rlx(x=0)
+T1|aw.rel(x=1)
+T1|au.acqrel(x=5>6)
+T1|fence
+T1|fence.acq
+T1|alloc(blk)
+T1|free(blk)
 T1|au(x=5>6)->%2<-(+ %2 1)|a.c:7|b.c:3 < main.c:1
 ";
     let parsed = read(text);
@@ -77,7 +87,7 @@ T1|au(x=5>6)->%2<-(+ %2 1)|a.c:7|b.c:3 < main.c:1
     let ops: std::collections::HashSet<_> =
         parsed.trace.ids().map(|e| parsed.trace.op(e)).collect();
     assert_eq!(ops.len(), Op::ALL.len());
-    assert_eq!(parsed.lines.line(EventId(0)), 7);
+    assert_eq!(parsed.lines.line(EventId(0)), 10);
     assert_eq!(parsed.trace.meta()["ended"], "exit 0");
     let trace = parsed.trace;
     let y = trace.find_variable("y").unwrap();
@@ -189,7 +199,7 @@ fn errors_name_line_and_cause() {
         ("T1|r(x)\n#! escaped", "2: `#! escaped` must come before events and declarations"),
         (
             "#! frob x",
-            "1: unknown declaration `frob` (sem, barrier, init, opaque, name, meta, escaped)",
+            "1: unknown declaration `frob` (sem, barrier, init, opaque, part, name, ended, meta, escaped)",
         ),
     ];
     for (text, message) in cases {
@@ -242,7 +252,7 @@ fn lenient_reading_drops_and_counts() {
             "skipped 1 `req` line",
             "dropped 2 lines with an unknown operation; the first is line 1: unknown operation `foo`",
             "dropped 1 line with a declaration that does not parse; the first is line 4: unknown \
-             declaration `frob` (sem, barrier, init, opaque, name, meta, escaped)",
+             declaration `frob` (sem, barrier, init, opaque, part, name, ended, meta, escaped)",
             "dropped 1 line with a value that is none; the first is line 5: value `z` is no integer",
         ]
     );

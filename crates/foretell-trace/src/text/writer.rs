@@ -13,7 +13,7 @@ use super::dialect::completed;
 use super::escape::{self, NO_LOCATION, Spot};
 use super::reader::{FRAME_SEPARATOR, is_register_name};
 use crate::expr::{self, Expr};
-use crate::{BarrierId, CondId, LabelId, LockId};
+use crate::{BarrierId, CondId, LabelId, LockId, MemBlockId, MemoryOrder};
 use crate::{Event, EventKind, ExprId, Op, RegId, SemId, SiteId, ThreadId, Trace, ValueId, VarId};
 
 /// Size of the buffer of text before it is written.
@@ -65,6 +65,8 @@ fn needs_escapes(trace: &Trace) -> bool {
         || (0..trace.semaphore_count() as u32).any(|i| object(trace.semaphore_name(SemId(i))))
         || (0..trace.barrier_count() as u32).any(|i| object(trace.barrier_name(BarrierId(i))))
         || (0..trace.label_count() as u32).any(|i| object(trace.label_name(LabelId(i))))
+        || (0..trace.mem_block_count() as u32)
+            .any(|i| odd(trace.mem_block_name(MemBlockId(i)), Spot::Block))
         || (0..trace.site_count() as u32).any(|i| odd_site(trace, SiteId(i)))
         || trace.meta().iter().any(|(key, value)| object(key) || odd(value, Spot::Display))
         || threads_need_escapes(trace)
@@ -100,6 +102,8 @@ fn is_rapid(trace: &Trace) -> bool {
             .any(|v| trace.is_opaque(v) || trace.declared_initial_value(v).is_some())
         || trace.semaphore_count() > 0
         || trace.barrier_count() > 0
+        || trace.mem_block_count() > 0
+        || trace.knows_ended()
         || !trace.meta().is_empty();
     let number =
         |s| trace.site_node(s).caller.is_none() && trace.location(s).parse::<i32>().is_ok();
@@ -175,6 +179,11 @@ impl<'t> Writer<'t> {
                 self.name(display, Spot::Display);
                 self.push("\n");
             }
+            if trace.has_ended(t) {
+                self.push("#! ended ");
+                self.name(trace.thread_name(t), Spot::Thread);
+                self.push("\n");
+            }
         }
         for s in (0..trace.semaphore_count() as u32).map(SemId) {
             if trace.has_declared_count(s) {
@@ -196,7 +205,58 @@ impl<'t> Writer<'t> {
                 self.declare("opaque", trace.variable_name(v), None);
             }
         }
+        self.parts();
         Ok(())
+    }
+
+    /// The parts of memory blocks. A name that stands for several objects, not all in the same
+    /// block, is declared with its kind.
+    fn parts(&mut self) {
+        let trace = self.trace;
+        for v in (0..trace.variable_count() as u32).map(VarId) {
+            let name = trace.variable_name(v);
+            if let Some(block) = trace.block_of_variable(v) {
+                let word = if self.is_one_part(name, block) { "part" } else { "part-variable" };
+                self.part(word, name, block);
+            }
+        }
+        for l in (0..trace.lock_count() as u32).map(LockId) {
+            let name = trace.lock_name(l);
+            let Some(block) = trace.block_of_lock(l) else { continue };
+            if !self.is_one_part(name, block) {
+                self.part("part-lock", name, block);
+            } else if trace.find_variable(name).is_none() {
+                self.part("part", name, block);
+            }
+        }
+        for c in (0..trace.condition_count() as u32).map(CondId) {
+            let name = trace.condition_name(c);
+            let Some(block) = trace.block_of_condition(c) else { continue };
+            if !self.is_one_part(name, block) {
+                self.part("part-condition", name, block);
+            } else if trace.find_variable(name).is_none() && trace.find_lock(name).is_none() {
+                self.part("part", name, block);
+            }
+        }
+    }
+
+    /// Whether all objects with a name lie in one block.
+    fn is_one_part(&self, name: &str, block: MemBlockId) -> bool {
+        let trace = self.trace;
+        let variable = trace.find_variable(name).map(|v| trace.block_of_variable(v));
+        let lock = trace.find_lock(name).map(|l| trace.block_of_lock(l));
+        let condition = trace.find_condition(name).map(|c| trace.block_of_condition(c));
+        [variable, lock, condition].into_iter().flatten().all(|b| b == Some(block))
+    }
+
+    fn part(&mut self, word: &str, name: &str, block: MemBlockId) {
+        self.push("#! ");
+        self.push(word);
+        self.push(" ");
+        self.name(name, Spot::Object);
+        self.push(" ");
+        self.name(self.trace.mem_block_name(block), Spot::Block);
+        self.push("\n");
     }
 
     fn declare(&mut self, word: &str, name: &str, value: Option<&str>) {
@@ -215,6 +275,10 @@ impl<'t> Writer<'t> {
         self.name(self.trace.thread_name(event.thread), Spot::Thread);
         self.push("|");
         self.push(event.kind.op().keyword());
+        if event.order != MemoryOrder::default() {
+            self.push(".");
+            self.push(event.order.keyword());
+        }
         self.operation(event)?;
         match event.site {
             Some(site) => self.site(site),
@@ -261,6 +325,12 @@ impl<'t> Writer<'t> {
                 self.name(trace.condition_name(cond), Spot::Object);
                 self.push(",");
                 self.name(trace.lock_name(lock), Spot::Object);
+                self.push(")");
+            }
+            EventKind::Fence => {}
+            EventKind::Alloc { block } | EventKind::Free { block } => {
+                self.push("(");
+                self.name(trace.mem_block_name(block), Spot::Block);
                 self.push(")");
             }
             kind => self.object(object_name(trace, kind)),
@@ -353,7 +423,8 @@ fn object_name(trace: &Trace, kind: EventKind) -> &str {
         EventKind::Begin { label } | EventKind::End { label } => {
             label.map_or("", |label| trace.label_name(label))
         }
-        EventKind::Guard { .. } => "",
+        EventKind::Alloc { block } | EventKind::Free { block } => trace.mem_block_name(block),
+        EventKind::Guard { .. } | EventKind::Fence => "",
     }
 }
 

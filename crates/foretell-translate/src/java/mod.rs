@@ -7,6 +7,7 @@
 
 mod blind_puts;
 mod end;
+mod ended;
 mod event_writer;
 mod failed_rmw;
 mod failure;
@@ -14,6 +15,7 @@ mod hidden;
 mod log;
 mod mutex_semaphores;
 mod objects;
+mod optimistic_reads;
 mod plain;
 mod progress;
 mod provenance;

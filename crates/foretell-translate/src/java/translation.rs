@@ -12,6 +12,7 @@ use foretell_trace::EventKind;
 
 use super::blind_puts::MapOrders;
 use super::end::Uncaught;
+use super::ended::EndedThreads;
 use super::event_writer::EventWriter;
 use super::failed_rmw::Sections;
 use super::failure::FailureSigns;
@@ -61,6 +62,7 @@ struct Translation<'a> {
     /// Whether events are missing at the end.
     damaged: bool,
     failure: FailureSigns,
+    ended: EndedThreads,
 }
 
 impl<'a> Translation<'a> {
@@ -78,12 +80,14 @@ impl<'a> Translation<'a> {
             private: 0,
             damaged: false,
             failure: FailureSigns::default(),
+            ended: EndedThreads::default(),
         }
     }
 
     /// Adds the events of a record, between those of the hidden state that it uses.
     fn entry(&mut self, entry: &Entry<'_>) {
         self.out.note_step(entry);
+        self.ended.take(&self.survey, entry);
         if entry.record.kind().is_some() && self.survey.is_after_others(entry.thread, entry.ordinal)
         {
             self.hidden.after_others(&mut self.out, entry.thread, entry.record.site());
@@ -94,18 +98,21 @@ impl<'a> Translation<'a> {
         };
         // A thread that waits has no event before it is woken.
         if !matches!(kind, Some(SyncKind::Woken | SyncKind::TimedOut)) {
-            self.around(entry);
+            self.around(entry, false);
         }
+        let before = self.out.events_of(entry.thread);
         self.events(entry);
+        // A step without an event of its own is in the order of the hidden state all the same.
+        let silent = before == self.out.events_of(entry.thread) && entry.record.kind().is_some();
         if kind != Some(SyncKind::Wait) {
-            self.around(entry);
+            self.around(entry, silent);
         }
     }
 
-    /// Adds uses of the hidden state that a record uses.
-    fn around(&mut self, entry: &Entry<'_>) {
+    /// Adds uses of the hidden state that a record uses, perhaps as its step.
+    fn around(&mut self, entry: &Entry<'_>, is_step: bool) {
         let Translation { out, survey, hidden, states, .. } = self;
-        hidden.around(out, &mut survey.objects, entry);
+        hidden.around(out, &mut survey.objects, entry, is_step);
         states.around(out, (&survey.states, &mut survey.objects), entry);
     }
 
@@ -216,6 +223,10 @@ impl<'a> Translation<'a> {
 
     /// Adds the events of a synchronisation operation, with the block that a lock scope is.
     fn sync(&mut self, entry: &Entry<'_>, operation: (SyncKind, u32, u64)) {
+        let (kind, _, other) = operation;
+        if self.survey.optimistic.skips(kind, other, (entry.thread, entry.ordinal)) {
+            return;
+        }
         let operation = self.operation_of_mutex(operation);
         let (kind, _, other) = operation;
         self.failure.sync(entry.thread, operation);
@@ -304,6 +315,9 @@ impl<'a> Translation<'a> {
         let mut out = self.out;
         let (failure, living) = self.failure.finish(&mut out);
         let mut trace = out.trace;
+        if !self.damaged {
+            self.ended.declare(&mut trace);
+        }
         let builder = &mut trace.builder;
         builder.set_meta("recorded", "serialized");
         builder.set_meta("language", "java");
@@ -324,6 +338,8 @@ impl<'a> Translation<'a> {
             damaged: self.damaged,
             failure,
             living,
+            waits: Vec::new(),
+            limited: Vec::new(),
             symbolic: None,
         }
     }

@@ -230,6 +230,11 @@ impl Cells {
         word.is_some_and(|word| word.shared != 0 && word.written != 0)
     }
 
+    /// Whether a region has shared cells.
+    pub(crate) fn has_shared(&self, region: RegionId) -> bool {
+        !self.of_region(region).is_empty()
+    }
+
     /// Returns all shared cells of a region, by address.
     pub(crate) fn of_region(&self, region: RegionId) -> Vec<Cell> {
         let mut out = Vec::new();

@@ -6,6 +6,7 @@ use foretell_trace::{EventKind, RegId, SiteId, Value};
 
 use super::context::Context;
 use super::hidden::{Hidden, OpenCalls};
+use super::lifetimes::Lifetimes;
 use super::locations::Locations;
 use crate::symbolic::Rebuild;
 use crate::trace_writer::TraceWriter;
@@ -14,6 +15,7 @@ use crate::trace_writer::TraceWriter;
 pub(super) struct EventWriter {
     pub(super) trace: TraceWriter,
     pub(super) locations: Locations,
+    pub(super) lifetimes: Lifetimes,
     /// Hidden state; none while it writes events itself.
     pub(super) hidden: Option<Box<Hidden>>,
     /// Calls of functions that are not recorded and that may not have ended.
@@ -44,7 +46,8 @@ impl EventWriter {
         self.trace.push_marker(at.thread, kind, site);
     }
 
-    fn site(&mut self, at: &Context<'_>, pc: u64) -> (SiteId, Option<(u32, u64)>) {
+    /// Returns the site of an event at `pc`.
+    pub(super) fn site(&mut self, at: &Context<'_>, pc: u64) -> (SiteId, Option<(u32, u64)>) {
         self.locations.site(pc, at.stack, at.calls, &mut self.trace.builder)
     }
 

@@ -1,8 +1,8 @@
 //! Memory of a native run: accesses become events on variables.
 //!
 //! An access is split where shared cells end; each part is an event on the cell's variable. An
-//! access to thread-private memory has no event. Freeing memory writes an unknown value to every
-//! variable in it, so that a use after free is a race.
+//! access to thread-private memory has no event. Freeing memory is one event, which writes an
+//! unknown value to every variable in it: a use after free is a race.
 
 mod access_cache;
 mod elision_gaps;
@@ -13,9 +13,9 @@ mod variables;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use foretell_log::touched;
+use foretell_log::{CallId, touched};
 use foretell_rt_format::{AccessKind, AtomicKind, Record};
-use foretell_trace::{EventKind, Trace};
+use foretell_trace::{EventKind, FREES, Trace};
 use rustc_hash::FxHashSet;
 
 use super::context::{Context, Part, wide};
@@ -46,6 +46,8 @@ pub(super) struct Memory {
     volatile: BTreeMap<u32, BTreeSet<String>>,
     /// Variables and code addresses whose lines are in `volatile`.
     volatile_noted: FxHashSet<(u32, u64)>,
+    /// Code addresses and call stacks of `free` whose locations are noted.
+    frees_noted: FxHashSet<(u64, CallId)>,
 }
 
 impl Memory {
@@ -61,6 +63,7 @@ impl Memory {
             atomic_volatile,
             volatile: BTreeMap::new(),
             volatile_noted: FxHashSet::default(),
+            frees_noted: FxHashSet::default(),
         }
     }
 
@@ -80,13 +83,59 @@ impl Memory {
         self.variables.of_cell(out, &self.regions, &self.gaps, cell)
     }
 
-    /// Adds writes of an unknown value to all variables in the block at `addr`, which is freed.
+    /// Adds the start of the life of the block that was allocated last.
+    pub(super) fn allocate(&mut self, out: &mut EventWriter, at: &Context<'_>) {
+        let region = self.regions.last();
+        if out.symbolic.is_some() || !out.lifetimes.is_freed(region) {
+            return;
+        }
+        let shared = self.cells.has_shared(region);
+        if let Some(block) = out.block_of_region(&self.regions, region, shared) {
+            out.push_marker(at, EventKind::Alloc { block }, at.pc);
+        }
+    }
+
+    /// Adds the end of the life of the block at `addr`: a write of an unknown value to all
+    /// variables in it, as one event. In a symbolic trace, where each write has an expression, it
+    /// is one event for each variable.
     pub(super) fn free(&mut self, out: &mut EventWriter, at: &Context<'_>, addr: u64) {
         let Some((region, _)) = self.regions.extent(addr) else { return };
-        for cell in self.cells.of_region(region) {
+        let cells = self.cells.of_region(region);
+        let block = match out.symbolic {
+            Some(_) => None,
+            None => out.block_of_region(&self.regions, region, !cells.is_empty()),
+        };
+        if block.is_none() && !cells.is_empty() {
+            self.note_free(out, at);
+        }
+        let write = Access { action: Action::Write, atomic: false, old: None, new: None };
+        for cell in cells {
             let variable = self.variable_of(out, cell);
-            let write = Access { action: Action::Write, atomic: false, old: None, new: None };
-            self.access_variable(out, at, variable, write);
+            let benign = self.variables.get(variable).is_some_and(|variable| variable.benign);
+            let Some(block) = block.filter(|_| !benign) else {
+                self.access_variable(out, at, variable, write);
+                continue;
+            };
+            if let Some(object) = self.variables.get(variable).and_then(|v| v.hidden) {
+                out.use_object(&self.regions, at, object);
+            }
+            self.order_after_gap(out, at, variable);
+            let var = self.variables.apply(&mut out.trace.builder, variable, write);
+            out.trace.builder.set_variable_part(var, block);
+        }
+        out.lifetimes.free(region);
+        if let Some(block) = block {
+            out.push(at, EventKind::Free { block });
+        }
+    }
+
+    /// Notes that writes at the location of a `free` stand for it.
+    fn note_free(&mut self, out: &mut EventWriter, at: &Context<'_>) {
+        let Some(pc) = at.pc else { return };
+        if self.frees_noted.insert((pc, at.stack)) {
+            let (site, _) = out.site(at, pc);
+            let key = format!("{FREES}{}", out.trace.builder.trace().location(site));
+            out.trace.builder.set_meta(&key, "free");
         }
     }
 

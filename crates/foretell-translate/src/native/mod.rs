@@ -5,7 +5,11 @@
 //! writes the events. The records are those of a whole log, or those that the log filter left
 //! over while the program ran: the trace is the same. Properties of the trace:
 //!
-//! - Freeing memory is a write to every shared variable in it: a use after free is a race.
+//! - Freeing memory is one event, which counts as a write of every shared variable in it: a use
+//!   after free is a race, and where locks order the two, a lifetime violation. So is the use of a
+//!   destroyed lock or condition ([`lifetimes`]).
+//! - It says which threads had ended, unless a wait may end for reasons not in the trace
+//!   ([`ended`]).
 //! - A read whose value no recorded write explains makes its variable opaque.
 //! - A thread whose last event observes a value ends with a `post` of a semaphore of its own:
 //!   without it the thread could be joined after that last read saw another value. So does a
@@ -26,15 +30,18 @@ mod benign;
 mod cells;
 mod channels;
 mod context;
+mod ended;
 mod event_writer;
 mod failure;
 mod held_before;
 mod hidden;
+mod lifetimes;
 mod locations;
 mod memory;
 mod names;
 mod opaque;
 pub(crate) mod regions;
+mod stack_frames;
 mod survey;
 mod sync;
 #[cfg(test)]

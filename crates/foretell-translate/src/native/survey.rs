@@ -8,7 +8,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::benign::{self, BenignFinder};
 use super::held_before::HeldBefore;
 use super::hidden::{HiddenSurvey, Object};
+use super::lifetimes::{LifetimeFinder, Lifetimes};
 use super::regions::{RegionId, Regions};
+use super::stack_frames::{FrameSurvey, StackFrames};
 use crate::blocks::{Blocks, ScopeFinder, Scopes};
 use crate::native::cells::{Cells, is_in_word};
 use foretell_log::{Calls, LoggedRecord, PlainAccess, Sink, Source, touched, writes};
@@ -25,6 +27,9 @@ pub(super) struct Survey {
     pub(super) hidden: HiddenSurvey,
     /// Locks that the first thread holds when the log begins, and whether it is the reader side.
     pub(super) held_before: Vec<(u64, bool)>,
+    /// Frames in which variables on stacks are used.
+    pub(super) frames: StackFrames,
+    pub(super) lifetimes: Lifetimes,
 }
 
 /// Properties of the memory of a run.
@@ -117,6 +122,8 @@ impl Survey {
             threads: 0,
             benign: BenignFinder::default(),
             held_before: HeldBefore::default(),
+            frames: FrameSurvey::default(),
+            lifetimes: LifetimeFinder::default(),
         };
         source.for_each(calls, &mut surveyor);
         let Survey { hidden, memory, .. } = &mut surveyor.survey;
@@ -125,7 +132,10 @@ impl Survey {
         memory.benign = surveyor.benign.finish();
         let scopes = surveyor.scopes.map(ScopeFinder::finish).unwrap_or_default();
         let held_before = surveyor.held_before.finish();
-        Survey { scopes, held_before, ..surveyor.survey }
+        let frames = surveyor.frames.found;
+        Survey { scopes, held_before, frames, ..surveyor.survey }
+        let lifetimes = surveyor.lifetimes.finish(&surveyor.regions);
+        Survey { scopes, held_before, lifetimes, ..surveyor.survey }
     }
 }
 
@@ -141,6 +151,9 @@ struct Surveyor {
     threads: u32,
     benign: BenignFinder,
     held_before: HeldBefore,
+        let frames = surveyor.frames.found;
+        let lifetimes = surveyor.lifetimes.finish(&surveyor.regions);
+        Survey { scopes, held_before, frames, lifetimes, ..surveyor.survey }
 }
 
 impl Surveyor {
@@ -181,12 +194,17 @@ impl Sink<'_> for Surveyor {
             self.survey.hidden.skip();
             return true;
         }
+        if let Record::Sync { kind, object, other, .. } = entry.record {
+            self.lifetimes.sync(&mut self.regions, entry.thread, (kind, object, other));
+        }
         if let Record::Sync { kind, object, .. } = entry.record
             && is_of_lock(kind)
         {
             // Most records but for accesses are of locks, and say nothing else.
             let Survey { memory, hidden, .. } = &mut self.survey;
             hidden.lock(&mut self.regions, &mut memory.cells, entry.thread, object);
+            let region = self.regions.of(object);
+            self.frames.access(&self.regions, region, (entry.thread, object, 1));
             self.held_before.take(entry);
             if let Some(scopes) = &mut self.scopes {
                 scopes.take(entry);
@@ -194,6 +212,11 @@ impl Sink<'_> for Surveyor {
             return true;
         }
         self.regions.apply(entry.thread, &entry.record);
+        self.frames.take(entry);
+        if let Record::Sync { object, .. } = entry.record {
+            let region = self.regions.of(object);
+            self.frames.access(&self.regions, region, (entry.thread, object, 1));
+        }
         self.elision_gap(entry);
         self.benign.annotation(&mut self.regions, entry);
         self.held_before.take(entry);
@@ -202,12 +225,15 @@ impl Sink<'_> for Surveyor {
             let writes = writes(&entry.record);
             self.benign.access(&mut self.regions, entry.thread, (addr, len), writes);
             memory.cells.touch(&mut self.regions, entry.thread, addr, len, writes);
+            let region = self.regions.of(addr);
+            self.frames.access(&self.regions, region, (entry.thread, addr, len));
         }
         self.survey.hidden.take(&mut self.regions, &mut memory.cells, entry);
         if let Record::Free { counted: true, addr, .. } = entry.record
             && let Some((region, _)) = self.regions.extent(addr)
         {
             memory.cells.free(region, entry.thread);
+            self.lifetimes.free(region, entry.thread);
         }
         if let Record::Sync { kind: SyncKind::DownFailed, object, .. } = entry.record {
             self.survey.tried_semaphores.insert((self.regions.of(object), object));
@@ -235,8 +261,9 @@ impl Sink<'_> for Surveyor {
         let Survey { memory, hidden, .. } = &mut self.survey;
         let regions = &mut self.regions;
         self.benign.access(regions, thread, (addr, len), writes);
+        let region = regions.of(addr);
+        self.frames.access(regions, region, (thread, addr, len));
         if is_in_word(addr, len) {
-            let region = regions.of(addr);
             let page = memory.cells.touch_word(regions, region, thread, (addr, len), writes);
             hidden.plain_in_word(regions, &mut memory.cells, access, (region, page));
         } else {

@@ -8,8 +8,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::context::Context;
 use super::event_writer::EventWriter;
+use super::lifetimes::objects_of;
 use super::names::MemoryNames;
 use super::regions::{RegionId, Regions};
+use crate::thread_wait::ThreadWait;
 use semaphore_counts::SemaphoreCounts;
 
 /// Region and address of a synchronisation object.
@@ -39,7 +41,7 @@ impl SyncObjects {
     }
 
     fn name(&mut self, out: &mut EventWriter, regions: &Regions, key: ObjectKey) -> String {
-        self.names.name(regions, &mut out.locations.symbols, key.0, key.1)
+        self.names.name(regions, &mut out.locations, key)
     }
 
     /// Returns the name of an object that a thread waits for.
@@ -64,6 +66,26 @@ impl SyncObjects {
         }
     }
 
+    /// Returns the operation of a thread that waits for an object.
+    pub(super) fn wait(
+        &mut self,
+        out: &mut EventWriter,
+        regions: &mut Regions,
+        what: WaitingFor,
+        addr: u64,
+    ) -> ThreadWait {
+        match what {
+            WaitingFor::Lock => ThreadWait::Lock(self.lock(out, regions, addr)),
+            WaitingFor::ReadLock => ThreadWait::ReadLock(self.lock(out, regions, addr)),
+            WaitingFor::Condition => ThreadWait::Condition(self.condition(out, regions, addr)),
+            WaitingFor::Semaphore => {
+                ThreadWait::Semaphore(self.semaphore(out, regions, addr, None))
+            }
+            WaitingFor::Join => ThreadWait::Join(out.trace.thread(addr as u32)),
+            _ => ThreadWait::Other,
+        }
+    }
+
     fn lock(&mut self, out: &mut EventWriter, regions: &mut Regions, addr: u64) -> LockId {
         let key = (regions.of(addr), addr);
         if let Some(&id) = self.locks.get(&key) {
@@ -71,6 +93,7 @@ impl SyncObjects {
         }
         let name = self.name(out, regions, key);
         let id = out.trace.builder.lock(&name);
+        out.place_lock(regions, key, id);
         self.locks.insert(key, id);
         id
     }
@@ -82,6 +105,7 @@ impl SyncObjects {
         }
         let name = self.name(out, regions, key);
         let id = out.trace.builder.condition(&name);
+        out.place_condition(regions, key, id);
         self.conditions.insert(key, id);
         id
     }
@@ -125,6 +149,22 @@ impl SyncObjects {
         id
     }
 
+    /// Forgets the objects at the addresses of an operation that begins new ones.
+    fn renew(
+        &mut self,
+        out: &mut EventWriter,
+        regions: &mut Regions,
+        operation: (SyncKind, u64, u64),
+    ) {
+        for addr in objects_of(operation) {
+            let key = (regions.of(addr), addr);
+            if out.lifetimes.renews(key, operation.0) {
+                self.locks.remove(&key);
+                self.conditions.remove(&key);
+            }
+        }
+    }
+
     /// Returns the event of an operation. `None`: it has no event of its own, because it only
     /// changes the object, or because it is an operation on no synchronisation object.
     pub(super) fn event(
@@ -133,6 +173,7 @@ impl SyncObjects {
         regions: &mut Regions,
         (kind, object, other): (SyncKind, u64, u64),
     ) -> Option<EventKind> {
+        self.renew(out, regions, (kind, object, other));
         Some(match kind {
             SyncKind::Lock => {
                 let lock = self.lock(out, regions, object);
@@ -187,15 +228,21 @@ impl SyncObjects {
                 self.barrier(out, regions, object, Some(other));
                 return None;
             }
+            SyncKind::Destroy if other == 0 => {
+                let key = (regions.of(object), object);
+                EventKind::Free { block: out.block_of_object(regions, key)? }
+            }
             SyncKind::DownFailed
             | SyncKind::Init
             | SyncKind::Destroy
+            | SyncKind::OtherWake
             | SyncKind::SystemCall
             | SyncKind::Sent
             | SyncKind::Received
             | SyncKind::Looked
             | SyncKind::Unsure
-            | SyncKind::FutexWoken => return None,
+            | SyncKind::FutexWoken
+            | SyncKind::TimeLimit => return None,
         })
     }
 

@@ -105,6 +105,9 @@ pub(crate) fn events(t: &Translated) -> Vec<String> {
                 text += &value(trace.read_value(e));
                 text += &value(trace.written_value(e));
             }
+            if let EventKind::Alloc { block } | EventKind::Free { block } = trace.event(e).kind {
+                text += &format!(" {}", trace.mem_block_name(block));
+            }
             text
         })
         .collect()
@@ -152,16 +155,79 @@ fn reallocated_memory_is_a_new_variable_and_free_writes() {
     assert_eq!(
         events(&t),
         [
+            "T0 alloc heap@?#1",
             "T0 fork",
             "T0 w heap@?#1+8=5",
             "T1 r heap@?#1+8=5",
-            "T0 w heap@?#1+8",
+            "T0 free heap@?#1",
+            "T0 alloc heap@?#2",
             "T0 fork",
             "T0 w heap@?#2+8=5",
             "T2 r heap@?#2+8=5",
-            "T0 w heap@?#2+8",
+            "T0 free heap@?#2",
         ]
     );
+    let names = t.trace.names();
+    let variable = names.find_variable("heap@?#2+8").expect("a variable");
+    assert_eq!(names.block_of_variable(variable), names.find_mem_block("heap@?#2"));
+}
+
+#[test]
+fn block_of_one_thread_has_no_events() {
+    let mut w = Writer::new();
+    w.create(1).put(0, Record::Alloc { pc: 9, addr: 1024, size: 16 }).write(0, 1032, 8, 5);
+    w.put(0, Record::Free { counted: true, pc: 9, addr: 1024, size: 16 });
+    assert_eq!(events(&w.translated()), ["T0 fork"]);
+}
+
+#[test]
+fn locks_end_with_their_block_or_when_they_are_destroyed() {
+    let mut w = Writer::new();
+    w.put(0, Record::Alloc { pc: 9, addr: 1024, size: 64 }).create(1);
+    // One lock in the block, one in it that is destroyed before, one in static memory.
+    for (thread, lock) in [(0, 1024), (1, 1024), (1, 1064), (1, 64)] {
+        w.sync(thread, SyncKind::Lock, lock, 0).sync(thread, SyncKind::Unlock, lock, 0);
+    }
+    w.sync(0, SyncKind::Destroy, 1064, 0).sync(0, SyncKind::Destroy, 64, 0);
+    w.put(0, Record::Free { counted: true, pc: 9, addr: 1024, size: 64 });
+    // The address is used for another lock afterwards.
+    w.sync(0, SyncKind::Lock, 64, 0).sync(0, SyncKind::Unlock, 64, 0);
+    let t = w.translated();
+    let names = t.trace.names();
+    let block = |lock: &str| {
+        let lock = names.find_lock(lock).expect("a lock");
+        names.block_of_lock(lock).map(|block| names.mem_block_name(block))
+    };
+    assert_eq!(block("heap@?#1"), Some("heap@?#1"));
+    assert_eq!(block("heap@?#1+40"), Some("heap@?#1+40"));
+    assert_eq!(block("memory+0x40"), Some("memory+0x40"));
+    assert_eq!(block("memory+0x40~2"), None);
+    let frees = events(&t).into_iter().filter(|event| event.contains("free"));
+    assert_eq!(
+        frees.collect::<Vec<_>>(),
+        ["T0 free heap@?#1+40", "T0 free memory+0x40", "T0 free heap@?#1"]
+    );
+}
+
+#[test]
+fn trace_says_which_threads_have_ended_unless_a_wait_may_end_otherwise() {
+    let ended = |other: Option<Record<'_>>| {
+        let mut w = Writer::new();
+        w.create(1).create(2).write(0, 64, 4, 1).write(1, 64, 4, 2).write(2, 64, 4, 2);
+        w.put(1, Record::ThreadEnd);
+        if let Some(record) = other {
+            w.put(0, record);
+        }
+        let t = w.translated();
+        let names = t.trace.names();
+        let threads = ["T0", "T1", "T2"].map(|name| names.find_thread(name).expect("a thread"));
+        threads.map(|thread| names.has_ended(thread))
+    };
+    assert_eq!(ended(None), [false, true, false]);
+    let other = Record::Sync { kind: SyncKind::OtherWake, pc: 0, object: 0, other: 0 };
+    for record in [other, Record::AfterOthers, Record::Signal { signal: 14, starts: true }] {
+        assert_eq!(ended(Some(record)), [false; 3]);
+    }
 }
 
 #[test]

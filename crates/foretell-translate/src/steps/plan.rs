@@ -16,6 +16,9 @@ pub enum Goal {
     Along(Vec<u32>),
     /// The threads of these events wait in them, all at the same time: a deadlock.
     Blocked(Vec<u32>),
+    /// Every event of the witness has run, and no thread can run: those of these events wait in
+    /// them, and the others have ended. A hang.
+    Stuck(Vec<u32>),
 }
 
 impl Goal {
@@ -23,7 +26,7 @@ impl Goal {
     pub fn events(&self) -> &[u32] {
         match self {
             Goal::Together(events) => events,
-            Goal::Along(events) | Goal::Blocked(events) => events,
+            Goal::Along(events) | Goal::Blocked(events) | Goal::Stuck(events) => events,
         }
     }
 }
@@ -77,6 +80,8 @@ impl Steps {
                 events.iter().for_each(|&event| planner.run(event));
                 waiting.iter().for_each(|&event| planner.block(event));
             }
+            // The threads go on freely after the last event, and must get no further.
+            Goal::Stuck(_) => events.iter().for_each(|&event| planner.run(event)),
         }
         planner.finish(goal)
     }
@@ -159,6 +164,7 @@ impl<'a> Planner<'a> {
             threads: self.steps.threads.clone(),
             holds: holds.into_iter().collect(),
             steps: self.scheduled,
+            first: None,
         };
         Plan { schedule, reached }
     }
@@ -217,6 +223,14 @@ mod tests {
         let (reach, run) = (Act::Reach, Act::Run);
         assert_eq!(lines(&plan), [(reach, 0, 1), (run, 0, 1), (reach, 1, 3), (run, 1, 3)]);
         assert_eq!(plan.reached, [(1, 0), (2, 2)]);
+    }
+
+    #[test]
+    fn threads_are_free_to_go_on_after_the_last_event_before_a_hang() {
+        let steps = steps(vec![step(0, 1), step(1, 4), step(0, 2)]);
+        let plan = steps.plan(&[0, 1], &Goal::Stuck(vec![2]));
+        assert_eq!(lines(&plan), [(Act::Run, 0, 1), (Act::Run, 1, 4)]);
+        assert!(plan.reached.is_empty());
     }
 
     #[test]

@@ -364,7 +364,7 @@ fn findings(t: &Translated, model: Model) -> [BTreeSet<String>; 2] {
         let events = match finding.candidate {
             Candidate::Race(a, b) => vec![a, b],
             Candidate::Atomicity(a, b, c) => vec![a, b, c],
-            Candidate::NondeterministicRead(e) | Candidate::FinalValue(e) => vec![e],
+            Candidate::NondeterministicRead(e) | Candidate::FinalValue(e, _) => vec![e],
             Candidate::Deadlock(events) => events,
             // Both traces have the same blocks.
             Candidate::Serializability(b) | Candidate::Transactions(b) => {

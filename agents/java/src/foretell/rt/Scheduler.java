@@ -133,6 +133,11 @@ final class Scheduler {
     static void endBudgetDeferred(ThreadState t, int kind, int site) {
         synchronized (LOCK) {
             checkStep(t, kind, site);
+            if (schedule != null && schedule.thread() == t.index) {
+                // The next step, too, may be one of the same call: a pool starts several threads.
+                setBudget(t);
+                return;
+            }
             t.switchPending = true;
             t.budgetEnd = Long.MAX_VALUE;
         }
@@ -425,6 +430,9 @@ final class Scheduler {
                 t.sleepMonitor.sleepers++;
             }
             if (nanos >= 0) {
+                if (waitsFor != ThreadState.FOR_TIME) {
+                    Log.otherWake();
+                }
                 long grain = nanos >= 10000000 ? 10000000 : 1000000;
                 long rounded = (nanos + grain - 1) / grain * grain;
                 t.virtualDeadline = saturatingAdd(virtualNow, rounded);

@@ -293,6 +293,9 @@ public final class Synchronizers {
     public static boolean await(CountDownLatch l, long time, TimeUnit unit, int site)
                                 throws InterruptedException {
         Monitor m = recordingThread() == null ? null : latch(l);
+        if (m != null) {
+            Log.otherWake();
+        }
         boolean open;
         try {
             open = l.await(time, unit);
@@ -358,7 +361,10 @@ public final class Synchronizers {
         Hooks.step(t, Kind.LEAVE, site);
     }
 
-    /** Orders the other threads after the barrier's action, which the last thread has run. */
+    /**
+     * Orders the other threads after the barrier's action, if it has one: the last thread has run
+     * it, and has left the barrier before.
+     */
     private static void left(CyclicBarrier b, ThreadState arrived, boolean last, int site) {
         ThreadState t = Hooks.recordedThread();
         if (arrived == null || t == null) {
@@ -367,10 +373,10 @@ public final class Synchronizers {
         t.unexplainedWait = false;
         if (Log.on) {
             Monitor m = ObjectIds.monitor(b);
-            if (last) {
+            if (last && t.barrier == null) {
                 m.itemSemaphore = Semaphores.create("action of @" + ObjectIds.of(b), 0);
                 Log.event(t, Log.ORDER_POST, site, m.itemSemaphore);
-            } else if (m.itemSemaphore != 0) {
+            } else if (!last && m.itemSemaphore != 0) {
                 Log.event(t, Log.ORDER_DOWN_POST, site, m.itemSemaphore);
             }
         }
@@ -404,6 +410,9 @@ public final class Synchronizers {
     public static int await(CyclicBarrier b, long time, TimeUnit unit, int site)
         throws InterruptedException, BrokenBarrierException, TimeoutException {
         ThreadState t = arrive(b, site);
+        if (t != null) {
+            Log.otherWake();
+        }
         try {
             int order = b.await(time, unit);
             left(b, t, order == 0, site);

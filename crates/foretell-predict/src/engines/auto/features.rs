@@ -42,7 +42,7 @@ impl QueryShape {
     pub fn of(query: &Query) -> QueryShape {
         match query.goal {
             Goal::Broken(_) => QueryShape::Broken,
-            Goal::Overwritten(_) => QueryShape::Overwritten,
+            Goal::Overwritten(..) => QueryShape::Overwritten,
             Goal::Path(_) => QueryShape::Path,
             Goal::Cycle(_) => QueryShape::Cycle,
             _ if query.next.is_empty() => QueryShape::Order,
@@ -141,7 +141,7 @@ impl<'s> Survey<'s> {
                 let segment = Segment::new(self.trace_model, block);
                 (segment.upper, segment.lower)
             }
-            Goal::Cycle(_) | Goal::Overwritten(_) => (nothing, all()),
+            Goal::Cycle(_) | Goal::Overwritten(..) => (nothing, all()),
             _ => {
                 let next = self.trace_model.frontier_of_next(&query.next);
                 let mut to = next.unwrap_or_else(|| nothing.clone());
@@ -156,7 +156,7 @@ impl<'s> Survey<'s> {
     fn candidates(&self, query: &Query) -> u32 {
         let trace_model = self.trace_model;
         match query.goal {
-            Goal::Broken(e) | Goal::Overwritten(e) => {
+            Goal::Broken(e) | Goal::Overwritten(e, _) => {
                 let variable = trace_model.trace.variable(e);
                 variable.map_or(0, |x| trace_model.reads_from.writes(x).len() as u32)
             }

@@ -195,7 +195,7 @@ impl<'s, 'q> Builder<'s, 'q> {
         self.orders(&mut threads);
         let aim = self.aim();
         let equal = match self.query.goal {
-            Goal::Overwritten(write) => FinalWrites::besides(self.trace_model, write).equal,
+            Goal::Overwritten(write, x) => FinalWrites::besides(self.trace_model, write, x).equal,
             _ => Vec::new(),
         };
         let equal = equal.into_iter().map(|w| cell_of(Some(w))).collect();
@@ -410,7 +410,7 @@ impl<'s, 'q> Builder<'s, 'q> {
                 let (thread, position) = self.place(read).unwrap_or((0, u32::MAX));
                 Aim::Broken { thread, position }
             }
-            Goal::Overwritten(write) => {
+            Goal::Overwritten(write, _) => {
                 let x = trace.variable(write).map_or(u32::MAX, |x| x.0);
                 Aim::Overwritten { var: self.variables.of(x), cell: cell_of(Some(write)) }
             }
@@ -487,7 +487,7 @@ fn relied_on(trace_model: &TraceModel<'_>, query: &Query) -> FxHashSet<EventId> 
     let TraceModel { trace, chains, .. } = trace_model;
     let mut events: FxHashSet<EventId> =
         query.next.iter().filter_map(|&e| chains.previous(trace, e)).collect();
-    if let Goal::Overwritten(_) = query.goal {
+    if let Goal::Overwritten(..) = query.goal {
         let threads = (0..chains.thread_count()).map(ThreadId::from_index);
         events.extend(threads.filter_map(|t| chains.events(t).last()));
     }

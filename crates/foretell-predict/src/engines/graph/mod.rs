@@ -33,7 +33,7 @@ mod choices;
 mod order_graph;
 
 use foretell_model::TraceModel;
-use foretell_trace::{EventId, Model};
+use foretell_trace::{EventId, Model, VarId};
 
 use self::order_graph::{Base, Cyclic, OrderGraph};
 use super::order::OrderEngine;
@@ -121,7 +121,9 @@ impl<'s> GraphEngine<'s> {
             _ if self.base.trace_model.model == Model::Symbolic => None,
             _ if !query.next.is_empty() || !query.order.is_empty() => None,
             Goal::Broken(read) if query.run == [read] => self.witnesses_of(read, limit, |_, _| {}),
-            Goal::Overwritten(write) if query.run.is_empty() => self.final_value(write, limit),
+            Goal::Overwritten(write, x) if query.run.is_empty() => {
+                self.final_value(write, x, limit)
+            }
             _ => None,
         }
     }
@@ -146,7 +148,7 @@ impl<'s> GraphEngine<'s> {
     }
 
     /// Whether a final value has a witness left; `None` if a limit was reached.
-    fn final_value(&mut self, write: EventId, limit: &Limit<'_>) -> Option<bool> {
+    fn final_value(&mut self, write: EventId, x: VarId, limit: &Limit<'_>) -> Option<bool> {
         let trace_model = self.base.trace_model;
         let mut all = OrderGraph::new(&self.base);
         all.run_everything();
@@ -154,7 +156,7 @@ impl<'s> GraphEngine<'s> {
         let quick = self.quick;
         let mut witnesses =
             Witnesses { counts: &mut self.counts, see: |_, _| {}, quick, left: false };
-        let FinalWrites { differing, equal } = FinalWrites::besides(trace_model, write);
+        let FinalWrites { differing, equal } = FinalWrites::besides(trace_model, write, x);
         // The last write of a thread comes after all its other writes.
         for last in differing {
             if limit.reached().is_some() {

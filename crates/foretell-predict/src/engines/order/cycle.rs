@@ -15,7 +15,7 @@
 
 use foretell_model::{BlockId, TraceModel};
 use foretell_order::Lit;
-use foretell_trace::{EventId, ThreadId, visible_variable};
+use foretell_trace::{EventId, ThreadId, is_visible_access, visible_variables};
 use rustc_hash::FxHashMap;
 
 use super::encode::Encoding;
@@ -67,7 +67,7 @@ impl<'s> Field<'s> {
             let events = trace_model.chains.events(t);
             let range = reach.range(t, events.len());
             accesses.extend(events[range].iter().filter(|&&e| {
-                visible_variable(trace_model.trace, e).is_some()
+                is_visible_access(trace_model.trace, e)
                     && reach.contains(trace_model, e)
                     && transaction(trace_model, e) != start
             }));
@@ -76,30 +76,29 @@ impl<'s> Field<'s> {
         let mut field = Field { trace_model, start, accesses, by_variable: FxHashMap::default() };
         for &e in &field.accesses {
             foretell_limit::check();
-            let (x, thread) = (field.variable(e), trace_model.trace.thread(e));
-            let lists = field.by_variable.entry(x).or_default();
-            let at = lists.iter().position(|(t, _)| *t == thread).unwrap_or(lists.len());
-            if at == lists.len() {
-                lists.push((thread, Accesses::default()));
-            }
-            lists[at].1.all.push(e);
-            if trace_model.trace.op(e).writes() {
-                lists[at].1.writes.push(e);
+            let thread = trace_model.trace.thread(e);
+            for x in visible_variables(trace_model.trace, e) {
+                let lists = field.by_variable.entry(x.0).or_default();
+                let at = lists.iter().position(|(t, _)| *t == thread).unwrap_or(lists.len());
+                if at == lists.len() {
+                    lists.push((thread, Accesses::default()));
+                }
+                lists[at].1.all.push(e);
+                if trace_model.trace.op(e).writes() {
+                    lists[at].1.writes.push(e);
+                }
             }
         }
         field
-    }
-
-    fn variable(&self, e: EventId) -> u32 {
-        self.trace_model.trace.variable(e).map_or(u32::MAX, |x| x.0)
     }
 
     /// The accesses of other threads that conflict with `e`, by thread.
     fn conflicts(&self, e: EventId) -> impl Iterator<Item = (ThreadId, &[EventId])> {
         let trace = self.trace_model.trace;
         let (thread, writes) = (trace.thread(e), trace.op(e).writes());
-        let lists = self.by_variable.get(&self.variable(e)).map_or(&[][..], Vec::as_slice);
-        let others = lists.iter().filter(move |(t, _)| *t != thread);
+        let lists = visible_variables(trace, e)
+            .flat_map(|x| self.by_variable.get(&x.0).map_or(&[][..], Vec::as_slice));
+        let others = lists.filter(move |(t, _)| *t != thread);
         others.map(move |(t, accesses)| (*t, accesses.against(writes)))
     }
 

@@ -11,7 +11,9 @@
 
 use foretell_model::{BlockId, TraceModel};
 use foretell_order::Lit;
-use foretell_trace::{EventId, Model, ThreadId, conflict, visible_variable};
+use foretell_trace::{
+    EventId, Model, ThreadId, VarId, conflict, is_visible_access, visible_variables,
+};
 use rustc_hash::FxHashMap;
 
 use super::cycle::{Cycle, cycle};
@@ -55,8 +57,8 @@ impl GoalEncoding {
                 assumptions.push(encoding.broken(read));
                 Ok(Some(GoalEncoding::Broken(read)))
             }
-            Goal::Overwritten(write) => {
-                assumptions.push(overwritten(encoding, write));
+            Goal::Overwritten(write, x) => {
+                assumptions.push(overwritten(encoding, write, x));
                 let trace_model = encoding.trace_model;
                 for t in 0..trace_model.chains.thread_count() {
                     let events = trace_model.chains.events(ThreadId::from_index(t));
@@ -139,8 +141,8 @@ impl GoalEncoding {
 
 /// A literal that implies that another thread's last write of the variable comes after `write`,
 /// and after all that leave an equal value.
-fn overwritten(encoding: &mut Encoding<'_>, write: EventId) -> Lit {
-    let FinalWrites { differing, equal } = FinalWrites::besides(encoding.trace_model, write);
+fn overwritten(encoding: &mut Encoding<'_>, write: EventId, x: VarId) -> Lit {
+    let FinalWrites { differing, equal } = FinalWrites::besides(encoding.trace_model, write, x);
     let switch = encoding.solver.new_var();
     let mut clause = vec![!switch];
     for last in differing {
@@ -169,11 +171,11 @@ fn steps_by_variable(
     let mut steps: FxHashMap<u32, Vec<EventId>> = FxHashMap::default();
     for e in trace_model.trace.ids() {
         foretell_limit::check();
-        if let Some(x) = visible_variable(trace_model.trace, e)
-            && !skip(e)
-            && reach.contains(trace_model, e)
-        {
-            steps.entry(x.0).or_default().push(e);
+        let trace = trace_model.trace;
+        if is_visible_access(trace, e) && !skip(e) && reach.contains(trace_model, e) {
+            for x in visible_variables(trace, e) {
+                steps.entry(x.0).or_default().push(e);
+            }
         }
     }
     steps
@@ -189,6 +191,8 @@ fn path(encoding: &mut Encoding<'_>, block: BlockId) -> Option<Lit> {
     let steps = steps_by_variable(trace_model, &reach, |e| trace.thread(e) == own);
     let mut order: Vec<EventId> = steps.values().flatten().copied().collect();
     order.sort_unstable();
+    // A `free` is an access of several variables.
+    order.dedup();
     let reached: FxHashMap<EventId, Lit> =
         order.iter().map(|&e| (e, encoding.solver.new_var())).collect();
     let mut previous: FxHashMap<ThreadId, Lit> = FxHashMap::default();
@@ -206,8 +210,13 @@ fn path(encoding: &mut Encoding<'_>, block: BlockId) -> Option<Lit> {
         if let Some(&s) = inside.iter().find(|&&s| conflict(trace, s, u)) {
             support.push(encoding.less(s, u));
         }
-        let x = trace.variable(u).map_or(u32::MAX, |x| x.0);
-        for &v in &steps[&x] {
+        let mut others: Vec<EventId> =
+            visible_variables(trace, u).flat_map(|x| &steps[&x.0]).copied().collect();
+        if trace.variable(u).is_none() {
+            others.sort_unstable();
+            others.dedup();
+        }
+        for v in others {
             foretell_limit::check();
             if conflict(trace, v, u) && !must_happen_before.ordered_before(chains, trace, u, v) {
                 let step = encoding.solver.new_var();

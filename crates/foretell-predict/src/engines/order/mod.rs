@@ -208,7 +208,7 @@ impl<'s> OrderEngine<'s> {
     fn frontier(&self, query: &Query) -> Option<Frontier> {
         let TraceModel { trace, chains, must_happen_before, .. } = self.trace_model;
         let mut frontier = self.trace_model.frontier_of_next(&query.next)?;
-        if let Goal::Overwritten(_) = query.goal {
+        if let Goal::Overwritten(..) = query.goal {
             for (t, count) in frontier.iter_mut().enumerate() {
                 *count = chains.events(ThreadId::from_index(t)).len() as u32;
             }

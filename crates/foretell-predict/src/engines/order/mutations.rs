@@ -203,9 +203,7 @@ fn is_finding(trace_model: &TraceModel<'_>, findings: &Findings, candidate: &Can
         Candidate::Serializability(b) => findings.serializability.contains(&begin(*b)),
         Candidate::Transactions(b) => findings.transactions.contains(&begin(*b)),
         Candidate::NondeterministicRead(r) => findings.nondeterministic_reads.contains(r),
-        Candidate::FinalValue(w) => {
-            trace_model.trace.variable(*w).is_some_and(|x| findings.final_values.contains(&x))
-        }
+        Candidate::FinalValue(_, x) => findings.final_values.contains(x),
         Candidate::Deadlock(acquires) => findings.deadlocks.contains(acquires),
     }
 }

@@ -159,6 +159,9 @@ impl<D: Demands> SimulationRun<'_, D> {
         if op.is_access() {
             return self.access(e, op);
         }
+        if op == Op::Free {
+            return self.free(e);
+        }
         match self.trace_model.trace.event(e).kind {
             EventKind::TryFailed { lock } | EventKind::TryFailedShared { lock } => {
                 let trace_model = self.trace_model;
@@ -238,10 +241,22 @@ impl<D: Demands> SimulationRun<'_, D> {
                 self.outcome.watched.push((e, seen, !preserved));
             }
         }
+        self.write(e, op, x);
+    }
+
+    /// A `free` writes every variable in its block.
+    fn free(&mut self, e: EventId) {
+        for x in self.trace_model.trace.accessed_variables(e) {
+            self.write(e, Op::Free, x);
+        }
+    }
+
+    /// The effects of an access on a variable.
+    fn write(&mut self, e: EventId, op: Op, x: VarId) {
         if op.writes() {
             self.simulator.last_write[x.index()] = (self.simulator.run, e);
         }
-        if trace.is_opaque(x) {
+        if self.trace_model.trace.is_opaque(x) {
             let accesses = self.trace_model.reads_from.accesses(x);
             let before = &accesses[..accesses.partition_point(|a| a.0 < self.prefix)];
             let latest = self.opaque.entry(x.0).or_insert(*before.last().unwrap_or(&e));

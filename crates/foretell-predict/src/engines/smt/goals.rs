@@ -6,7 +6,7 @@
 //! have ranks for that.
 
 use foretell_model::{BlockId, TraceModel};
-use foretell_trace::{EventId, Model, ThreadId, conflict, visible_variable};
+use foretell_trace::{EventId, Model, ThreadId, VarId, conflict, visible_variable};
 use rustc_hash::FxHashMap;
 
 use super::cut_short::CutShort;
@@ -25,7 +25,7 @@ pub(super) fn relied_on(trace_model: &TraceModel<'_>, query: &Query) -> Vec<Even
     let TraceModel { trace, chains, .. } = trace_model;
     let mut events: Vec<EventId> =
         query.next.iter().filter_map(|&e| chains.previous(trace, e)).collect();
-    if let Goal::Overwritten(_) = query.goal {
+    if let Goal::Overwritten(..) = query.goal {
         let threads = (0..chains.thread_count()).map(ThreadId::from_index);
         events.extend(threads.filter_map(|t| chains.events(t).last()));
     }
@@ -69,7 +69,7 @@ impl Formula<'_> {
                 let lit = self.broken(read, &mut broken);
                 self.fact(lit);
             }
-            Goal::Overwritten(write) => self.overwritten(write),
+            Goal::Overwritten(write, x) => self.overwritten(write, x),
             Goal::Path(block) => self.path(block)?,
             Goal::Cycle(block) => self.cycle(block)?,
         }
@@ -120,8 +120,8 @@ impl Formula<'_> {
     }
 
     /// Another write of the variable comes after `write`, and after all that leave an equal value.
-    fn overwritten(&mut self, write: EventId) {
-        let FinalWrites { differing, equal } = FinalWrites::besides(self.trace_model, write);
+    fn overwritten(&mut self, write: EventId, x: VarId) {
+        let FinalWrites { differing, equal } = FinalWrites::besides(self.trace_model, write, x);
         let way = |&last: &EventId| {
             equal.iter().chain([&write]).map(|&other| Lit::Less(other, last)).collect()
         };

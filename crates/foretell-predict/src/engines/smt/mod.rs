@@ -255,7 +255,7 @@ fn file_name(query: &Query) -> String {
     let mut name = match query.goal {
         Goal::Reach => "reach".to_owned(),
         Goal::Broken(e) => format!("broken-{}", e.0),
-        Goal::Overwritten(e) => format!("overwritten-{}", e.0),
+        Goal::Overwritten(e, x) => format!("overwritten-{}-{}", e.0, x.0),
         Goal::Path(b) => format!("path-{}", b.0),
         Goal::Cycle(b) => format!("cycle-{}", b.0),
     };

@@ -15,7 +15,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use foretell_trace::expr::{ExprOp, Sort, result_sort};
-use foretell_trace::{EventId, Value};
+use foretell_trace::{EventId, Value, VarId};
 
 use super::cut_short::{CutShort, check};
 use super::formula::Formula;
@@ -154,8 +154,8 @@ impl Formula<'_> {
             let same = self.sees_as_in_trace(&symbolic, read)?;
             self.implies_text(&[], &operators::not(&same));
         }
-        if let Goal::Overwritten(write) = query.goal {
-            self.ends_otherwise(&symbolic, write)?;
+        if let Goal::Overwritten(write, x) = query.goal {
+            self.ends_otherwise(&symbolic, write, x)?;
         }
         for &(a, b) in &query.real {
             let real = self.real(&symbolic, a, b)?;
@@ -164,12 +164,17 @@ impl Formula<'_> {
         self.connect(&symbolic)
     }
 
-    /// The variable of `write`, its observed last write, ends with a value that another write
+    /// The variable `x`, whose observed last write is `write`, ends with a value that another write
     /// leaves and that is not known to be equal.
-    fn ends_otherwise(&mut self, symbolic: &Symbolic, write: EventId) -> Result<(), CutShort> {
+    fn ends_otherwise(
+        &mut self,
+        symbolic: &Symbolic,
+        write: EventId,
+        x: VarId,
+    ) -> Result<(), CutShort> {
         let recorded = known(self.trace_model, self.trace_model.trace.written_value(write));
         let Some(value) = recorded else { return Ok(()) };
-        let others = FinalWrites::besides(self.trace_model, write).differing;
+        let others = FinalWrites::besides(self.trace_model, write, x).differing;
         let mut ways = Vec::with_capacity(others.len());
         for &last in &others {
             let way = Lit::Var(self.var());

@@ -266,6 +266,11 @@ impl Greedy {
             }
             return;
         }
+        for x in trace_model.trace.accessed_variables(e) {
+            if trace_model.trace.is_opaque(x) {
+                self.turns.entry((ObjectKind::Variable, x.0)).or_default().0.push(e);
+            }
+        }
         if let Some(s) = trace_model.locks.entered_at(e) {
             let section = trace_model.locks.get(s);
             if plan.leaves(section) {
@@ -360,7 +365,9 @@ impl Greedy {
     /// The event that has to run before `e` because their object keeps the observed order.
     pub(super) fn whose_turn(&self, plan: &Plan<'_, impl Demands>, e: EventId) -> Option<EventId> {
         let trace = plan.trace_model.trace;
-        let object = match trace.variable(e) {
+        let mut opaque = trace.accessed_variables(e).filter(|&x| trace.is_opaque(x));
+        let waiting = |x: &VarId| !self.is_its_turn((ObjectKind::Variable, x.0), e);
+        let object = match trace.variable(e).or_else(|| opaque.find(waiting)) {
             Some(x) => (ObjectKind::Variable, x.0),
             None => turn_taking(plan.trace_model, trace.event(e).kind)?,
         };
@@ -390,6 +397,9 @@ impl Greedy {
         }
         if let Some(x) = trace.variable(e) {
             return self.access_blocked(plan, e, x);
+        }
+        for x in trace.accessed_variables(e) {
+            self.access_blocked(plan, e, x)?;
         }
         let kind = trace.event(e).kind;
         if turn_taking(plan.trace_model, kind).is_some_and(|object| !self.is_its_turn(object, e)) {
@@ -501,6 +511,9 @@ impl Greedy {
         }
         if let Some(x) = trace.variable(e) {
             return self.access(plan, e, x);
+        }
+        for x in trace.accessed_variables(e) {
+            self.access(plan, e, x);
         }
         let kind = trace.event(e).kind;
         if let Some(object) = turn_taking(plan.trace_model, kind) {

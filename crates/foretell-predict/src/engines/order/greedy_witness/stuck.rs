@@ -7,7 +7,7 @@
 //! question on the way, or several writes of the variable, the last one says most.
 
 use foretell_model::{SectionId, TraceModel};
-use foretell_trace::{EventId, EventKind, ThreadId};
+use foretell_trace::{EventId, EventKind, Op, ThreadId, VarId};
 
 use super::greedy::{Greedy, Plan};
 use crate::engines::order::simulate::{Demands, Violation};
@@ -165,12 +165,16 @@ impl Greedy {
             return event(x, WaitRule::Given);
         }
         if let Some(turn) = self.whose_turn(plan, e) {
-            let opaque = trace.op(e).is_access();
+            let opaque = trace.op(e).is_access() || trace.op(e) == Op::Free;
             let rule = if opaque { WaitRule::Turn { first: turn } } else { WaitRule::Given };
             return event(turn, rule);
         }
         if trace.op(e).is_access() {
             return self.access_waits_for(plan, e);
+        }
+        if trace.op(e) == Op::Free {
+            let mut waits = trace.accessed_variables(e).map(|x| self.write_waits_for(plan, e, x));
+            return waits.find(|wait| wait.event.is_some()).unwrap_or(nothing(WaitRule::Given));
         }
         match trace.event(e).kind {
             EventKind::Join { thread } => {
@@ -222,7 +226,17 @@ impl Greedy {
         if !trace.op(e).writes() {
             return Wait { event: None, rule: WaitRule::Given };
         }
-        // A write, then: some of the reads that rely on the last one have not seen it yet.
+        self.write_waits_for(plan, e, x)
+    }
+
+    /// Some of the reads that rely on the last write of `x` have not seen it yet.
+    fn write_waits_for(&mut self, plan: &Plan<'_, impl Demands>, e: EventId, x: VarId) -> Wait {
+        let TraceModel { trace, chains, reads_from, .. } = plan.trace_model;
+        let last = self.last_write(plan, x);
+        let event = |x: EventId, rule: WaitRule| Wait {
+            event: Some((trace.thread(x), chains.position(x))),
+            rule,
+        };
         let waits = |&r: &EventId| {
             r != e
                 && trace.op(r).reads()

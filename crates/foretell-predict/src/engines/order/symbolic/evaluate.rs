@@ -2,7 +2,7 @@
 
 use foretell_model::TraceModel;
 use foretell_trace::expr::{Answer, Evaluator};
-use foretell_trace::{EventId, EventKind, ExprId, Value};
+use foretell_trace::{EventId, EventKind, ExprId, Op, Value};
 use rustc_hash::FxHashMap;
 
 use crate::simplify::{initial, known};
@@ -46,6 +46,12 @@ pub(crate) fn evaluate(
     for e in schedule {
         foretell_limit::check();
         let Some(x) = trace.variable(e) else {
+            for x in trace.accessed_variables(e) {
+                values.memory.insert(x.0, (Some(e), None));
+            }
+            if trace.op(e) == Op::Free && wanted(e) {
+                values.saw.insert(e, Saw { writer: None, before: None, after: None });
+            }
             if let EventKind::Guard { expr } = trace.event(e).kind
                 && run.eval(expr).truth() != Some(true)
             {

@@ -34,7 +34,7 @@ use std::rc::Rc;
 use foretell_model::TraceModel;
 use foretell_order::Lit;
 use foretell_trace::expr::{ExprOp, Sort};
-use foretell_trace::{EventId, Value};
+use foretell_trace::{EventId, Value, VarId};
 
 use self::circuit::Circuit;
 pub(crate) use self::evaluate::{Values, evaluate};
@@ -75,8 +75,8 @@ impl Encoding<'_> {
         if let Goal::Broken(read) = query.goal {
             assumptions.push(self.sees_otherwise(read)?);
         }
-        if let Goal::Overwritten(write) = query.goal {
-            assumptions.push(self.ends_otherwise(write)?);
+        if let Goal::Overwritten(write, x) = query.goal {
+            assumptions.push(self.ends_otherwise(write, x)?);
         }
         for &(a, b) in &query.real {
             assumptions.push(self.real(a, b)?);
@@ -84,14 +84,14 @@ impl Encoding<'_> {
         self.connect()
     }
 
-    /// A literal that says that the variable of `write`, its observed last write, ends with a value
-    /// that another write leaves and that is not known to be equal.
-    fn ends_otherwise(&mut self, write: EventId) -> Result<Lit, TooLarge> {
+    /// A literal that says that the variable `x`, whose observed last write is `write`, ends with a
+    /// value that another write leaves and that is not known to be equal.
+    fn ends_otherwise(&mut self, write: EventId, x: VarId) -> Result<Lit, TooLarge> {
         let trace_model = self.trace_model;
         let Some(value) = known(trace_model, trace_model.trace.written_value(write)) else {
             return Ok(self.solver.true_lit());
         };
-        let others = FinalWrites::besides(trace_model, write).differing;
+        let others = FinalWrites::besides(trace_model, write, x).differing;
         let mut ways = Vec::with_capacity(others.len());
         for &last in &others {
             let after = self.after(last)?;
@@ -396,9 +396,8 @@ pub(crate) fn shown(trace_model: &TraceModel<'_>, query: &Query, values: &Values
                 None => saw.writer != trace_model.reads_from.observed(read),
             }
         }),
-        Goal::Overwritten(write) => {
-            let x = trace.variable(write).map_or(u32::MAX, |x| x.0);
-            let (_, value) = values.memory.get(&x).copied().unwrap_or_default();
+        Goal::Overwritten(write, x) => {
+            let (_, value) = values.memory.get(&x.0).copied().unwrap_or_default();
             value.is_none() || value != known(trace_model, trace.written_value(write))
         }
         _ => true,
