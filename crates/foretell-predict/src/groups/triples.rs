@@ -1,6 +1,6 @@
 //! Classes of atomicity violations: two accesses of a block, and the accesses between them.
 //!
-//! A long block has as many pairs of accesses as the square of its length, so the pairs (c, c') of a
+//! A long block has as many pairs of accesses as the square of its length, so the pairs of a
 //! class are counted, and named only as long as somebody asks for more ([`BlockPairs::members`]).
 //! They are counted by c': a section that is held there is held at c, too, if it was entered
 //! before c. So the sections held at both only change at the enters of the sections held at c', and
@@ -215,7 +215,7 @@ mod tests {
                 }
             }
         }
-        assert!(total > 1000, "{total}");
+        assert!(total > 100, "{total}");
     }
 
     /// Compares the classes of the accesses of a thread; the number of pairs.
