@@ -10,6 +10,7 @@
 
 mod freed;
 mod races;
+mod triples;
 mod unordered;
 
 use std::cmp::Reverse;
@@ -18,12 +19,13 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use foretell_model::{SectionId, TraceModel};
-use foretell_trace::{EventId, FindingKind, Op, ThreadId, VarId, conflict};
+use foretell_trace::{EventId, FindingKind, Op, ThreadId, VarId};
 use rustc_hash::FxHashMap;
 
 use crate::analyses::{Candidate, Circles, candidates};
 use crate::filters::{Dropped, Filters};
 use races::{LockSets, OpenPairs};
+use triples::{BlockPairs, triples};
 
 /// Candidates of which one witness is wanted.
 pub(crate) struct Group {
@@ -63,7 +65,48 @@ struct LocationPairs {
 }
 
 /// Accesses, or pairs of accesses of one block, that differ only in when they happened.
-type Class = Vec<Member>;
+enum Class {
+    /// Accesses, ascending.
+    Accesses(Vec<EventId>),
+    Pairs(BlockPairs),
+}
+
+impl Class {
+    /// Number of members.
+    fn len(&self) -> u64 {
+        match self {
+            Class::Accesses(list) => list.len() as u64,
+            Class::Pairs(pairs) => pairs.count(),
+        }
+    }
+
+    /// One of the members.
+    fn example(&self) -> Member {
+        match self {
+            Class::Accesses(list) => (list[0], None),
+            Class::Pairs(pairs) => pairs.example(),
+        }
+    }
+
+    /// The accesses of a class of these.
+    fn accesses(&self) -> &[EventId] {
+        match self {
+            Class::Accesses(list) => list,
+            Class::Pairs(_) => &[],
+        }
+    }
+
+    /// The members, ascending.
+    fn members<'c>(
+        &'c self,
+        trace_model: &'c TraceModel<'c>,
+    ) -> Box<dyn Iterator<Item = Member> + 'c> {
+        match self {
+            Class::Accesses(list) => Box::new(list.iter().map(|&e| (e, None))),
+            Class::Pairs(pairs) => Box::new(pairs.members(trace_model)),
+        }
+    }
+}
 
 /// An access, or two of one block.
 type Member = (EventId, Option<EventId>);
@@ -203,14 +246,14 @@ impl ClassPairs {
 
     /// Returns the number of candidates so far.
     fn size(&self) -> u64 {
-        let len = |class: u32| self.classes[class as usize].len() as u64;
+        let len = |class: u32| self.classes[class as usize].len();
         let pairs = self.by_locations.values().flat_map(|pairs| &pairs.next);
         pairs.map(|&(a, b)| len(a) * len(b)).sum()
     }
 
     fn groups(self, kind: FindingKind) -> Vec<Group> {
         let classes = Arc::new(self.classes);
-        let len = |class: u32| classes[class as usize].len() as u64;
+        let len = |class: u32| classes[class as usize].len();
         let group = |pairs: LocationPairs| Group {
             kind,
             size: pairs.next.iter().chain(&pairs.unordered).map(|&(a, b)| len(a) * len(b)).sum(),
@@ -301,11 +344,11 @@ type Locks = Vec<(u32, bool)>;
 type Key = (ThreadId, GroupLocation, Op, Locks);
 
 /// The classes of accesses of a variable, in the order they first occur.
-fn classes(trace_model: &TraceModel<'_>, x: VarId) -> Vec<(Key, Class)> {
+fn classes(trace_model: &TraceModel<'_>, x: VarId) -> Vec<(Key, Vec<EventId>)> {
     let trace = trace_model.trace;
     let mut locksets = LockSets::default();
     let mut index: FxHashMap<(ThreadId, GroupLocation, Op, u32), usize> = FxHashMap::default();
-    let mut classes: Vec<(Key, Class)> = Vec::new();
+    let mut classes: Vec<(Key, Vec<EventId>)> = Vec::new();
     for &e in trace_model.reads_from.accesses(x) {
         foretell_limit::check();
         let thread = trace.thread(e);
@@ -316,7 +359,7 @@ fn classes(trace_model: &TraceModel<'_>, x: VarId) -> Vec<(Key, Class)> {
             classes.push(((thread, location, op, locks), Vec::new()));
             classes.len() - 1
         });
-        classes[i].1.push((e, None));
+        classes[i].1.push(e);
     }
     classes
 }
@@ -336,9 +379,10 @@ fn race_pairs(
     class_of: &mut [u32],
     pairs: &mut ClassPairs,
 ) -> OpenPairs {
-    let (keys, classes): (Vec<Key>, Vec<Class>) = classes(trace_model, x).into_iter().unzip();
+    let (keys, classes): (Vec<Key>, Vec<Vec<EventId>>) =
+        classes(trace_model, x).into_iter().unzip();
     for (i, class) in classes.iter().enumerate() {
-        for (e, _) in class {
+        for e in class {
             class_of[e.index()] = i as u32;
         }
     }
@@ -346,52 +390,13 @@ fn race_pairs(
     let (open, counts) =
         races::open_class_pairs(trace_model, x, filters, &next, |e| class_of[e.index()]);
     if !open.is_empty() {
-        let start = pairs.add(classes);
+        let start = pairs.add(classes.into_iter().map(Class::Accesses));
         for (i, j) in open {
             let (a, b) = (keys[i as usize].1, keys[j as usize].1);
             pairs.pair(vec![a.min(b), a.max(b)], start + i, start + j);
         }
     }
     counts
-}
-
-/// Classes of (c, c') with classes of r.
-fn triples(trace_model: &TraceModel<'_>, x: VarId, groups: &mut ClassPairs) {
-    let trace = trace_model.trace;
-    let others = classes(trace_model, x);
-    let mut index: BTreeMap<(Key, GroupLocation, Op), Vec<Member>> = BTreeMap::new();
-    for (thread, list) in trace_model.reads_from.accesses_by_thread(x) {
-        for (i, &c) in list.iter().enumerate() {
-            let Some(block) = trace_model.blocks.outermost(c) else { continue };
-            for &c2 in &list[i + 1..] {
-                foretell_limit::check();
-                if trace_model.blocks.outermost(c2) != Some(block) {
-                    break;
-                }
-                let at_c2 = trace_model.locks.held_before(c2);
-                let both: Vec<_> = trace_model.locks.held_before(c).to_vec();
-                let both: Vec<_> = both.into_iter().filter(|s| at_c2.contains(s)).collect();
-                let spans = locks_of(trace_model, &both);
-                let key = (*thread, location(trace_model, c), trace.op(c), spans);
-                let key = (key, location(trace_model, c2), trace.op(c2));
-                index.entry(key).or_default().push((c, Some(c2)));
-            }
-        }
-    }
-    let (others, classes): (Vec<Key>, Vec<Class>) = others.into_iter().unzip();
-    let firsts: Vec<EventId> = classes.iter().map(|class| class[0].0).collect();
-    let start = groups.add(classes);
-    for ((key, location2, _), inside) in index {
-        let (c, c2) = (inside[0].0, inside[0].1.unwrap_or(inside[0].0));
-        let inside = groups.add([inside]);
-        for (i, other) in others.iter().enumerate() {
-            foretell_limit::check();
-            if conflict(trace, c, firsts[i]) && conflict(trace, firsts[i], c2) {
-                let locations = vec![key.1, other.1, location2];
-                groups.pair(locations, inside, start + i as u32);
-            }
-        }
-    }
 }
 
 impl Group {
@@ -423,13 +428,17 @@ impl Group {
                 let unordered = pairs.unordered.iter().map(move |&(a, b)| (class(a), class(b)));
                 let unordered = unordered::candidates(trace_model, unordered.collect(), with_order);
                 let pairs = pairs.next.iter().map(move |&(a, b)| (class(a), class(b)));
-                let kept = pairs.filter(move |(a, b)| keep(&candidate(kind, a[0], b[0])));
+                let kept =
+                    pairs.filter(move |(a, b)| keep(&candidate(kind, a.example(), b.example())));
                 let kept: Vec<_> = kept.collect();
                 let near = kept.clone().into_iter().flat_map(move |(a, b)| {
-                    neighbours(a, b).filter(move |&(m, n)| is_open(kind, order, m, n))
+                    let near = neighbours(trace_model, a, b.accesses());
+                    near.filter(move |&(m, n)| is_open(kind, order, m, n))
                 });
                 let near = near.map(move |(a, b)| Batch::One(candidate(kind, a, b)));
-                let far = kept.into_iter().flat_map(move |(a, b)| strangers(kind, order, a, b));
+                let far = kept.into_iter().flat_map(move |(a, b)| {
+                    strangers(kind, trace_model, with_order, a, b.accesses())
+                });
                 Box::new(near.chain(far).chain(unordered))
             }
         }
@@ -447,24 +456,29 @@ fn candidate(kind: FindingKind, a: Member, b: Member) -> Candidate {
 }
 
 /// For each member of `a`, the last one of `b` before it and the first one after it.
-fn neighbours<'c>(a: &'c Class, b: &'c Class) -> impl Iterator<Item = (Member, Member)> + 'c {
-    a.iter().flat_map(move |&m| {
-        let i = b.partition_point(|n| n.0 < m.0);
+fn neighbours<'c>(
+    trace_model: &'c TraceModel<'c>,
+    a: &'c Class,
+    b: &'c [EventId],
+) -> impl Iterator<Item = (Member, Member)> + 'c {
+    a.members(trace_model).flat_map(move |m| {
+        let i = b.partition_point(|&n| n < m.0);
         let near = [i.checked_sub(1), Some(i)];
-        near.into_iter().flatten().filter_map(|i| b.get(i)).map(move |&n| (m, n))
+        near.into_iter().flatten().filter_map(|i| b.get(i)).map(move |&n| (m, (n, None)))
     })
 }
 
 /// All other pairs.
 fn strangers<'c>(
     kind: FindingKind,
-    order: Option<&'c TraceModel<'c>>,
+    trace_model: &'c TraceModel<'c>,
+    with_order: bool,
     a: &'c Class,
-    b: &'c Class,
+    b: &'c [EventId],
 ) -> impl Iterator<Item = Batch> + 'c {
-    a.iter().flat_map(move |&m| {
-        let i = b.partition_point(|n| n.0 < m.0);
-        let open = order.map_or(0..b.len(), |trace_model| not_ordered(trace_model, m, b));
+    a.members(trace_model).flat_map(move |m| {
+        let i = b.partition_point(|&n| n < m.0);
+        let open = if with_order { not_ordered(trace_model, m, b) } else { 0..b.len() };
         let near = i.saturating_sub(1)..(i + 1).min(b.len());
         let near_open = near.clone().filter(|j| open.contains(j)).count();
         let ordered = (b.len() - near.len()) - (open.len() - near_open);
@@ -472,7 +486,7 @@ fn strangers<'c>(
         let uncounted = ordered > 0 && kind != FindingKind::Race;
         let ordered = uncounted.then_some(Batch::Dropped(Dropped::Must, ordered as u64));
         let far = open.filter(move |j| !near.contains(j));
-        ordered.into_iter().chain(far.map(move |j| Batch::One(candidate(kind, m, b[j]))))
+        ordered.into_iter().chain(far.map(move |j| Batch::One(candidate(kind, m, (b[j], None)))))
     })
 }
 
@@ -489,11 +503,11 @@ fn is_open(
             && !must_happen_before.run_before_next(chains, trace, b, a)
 }
 
-/// The members of a class that must-happen-before does not order with a member of another one. They
-/// are neighbours, because the events of a class are of one thread.
-fn not_ordered(trace_model: &TraceModel<'_>, m: Member, class: &Class) -> Range<usize> {
+/// The accesses of a class that must-happen-before does not order with a member of another one.
+/// They are neighbours, because the events of a class are of one thread.
+fn not_ordered(trace_model: &TraceModel<'_>, m: Member, class: &[EventId]) -> Range<usize> {
     let TraceModel { trace, chains, must_happen_before, .. } = trace_model;
-    let Some(&(first, _)) = class.first() else { return 0..0 };
+    let Some(&first) = class.first() else { return 0..0 };
     let thread = trace.thread(first);
     let column = chains.column(thread);
     let offset = chains.column_position(trace, first) - chains.position(first);
@@ -506,7 +520,7 @@ fn not_ordered(trace_model: &TraceModel<'_>, m: Member, class: &Class) -> Range<
             from + offset..to.map_or(u32::MAX, |to| to + offset)
         }
     };
-    let start = class.partition_point(|n| chains.position(n.0) + offset < positions.start);
-    let end = class.partition_point(|n| chains.position(n.0) + offset < positions.end);
+    let start = class.partition_point(|&n| chains.position(n) + offset < positions.start);
+    let end = class.partition_point(|&n| chains.position(n) + offset < positions.end);
     start..end.max(start)
 }

@@ -10,7 +10,7 @@ use foretell_model::{HappensBefore, TraceModel};
 use foretell_trace::{EventId, VarId};
 
 use super::races::{open_class_pairs, open_event_pairs as open_pairs_of};
-use super::{Batch, Class, ClassPairs, Key, Member, classes, neighbours, shared_variables};
+use super::{Batch, Class, ClassPairs, Key, classes, shared_variables};
 use crate::analyses::Candidate;
 use crate::filters::Filters;
 
@@ -49,9 +49,9 @@ pub(super) fn add_class_pairs(
     pairs: &mut ClassPairs,
 ) {
     for x in variables(trace_model) {
-        let (keys, classes): (Vec<Key>, Vec<Class>) = classes(trace_model, x).into_iter().unzip();
+        let (keys, classes): (Vec<Key>, Vec<Vec<EventId>>) = classes(trace_model, x).into_iter().unzip();
         for (i, class) in classes.iter().enumerate() {
-            for (e, _) in class {
+            for e in class {
                 class_of[e.index()] = i as u32;
             }
         }
@@ -61,7 +61,7 @@ pub(super) fn add_class_pairs(
         if open.is_empty() {
             continue;
         }
-        let start = pairs.add(classes);
+        let start = pairs.add(classes.into_iter().map(Class::Accesses));
         for (i, j) in open {
             let (a, b) = (keys[i as usize].1, keys[j as usize].1);
             let locations = vec![a.min(b), a.max(b)];
@@ -71,23 +71,23 @@ pub(super) fn add_class_pairs(
     }
 }
 
-/// The members of a class that an order leaves open for an event, as a range.
+/// The accesses of a class that an order leaves open for an event, as a range.
 fn open_members(
     trace_model: &TraceModel<'_>,
     order: &HappensBefore,
-    m: Member,
-    class: &Class,
+    event: EventId,
+    class: &[EventId],
 ) -> Range<usize> {
     let TraceModel { trace, chains, .. } = trace_model;
-    let Some(&(first, _)) = class.first() else { return 0..0 };
+    let Some(&first) = class.first() else { return 0..0 };
     let column = chains.column(trace.thread(first));
-    if column == chains.column(trace.thread(m.0)) {
+    if column == chains.column(trace.thread(event)) {
         return 0..0;
     }
-    let places = order.unordered_with(chains, trace, m.0, column);
-    let place = |n: &Member| chains.column_position(trace, n.0);
-    let start = class.partition_point(|n| place(n) < places.start);
-    let end = class.partition_point(|n| place(n) < places.end);
+    let places = order.unordered_with(chains, trace, event, column);
+    let place = |&e: &EventId| chains.column_position(trace, e);
+    let start = class.partition_point(|e| place(e) < places.start);
+    let end = class.partition_point(|e| place(e) < places.end);
     start..end.max(start)
 }
 
@@ -98,32 +98,37 @@ pub(super) fn candidates<'g>(
     pairs: Vec<(&'g Class, &'g Class)>,
     with_order: bool,
 ) -> impl Iterator<Item = Batch> + 'g {
+    let pairs: Vec<_> = pairs.into_iter().map(|(a, b)| (a.accesses(), b.accesses())).collect();
     let candidate =
-        |(a, _): Member, (b, _): Member| Batch::One(Candidate::Unordered(a.min(b), a.max(b)));
+        |a: EventId, b: EventId| Batch::One(Candidate::Unordered(a.min(b), a.max(b)));
     let observed = pairs.clone().into_iter().flat_map(move |(a, b)| {
-        a.iter().filter_map(move |&m| {
-            let open = open_members(trace_model, trace_model.observed_order(), m, b);
-            let at = b.partition_point(|n| n.0 < m.0);
+        a.iter().filter_map(move |&e| {
+            let open = open_members(trace_model, trace_model.observed_order(), e, b);
+            let at = b.partition_point(|&other| other < e);
             let nearest = at.clamp(open.start, open.end.max(open.start + 1) - 1);
-            open.contains(&nearest).then(|| candidate(m, b[nearest]))
+            open.contains(&nearest).then(|| candidate(e, b[nearest]))
         })
     });
-    let open = move |m: Member, b: &Class| match with_order {
-        true => open_members(trace_model, trace_model.common_order(), m, b),
+    let open = move |e: EventId, b: &[EventId]| match with_order {
+        true => open_members(trace_model, trace_model.common_order(), e, b),
         false => 0..b.len(),
     };
+    // The last access of the other class before an event and the first one after it.
+    let near_to = |e: EventId, b: &[EventId]| {
+        let i = b.partition_point(|&other| other < e);
+        i.saturating_sub(1)..(i + 1).min(b.len())
+    };
     let near = pairs.clone().into_iter().flat_map(move |(a, b)| {
-        neighbours(a, b).filter(move |&(m, n)| {
-            let place = b.partition_point(|k| k.0 < n.0);
-            open(m, b).contains(&place)
+        a.iter().flat_map(move |&e| {
+            let open = open(e, b);
+            near_to(e, b).filter(move |j| open.contains(j)).map(move |j| (e, b[j]))
         })
     });
     let far = pairs.into_iter().flat_map(move |(a, b)| {
-        a.iter().flat_map(move |&m| {
-            let i = b.partition_point(|n| n.0 < m.0);
-            let near = i.saturating_sub(1)..(i + 1).min(b.len());
-            open(m, b).filter(move |j| !near.contains(j)).map(move |j| (m, b[j]))
+        a.iter().flat_map(move |&e| {
+            let near = near_to(e, b);
+            open(e, b).filter(move |j| !near.contains(j)).map(move |j| (e, b[j]))
         })
     });
-    observed.chain(near.chain(far).map(move |(m, n)| candidate(m, n)))
+    observed.chain(near.chain(far).map(move |(a, b)| candidate(a, b)))
 }
