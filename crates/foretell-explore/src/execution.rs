@@ -2,13 +2,14 @@
 //! table of semantics section 1.
 //!
 //! An event may also run *flipped*: it observes something else than in the trace, and its thread
-//! stops there. A failed try-lock that is flipped takes the lock; a successful one does not.
+//! stops there. A failed try-lock that is flipped takes the lock; a successful one does not. A wait
+//! with a time limit that is flipped times out, or is woken.
 
 use std::hash::{Hash, Hasher};
 
 use foretell_model::TraceModel;
 use foretell_trace::{EventId, EventKind, Op, ThreadId};
-use rustc_hash::FxHasher;
+use rustc_hash::{FxHashSet, FxHasher};
 
 use crate::Pending;
 
@@ -19,6 +20,8 @@ const INITIAL: u32 = u32::MAX;
 #[derive(Clone)]
 pub(crate) struct Execution<'t> {
     model: &'t TraceModel<'t>,
+    /// Events of waits that could have ended otherwise.
+    limited: &'t FxHashSet<EventId>,
     /// Number of events of each thread that have run.
     pub(crate) counts: Vec<u32>,
     /// Whether the last event of the thread was flipped.
@@ -114,12 +117,13 @@ pub(crate) enum Step {
 
 impl<'t> Execution<'t> {
     /// Returns the state before the first event.
-    pub(crate) fn new(model: &'t TraceModel<'t>) -> Self {
+    pub(crate) fn new(model: &'t TraceModel<'t>, limited: &'t FxHashSet<EventId>) -> Self {
         let trace = model.trace;
         let threads = model.chains.thread_count();
         let thread = ThreadId::from_index;
         Self {
             model,
+            limited,
             counts: vec![0; threads],
             cut: vec![false; threads],
             forked: (0..threads).map(|t| model.chains.fork(thread(t)).is_none()).collect(),
@@ -200,8 +204,9 @@ impl<'t> Execution<'t> {
                 let free = self.locks[lock.index()].is_free_for_writer(me);
                 when(free && self.conditions[cond.index()].may_wake(me))
             }
-            EventKind::TimedOut { lock, .. } => {
-                when(self.locks[lock.index()].is_free_for_writer(me))
+            EventKind::TimedOut { cond, lock } => {
+                let free = self.locks[lock.index()].is_free_for_writer(me);
+                when(free && self.conditions[cond.index()].may_time_out(me))
             }
             EventKind::Down { sem } => when(self.semaphores[sem.index()] > 0),
             EventKind::Leave { barrier } => {
@@ -214,6 +219,28 @@ impl<'t> Execution<'t> {
                 when(self.forked[u] && self.is_done(u) && !self.cut[u])
             }
             _ => Step::Same,
+        }
+    }
+
+    /// Whether the next event of its thread could observe something else now.
+    pub(crate) fn can_flip(&self, e: EventId) -> bool {
+        let event = self.model.trace.event(e);
+        let me = event.thread.index() as u32;
+        match event.kind {
+            EventKind::Woken { cond, lock } => {
+                self.limited.contains(&e)
+                    && self.locks[lock.index()].is_free_for_writer(me)
+                    && self.conditions[cond.index()].may_time_out(me)
+            }
+            EventKind::TimedOut { cond, lock } => {
+                self.limited.contains(&e)
+                    && self.locks[lock.index()].is_free_for_writer(me)
+                    && self.conditions[cond.index()].may_wake(me)
+            }
+            EventKind::Down { sem } => {
+                self.limited.contains(&e) && self.semaphores[sem.index()] == 0
+            }
+            _ => self.step(e) == Step::Other,
         }
     }
 
@@ -259,7 +286,7 @@ impl<'t> Execution<'t> {
             }
             EventKind::Woken { cond, lock } | EventKind::TimedOut { cond, lock } => {
                 self.locks[lock.index()].owner = Some((me, self.waiting[t]));
-                let woken = trace.op(e) == Op::Woken;
+                let woken = (trace.op(e) == Op::Woken) != flipped;
                 self.conditions[cond.index()].leave(me, woken);
             }
             EventKind::Notify { cond } => {
@@ -275,6 +302,7 @@ impl<'t> Execution<'t> {
                 condition.notifies.clear();
             }
             EventKind::Post { sem } => self.semaphores[sem.index()] += 1,
+            EventKind::Down { .. } if flipped => {}
             EventKind::Down { sem } => {
                 let count = &mut self.semaphores[sem.index()];
                 *count = count.saturating_sub(1);
@@ -293,10 +321,12 @@ impl<'t> Execution<'t> {
         let me = thread as u32;
         match pending {
             Pending::Acquire(lock) => self.locks[lock.index()].is_free_for_writer(me),
+            Pending::AcquireShared(lock) => !self.locks[lock.index()].is_owned_besides(me),
             Pending::Woken(cond, lock) => {
                 self.locks[lock.index()].is_free_for_writer(me)
                     && self.conditions[cond.index()].may_wake(me)
             }
+            Pending::EndOfWait(_, lock) => self.locks[lock.index()].is_free_for_writer(me),
             Pending::Down(sem) => self.semaphores[sem.index()] > 0,
             Pending::Join(_) => false,
         }
@@ -342,6 +372,19 @@ impl Condition {
             return false;
         };
         all || self.notifies.iter().any(|&n| n > since)
+    }
+
+    /// Whether a waiter may not have been woken: the others can have used all notifications.
+    fn may_time_out(&self, thread: u32) -> bool {
+        let Some(&(_, _, all)) = self.waiters.iter().find(|w| w.0 == thread) else {
+            return false;
+        };
+        let others = |n: u32| {
+            let could = |w: &&(u32, u32, bool)| w.0 != thread && !w.2 && w.1 < n;
+            self.waiters.iter().filter(could).count()
+        };
+        // The notifications are in the order of their times.
+        !all && self.notifies.iter().enumerate().all(|(before, &n)| others(n) > before)
     }
 
     /// A waiter leaves, perhaps because of a notification: the earliest that can have woken it.

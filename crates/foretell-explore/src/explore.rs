@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use foretell_model::TraceModel;
-use foretell_trace::{Model, ThreadId, Trace};
+use foretell_trace::{EventId, Model, ThreadId, Trace};
+use rustc_hash::FxHashSet;
 
 use crate::frontier::Frontier;
 use crate::history::{Counted, Entry, History, ThreadKey, hash_of, thread_keys};
@@ -83,6 +84,7 @@ struct Known {
     trace: Arc<Trace>,
     keys: Vec<ThreadKey>,
     pending: Vec<(ThreadId, Pending)>,
+    limited: Arc<FxHashSet<EventId>>,
 }
 
 /// A lead that other leads may keep more than.
@@ -187,6 +189,12 @@ impl Explorer {
         next.map(|candidate| candidate.lead)
     }
 
+    /// Returns leads that will probably be followed next, at most `most`. They may be run ahead:
+    /// the result of one counts when [`next_lead`](Explorer::next_lead) returns it.
+    pub fn upcoming(&self, most: usize) -> Vec<Lead> {
+        self.frontier.upcoming(most).into_iter().map(|candidate| candidate.lead.clone()).collect()
+    }
+
     fn is_anything_left(&mut self) -> bool {
         self.frontier.tidy();
         self.frontier.len() > 0 || !self.wider.is_empty() || self.unfinished
@@ -237,15 +245,13 @@ impl Explorer {
         if let Some(why) = run.cut_short {
             self.result.open.insert(Open::CutShort(why));
         }
-        if run.has_timed_waits {
-            let what = "waits with a time limit, or tries of a semaphore";
-            self.result.open.insert(Open::TimedWaits(what.to_owned()));
-        }
+        self.result.open.extend(run.unexplored);
         if run.shares_output {
             self.result.open.insert(Open::OutputOrder);
         }
         let stuck = !run.pending.is_empty();
-        self.runs.push(Known { trace: run.trace, keys, pending: run.pending });
+        let limited = Arc::new(run.limited.into_iter().collect());
+        self.runs.push(Known { trace: run.trace, keys, pending: run.pending, limited });
         let before = self.counted.len();
         let new = self.index(number, stuck);
         if !new {
@@ -310,9 +316,11 @@ impl Explorer {
         let known = &self.runs[number];
         let trace = Arc::clone(&known.trace);
         let (keys, pending) = (known.keys.clone(), known.pending.clone());
+        let limited = Arc::clone(&known.limited);
         let model = TraceModel::new(&trace, Model::Value);
         let counted = self.counted.clone();
-        let mut leads = Leads::new(&model, &keys, &counted, number, self.limits());
+        let sets = (&counted, &*limited);
+        let mut leads = Leads::new(&model, &keys, sets, number, self.limits());
         let mut found = Vec::new();
         for flip in leads.flips() {
             if self.budget().is_some() {
@@ -357,9 +365,11 @@ impl Explorer {
     fn widen(&mut self, run: usize, candidate: &Candidate) {
         let trace = Arc::clone(&self.runs[run].trace);
         let keys = self.runs[run].keys.clone();
+        let limited = Arc::clone(&self.runs[run].limited);
         let model = TraceModel::new(&trace, Model::Value);
         let counted = self.counted.clone();
-        let mut leads = Leads::new(&model, &keys, &counted, run, self.limits());
+        let sets = (&counted, &*limited);
+        let mut leads = Leads::new(&model, &keys, sets, run, self.limits());
         let mut found = Vec::new();
         for e in leads.beyond(candidate) {
             let mut required = candidate.required.clone();

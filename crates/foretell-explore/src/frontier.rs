@@ -1,7 +1,8 @@
 //! The frontier: leads that have not been followed, the most promising first.
 //!
 //! A lead to a place and an observation that no run has shown comes first; then the number of
-//! preemptions decides, then the order in which the leads were found.
+//! preemptions decides, then the order in which the leads were found. Every fourth lead is the one
+//! with the most preemptions: what needs the threads to alternate many times would come last else.
 
 use std::collections::BTreeMap;
 
@@ -9,6 +10,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::history::{CutKey, hash_of};
 use crate::leads::{Candidate, Cause};
+
+/// One lead of so many is the one with the most preemptions.
+const MOST_PREEMPTED_EVERY: usize = 4;
 
 /// Leads in the order in which they are followed.
 #[derive(Default, Debug)]
@@ -22,6 +26,8 @@ pub(crate) struct Frontier {
     runs: FxHashMap<(u64, u64), Vec<u32>>,
     /// Places and observations that runs have shown.
     pub(crate) shown: FxHashSet<u64>,
+    /// Number of leads that were taken.
+    taken: usize,
 }
 
 impl Frontier {
@@ -55,6 +61,29 @@ impl Frontier {
 
     /// Removes the lead to follow next. Leads that a run has covered meanwhile are dropped.
     pub(crate) fn pop(&mut self) -> Option<Candidate> {
+        self.taken += 1;
+        if self.taken.is_multiple_of(MOST_PREEMPTED_EVERY)
+            && let Some(candidate) = self.pop_most_preempted()
+        {
+            return Some(candidate);
+        }
+        self.pop_first()
+    }
+
+    /// Removes the lead with the most preemptions, the one that was found last.
+    fn pop_most_preempted(&mut self) -> Option<Candidate> {
+        loop {
+            let by_preemptions =
+                |&&(_, preemptions, number): &&(u8, u32, usize)| (preemptions, number);
+            let key = *self.queue.keys().max_by_key(by_preemptions)?;
+            let candidate = self.queue.remove(&key)?;
+            if candidate.cause == Cause::Stuck || !self.is_covered(&candidate.key) {
+                return Some(candidate);
+            }
+        }
+    }
+
+    fn pop_first(&mut self) -> Option<Candidate> {
         while let Some(((rank, _, number), candidate)) = self.queue.pop_first() {
             if candidate.cause != Cause::Stuck && self.is_covered(&candidate.key) {
                 continue;
@@ -67,6 +96,12 @@ impl Frontier {
             return Some(candidate);
         }
         None
+    }
+
+    /// Returns the leads that come next if no run changes that, at most `most`.
+    pub(crate) fn upcoming(&self, most: usize) -> Vec<&Candidate> {
+        let is_open = |c: &&Candidate| c.cause == Cause::Stuck || !self.is_covered(&c.key);
+        self.queue.values().filter(is_open).take(most).collect()
     }
 
     /// Drops the leads that a run has covered.

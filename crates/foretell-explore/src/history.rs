@@ -19,6 +19,9 @@ use rustc_hash::FxHashSet;
 /// Longest iteration, in events, that is recognised as part of a spin.
 const LONGEST_ITERATION: usize = 8;
 
+/// Observation of a wait that timed out.
+pub(crate) const TIMED_OUT: &str = "timed out";
+
 /// Hash of a thread's path of creations.
 pub(crate) type ThreadKey = u64;
 
@@ -74,6 +77,7 @@ impl Entry {
         let seen = match op {
             op if op.reads() => value_hash(trace, trace.read_value(e)),
             op if op.is_failed_try() => hash_of("failed"),
+            Op::TimedOut => hash_of(TIMED_OUT),
             _ => 0,
         };
         Self::with(trace, e, seen)
@@ -102,7 +106,6 @@ impl Entry {
                 | Op::Fork
                 | Op::Join
         );
-        let seen = if trace.op(e) == Op::TimedOut { hash_of("timed out") } else { seen };
         // One line may have several accesses.
         let variable = trace.variable(e).map(|x| trace.variable_name(x));
         let place = hash_of((op as u8, location, variable));

@@ -16,10 +16,12 @@ use foretell_model::TraceModel;
 use foretell_predict::engines::order::{OrderEngine, Sight};
 use foretell_predict::query::{Limit, Query, Verdict};
 use foretell_trace::{EventId, Op, ThreadId, Trace};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::execution::{Execution, Step};
-use crate::history::{Counted, CutKey, Entry, History, ThreadKey, cut_key, hash_of, value_hash};
+use crate::history::{
+    Counted, CutKey, Entry, History, TIMED_OUT, ThreadKey, cut_key, hash_of, value_hash,
+};
 use crate::search::{Found, Goal, search};
 use crate::{Lead, Open, Pending};
 
@@ -39,7 +41,7 @@ pub(crate) struct Flip {
 enum FlipKind {
     /// A read sees one of these writes.
     Read(Vec<Option<EventId>>),
-    /// A try-lock fails, or does not.
+    /// A try-lock or a wait with a time limit fails, or does not.
     Try,
 }
 
@@ -92,6 +94,8 @@ pub(crate) struct Leads<'t> {
     engine: OrderEngine<'t>,
     keys: &'t [ThreadKey],
     counted: &'t Counted,
+    /// Events of waits that could have ended otherwise.
+    limited: &'t FxHashSet<EventId>,
     run: usize,
     limits: Limits,
     pub(crate) open: Vec<Open>,
@@ -101,12 +105,12 @@ impl<'t> Leads<'t> {
     pub(crate) fn new(
         model: &'t TraceModel<'t>,
         keys: &'t [ThreadKey],
-        counted: &'t Counted,
+        (counted, limited): (&'t Counted, &'t FxHashSet<EventId>),
         run: usize,
         limits: Limits,
     ) -> Self {
         let engine = OrderEngine::new(model);
-        Leads { model, engine, keys, counted, run, limits, open: Vec::new() }
+        Leads { model, engine, keys, counted, limited, run, limits, open: Vec::new() }
     }
 
     fn trace(&self) -> &'t Trace {
@@ -190,9 +194,18 @@ impl<'t> Leads<'t> {
             Op::TryAcquire | Op::TryAcquireShared => {
                 vec![Flip { event: e, seen: hash_of("failed"), kind: FlipKind::Try }]
             }
+            Op::Woken if self.limited.contains(&e) => {
+                vec![Flip { event: e, seen: hash_of(TIMED_OUT), kind: FlipKind::Try }]
+            }
+            Op::TimedOut if self.limited.contains(&e) => {
+                vec![Flip { event: e, seen: 0, kind: FlipKind::Try }]
+            }
             Op::TimedOut => {
                 self.open.push(Open::TimedWaits(self.place(e)));
                 Vec::new()
+            }
+            Op::Down if self.limited.contains(&e) => {
+                vec![Flip { event: e, seen: hash_of("failed"), kind: FlipKind::Try }]
             }
             _ => Vec::new(),
         }
@@ -256,7 +269,7 @@ impl<'t> Leads<'t> {
             self.open.push(Open::Undecided(what));
             return Vec::new();
         }
-        match search(self.model, goal, self.limits.states, self.limits.end()) {
+        match search((self.model, self.limited), goal, self.limits.states, self.limits.end()) {
             Found::Sequences(sequences) => sequences,
             Found::Unknown(sequences) => {
                 self.open.push(Open::Undecided(what));
@@ -272,7 +285,7 @@ impl<'t> Leads<'t> {
             Cause::Flip(flip) => Some(flip.event),
             _ => None,
         };
-        let mut state = Execution::new(self.model);
+        let mut state = Execution::new(self.model, self.limited);
         let mut events = Vec::with_capacity(sequence.len());
         let mut consistent = true;
         for &e in &sequence {
@@ -337,7 +350,7 @@ impl<'t> Leads<'t> {
     }
 
     /// Returns the events of which one is in every lead that keeps more than this one: for each
-    /// thread, the first event after the lead that observes.
+    /// thread, the first event after the lead that observes, or takes a notification or a token.
     pub(crate) fn beyond(&self, candidate: &Candidate) -> Vec<EventId> {
         let trace = self.trace();
         let own = candidate.lead.flipped.map(|e| trace.thread(e));
@@ -345,15 +358,19 @@ impl<'t> Leads<'t> {
             Cause::GoOn(thread, _) => Some(thread),
             _ => None,
         });
-        let observes = |op: Op| {
-            op.observes() || matches!(op, Op::TryAcquire | Op::TryAcquireShared | Op::TimedOut)
+        let observes = |e: EventId| {
+            let op = trace.op(e);
+            op.observes()
+                || matches!(op, Op::TryAcquire | Op::TryAcquireShared | Op::TimedOut)
+                // They take what another thread may take instead.
+                || matches!(op, Op::Woken | Op::Down)
         };
         (0..candidate.counts.len())
             .filter(|&t| Some(ThreadId::from_index(t)) != own)
             .filter_map(|t| {
                 let events = self.model.chains.events(ThreadId::from_index(t));
                 let rest = &events[candidate.counts[t] as usize..];
-                rest.iter().copied().find(|&e| observes(trace.op(e)))
+                rest.iter().copied().find(|&e| observes(e))
             })
             .collect()
     }

@@ -83,8 +83,11 @@ pub struct Run {
     pub cut_short: Option<String>,
     /// Whether more than one thread wrote output, the order of which is no observation.
     pub shares_output: bool,
-    /// Whether some thread waited with a time limit, or tried a semaphore.
-    pub has_timed_waits: bool,
+    /// Events of waits that could have ended otherwise: ends of waits for conditions with a time
+    /// limit, and semaphores that were taken by a try or with a time limit.
+    pub limited: Vec<EventId>,
+    /// Things that the program did and whose other outcomes are not explored.
+    pub unexplored: Vec<Open>,
     /// Whether the run failed: crashed, got stuck, broke an assertion.
     pub failed: bool,
 }
@@ -94,8 +97,12 @@ pub struct Run {
 pub enum Pending {
     /// Taking a lock.
     Acquire(foretell_trace::LockId),
+    /// Taking the reader side of a lock.
+    AcquireShared(foretell_trace::LockId),
     /// Waiting for a notification, to go on with the lock.
     Woken(foretell_trace::CondId, foretell_trace::LockId),
+    /// Waiting for a notification, or a time limit, to go on with the lock.
+    EndOfWait(foretell_trace::CondId, foretell_trace::LockId),
     /// Taking a token of a semaphore.
     Down(foretell_trace::SemId),
     /// Waiting for the end of a thread.
@@ -123,6 +130,8 @@ pub enum Open {
     OutputOrder,
     /// Waits with a time limit, or tries of semaphores, whose other outcome is not explored.
     TimedWaits(String),
+    /// Other processes, threads of the system, or signals, whose times are not explored.
+    Outside(String),
 }
 
 impl Open {
@@ -138,6 +147,7 @@ impl Open {
             Open::LoopBound(_) => "loop-bound",
             Open::OutputOrder => "output-order",
             Open::TimedWaits(_) => "timed-waits",
+            Open::Outside(_) => "outside",
         }
     }
 }
@@ -158,6 +168,7 @@ impl fmt::Display for Open {
                 write!(f, "several threads write output, and their order is not explored")
             }
             Open::TimedWaits(what) => write!(f, "the other outcome is not explored: {what}"),
+            Open::Outside(what) => write!(f, "other orders are not explored: {what}"),
         }
     }
 }

@@ -1,5 +1,5 @@
 //! Explicit search through the partial executions of a run, for what the order engine has no query
-//! for: flipped try-locks, stuck states, and operations that a stuck thread could have gone on
+//! for: flipped try-locks and waits, stuck states, and operations that a stuck thread could have gone on
 //! with.
 
 use std::time::Instant;
@@ -33,12 +33,12 @@ pub(crate) enum Found {
 
 /// Searches for a goal, through at most `limit` states and until the deadline.
 pub(crate) fn search(
-    model: &TraceModel<'_>,
+    (model, limited): (&TraceModel<'_>, &FxHashSet<EventId>),
     goal: Goal<'_>,
     limit: usize,
     deadline: Instant,
 ) -> Found {
-    let start = Execution::new(model);
+    let start = Execution::new(model, limited);
     let mut search = Search {
         model,
         goal,
@@ -97,7 +97,7 @@ impl Search<'_> {
                     self.found.push(self.path.clone());
                     return;
                 }
-                if state.next(t) == Some(e) && state.step(e) == Step::Other {
+                if state.next(t) == Some(e) && state.can_flip(e) {
                     self.enter(state, e, true);
                 }
             }

@@ -88,7 +88,8 @@ fn operations(family: Family) -> BTreeSet<Op> {
 
 #[test]
 fn families_have_the_operations_they_are_about() {
-    let others = [Op::Guard, Op::TryFailedShared, Op::TryAcquireShared];
+    let memory = [Op::Fence, Op::Alloc, Op::Free];
+    let others = [&memory[..], &[Op::Guard, Op::TryFailedShared, Op::TryAcquireShared]].concat();
     let all_but_others = Op::ALL.into_iter().filter(|op| !others.contains(op));
     let missing = |family, wanted: &[Op]| {
         let have = operations(family);

@@ -7,6 +7,7 @@
 
 use std::ffi::OsString;
 use std::fs::File;
+use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
@@ -30,6 +31,15 @@ const MORE: &str = "more";
 
 /// Beginning of the names of a native program's notes for an exploration.
 const UNEXPLORED: &str = "unexplored";
+
+/// Endings of these notes.
+const UNEXPLORED_ENDINGS: [&str; 6] = ["output", "tried", "process", "thread", "shared", "signal"];
+
+/// Names of the files of a run that an exploration keeps.
+fn saved_files() -> impl Iterator<Item = String> {
+    let notes = UNEXPLORED_ENDINGS.into_iter().map(|ending| format!("{UNEXPLORED}.{ending}"));
+    ["stdout".to_owned(), "stderr".to_owned()].into_iter().chain(notes)
+}
 
 /// Settings of a run.
 #[derive(Clone, Debug)]
@@ -132,14 +142,47 @@ impl Run {
     /// Whether more than one thread may have written output. Of a Java program only its output is
     /// known.
     pub fn has_shared_output(&self) -> bool {
-        let noted = || self.directory.path().join("unexplored.output").exists();
+        let noted = || self.unexplored().contains(&"output");
         if self.java { !self.stdout().is_empty() } else { noted() }
     }
 
-    /// Whether the program may have waited with a time limit, or tried a semaphore. Of a Java
-    /// program that is not known.
-    pub fn has_timed_waits(&self) -> bool {
-        self.java || self.directory.path().join("unexplored.timed").exists()
+    /// Returns what a native program did that no exploration follows: endings of the notes that
+    /// the runtime describes.
+    pub fn unexplored(&self) -> Vec<&'static str> {
+        let noted =
+            |ending: &&str| self.directory.path().join(format!("{UNEXPLORED}.{ending}")).exists();
+        UNEXPLORED_ENDINGS.into_iter().filter(noted).collect()
+    }
+
+    /// Copies the output of a quiet run and the notes for an exploration to a directory.
+    ///
+    /// # Errors
+    /// If a file cannot be written.
+    pub fn save(&self, directory: &Path) -> io::Result<()> {
+        for name in saved_files() {
+            let path = self.directory.path().join(&name);
+            if path.exists() {
+                std::fs::copy(path, directory.join(name))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns a run whose files were [saved](Run::save). `status` is the raw status of the
+    /// process, `scratch` the directory for its files.
+    ///
+    /// # Errors
+    /// If a file cannot be read or written.
+    pub fn restore(saved: &Path, status: i32, java: bool, scratch: &Path) -> io::Result<Run> {
+        let directory = ScratchDirectory::new_in(scratch, ".foretell-")?;
+        for name in saved_files() {
+            let path = saved.join(&name);
+            if path.exists() {
+                std::fs::copy(path, directory.path().join(name))?;
+            }
+        }
+        let status = ExitStatus::from_raw(status);
+        Ok(Run { status, timed_out: false, interrupted: false, java, directory })
     }
 
     /// Returns the standard error of a quiet run.

@@ -543,6 +543,7 @@ fn is_event(record: &Record<'_>) -> bool {
             | Record::AfterElisionPoint { .. }
             | Record::Join { .. }
             | Record::Sync { .. }
+            | Record::Frames { .. }
             | Record::MarkBegin { .. }
             | Record::MarkEnd { .. }
             | Record::HiddenFunction { .. }

@@ -18,6 +18,7 @@ mod chains;
 mod locks;
 mod must_happen_before;
 mod reads_from;
+mod reduction;
 mod segments;
 mod transactions;
 mod waits;
@@ -67,6 +68,10 @@ pub struct TraceModel<'t> {
     pub segmented: bool,
     /// The answer of [`TraceModel::has_serial_transactions`], once it was asked for.
     serial_transactions: OnceLock<bool>,
+    /// Kinds of accesses, for [`TraceModel::is_reducible`], once they were asked for.
+    kinds: OnceLock<reduction::Kinds>,
+    /// The answer of [`TraceModel::irreducible_transactions`], once it was asked for.
+    irreducible: OnceLock<Vec<BlockId>>,
 }
 
 impl<'t> TraceModel<'t> {
@@ -97,6 +102,8 @@ impl<'t> TraceModel<'t> {
             feasible_prefix,
             segmented: true,
             serial_transactions: OnceLock::new(),
+            kinds: OnceLock::new(),
+            irreducible: OnceLock::new(),
         }
     }
 }

@@ -23,9 +23,9 @@ const MOST_PAIRS: usize = 2_000_000;
 
 /// Accesses of a transaction, from the first to the last.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Span {
-    first: EventId,
-    last: EventId,
+pub(crate) struct Span {
+    pub(crate) first: EventId,
+    pub(crate) last: EventId,
 }
 
 /// A transaction that accesses some variable.
@@ -56,7 +56,7 @@ impl TraceModel<'_> {
     }
 
     /// The accesses of each outermost block, by its number; `None` for the others.
-    fn block_spans(&self) -> Vec<Option<Span>> {
+    pub(crate) fn block_spans(&self) -> Vec<Option<Span>> {
         let mut spans: Vec<Option<Span>> = vec![None; self.blocks.len()];
         for e in self.trace.ids() {
             foretell_limit::check();

@@ -82,13 +82,15 @@ impl Filters {
                 if self.static_check && !trace_model.segment(*block).may_be_violated(trace_model) {
                     return Some(Dropped::Static);
                 }
-                let unreachable =
-                    self.reachability && Reach::around(trace_model, *block, false).is_empty();
+                let unreachable = self.reachability
+                    && (trace_model.is_reducible(*block)
+                        || Reach::around(trace_model, *block, false).is_empty());
                 unreachable.then_some(Dropped::Reachability)
             }
             Candidate::Transactions(block) => {
                 let unreachable = self.reachability
-                    && (trace_model.has_serial_transactions()
+                    && (trace_model.irreducible_transactions().is_empty()
+                        || trace_model.has_serial_transactions()
                         || Reach::around(trace_model, *block, true).is_empty());
                 unreachable.then_some(Dropped::Reachability)
             }

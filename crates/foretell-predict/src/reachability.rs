@@ -11,7 +11,8 @@ use std::collections::VecDeque;
 
 use foretell_model::{BlockId, SectionId, Segment, TraceModel};
 use foretell_trace::{
-    EventId, ThreadId, Trace, VarId, conflict, is_visible_access, visible_variable, visible_variables,
+    EventId, ThreadId, Trace, VarId, conflict, is_visible_access, visible_variable,
+    visible_variables,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -324,8 +325,8 @@ impl PathSearch {
     /// The access before `e` that conflicts with it and is the fewest steps from the block.
     fn best(&self, trace: &Trace, e: EventId) -> Option<(EventId, u32)> {
         let of = |x, writes| self.reached.get(&(x, writes)).map_or(&[][..], Vec::as_slice);
-        let reached = visible_variables(trace, e)
-            .flat_map(|x| of(x.0, true).iter().chain(of(x.0, false)));
+        let reached =
+            visible_variables(trace, e).flat_map(|x| of(x.0, true).iter().chain(of(x.0, false)));
         let conflicting = reached.filter(|r| conflict(trace, r.access, e));
         let best = conflicting.min_by_key(|r| (r.distance, r.turn))?;
         Some((best.access, best.distance))

@@ -69,7 +69,7 @@ pub(crate) fn role(trace: &Trace, event: EventId) -> String {
     if let Some(var) = trace.variable(event) {
         let volatile = if is_volatile(trace, event) { " (volatile)" } else { "" };
         let variable = trace.variable_name(var);
-        return format!("{name} {}s {variable}{volatile}", verb(trace.op(event)));
+        return format!("{name} {}s {variable}{volatile}", action(trace, event));
     }
     match fold::lock(trace, event) {
         Some(lock) => format!("{name} waits for {}", trace.lock_name(lock)),
@@ -126,6 +126,22 @@ impl Say<'_> {
 
     fn plain_race(&self, a: EventId, b: EventId, write: EventId, other: EventId) -> String {
         let writes = |e| self.trace.op(e).writes();
+        let frees = |e| self.trace.is_free(e);
+        if frees(a) != frees(b) {
+            let (free, other) = if frees(a) { (a, b) } else { (b, a) };
+            // A `free` of a block has no variable of its own.
+            let named = if self.trace.variable(free).is_some() { free } else { other };
+            let (x, who) = (self.variable(named), self.name(other));
+            let does = action(self.trace, other);
+            return format!(
+                "Thread {} can free {x} while thread {who} {does}s it",
+                self.name(free)
+            );
+        }
+        if frees(a) && frees(b) {
+            let (a, b, x) = (self.name(a), self.name(b), self.variable(a));
+            return format!("Threads {a} and {b} can both free {x}");
+        }
         if writes(a) && writes(b) {
             let (a, b, x) = (self.name(a), self.name(b), self.variable(a));
             return format!("Threads {a} and {b} can write {x} at the same time");
@@ -176,7 +192,7 @@ impl Say<'_> {
             let value = match self.finding.values_of(e.0) {
                 // The value along the schedule, where it is known.
                 Some(values) => values.written.as_deref().map(plain),
-                None => recorded.filter(|&v| small(v)).map(number),
+                None => recorded.and_then(|value| self.short_value(e, value)),
             };
             match value.as_deref() {
                 Some("0") => return format!("clear {x}"),
@@ -186,12 +202,24 @@ impl Say<'_> {
                 _ => {}
             }
         }
-        format!("{} {x}", verb(op))
+        format!("{} {x}", action(self.trace, e))
+    }
+
+    /// Returns a value of the variable of `e` as its type writes it; none if it is a long number.
+    fn short_value(&self, e: EventId, value: Value) -> Option<String> {
+        let typed = self.typed_value(e, value);
+        typed.or_else(|| small(value).then(|| number(value)))
+    }
+
+    /// Returns a value as its type writes it, if that is not as a number.
+    fn typed_value(&self, e: EventId, value: Value) -> Option<String> {
+        let typed = self.trace.shown_value(self.trace.variable(e)?, value);
+        (typed != value.to_string()).then_some(typed)
     }
 
     /// `writes x at bank.c:41`.
     fn does_here(&self, e: EventId) -> String {
-        format!("{}s {}{}", verb(self.trace.op(e)), self.variable(e), self.at(e))
+        format!("{}s {}{}", action(self.trace, e), self.variable(e), self.at(e))
     }
 
     /// ` at bank.c:41`, or which event it is.
@@ -238,7 +266,10 @@ impl Say<'_> {
                 "The last value of {x} depends on the schedule: {last} can come after {writer}"
             );
         }
-        let text = |id: Option<ValueId>| id.and_then(|id| self.trace.values().get(id)).map(number);
+        let text = |id: Option<ValueId>| {
+            let value = id.and_then(|id| self.trace.values().get(id))?;
+            Some(self.typed_value(e, value).unwrap_or_else(|| number(value)))
+        };
         let now = match self.finding.challenger {
             _ if self.finding.values_of(e.0).is_some() => {
                 self.finding.values_of(e.0).and_then(|values| values.read.as_deref()).map(plain)
@@ -327,7 +358,12 @@ fn plain(text: &str) -> String {
     value.map_or_else(|| text.to_owned(), number)
 }
 
-pub(crate) fn verb(op: Op) -> &'static str {
+/// Returns the verb for an event: that of its operation, or `free`.
+pub(crate) fn action(trace: &Trace, event: EventId) -> &'static str {
+    if trace.is_free(event) { "free" } else { verb(trace.op(event)) }
+}
+
+fn verb(op: Op) -> &'static str {
     match op {
         Op::Read | Op::AtomicRead => "read",
         Op::AtomicUpdate => "update",

@@ -5,7 +5,7 @@
 //! line that called it), the last one a function alone; traces by hand may have frames that are
 //! locations only. Both are read here.
 
-use foretell_trace::{EventId, SiteId, Trace};
+use foretell_trace::{EventId, INSIDE, SiteId, Trace};
 
 /// `file:line`, taken apart.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -43,6 +43,14 @@ pub(crate) struct Frame {
     pub(crate) function: Option<String>,
     /// The location, if it is known.
     pub(crate) location: Option<String>,
+    /// Function or class of a library that the event is inside, for the innermost frame.
+    pub(crate) inside: Option<String>,
+}
+
+impl Frame {
+    fn new(function: &str, location: Option<String>) -> Frame {
+        Frame { function: Some(function.to_owned()), location, inside: None }
+    }
 }
 
 /// Returns the call stack of an event, innermost first; empty if its location is not known.
@@ -62,7 +70,7 @@ pub(crate) fn stack_at(trace: &Trace, site: SiteId) -> Vec<Frame> {
         let text = trace.location(caller);
         let function = match text.rsplit_once(' ') {
             Some((function, call)) if Location::parse(call).is_some() => {
-                frames.push(Frame { function: Some(function.to_owned()), location: at.take() });
+                frames.push(Frame::new(function, at.take()));
                 at = Some(call.to_owned());
                 next = trace.site_node(caller).caller;
                 continue;
@@ -70,14 +78,20 @@ pub(crate) fn stack_at(trace: &Trace, site: SiteId) -> Vec<Frame> {
             _ => text,
         };
         if Location::parse(function).is_some() {
-            frames.push(Frame { function: None, location: at.replace(function.to_owned()) });
+            let location = at.replace(function.to_owned());
+            frames.push(Frame { location, ..Frame::default() });
         } else {
-            frames.push(Frame { function: Some(function.to_owned()), location: at.take() });
+            frames.push(Frame::new(function, at.take()));
         }
         next = trace.site_node(caller).caller;
     }
     if at.is_some() {
-        frames.push(Frame { function: None, location: at });
+        frames.push(Frame { location: at, ..Frame::default() });
+    }
+    if let Some(Frame { function: Some(function), location: Some(location), inside }) =
+        frames.first_mut()
+    {
+        *inside = trace.meta().get(&format!("{INSIDE}{function} at {location}")).cloned();
     }
     frames
 }

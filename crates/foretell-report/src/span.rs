@@ -9,15 +9,25 @@ use std::ops::Range;
 /// The characters of `line` that stand for an access to `object`.
 pub(crate) fn of(line: &str, object: Option<&str>) -> Range<usize> {
     let chars: Vec<char> = line.chars().collect();
-    object.map(stem).and_then(|name| word(&chars, name)).unwrap_or_else(|| text(&chars))
+    let mut names = object.map(stems).unwrap_or_default().into_iter();
+    names.find_map(|name| word(&chars, name)).unwrap_or_else(|| text(&chars))
 }
 
-/// Returns the identifier at the start of an object's name; for a member (`a.b`,
-/// `Account.balance`) the last one.
-fn stem(object: &str) -> &str {
-    let end = object.find(|c: char| !is_word(c) && c != '.').unwrap_or(object.len());
-    let name = &object[..end];
-    name.rsplit('.').next().unwrap_or(name)
+/// Returns the identifiers of an object's name to search for: the last member, then the variable
+/// (`done` and `job` for `main::job.done`). The name of an allocation has no variable.
+fn stems(object: &str) -> Vec<&str> {
+    let allocated = object.split_once('#').map(|(_, path)| path);
+    let path = allocated.unwrap_or(object);
+    let path = path.find(['+', '~', '@']).map_or(path, |end| &path[..end]);
+    let path = path.trim_start_matches(|c: char| c.is_ascii_digit());
+    let mut names: Vec<&str> = path.split(|c: char| !is_word(c)).collect();
+    names.retain(|name| !name.is_empty() && !name.starts_with(|c: char| c.is_ascii_digit()));
+    let last = names.last().copied();
+    let variable = path.split(['.', '[']).next().unwrap_or(path);
+    let variable = variable.rsplit("::").next().filter(|_| allocated.is_none());
+    let mut found: Vec<&str> = last.into_iter().chain(variable).collect();
+    found.dedup();
+    found
 }
 
 fn is_word(c: char) -> bool {

@@ -27,6 +27,10 @@ byte_enum!(
         Signal = 7,
         /// The order that annotations at an address give.
         Annotation = 8,
+        /// The name of a file, or the content of a directory.
+        Path = 9,
+        /// State of the C library that its functions protect.
+        Library = 10,
     }
 );
 
@@ -68,6 +72,8 @@ impl Channel {
             Channel::Listener => "listener",
             Channel::Signal => "signal",
             Channel::Annotation => "annotation",
+            Channel::Path => "path",
+            Channel::Library => "library state",
         }
     }
 }

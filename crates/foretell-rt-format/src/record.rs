@@ -123,9 +123,11 @@ byte_enum!(
         /// A wait of the thread for the futex at `object` was woken, or the word had changed
         /// already. Not counted.
         FutexWoken = 25,
+        /// The next wait of the thread, for condition `object`, has a time limit. Not counted.
+        TimeLimit = 26,
         /// A wait of the run may end in a way that no record stands for: a time limit, a try, a
         /// cancellation, a signal handler. Written once. Not counted.
-        OtherWake = 26,
+        OtherWake = 27,
     }
 );
 
@@ -143,6 +145,7 @@ impl SyncKind {
                 | Looked
                 | Unsure
                 | FutexWoken
+                | TimeLimit
                 | OtherWake
         )
     }
@@ -522,6 +525,15 @@ pub enum Record<'a> {
     },
     /// The innermost function is left.
     FuncExit,
+    /// Frames of the thread, which is about to give up the baton. Outermost first; those deeper
+    /// than [`crate::MAX_FRAMES`] are missing.
+    Frames {
+        /// Number of frames, from the outermost, that are those of the thread's last such record.
+        keep: u64,
+        /// The other frames: a code address in the function, after its prologue, and the stack
+        /// pointer and the register `rbp` there.
+        frames: Vec<[u64; 3]>,
+    },
     /// The thread gives up the baton for a blocking call.
     Call {
         /// Code address of the call.

@@ -26,6 +26,7 @@
 //! - `hold THREAD ORDINAL`: `THREAD`, which has no step left in the schedule, runs no further than
 //!   to its step `ORDINAL` as long as the schedule lasts, even if another thread waits for it. A
 //!   thread without such a line may run to its end then.
+//! - `first THREAD`: `THREAD` runs first when the last step has run, if it can.
 //!
 //! Steps of one thread must have rising ordinals; a step may be reached before it runs. A step that
 //! shares its ordinal with the one before (several trace events that are one step of the program)
@@ -39,7 +40,7 @@ use std::fmt;
 pub const ADOPTED: u32 = u32::MAX;
 
 const FIRST_LINE: &str = "foretell-schedule 2";
-const NO_LINE: &str = "expected `module`, `thread`, `hold`, `step`, `reach` or `block`";
+const NO_LINE: &str = "expected `module`, `thread`, `hold`, `first`, `step`, `reach` or `block`";
 
 /// Origin of a recorded thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -111,6 +112,8 @@ pub struct Schedule {
     pub holds: Vec<(u32, u64)>,
     /// The steps.
     pub steps: Vec<ScheduledStep>,
+    /// The thread that runs first after the last step, if it can.
+    pub first: Option<u32>,
 }
 
 /// An error in a schedule, with its line (from 1).
@@ -142,6 +145,9 @@ impl fmt::Display for Schedule {
         for (thread, ordinal) in &self.holds {
             writeln!(f, "hold {thread} {ordinal}")?;
         }
+        if let Some(thread) = self.first {
+            writeln!(f, "first {thread}")?;
+        }
         for ScheduledStep { act, step } in &self.steps {
             write!(f, "{} {} {} {}", act.name(), step.thread, step.ordinal, step.kind.name())?;
             match step.place {
@@ -172,6 +178,10 @@ impl std::str::FromStr for Schedule {
                 (_, Some(("hold", rest))) => hold(rest)
                     .map(|h| schedule.holds.push(h))
                     .ok_or("expected `hold THREAD ORDINAL`"),
+                (_, Some(("first", rest))) => rest
+                    .parse()
+                    .map(|thread| schedule.first = Some(thread))
+                    .map_err(|_| "expected `first THREAD`"),
                 (_, Some((act, rest))) => match Act::from_name(act) {
                     Some(act) => step(rest)
                         .map(|step| schedule.steps.push(ScheduledStep { act, step }))

@@ -66,6 +66,8 @@ pub const MAX_RANGE_DATA: usize = 256;
 
 /// Most arguments in the record of a call of a function that is not recorded.
 pub const MAX_HIDDEN_ARGUMENTS: usize = 6;
+/// Most frames of a thread that the log knows, from the outermost.
+pub const MAX_FRAMES: usize = 64;
 /// Number of slots.
 pub const SLOTS: usize = 1 << 15;
 /// Greatest number of `Slot` records in a chunk.
@@ -159,6 +161,7 @@ pub mod tag {
     pub const BENIGN: u8 = 84;
     pub const IGNORE: u8 = 86;
     pub const CHILD_OF_FORK: u8 = 88;
+    pub const FRAMES: u8 = 90;
 }
 
 /// The head of a function exit.

@@ -114,6 +114,7 @@ fn one_of_each() -> Vec<Record<'static>> {
         Record::MarkEnd { pc: 1 },
         Record::FuncEntry { pc: 1, call: 2 },
         Record::FuncExit,
+        Record::Frames { keep: 2, frames: vec![[1, 1 << 46, 0], [2, u64::MAX, 7]] },
         Record::Call { pc: 1, name: b"read" },
         Record::Return,
         Record::Forked { pid: 12 },
@@ -292,6 +293,7 @@ fn schedules_come_back() {
         modules: vec!["/tmp/a program".into(), "/lib/x.so".into()],
         threads: vec![ThreadOrigin { thread: 1, parent: 0, nth: 0 }],
         holds: vec![(0, 40), (1, 9)],
+        first: Some(1),
         steps: [Act::Run, Act::Reach, Act::Block]
             .into_iter()
             .flat_map(|act| {

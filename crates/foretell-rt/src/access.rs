@@ -408,16 +408,17 @@ unsafe extern "C" fn vptr_update(addr: usize, new: usize, pc: usize) {
     }
 }
 
-/// Hook of a function entry. `call` is the return address; `sp` tells frames left by `longjmp`.
+/// Hook of a function entry. `call` is the return address; `sp` tells frames left by `longjmp`;
+/// with `fp`, it tells the reader of the log where the frame is.
 ///
 /// The entry has no record until another record needs it: most calls are over before.
 #[unsafe(link_section = "foretell_hot")]
-unsafe extern "C" fn func_entry(call: usize, pc: usize, sp: usize) {
+unsafe extern "C" fn func_entry(call: usize, pc: usize, sp: usize, fp: usize) {
     let t = crate::tls::get();
     // SAFETY: `t` is the calling thread.
     unsafe {
         if t.is_null() {
-            return func_entry_slow(call, pc, sp);
+            return func_entry_slow(call, pc, sp, fp);
         }
         let (stream, depth) = ((*t).hot.stream, (*t).frames.depth);
         if (*t).hot.unusual()
@@ -425,25 +426,25 @@ unsafe extern "C" fn func_entry(call: usize, pc: usize, sp: usize) {
             || depth.wrapping_sub(1) >= MAX_DEPTH - 1
             || (*(*t).frames.stack.add(depth - 1)).sp <= sp
         {
-            return func_entry_slow(call, pc, sp);
+            return func_entry_slow(call, pc, sp, fp);
         }
         if (*stream).pending_addr != log::scratch_word() as usize {
             complete(stream, (*stream).cur);
             log::Stream::settle(stream);
         }
-        *(*t).frames.stack.add(depth) = Frame { sp, call, pc };
+        *(*t).frames.stack.add(depth) = Frame { sp, call, pc, fp };
         write_volatile(&raw mut (*t).frames.depth, depth + 1);
     }
 }
 
 #[cold]
 #[inline(never)]
-unsafe extern "C" fn func_entry_slow(call: usize, pc: usize, sp: usize) {
+unsafe extern "C" fn func_entry_slow(call: usize, pc: usize, sp: usize, fp: usize) {
     let Some(t) = enter_unflushed() else { return };
     t.frames(|frames| frames.unwind(sp));
     recorder::flush(t);
     let depth = t.frames(|frames| {
-        frames.push(Frame { sp, call, pc });
+        frames.push(Frame { sp, call, pc, fp });
         frames.depth
     });
     // Where all entries are wanted, and where the frame is not kept.
@@ -494,13 +495,15 @@ unsafe extern "C" fn func_exit_slow() {
     leave(t);
 }
 
-/// The stack pointer of the function that is entered goes into the third register.
+/// The stack pointer and `rbp` of the function that is entered go into the third and the fourth
+/// register.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __tsan_func_entry() {
     std::arch::naked_asm!(
         "mov rsi, qword ptr [rsp]",
         "mov rdx, rsp",
+        "mov rcx, rbp",
         "jmp {f}",
         f = sym func_entry,
     )

@@ -30,6 +30,7 @@ pub(crate) fn adopt() -> Option<ThreadRef> {
         Some(t)
     })?;
     crate::log::keep();
+    crate::unexplored::THREAD.take();
     crate::watchdog::start();
     // From here on the thread is inside the runtime.
     tls::set(t.as_ptr());

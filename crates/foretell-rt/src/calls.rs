@@ -49,7 +49,7 @@ fn file_type(fd: c_int, path: usize) -> libc::mode_t {
 }
 
 /// Whether reading a descriptor never blocks: files and the like.
-fn settled(fd: c_int) -> bool {
+pub(crate) fn settled(fd: c_int) -> bool {
     !matches!(file_type(fd, 0), libc::S_IFIFO | libc::S_IFSOCK | libc::S_IFCHR)
 }
 
@@ -101,6 +101,10 @@ unsafe fn message<'a>(msg: usize) -> &'a libc::msghdr {
 unsafe fn file_fd(file: usize) -> c_int {
     // SAFETY: the program's own stream.
     unsafe { libc::fileno(file as *mut libc::FILE) }
+}
+
+unsafe extern "C" {
+    static stdin: *mut libc::FILE;
 }
 
 /// `blocking! { implementation = function(arguments) if ready, via transfer, then effect; }`
@@ -207,8 +211,9 @@ blocking! {
     open64_fn = open64(path, flags, mode) if opens_at_once(libc::AT_FDCWD, path, flags);
     openat_fn = openat(dir, path, flags, mode) if opens_at_once(int(dir), path, flags);
     openat64_fn = openat64(dir, path, flags, mode) if opens_at_once(int(dir), path, flags);
-    fopen_fn = fopen(path, mode) if opens_at_once(libc::AT_FDCWD, path, 0);
-    fopen64_fn = fopen64(path, mode) if opens_at_once(libc::AT_FDCWD, path, 0);
+    fopen_fn = fopen(path, mode) if opens_at_once(libc::AT_FDCWD, path, 0), via Transfer::Open;
+    fopen64_fn = fopen64(path, mode) if opens_at_once(libc::AT_FDCWD, path, 0),
+        via Transfer::Open;
     poll_fn = poll(fds, n, timeout) if int(timeout) == 0 || ready_any(fds, n),
         via Transfer::Poll { fds, n };
     ppoll_fn = ppoll(fds, n, timeout, mask) if mask == 0 && ready_any(fds, n),
@@ -265,17 +270,17 @@ blocking! {
         via Transfer::Out { fd: int(fd), bytes: 0 };
     shutdown_fn = shutdown(fd, how) if true, via Transfer::Out { fd: int(fd), bytes: 0 };
     close_fn = close(fd) if { epoll_sets::forget(int(fd)); true }, via leaves(int(fd));
-    fgets_fn = fgets(buf, n, file) if settled(file_fd(file)),
+    fgets_fn = fgets(buf, n, file) if settled(file_fd(file)), via Transfer::Stream { file },
         then |e, r| e.writes(r, crate::strings::whole(r, n));
-    fgetc_fn = fgetc(file) if settled(file_fd(file));
-    getc_fn = getc(file) if settled(file_fd(file));
-    getchar_fn = getchar() if settled(0);
-    fread_fn = fread(buf, size, n, file) if settled(file_fd(file)),
+    fgetc_fn = fgetc(file) if settled(file_fd(file)), via Transfer::Stream { file };
+    getc_fn = getc(file) if settled(file_fd(file)), via Transfer::Stream { file };
+    getchar_fn = getchar() if settled(0), via Transfer::Stream { file: stdin as usize };
+    fread_fn = fread(buf, size, n, file) if settled(file_fd(file)), via Transfer::Stream { file },
         then |e, r| e.writes(buf, r.saturating_mul(size));
-    getline_fn = getline(line, n, file) if settled(file_fd(file)),
-        then |e, r| e.writes(*(line as *const usize), r + 1);
-    getdelim_fn = getdelim(line, n, delim, file) if settled(file_fd(file)),
-        then |e, r| e.writes(*(line as *const usize), r + 1);
+    getline_fn = getline(line, n, file) if settled(file_fd(file)), via Transfer::Stream { file },
+        then |e, r| e.line(line, n, r);
+    getdelim_fn = getdelim(line, n, delim, file) if settled(file_fd(file)), via Transfer::Stream { file },
+        then |e, r| e.line(line, n, r);
 }
 
 // The functions that the compiler calls instead when it checks the sizes of buffers.

@@ -5,7 +5,8 @@
 //!
 //! | object | identified by |
 //! |---|---|
-//! | pipe, file | its inode |
+//! | pipe | its inode |
+//! | file | its inode and its time of birth |
 //! | `eventfd` | the kernel's own number, in `/proc`; where there is none, all are one channel |
 //! | socket of a pair (see [`pair`]), receiving | its own inode |
 //! | socket of a pair, sending | the peer's inode |
@@ -102,12 +103,27 @@ pub(crate) fn own_channel(fd: c_int) -> Option<u64> {
 fn inner(fd: c_int, status: &libc::stat, way: Way) -> Option<u64> {
     match status.st_mode & libc::S_IFMT {
         libc::S_IFIFO => Some(Channel::Pipe.number(&[status.st_dev, status.st_ino])),
-        libc::S_IFREG => Some(Channel::File.number(&[status.st_dev, status.st_ino])),
+        libc::S_IFREG => Some(file(fd, status)),
         libc::S_IFSOCK => paired(fd, status.st_ino, way),
         // An object without a type is one of the kernel's own.
         0 => event(fd),
         _ => None,
     }
+}
+
+/// The channel of the content of a file. Inodes are used again: the time of birth, where the file
+/// system has one, tells files with one inode apart.
+pub(crate) fn file(fd: c_int, status: &libc::stat) -> u64 {
+    // SAFETY: all zeroes is a valid status; the kernel writes no more.
+    let born = unsafe {
+        let mut more: libc::statx = zeroed();
+        let (path, out) = (c"".as_ptr() as usize, &raw mut more as usize);
+        let (flags, mask) = (libc::AT_EMPTY_PATH as usize, libc::STATX_BTIME as usize);
+        sys::call(libc::SYS_statx, [fd as isize as usize, path, flags, mask, out, 0]);
+        more.stx_btime
+    };
+    let born = [born.tv_sec as u64, u64::from(born.tv_nsec)];
+    Channel::File.number(&[status.st_dev, status.st_ino, born[0], born[1]])
 }
 
 /// The channel of a socket that was made with its peer.

@@ -9,11 +9,13 @@
 //! brings none back. That holds while the descriptor is the one that the program was started with,
 //! not a pipe or a file that the program has put in its place.
 
-use crate::access::{range, range_of_unknown_content, range_written_later};
 use crate::arena;
+use crate::call_effects::{ModelledCall, is_readable};
+use crate::calls::settled;
 use crate::channels;
 use crate::entry::{enter, leave};
 use crate::lock::Guarded;
+use crate::log;
 use crate::recorder;
 use crate::sched::step;
 use crate::sync::library_lock;
@@ -21,7 +23,7 @@ use crate::sys;
 use crate::thread::Baton;
 use crate::tls;
 use crate::unexplored;
-use foretell_rt_format::{AccessKind, HiddenState, Kind, MAX_HIDDEN_ARGUMENTS, Record};
+use foretell_rt_format::{HiddenState, Kind, MAX_HIDDEN_ARGUMENTS, Record};
 use std::ffi::{CStr, c_char, c_int, c_long};
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::*};
 
@@ -33,11 +35,12 @@ pub(crate) struct Descriptor {
     name: *const c_char,
     library: *const c_char,
     streams: *const Streams,
-    /// State in the lowest byte, rule for output in the next one; operation of a lock function.
+    /// State in the lowest byte, rule for output in the next one, then the arguments that count;
+    /// operation of a lock function.
     pub(crate) class: u32,
     /// Numbers of the function in the log, by state; 0: none yet.
     numbers: [AtomicU32; 3],
-    /// Further functions of a lock, or effects on memory; other descriptors may end before.
+    /// Further functions of a lock, or effects of a modelled function; other descriptors may end before.
     pub(crate) others: [usize; 2],
 }
 
@@ -53,6 +56,7 @@ const STANDARD_BUFFERS: [&CStr; 2] = [
     c"N9__gnu_cxx18stdio_sync_filebufIcSt11char_traitsIcEEE",
     c"N9__gnu_cxx13stdio_filebufIcSt11char_traitsIcEEE",
 ];
+const FILE_BUFFER: &CStr = c"St13basic_filebufIcSt11char_traitsIcEE";
 const STRING_BUFFER: &CStr = c"NSt7__cxx1115basic_stringbufIcSt11char_traitsIcESaIcEEE";
 
 /// Rule for output of `syscall`.
@@ -89,7 +93,7 @@ pub(crate) fn reset() {
 }
 
 /// Whether a descriptor is the program's standard output or error, as it was at the start.
-fn is_standard(fd: c_int) -> bool {
+pub(crate) fn is_standard(fd: c_int) -> bool {
     if fd != 1 && fd != 2 {
         return false;
     }
@@ -107,7 +111,7 @@ unsafe extern "C" {
 }
 
 /// Whether a `FILE *` is the standard output or error.
-unsafe fn is_standard_file(file: *mut libc::FILE) -> bool {
+pub(crate) unsafe fn is_standard_file(file: *mut libc::FILE) -> bool {
     // SAFETY: one of the two streams of the C library.
     unsafe { (file == stdout || file == stderr) && is_standard(libc::fileno(file)) }
 }
@@ -116,23 +120,26 @@ unsafe fn is_standard_file(file: *mut libc::FILE) -> bool {
 ///
 /// # Safety
 /// The descriptor and the arguments are those of a call.
-unsafe fn state(descriptor: &Descriptor, arguments: &[usize; 6]) -> Option<HiddenState> {
+unsafe fn state(
+    t: Baton,
+    descriptor: &Descriptor,
+    arguments: &[usize; 6],
+    pc: usize,
+) -> Option<HiddenState> {
     let [state, rule, ..] = descriptor.class.to_le_bytes();
-    let argument = |base: u8| arguments[usize::from(rule - base).min(5)];
     // SAFETY: the arguments are as the rule says.
     let standard = unsafe {
         match rule {
             0 => false,
-            1 => is_standard_file(stdout),
-            2 => is_standard_file(stderr),
-            0x10..0x20 => is_standard_file(argument(0x10) as *mut libc::FILE),
-            0x20..0x30 => is_standard(argument(0x20) as c_int),
             0x60 => {
                 library_lock::makes_tasks();
                 false
             }
             SYSTEM_CALL => passes_nothing_on(arguments[0] as c_long, arguments[1] as c_int),
-            _ => return stream_state(descriptor, arguments[0]),
+            _ => {
+                let call = ModelledCall { t, pc, arguments };
+                return stream_state(descriptor, arguments[0], &call);
+            }
         }
     };
     if standard { None } else { HiddenState::from_u8(state) }
@@ -165,10 +172,16 @@ fn passes_nothing_on(number: c_long, fd: c_int) -> bool {
 ///
 /// # Safety
 /// `stream` is the address of a stream of libstdc++.
-unsafe fn stream_state(descriptor: &Descriptor, stream: usize) -> Option<HiddenState> {
-    /// Place of the offset of the virtual base in a virtual table, and of the buffer in the base.
+unsafe fn stream_state(
+    descriptor: &Descriptor,
+    stream: usize,
+    call: &ModelledCall<'_>,
+) -> Option<HiddenState> {
+    /// Place of the offset of the virtual base in a virtual table, of the buffer in the base, and of
+    /// the `FILE *` in the buffer of a file.
     const BASE: usize = 24;
     const BUFFER: usize = 0xe8;
+    const FILE: usize = 104;
     // SAFETY: the layout of streams and of types is part of the library's binary interface.
     unsafe {
         let Some(streams) = descriptor.streams.as_ref() else { return Some(HiddenState::Kernel) };
@@ -178,6 +191,17 @@ unsafe fn stream_state(descriptor: &Descriptor, stream: usize) -> Option<HiddenS
         let Some(kind) = type_name(buffer) else { return Some(HiddenState::Kernel) };
         if kind == STRING_BUFFER {
             return Some(HiddenState::Arguments);
+        }
+        if kind == FILE_BUFFER {
+            let file = word(buffer.wrapping_add(FILE)) as *mut libc::FILE;
+            if file.is_null() {
+                return Some(HiddenState::Arguments);
+            }
+            let fd = libc::fileno(file);
+            if settled(fd) {
+                call.uses_file(fd, true, is_readable(fd));
+                return Some(HiddenState::Arguments);
+            }
         }
         if STANDARD_BUFFERS.contains(&kind) {
             let output = stream == streams.output && is_standard(1);
@@ -206,14 +230,19 @@ unsafe fn type_name(object: usize) -> Option<&'static CStr> {
 }
 
 /// Lowest address that the program can have.
-const FIRST_ADDRESS: usize = 1 << 16;
+pub(crate) const FIRST_ADDRESS: usize = 1 << 16;
 
-/// Those of the arguments that may be addresses of the program.
-fn addresses(arguments: &[usize; 6]) -> Vec<u64> {
+/// Those of the arguments that may be addresses of the program. `given` has a bit for each argument
+/// that counts; 0: all. Registers without an argument hold anything, as a word of the runtime.
+fn addresses(arguments: &[usize; 6], given: u8) -> Vec<u64> {
     const END: usize = 1 << 47;
     let mut out = Vec::with_capacity(MAX_HIDDEN_ARGUMENTS);
-    let may_be =
-        arguments.iter().filter(|a| (FIRST_ADDRESS..END).contains(*a) && !arena::is_own(**a));
+    let given = (0..).zip(arguments).filter(|(n, _)| given == 0 || given >> n & 1 != 0);
+    let may_be = given.map(|(_, argument)| argument).filter(|a| {
+        (FIRST_ADDRESS..END).contains(*a)
+            && !arena::is_own(**a)
+            && **a != log::scratch_word() as usize
+    });
     for &argument in may_be.take(MAX_HIDDEN_ARGUMENTS) {
         if !out.contains(&(argument as u64)) {
             out.push(argument as u64);
@@ -233,20 +262,28 @@ unsafe extern "C-unwind" fn note(descriptor: &Descriptor, arguments: &[usize; 6]
     // program, and they depend on what the registers of missing arguments happen to hold.
     let Some(t) = enter() else { return };
     crate::exit::before_call(t, pc);
-    if descriptor.class.to_le_bytes()[1] == MEMORY {
-        for effect in descriptor.others {
-            // SAFETY: the caller's registers, as the function reads them.
-            unsafe { access(t, effect, arguments, pc) };
+    if descriptor.class.to_le_bytes()[1] == MODELLED {
+        let call = ModelledCall { t, pc, arguments };
+        // SAFETY: the caller's registers, as the function reads them.
+        if let Some(rest) = unsafe { call.record(descriptor.others) } {
+            let objects = match rest.object {
+                None => addresses(arguments, 0),
+                Some(object) => vec![object as u64],
+            };
+            step(t, Kind::HiddenCall, pc);
+            // SAFETY: the stub's descriptor.
+            unsafe { record(t, descriptor, rest.state, objects, pc) };
         }
         leave(t);
         return sys::set_errno(errno);
     }
     // SAFETY: the stub's descriptor and the caller's registers.
-    if let Some(state) = unsafe { state(descriptor, arguments) } {
+    if let Some(state) = unsafe { state(t, descriptor, arguments, pc) } {
         // A step even without an object, so that a replay counts the same steps.
         step(t, Kind::HiddenCall, pc);
+        let given = descriptor.class.to_le_bytes()[2];
         // SAFETY: as above.
-        unsafe { record(t, descriptor, state, addresses(arguments), pc) };
+        unsafe { record(t, descriptor, state, addresses(arguments, given), pc) };
     } else if descriptor.class.to_le_bytes()[1] != SYSTEM_CALL {
         unexplored::writes_output(t.index());
     }
@@ -254,40 +291,11 @@ unsafe extern "C-unwind" fn note(descriptor: &Descriptor, arguments: &[usize; 6]
     sys::set_errno(errno);
 }
 
-/// Rule of functions whose effects on memory are recorded as accesses.
-const MEMORY: u8 = 0x50;
-
-/// Records an effect of a call on memory; `foretell-build/src/link/functions.rs` has the layout of
-/// its word.
-///
-/// # Safety
-/// The arguments are those of a call of a function with this effect.
-unsafe fn access(t: Baton, effect: usize, arguments: &[usize; 6], pc: usize) {
-    let argument = |number: usize| arguments[number.min(5)];
-    let at = argument(effect >> 4 & 7);
-    if effect == 0 || at < FIRST_ADDRESS {
-        return;
-    }
-    let number = effect >> 16 & 0xffff;
-    // SAFETY: the function reads the text.
-    let len = match effect >> 8 & 3 {
-        0 => number,
-        1 => argument(number),
-        _ => unsafe { number_length(at) },
-    };
-    match effect & 3 {
-        // SAFETY: the function reads these bytes.
-        1 => unsafe { range(t, AccessKind::Read, at, len, pc, None) },
-        2 => range_written_later(t, at, len, pc),
-        _ => {
-            range_of_unknown_content(t, AccessKind::Read, at, len, pc);
-            range_of_unknown_content(t, AccessKind::Write, at, len, pc);
-        }
-    }
-}
+/// Rule of functions whose effects are recorded.
+const MODELLED: u8 = 0x50;
 
 /// Returns the length of a text with a number, as far as a function reads it.
-unsafe fn number_length(text: usize) -> usize {
+pub(crate) unsafe fn number_length(text: usize) -> usize {
     /// No text of a number that means anything is longer.
     const LONGEST: usize = 4096;
     // SAFETY: promised by the caller; what follows a byte of a number is read, too.

@@ -27,6 +27,7 @@ fn forked(raw: bool, f: &dyn Fn() -> c_int) -> c_int {
         forks::in_raw_parent();
     }
     if pid > 0 {
+        crate::unexplored::PROCESS.take();
         recorder::put(t, &Record::Forked { pid: pid as u32 });
     }
     leave(t);

@@ -134,6 +134,23 @@ pub(crate) fn flush_frames(t: Baton) {
     t.frames(|frames| frames.low = frames.depth);
 }
 
+/// Writes the frames of the thread, which gives up the baton: another thread may use its variables
+/// now.
+pub(crate) fn put_frames(t: Baton) {
+    if t.parallel() {
+        return;
+    }
+    let frames = t.frames(|frames| {
+        let (keep, new) = frames.not_given()?;
+        // The hook returns with the stack pointer above its return address.
+        let fields = |f: &Frame| [f.pc as u64, f.sp.saturating_add(8) as u64, f.fp as u64];
+        Some(Record::Frames { keep: keep as u64, frames: new.iter().map(fields).collect() })
+    });
+    if let Some(record) = frames {
+        put_raw(t, &record);
+    }
+}
+
 /// The access under way that is in the stream, if there is one.
 fn open_access(t: Baton) -> Option<DeferredAccess> {
     let stream = t.stream();

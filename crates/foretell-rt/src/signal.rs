@@ -262,7 +262,7 @@ unsafe fn handle(
     // The handler may run on another stack: its frames are compared with one above all.
     if depth < MAX_DEPTH {
         t.frames(|frames| {
-            frames.push(Frame { sp: usize::MAX, call: 0, pc: 0 });
+            frames.push(Frame { sp: usize::MAX, call: 0, pc: 0, fp: 0 });
             frames.set_logged_depth(depth + 1);
         });
     }
@@ -287,6 +287,7 @@ pub(crate) fn deliver(t: Baton) {
     for n in 1..SIGNALS {
         let Some(mut info) = t.signals().kept[n].take() else { continue };
         if let Some(action) = ACTIONS.get(n) {
+            crate::unexplored::SIGNAL.take();
             // SAFETY: all zeroes is a valid context; the information is the kernel's.
             unsafe {
                 let mut context: libc::ucontext_t = zeroed();

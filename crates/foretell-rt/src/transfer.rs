@@ -12,6 +12,7 @@ use crate::access::range;
 use crate::blocking_call;
 use crate::calls::ready;
 use crate::channels::{self, Address, Way};
+use crate::entry::{enter, leave};
 use crate::epoll_sets;
 use crate::recorder;
 use crate::sched::{held_step, step};
@@ -51,6 +52,10 @@ pub(crate) enum Transfer {
     Leave,
     /// Data goes out of one channel into another.
     Through { from: c_int, to: c_int },
+    /// Data comes in through a stream of the C library, which may have more in its buffer.
+    Stream { file: usize },
+    /// A stream is opened.
+    Open,
 }
 
 impl Transfer {
@@ -129,6 +134,20 @@ pub(crate) fn sends(t: Baton, pc: usize, channel: u64, bytes: usize) {
     put(t, SyncKind::Sent, pc, channel, bytes as u64);
 }
 
+/// Records that data may go out through a channel from now on, whose bytes are not counted.
+pub(crate) fn sends_uncounted(t: Baton, pc: usize, channel: u64) {
+    put(t, SyncKind::Unsure, pc, channel, 0);
+    put(t, SyncKind::Sent, pc, channel, 0);
+}
+
+/// Records that a thread has seen all that was sent through a channel, and that nothing more was
+/// there.
+pub(crate) fn observe(t: Baton, pc: usize, channel: u64) {
+    put(t, SyncKind::Unsure, pc, channel, 0);
+    put(t, SyncKind::Looked, pc, channel, looked::NEW);
+    put(t, SyncKind::Looked, pc, channel, looked::NOTHING);
+}
+
 /// The effect of a call on the program's memory.
 pub(crate) struct Effect {
     pub(crate) t: Baton,
@@ -153,6 +172,17 @@ impl Effect {
 
     pub(crate) fn reads(&self, addr: usize, n: usize) {
         self.range(AccessKind::Read, addr, n)
+    }
+
+    /// Records a line that was read, and the addresses of its buffer and of the buffer's size.
+    ///
+    /// # Safety
+    /// The addresses are those of a call of `getline`.
+    pub(crate) unsafe fn line(&self, line: usize, room: usize, n: usize) {
+        self.writes(line, 8);
+        self.writes(room, 8);
+        // SAFETY: promised by the caller.
+        self.writes(unsafe { *(line as *const usize) }, n + 1);
     }
 
     /// Records the first `total` bytes of the parts.
@@ -203,6 +233,8 @@ impl Call<'_> {
     pub(crate) fn perform(self) -> isize {
         match self.transfer {
             Transfer::Nothing => self.no_transfer(),
+            Transfer::Stream { file } => self.stream(file),
+            Transfer::Open => self.make_outside(),
             Transfer::Out { .. }
             | Transfer::OutTo { .. }
             | Transfer::Connect { .. }
@@ -226,6 +258,19 @@ impl Call<'_> {
         }
     }
 
+    /// Makes a call in which the library may allocate memory: outside of the runtime, if the call
+    /// does not block, so that the memory is recorded.
+    fn make_outside(&self) -> isize {
+        if !(self.at_once)() {
+            return blocking_call::call(self.t, self.name, self.pc, self.real);
+        }
+        leave(self.t);
+        let r = (self.real)();
+        // The thread keeps the baton, and is recorded as before.
+        let _ = enter();
+        r
+    }
+
     fn affect(&self, when: When, n: isize) {
         if n > 0 {
             let errno = sys::errno();
@@ -236,6 +281,39 @@ impl Call<'_> {
 
     fn no_transfer(&self) -> isize {
         let r = self.make();
+        self.affect(When::After, r);
+        r
+    }
+
+    /// Makes a call that reads from a stream, and records what the thread has seen of the stream's
+    /// channel. A reader of a pipe or a socket that got what it asked for does not depend on what
+    /// comes later; a file may be written anywhere.
+    fn stream(&self, file: usize) -> isize {
+        let (t, pc) = (self.t, self.pc);
+        if !t.parallel() {
+            call_step(t, pc);
+        }
+        let r = self.make_outside();
+        let errno = sys::errno();
+        if t.parallel() {
+            call_step(t, pc);
+        }
+        // SAFETY: the program's own stream.
+        let (fd, ended) = unsafe {
+            let file = file as *mut libc::FILE;
+            (libc::fileno(file), libc::feof(file) != 0 || libc::ferror(file) != 0)
+        };
+        if fd >= 0
+            && let Some(channel) = channels::channel(fd, Way::In)
+        {
+            if ended || Channel::of(channel) == Some(Channel::File) {
+                observe(t, pc, channel);
+            } else {
+                put(t, SyncKind::Unsure, pc, channel, 0);
+                put(t, SyncKind::Looked, pc, channel, looked::NEW);
+            }
+        }
+        sys::set_errno(errno);
         self.affect(When::After, r);
         r
     }

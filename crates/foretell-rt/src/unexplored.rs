@@ -3,7 +3,11 @@
 //! | file | the program has |
 //! |---|---|
 //! | `PATH.output` | written to its standard output or error from more than one thread |
-//! | `PATH.timed` | waited with a time limit, or tried a semaphore |
+//! | `PATH.tried` | tried a semaphore, or waited for one with a time limit |
+//! | `PATH.process` | created a process |
+//! | `PATH.thread` | a thread that the runtime did not see being created, such as that of a timer |
+//! | `PATH.shared` | used an object that it shares with other processes |
+//! | `PATH.signal` | handled a signal, which may come at other times |
 //!
 //! The files are empty; `PATH` is [`env::UNEXPLORED`](foretell_rt_format::env::UNEXPLORED).
 
@@ -15,8 +19,37 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 static PATH: Guarded<Vec<u8>> = Guarded::new(Vec::new());
 /// The thread that wrote output first, plus one; 0: none did; [`SEVERAL`].
 static WRITER: AtomicU32 = AtomicU32::new(0);
-/// Whether the program has waited with a time limit.
-static TIMED: AtomicBool = AtomicBool::new(false);
+
+/// Something that the program did, and that is noted once.
+pub(crate) struct Note {
+    noted: AtomicBool,
+    /// Ending of the file's name, with a zero.
+    ending: &'static [u8],
+}
+
+/// A semaphore that was tried, or waited for with a time limit.
+pub(crate) static TRIED: Note = Note::new(b".tried\0");
+/// A new process.
+pub(crate) static PROCESS: Note = Note::new(b".process\0");
+/// A thread that the runtime did not see being created.
+pub(crate) static THREAD: Note = Note::new(b".thread\0");
+/// An object that is shared with other processes.
+pub(crate) static SHARED: Note = Note::new(b".shared\0");
+/// A handler of a signal that has run.
+pub(crate) static SIGNAL: Note = Note::new(b".signal\0");
+
+impl Note {
+    const fn new(ending: &'static [u8]) -> Note {
+        Note { noted: AtomicBool::new(false), ending }
+    }
+
+    /// Takes the note.
+    pub(crate) fn take(&self) {
+        if !self.noted.swap(true, Relaxed) {
+            create(self.ending);
+        }
+    }
+}
 
 /// More than one thread wrote output.
 const SEVERAL: u32 = u32::MAX;
@@ -32,13 +65,6 @@ pub(crate) fn writes_output(thread: u32) {
     let before = WRITER.compare_exchange(0, own, Relaxed, Relaxed);
     if before.is_err_and(|first| first != own) && WRITER.swap(SEVERAL, Relaxed) != SEVERAL {
         create(b".output\0");
-    }
-}
-
-/// Takes note of a wait with a time limit, or of a semaphore that is tried.
-pub(crate) fn waits_with_limit() {
-    if !TIMED.swap(true, Relaxed) {
-        create(b".timed\0");
     }
 }
 

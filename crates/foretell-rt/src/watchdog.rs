@@ -62,8 +62,17 @@ pub(crate) fn start() {
         let mut handle: libc::pthread_t = 0;
         let (out, attr_ptr) = (&raw mut handle, &raw const attr);
         let (start, nothing): (Start, usize) = (watch, 0);
+        // The C++ library counts references without atomics in a process with one thread. The
+        // watchdog is none of the program's threads: with it, a program must not take other steps
+        // than in a run where the watchdog starts later.
+        let name = c"__libc_single_threaded".as_ptr();
+        let single: *mut u8 = libc::dlsym(libc::RTLD_DEFAULT, name).cast();
+        let before = if single.is_null() { 0 } else { single.read_volatile() };
         real!(pthread_create(out: *mut libc::pthread_t, attr_ptr: *const libc::pthread_attr_t,
             start: Start, nothing: usize) -> c_int);
+        if before != 0 {
+            single.write_volatile(before);
+        }
         libc::pthread_attr_destroy(&mut attr);
         libc::pthread_sigmask(libc::SIG_SETMASK, &old, std::ptr::null_mut());
     }

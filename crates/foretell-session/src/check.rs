@@ -18,17 +18,20 @@ use foretell_trace::{FindingKind, Model, RunFailure, Trace};
 use foretell_translate::{Blocks, Steps, TraceOutput};
 use serde_json::Value;
 
-use crate::explore::{Driven, ExploreOptions, Explored, RealExploration};
+use crate::explore::{Driven, ExploreOptions, Explored, FollowedRun, RealExploration, identity};
 use crate::record::saving;
 use crate::replay::replay_json;
 use crate::witnesses::Witnesses;
-use crate::{Error, Observer, PredictOptions, Program, Recorded, Watch, predict_watched, record};
+use crate::{Error, Observer, PredictOptions, Program, Watch, predict_watched, record};
 
 /// Number of explored runs that are analysed even if they show no new place.
 const WHOLE_RUNS: usize = 20;
 
 /// Time limit of the prediction on the first run of an exploration in depth.
 const FIRST_BUDGET: Duration = Duration::from_secs(10);
+/// Time limit of the prediction on the first run of a check that explores a little: the failures
+/// that other runs show are not to wait for the last undecided query.
+const CHECK_BUDGET: Duration = Duration::from_secs(30);
 /// Time limit of the prediction on an explored run.
 const LATER_BUDGET: Duration = Duration::from_secs(3);
 /// Time for the replays of an explored run, if the exploration has no time limit.
@@ -104,6 +107,8 @@ pub struct CheckedRun {
     /// source locations, without the nondeterministic reads that correct programs have too, and
     /// without those that are folded into the failure of the recorded run.
     pub shown: Vec<usize>,
+    /// Whether no earlier run of the exploration ended like this one.
+    pub has_new_outcome: bool,
 }
 
 /// The runs of a check: an iterator that records the next run and analyses it at each step.
@@ -212,21 +217,32 @@ impl Check<'_> {
             && !launch.symbolic
             && let Some(options) = &self.options.explore
         {
-            let mut exploration = RealExploration::new(options, duration);
-            exploration.add(&recorded, &trace);
-            self.exploration = Some(exploration);
+            let identity = identity(&self.options.program.sources, &launch);
+            self.exploration = Some(RealExploration::new(options, duration, &identity)?);
         }
         recorded.translated.trace = TraceOutput::Whole(Trace::default());
+        let followed = FollowedRun::of(recorded, trace);
+        if let Some(exploration) = self.exploration.as_mut().filter(|_| number == 1) {
+            exploration.add(&followed, None);
+        }
         let mut predict = self.options.predict.clone();
-        if self.options.explore.as_ref().is_some_and(|explore| explore.in_depth) {
-            if !self.options.nondeterminism {
+        if let Some(explore) = self.options.explore.as_ref() {
+            if explore.in_depth && !self.options.nondeterminism {
                 predict.driver.analyses.remove(&FindingKind::Nondeterminism);
             }
-            predict.driver.budget = predict.driver.budget.or(Some(FIRST_BUDGET));
+            let budget = if explore.in_depth { FIRST_BUDGET } else { CHECK_BUDGET };
+            predict.driver.budget = predict.driver.budget.or(Some(budget));
         }
         let replays = self.options.replays;
-        let job = Analysis { launch: &launch, number, predict, replays, until: None };
-        self.analyse(&job, recorded, trace, observer).map(Some)
+        let job = Analysis {
+            launch: &launch,
+            number,
+            predict,
+            replays,
+            until: None,
+            has_new_outcome: number == 1,
+        };
+        self.analyse(&job, followed, observer).map(Some)
     }
 
     /// Returns the launch of a free run.
@@ -249,7 +265,7 @@ impl Check<'_> {
         let Some(driven) = exploration.next(&launch, &self.options.blocks)? else {
             return Ok(None);
         };
-        let Driven { recorded, trace, has_new_places } = driven;
+        let Driven { followed, has_new_places, has_new_outcome } = driven;
         let runs = exploration.runs();
         let number = runs as u64;
         let until = exploration.deadline().unwrap_or_else(|| Instant::now() + LATER_TIME);
@@ -258,15 +274,16 @@ impl Check<'_> {
         let mut predict = self.options.predict.clone();
         let analyses = &mut predict.driver.analyses;
         analyses.remove(&FindingKind::Nondeterminism);
-        if !has_new_places && runs > WHOLE_RUNS || recorded.failure.is_some() {
+        if !has_new_places && runs > WHOLE_RUNS || followed.failure.is_some() {
             analyses.clear();
         }
         predict.explain_order = false;
         let left = until.saturating_duration_since(Instant::now());
         predict.driver.budget = Some(LATER_BUDGET.min(left));
         let replays = self.options.replays.min(LATER_REPLAYS);
-        let job = Analysis { launch: &launch, number, predict, replays, until: Some(until) };
-        self.analyse(&job, recorded, trace, observer).map(Some)
+        let until = Some(until);
+        let job = Analysis { launch: &launch, number, predict, replays, until, has_new_outcome };
+        self.analyse(&job, followed, observer).map(Some)
     }
 
     /// Ends the exploration and returns its result; `None` if none has begun.
@@ -278,13 +295,11 @@ impl Check<'_> {
     fn analyse(
         &mut self,
         job: &Analysis<'_>,
-        recorded: Recorded,
-        trace: Arc<Trace>,
+        followed: FollowedRun,
         observer: &mut dyn Observer,
     ) -> Result<CheckedRun, Error> {
-        let Analysis { launch, number, ref predict, replays: left, until } = *job;
-        let Recorded { run, translated, failure, .. } = recorded;
-        let steps = translated.steps;
+        let Analysis { launch, number, ref predict, replays: left, until, has_new_outcome } = *job;
+        let FollowedRun { run, trace, steps, failure, .. } = followed;
         let reference = Reference::of(&run, Some(run.stdout()));
         let interrupted = self.is_interrupted();
         let options = &self.options;
@@ -297,6 +312,7 @@ impl Check<'_> {
             left: if interrupted { 0 } else { left },
             until,
             count: 0,
+            known: 0,
             observed: None,
             folded: Vec::new(),
             shown: Vec::new(),
@@ -316,7 +332,7 @@ impl Check<'_> {
         }
         // A consequence that a replay has shown stands for its cause.
         cause::assign(&mut findings.findings);
-        Ok(CheckedRun { number, run, trace, steps, findings, shown })
+        Ok(CheckedRun { number, run, trace, steps, findings, shown, has_new_outcome })
     }
 }
 
@@ -330,6 +346,8 @@ struct Analysis<'a> {
     replays: usize,
     /// The end of the exploration, for a run of one.
     until: Option<Instant>,
+    /// Whether no earlier run of the exploration ended like this one.
+    has_new_outcome: bool,
 }
 
 /// Replays the findings of a run that no earlier run had, while the others are looked for.
@@ -346,8 +364,10 @@ struct Replays<'a> {
     /// The end of the exploration, for a run of one: findings that are not confirmed by then are
     /// not shown.
     until: Option<Instant>,
-    /// Number of findings so far.
+    /// Number of findings that were looked at.
     count: usize,
+    /// Number of findings so far, with those that come next.
+    known: usize,
     /// The finding that the recorded run failed.
     observed: Option<String>,
     /// Entries of the findings that are folded into it.
@@ -411,6 +431,9 @@ impl Replays<'_> {
             let known = |failure| self.seen.contains(&(FindingKind::Observed, waits_of(failure)));
             return !self.failure.is_some_and(known);
         }
+        if self.left > 0 {
+            self.observer.replaying(self.count + 1, self.known, finding);
+        }
         let verdict = self.replay(trace, model, finding);
         if let Some(worst) = &verdict {
             self.observer.replayed(finding, worst);
@@ -451,6 +474,7 @@ fn waits_of(failure: &RunFailure) -> Vec<Option<String>> {
 
 impl Watch for Replays<'_> {
     fn decided(&mut self, trace: &Trace, model: Model, findings: &mut [Finding]) {
+        self.known = self.count + findings.len();
         for finding in findings {
             if self.shows(trace, model, finding) {
                 self.shown.push(self.count);

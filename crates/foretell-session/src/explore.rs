@@ -1,19 +1,34 @@
 //! Exploration of a real program: driving it along leads, and the distinct outcomes of its runs.
+//!
+//! A lead becomes a *work item*: the schedule to drive the program along. Three steps make the
+//! exploration, and each is a function of its own: taking the next work item
+//! ([`Explorer::next_lead`]), running it (`obtain`), and committing its result
+//! ([`Explorer::add`]). Running an item depends on nothing but its schedule. So with several jobs
+//! the items that will probably come next are run ahead, and their results wait for their turn:
+//! whatever the number of jobs, the same results are committed in the same order.
+
+mod followed;
+mod outcome;
+mod state_directory;
 
 use std::collections::{BTreeSet, HashMap};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use foretell_build::ScratchDirectory;
 use foretell_explore::{Ended, Exploration, Explorer, Lead, Options, Run as ExploredRun};
-use foretell_launch::{Launch, Mode};
-use foretell_rt_format::DEPARTURE_STATUS;
-use foretell_trace::{FailureKind, RunFailure, Trace};
+use foretell_launch::Launch;
+use foretell_limit::{Limit, deadline, within};
+use foretell_rt_format::Kind;
+use foretell_trace::{RunFailure, Trace};
 use foretell_translate::{Blocks, Goal, Steps};
 
-use crate::record::{Recorded, record};
-use crate::{Error, TraceOutput, failure};
+use crate::{Error, failure};
+use followed::{Followed, follow_to_end};
+pub(crate) use followed::{FollowedRun, follow};
+pub use outcome::Outcome;
+use outcome::Outcomes;
+use state_directory::{StateDirectory, hash};
 
 /// Note of a trace: the schedule that the run followed first, its lines joined by `; `.
 pub(crate) const SCHEDULE: &str = "schedule";
@@ -37,21 +52,10 @@ pub struct ExploreOptions {
     /// Whether the exploration comes first: the prediction on the first run then leaves
     /// nondeterministic reads to it, and has a time limit.
     pub in_depth: bool,
-}
-
-/// One outcome of a program, and the runs that had it.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Outcome {
-    /// End of the program: `exit 0`, `signal 6`, `deadlock`.
-    pub ended: String,
-    /// The failure in one line, if it is one.
-    pub failure: Option<String>,
-    /// Standard output.
-    pub stdout: Vec<u8>,
-    /// Number of runs.
-    pub runs: u64,
-    /// Number of the first of them, from 1.
-    pub first: u64,
+    /// Most runs at the same time.
+    pub jobs: usize,
+    /// Directory that keeps the results of runs, and has those of an exploration to go on with.
+    pub state: Option<PathBuf>,
 }
 
 /// Result of an exploration of a real program.
@@ -70,18 +74,27 @@ impl Explored {
     }
 }
 
-/// A recorded run that can be led from.
-#[derive(Debug)]
-struct KnownRun {
-    steps: Arc<Steps>,
-}
+/// Time between two looks of others at the frontier.
+const FRONTIER_PERIOD: Duration = Duration::from_secs(1);
+/// Most work items in the file of the frontier.
+const MOST_ITEMS: usize = 1000;
+/// Most results that wait for their turn, for each job.
+const MOST_AHEAD: usize = 16;
 
 /// A run along a lead.
 pub(crate) struct Driven {
-    pub(crate) recorded: Recorded,
-    pub(crate) trace: Arc<Trace>,
+    pub(crate) followed: FollowedRun,
     /// Whether the run has locations that no earlier run had.
     pub(crate) has_new_places: bool,
+    /// Whether no earlier run ended like this.
+    pub(crate) has_new_outcome: bool,
+}
+
+/// A recorded run that can be led from.
+#[derive(Debug)]
+struct KnownRun {
+    steps: Steps,
+    trace: Arc<Trace>,
 }
 
 /// An exploration of a real program that is under way.
@@ -94,55 +107,58 @@ pub(crate) struct RealExploration {
     deadline: Option<Instant>,
     /// Time limit of a run.
     limit: Duration,
+    jobs: usize,
+    state: Option<StateDirectory>,
+    /// Time at which the frontier was last written to the directory.
+    written: Option<Instant>,
+    /// Results of work items that were run ahead, by schedule.
+    ahead: HashMap<String, Followed>,
     /// The first run, until the exploration begins.
     first: Option<ExploredRun>,
+    /// The runs so far.
     runs: Vec<KnownRun>,
-    outcomes: Vec<Outcome>,
-    by_outcome: HashMap<(String, Option<String>, Vec<u8>), usize>,
+    outcomes: Outcomes,
     places: BTreeSet<String>,
 }
 
 impl RealExploration {
-    /// Begins an exploration whose first run took `duration`.
-    pub(crate) fn new(options: &ExploreOptions, duration: Duration) -> RealExploration {
+    /// Begins an exploration whose first run took `duration`. `identity` says which program is
+    /// explored, and how.
+    pub(crate) fn new(
+        options: &ExploreOptions,
+        duration: Duration,
+        identity: &str,
+    ) -> Result<RealExploration, Error> {
         let explorer_options = Options {
             runs: options.runs,
             first: options.first,
             loop_bound: options.loop_bound,
             ..Options::default()
         };
-        RealExploration {
+        let state = options.state.as_deref().map(|path| StateDirectory::open(path, identity));
+        Ok(RealExploration {
             explorer: Explorer::new(explorer_options),
             time: options.time,
             deadline: None,
             limit: SHORTEST_LIMIT.max(duration * TIMES_LONGER),
+            jobs: options.jobs.max(1),
+            state: state.transpose()?,
+            written: None,
+            ahead: HashMap::new(),
             first: None,
             runs: Vec::new(),
-            outcomes: Vec::new(),
-            by_outcome: HashMap::new(),
+            outcomes: Outcomes::default(),
             places: BTreeSet::new(),
-        }
+        })
     }
 
-    /// Adds a recorded run. Returns whether it has locations that no earlier run had.
-    pub(crate) fn add(&mut self, recorded: &Recorded, trace: &Arc<Trace>) -> bool {
-        let Recorded { run, translated, failure, .. } = recorded;
-        self.runs.push(KnownRun { steps: Arc::new(translated.steps.clone()) });
-        let ended = match failure {
-            Some(failure) if failure.kind == FailureKind::Deadlock => "deadlock".to_owned(),
-            _ => run.ended(),
-        };
-        let message = failure.as_ref().map(|f| format!("{}: {}", f.kind, f.message));
-        let key = (ended, message, run.stdout());
+    /// Adds a recorded run. Returns whether it has locations that no earlier run had, and whether
+    /// its outcome is new.
+    pub(crate) fn add(&mut self, followed: &FollowedRun, schedule: Option<&str>) -> (bool, bool) {
+        let FollowedRun { run, trace, steps, failure, cut_short, pending, limited } = followed;
+        self.runs.push(KnownRun { steps: steps.clone(), trace: Arc::clone(trace) });
         let number = self.runs.len() as u64;
-        match self.by_outcome.get(&key) {
-            Some(&i) => self.outcomes[i].runs += 1,
-            None => {
-                self.by_outcome.insert(key.clone(), self.outcomes.len());
-                let (ended, failure, stdout) = key;
-                self.outcomes.push(Outcome { ended, failure, stdout, runs: 1, first: number });
-            }
-        }
+        let new_outcome = self.outcomes.add(number, followed, schedule);
         let before = self.places.len();
         for e in trace.ids() {
             if let Some(site) = trace.site(e) {
@@ -152,17 +168,14 @@ impl RealExploration {
                 }
             }
         }
-        let trace = Arc::clone(trace);
-        let cut_short = cut_short(recorded);
-        let failed = failure.is_some();
-        let shares_output = run.has_shared_output() && trace.thread_count() > 1;
         let run = ExploredRun {
-            trace,
-            pending: Vec::new(),
-            cut_short,
-            shares_output,
-            has_timed_waits: run.has_timed_waits(),
-            failed,
+            trace: Arc::clone(trace),
+            pending: pending.clone(),
+            cut_short: cut_short.clone(),
+            shares_output: run.has_shared_output() && trace.thread_count() > 1,
+            limited: limited.clone(),
+            unexplored: followed.unexplored(),
+            failed: failure.is_some(),
         };
         // Its leads are looked for when the exploration begins: time counts from then on.
         if number == 1 {
@@ -170,7 +183,7 @@ impl RealExploration {
         } else {
             self.explorer.add(Ended::Run(run));
         }
-        self.places.len() > before
+        (self.places.len() > before, new_outcome)
     }
 
     /// Runs the program along the next lead that it follows; `None` if nothing is left to do.
@@ -184,49 +197,93 @@ impl RealExploration {
         let launch = &Launch { limit: Some(limit), ..launch.clone() };
         while let Some(lead) = self.explorer.next_lead() {
             let schedule = self.schedule(&lead);
-            let mut departure = None;
-            for _ in 0..2 {
-                let mut recorded = follow(launch, blocks, &schedule)?;
-                if recorded.run.timed_out {
-                    let seconds = limit.as_secs();
-                    departure = Some(format!("it did not end within {seconds} seconds"));
-                    break;
+            self.write_frontier()?;
+            let mut followed = match self.obtain(launch, blocks, &schedule)? {
+                Followed::Run(followed) => *followed,
+                Followed::Departed(how) => {
+                    self.explorer.add(Ended::Departed(how));
+                    continue;
                 }
-                if recorded.run.interrupted {
+                Followed::Interrupted => {
                     self.explorer.add(Ended::Stopped("interrupted".to_owned()));
                     return Ok(None);
                 }
-                if let Some(how) = departed(&recorded) {
-                    departure = Some(how);
-                    continue;
-                }
-                if recorded.failure.is_none() && self.first_ended_well() {
-                    recorded.failure = failure::of_status(&recorded.run);
-                    let failure = recorded.failure.iter();
-                    for (key, value) in failure.flat_map(RunFailure::properties) {
-                        recorded.translated.trace.set_meta(&key, &value);
-                    }
-                }
-                let number = self.runs.len() + 1;
-                recorded.translated.trace.set_meta("run", &number.to_string());
-                recorded.translated.trace.set_meta(SCHEDULE, &schedule.trim().replace('\n', "; "));
-                let trace = Arc::new(match &recorded.translated.trace {
-                    TraceOutput::Packed(packed) => packed.unpack(),
-                    TraceOutput::Whole(trace) => trace.clone(),
-                });
-                let has_new_places = self.add(&recorded, &trace);
-                return Ok(Some(Driven { recorded, trace, has_new_places }));
+            };
+            let mut notes = Vec::new();
+            if followed.failure.is_none() && self.outcomes.first_ended_well() {
+                followed.failure = failure::of_status(&followed.run);
+                notes.extend(followed.failure.iter().flat_map(RunFailure::properties));
             }
-            if let Some(how) = departure {
-                self.explorer.add(Ended::Departed(how));
-            }
+            notes.push(("run".to_owned(), (self.runs.len() + 1).to_string()));
+            notes.push((SCHEDULE.to_owned(), schedule.trim().replace('\n', "; ")));
+            let trace = std::mem::take(&mut followed.trace);
+            let trace = Arc::try_unwrap(trace).unwrap_or_else(|shared| (*shared).clone());
+            let mut builder = trace.into_builder();
+            notes.iter().for_each(|(key, value)| builder.set_meta(key, value));
+            followed.trace = Arc::new(builder.build());
+            // A temporary directory has another name in each exploration.
+            let directory = launch.directory.to_string_lossy();
+            let shown = schedule.replace(&*directory, ".");
+            let (has_new_places, has_new_outcome) = self.add(&followed, Some(&shown));
+            return Ok(Some(Driven { followed, has_new_places, has_new_outcome }));
         }
         Ok(None)
     }
 
-    /// Whether the first run ended with exit status 0.
-    fn first_ended_well(&self) -> bool {
-        self.outcomes.first().is_some_and(|o| o.ended == "exit 0" && o.failure.is_none())
+    /// Returns the result of a work item: the one that was run ahead, or of a new run, with which
+    /// other jobs run ahead.
+    fn obtain(
+        &mut self,
+        launch: &Launch,
+        blocks: &Blocks,
+        schedule: &str,
+    ) -> Result<Followed, Error> {
+        if let Some(followed) = self.ahead.remove(schedule) {
+            return Ok(followed);
+        }
+        let state = self.state.as_ref();
+        let work = |schedule: &str| run_item(launch, blocks, state, schedule);
+        let mut others = Vec::new();
+        if self.jobs > 1 {
+            if self.ahead.len() >= self.jobs * MOST_AHEAD {
+                self.ahead.clear();
+            }
+            let next = self.explorer.upcoming(2 * self.jobs).into_iter();
+            let next = next.map(|lead| self.schedule(&lead));
+            others.extend(next.filter(|s| s != schedule && !self.ahead.contains_key(s)));
+            others.truncate(self.jobs - 1);
+        }
+        let end = Limit { deadline: deadline(), ..Limit::none() };
+        let (own, theirs) = std::thread::scope(|scope| {
+            let (end, work) = (&end, &work);
+            let spawn = |item: &'_ String| {
+                let item = item.clone();
+                scope.spawn(move || within(end, || work(&item)))
+            };
+            let handles: Vec<_> = others.iter().map(spawn).collect();
+            let own = work(schedule);
+            let theirs: Vec<_> = handles.into_iter().map(|handle| handle.join()).collect();
+            (own, theirs)
+        });
+        for (item, result) in others.into_iter().zip(theirs) {
+            // What failed is run again when its turn comes.
+            if let Ok(Ok(Ok(followed @ (Followed::Run(_) | Followed::Departed(_))))) = result {
+                self.ahead.insert(item, followed);
+            }
+        }
+        own
+    }
+
+    /// Writes the next work items to the state directory, from time to time.
+    fn write_frontier(&mut self) -> Result<(), Error> {
+        let is_due = self.written.is_none_or(|written| written.elapsed() >= FRONTIER_PERIOD);
+        if let Some(state) = self.state.as_ref().filter(|_| is_due) {
+            let next = self.explorer.upcoming(MOST_ITEMS).into_iter();
+            let next: Vec<String> = next.map(|lead| self.schedule(&lead)).collect();
+            state.write_frontier(&next)?;
+            self.written = Some(Instant::now());
+        }
+        Ok(())
     }
 
     /// Adds the first run to the exploration.
@@ -238,10 +295,29 @@ impl RealExploration {
         }
     }
 
+    /// Returns the work item of a lead.
     fn schedule(&self, lead: &Lead) -> String {
-        let steps = &self.runs[lead.run].steps;
+        let KnownRun { steps, trace } = &self.runs[lead.run];
         let events: Vec<u32> = lead.events.iter().map(|e| e.0).collect();
-        steps.plan(&events, &Goal::Along(Vec::new())).schedule.to_string()
+        let mut schedule = steps.plan(&events, &Goal::Along(Vec::new())).schedule;
+        // A wait that ends otherwise is a step of another kind.
+        if let Some(flipped) = lead.flipped.and_then(|e| steps.events.get(e.0 as usize)) {
+            let is_flipped = |step: &&mut foretell_rt_format::ScheduledStep| {
+                (step.step.thread, step.step.ordinal) == (flipped.thread, flipped.ordinal)
+            };
+            if let Some(step) = schedule.steps.iter_mut().rev().find(is_flipped) {
+                step.step.kind = match step.step.kind {
+                    Kind::Woken => Kind::TimedOut,
+                    Kind::TimedOut => Kind::Woken,
+                    kind => kind,
+                };
+            }
+        }
+        schedule.first = lead.then.and_then(|thread| {
+            let mut events = trace.ids().filter(|&e| trace.thread(e) == thread);
+            events.find_map(|e| steps.events.get(e.0 as usize)).map(|step| step.thread)
+        });
+        schedule.to_string()
     }
 
     /// The time at which the exploration ends.
@@ -255,46 +331,49 @@ impl RealExploration {
     }
 
     /// Ends the exploration. Returns its result if it has begun.
-    pub(crate) fn finish(self) -> Option<Explored> {
+    pub(crate) fn finish(mut self) -> Option<Explored> {
+        self.written = None;
+        // What is kept of the frontier is for other programs: the report does not need it.
+        let _ = self.write_frontier();
         let Self { explorer, outcomes, first, .. } = self;
+        let outcomes = outcomes.list;
         first.is_none().then(|| Explored { outcomes, exploration: explorer.finish() })
     }
 }
 
-/// Records a run that follows a schedule first.
-pub(crate) fn follow(launch: &Launch, blocks: &Blocks, schedule: &str) -> Result<Recorded, Error> {
-    let directory: &Path = &launch.directory;
-    let scratch =
-        ScratchDirectory::new_in(directory, ".foretell-").map_err(Error::file(directory))?;
-    let path = scratch.path().join("schedule");
-    std::fs::write(&path, schedule).map_err(Error::file(&path))?;
-    let mode = Mode::Replay { schedule: path, stop: false };
-    record(&Launch { mode, quiet: true, records_on: true, ..launch.clone() }, blocks)
+/// Runs a work item, or takes its result from the state directory.
+fn run_item(
+    launch: &Launch,
+    blocks: &Blocks,
+    state: Option<&StateDirectory>,
+    schedule: &str,
+) -> Result<Followed, Error> {
+    let Some(state) = state else { return follow_to_end(launch, blocks, schedule) };
+    if let Some(followed) = state.load(schedule, &launch.directory) {
+        return Ok(followed);
+    }
+    let followed = follow_to_end(launch, blocks, schedule)?;
+    state.store(schedule, &followed)?;
+    Ok(followed)
 }
 
-/// Returns how a run left its schedule, if it did.
-fn departed(recorded: &Recorded) -> Option<String> {
-    let run = &recorded.run;
-    if run.status.code() != Some(DEPARTURE_STATUS) {
-        return None;
+/// Returns the identity of an exploration: of the program's files, its arguments, its input and
+/// its seed.
+pub(crate) fn identity(files: &[PathBuf], launch: &Launch) -> String {
+    let mut bytes = Vec::new();
+    let mut add = |part: &[u8]| {
+        bytes.extend_from_slice(&(part.len() as u64).to_le_bytes());
+        bytes.extend_from_slice(part);
+    };
+    let program = launch.command.first().map(Path::new);
+    for file in files.iter().map(PathBuf::as_path).chain(program).chain(launch.input.as_deref()) {
+        add(&std::fs::read(file).unwrap_or_default());
     }
-    let stderr = run.stderr();
-    let line = stderr.lines().find(|line| line.contains("foretell")).unwrap_or("");
-    Some(line.trim_start_matches("foretell: ").to_owned())
-}
-
-/// Returns why a run does not show the end of all its threads, if it does not.
-fn cut_short(recorded: &Recorded) -> Option<String> {
-    let Recorded { run, translated, failure, .. } = recorded;
-    let living = translated.living.len();
-    match failure {
-        Some(RunFailure { kind: FailureKind::Deadlock | FailureKind::Hang, .. }) => {
-            Some(format!("{living} threads were stuck"))
-        }
-        // The thread that ended the program, and others.
-        // Code that is not recorded took part: another process, or a thread of the kernel.
-        _ if !translated.repairs.is_empty() => Some("its trace had to be repaired".to_owned()),
-        _ if living > 1 => Some(format!("{living} threads had not ended at {}", run.ended())),
-        _ => None,
+    for word in &launch.command {
+        add(word.as_encoded_bytes());
     }
+    for number in [launch.seed, launch.quantum, launch.exit_steps] {
+        add(&number.to_le_bytes());
+    }
+    format!("{:016x}", hash(&bytes))
 }

@@ -30,6 +30,11 @@ pub trait Observer {
         let _ = (trace, model, finding);
     }
 
+    /// The replay of a finding begins, the `number`-th of the `of` findings so far.
+    fn replaying(&mut self, number: usize, of: usize, finding: &Finding) {
+        let _ = (number, of, finding);
+    }
+
     /// A finding has been replayed.
     fn replayed(&mut self, finding: &Finding, verdict: &Verdict) {
         let _ = (finding, verdict);

@@ -55,13 +55,8 @@ pub fn is_visible_access(trace: &Trace, e: EventId) -> bool {
 }
 
 /// The variables that two events both access, which are not opaque.
-pub fn common_variables(
-    trace: &Trace,
-    a: EventId,
-    b: EventId,
-) -> impl Iterator<Item = VarId> + '_ {
-    visible_variables(trace, a)
-        .filter(move |&x| trace.accessed_variables(b).any(|y| y == x))
+pub fn common_variables(trace: &Trace, a: EventId, b: EventId) -> impl Iterator<Item = VarId> + '_ {
+    visible_variables(trace, a).filter(move |&x| trace.accessed_variables(b).any(|y| y == x))
 }
 
 #[cfg(test)]

@@ -14,6 +14,8 @@ use addr2line::Loader;
 use object::{Object, ObjectSymbol, SymbolKind};
 use rustc_hash::FxHashMap;
 
+use crate::allocated_type::{Allocated, allocated};
+use crate::debug_info::{DebugInfo, LoggedFrame, Place, TypeId, Whole};
 use crate::file_cache::FileCache;
 
 /// Meaning of a code address.
@@ -28,6 +30,10 @@ pub struct Code {
     /// Functions around the address, innermost (an inlined one) first: the name, and for all but
     /// the last the location of the call in the next.
     pub functions: Vec<(String, String)>,
+    /// Outermost function of system headers that is inlined at the address, if there is one.
+    pub(crate) library: Option<String>,
+    /// Path and line of `location`, if known.
+    path: Option<(String, u32)>,
 }
 
 impl Code {
@@ -53,6 +59,16 @@ struct File {
     loader: OnceCell<Rc<Option<Loader>>>,
     /// Start, size and name of every global, by start; read at the first use.
     globals: Option<Rc<Globals>>,
+    /// Debug information of variables and types; read at the first use.
+    debug_info: OnceCell<Rc<Option<DebugInfo>>>,
+}
+
+impl File {
+    fn debug_info(&self) -> Option<&DebugInfo> {
+        let read = || DebugInfo::read(&self.path);
+        let known = || DEBUG_INFO.with_borrow_mut(|known| known.get(&self.path, read));
+        self.debug_info.get_or_init(known).as_ref().as_ref()
+    }
 }
 
 /// Start, size and name of globals.
@@ -61,6 +77,8 @@ type Globals = Vec<(u64, u64, String)>;
 thread_local! {
     static LOADERS: RefCell<FileCache<Option<Loader>>> = RefCell::default();
     static GLOBALS: RefCell<FileCache<Globals>> = RefCell::default();
+    static DEBUG_INFO: RefCell<FileCache<Option<DebugInfo>>> = RefCell::default();
+    static SOURCES: RefCell<FileCache<Vec<String>>> = RefCell::default();
 }
 
 /// Modules of a run, and the meaning of their addresses.
@@ -80,8 +98,8 @@ impl Symbols {
         let file = match self.files.iter().position(|f| f.path == path) {
             Some(file) => file,
             None => {
-                let loader = OnceCell::new();
-                self.files.push(File { path: path.clone(), loader, globals: None });
+                let (loader, debug_info) = (OnceCell::new(), OnceCell::new());
+                self.files.push(File { path: path.clone(), loader, globals: None, debug_info });
                 self.files.len() - 1
             }
         };
@@ -161,6 +179,8 @@ impl Symbols {
                 known: false,
                 system: false,
                 functions: Vec::new(),
+                library: None,
+                path: None,
             };
         };
         let at = pc.wrapping_sub(module.bias);
@@ -191,8 +211,9 @@ impl Symbols {
             }
         }
         // Code inlined from system headers has the location of its use.
+        let mut library = None;
         while frames.len() > 1 && is_system(&frames[0]) {
-            frames.remove(0);
+            library = frames.remove(0).0;
         }
         let system = frames.first().is_some_and(is_system);
         let locations: Vec<Option<String>> = frames
@@ -200,6 +221,7 @@ impl Symbols {
             .map(|(_, line)| line.as_ref().map(|(file, line)| self.location(file, *line)))
             .collect();
         let location = locations.first().cloned().flatten();
+        let path = frames.first().and_then(|(_, line)| line.clone());
         let functions = frames
             .into_iter()
             .enumerate()
@@ -208,7 +230,8 @@ impl Symbols {
                 Some((name?, call))
             })
             .collect();
-        Code { known: location.is_some(), location: location.unwrap_or(unknown), system, functions }
+        let known = location.is_some();
+        Code { known, location: location.unwrap_or(unknown), system, functions, library, path }
     }
 
     /// Returns `file:line` with the shortest name that is this file's alone.
@@ -232,6 +255,84 @@ impl Symbols {
         })
     }
 
+    /// Returns the name of the global that holds an address, and the part of it that is there.
+    pub(crate) fn global_part(&mut self, addr: u64, whole: Whole) -> Option<(String, Place)> {
+        let (name, offset) = self.global(addr)?;
+        let module = self.module(addr)?;
+        let start = addr.wrapping_sub(module.bias).wrapping_sub(offset);
+        let known = self.files[module.file].debug_info().and_then(|info| {
+            let kind = info.type_of_global(start)?;
+            Some(info.place(kind, false, offset, whole))
+        });
+        Some((name, known.unwrap_or_else(|| bare_place(offset))))
+    }
+
+    /// Returns the type of an allocation of `size` bytes by the call that returns to `pc`, if it is
+    /// known.
+    pub(crate) fn allocated_type(&mut self, pc: u64, size: u64) -> Option<AllocatedType> {
+        let code = self.code(pc);
+        let (path, line) = code.path.as_ref()?;
+        let module = self.module(pc)?;
+        let file = &self.files[module.file];
+        let lines = SOURCES.with_borrow_mut(|sources| sources.get(path, || read_lines(path)));
+        if !is_older(path, &file.path) {
+            return None;
+        }
+        let allocated = allocated(lines.get((*line as usize).checked_sub(1)?)?)?;
+        let (info, at) = (file.debug_info()?, pc.wrapping_sub(module.bias).wrapping_sub(1));
+        let scope = code.functions.last().map_or("", |(name, _)| name.as_str());
+        let kind = match &allocated {
+            Allocated::Object(name)
+            | Allocated::Objects(name)
+            | Allocated::Array(name)
+            | Allocated::Shared(name) => type_in_scope(info, scope, name, at)?,
+            Allocated::Pointee(variable) => info.pointee(info.type_of_local(at, variable)?)?,
+        };
+        let own = info.size_of(kind).filter(|&own| own > 0)?;
+        let many = size > own && size.is_multiple_of(own);
+        let (start, many) = match &allocated {
+            Allocated::Object(_) => (size == own).then_some((0, false))?,
+            Allocated::Objects(_) | Allocated::Pointee(_) => {
+                (size == own || many).then_some((0, many))?
+            }
+            Allocated::Array(_) if size.is_multiple_of(own) => (0, true),
+            // The number of elements is in front, for their destructors.
+            Allocated::Array(_) => (size % own == 8 % own).then_some((8, true))?,
+            Allocated::Shared(_) => {
+                let counters = size.checked_sub(own)?;
+                (16..24).contains(&counters).then_some((16, false))?
+            }
+        };
+        let name = info.name_of_type(kind).filter(|name| !name.is_empty());
+        Some(AllocatedType { file: module.file, kind, start, many, name })
+    }
+
+    /// Returns the part of an allocation at `offset`.
+    pub(crate) fn allocated_part(&self, kind: &AllocatedType, offset: u64, whole: Whole) -> Place {
+        let info = self.files.get(kind.file).and_then(File::debug_info);
+        match (info, offset.checked_sub(kind.start)) {
+            (Some(info), Some(offset)) => info.place(kind.kind, kind.many, offset, whole),
+            _ => bare_place(offset),
+        }
+    }
+
+    /// Returns the name of the local variable at `addr` in a frame, `function::variable`, and the
+    /// part of it that is there.
+    pub(crate) fn local(
+        &mut self,
+        frame: LoggedFrame,
+        addr: u64,
+        whole: Whole,
+    ) -> Option<(String, Place)> {
+        let function = self.code(frame.pc).functions.last()?.0.clone();
+        let module = self.module(frame.pc)?;
+        let info = self.files[module.file].debug_info()?;
+        let in_file = LoggedFrame { pc: frame.pc.wrapping_sub(module.bias), ..frame };
+        let local = info.local(in_file, addr)?;
+        let place = info.place(local.kind, false, local.offset, whole);
+        Some((format!("{function}::{}", local.name), place))
+    }
+
     /// Returns the name of the global that holds an address, and the offset in it.
     pub fn global(&mut self, addr: u64) -> Option<(String, u64)> {
         let module = self.module(addr)?;
@@ -250,6 +351,54 @@ impl Symbols {
             _ => Some((short, at)),
         }
     }
+}
+
+/// Type of an allocation.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct AllocatedType {
+    /// Number of the file whose debug information has the type.
+    file: usize,
+    kind: TypeId,
+    /// Offset of the first object in the allocation.
+    start: u64,
+    /// Whether it is an array.
+    many: bool,
+    /// Name of the type.
+    pub(crate) name: Option<String>,
+}
+
+/// Returns a part of which only the offset is known.
+fn bare_place(offset: u64) -> Place {
+    let path = if offset == 0 { String::new() } else { format!("+{offset}") };
+    Place { path, format: None }
+}
+
+/// Returns the type that `name` means in a function.
+fn type_in_scope(info: &DebugInfo, function: &str, name: &str, pc: u64) -> Option<TypeId> {
+    let mut scope = function;
+    loop {
+        let outer = scope.rfind("::").map_or("", |at| &scope[..at]);
+        let full = if outer.is_empty() { name.to_owned() } else { format!("{outer}::{name}") };
+        if let Some(kind) = info.type_named(&full, pc) {
+            return Some(kind);
+        }
+        if outer.is_empty() {
+            return None;
+        }
+        scope = outer;
+    }
+}
+
+/// Returns the lines of a source file.
+fn read_lines(path: &str) -> Vec<String> {
+    let text = std::fs::read(path).unwrap_or_default();
+    String::from_utf8_lossy(&text).lines().map(str::to_owned).collect()
+}
+
+/// Whether a source file has not changed since a program was built.
+fn is_older(source: &str, program: &str) -> bool {
+    let changed = |path: &str| std::fs::metadata(path).and_then(|m| m.modified());
+    matches!((changed(source), changed(program)), (Ok(source), Ok(program)) if source <= program)
 }
 
 /// A function and a line in it, each where known.
@@ -311,12 +460,26 @@ pub(crate) fn readable(symbol: &str) -> String {
 /// Returns a demangled name without its parameters, and without the suffix of gcc for a clone of a
 /// function or a local static (`worker.part.0`, `count.1`).
 fn plain(name: &str) -> String {
-    let name = match name.find('(') {
+    let name = match parameters(name) {
         Some(at) if at > 0 && !name[..at].ends_with("operator") => &name[..at],
         _ => name,
     };
     let cut = name.find('.').filter(|&at| at > 0).unwrap_or(name.len());
     name[..cut].to_owned()
+}
+
+/// Returns the position of the parameters: the first bracket outside template arguments.
+fn parameters(name: &str) -> Option<usize> {
+    let mut depth = 0usize;
+    name.char_indices().find_map(|(at, c)| {
+        match c {
+            '<' if !name[..at].trim_end_matches('<').ends_with("operator") => depth += 1,
+            '>' => depth = depth.saturating_sub(1),
+            '(' if depth == 0 => return Some(at),
+            _ => {}
+        }
+        None
+    })
 }
 
 #[cfg(test)]
@@ -348,6 +511,8 @@ mod tests {
         assert_eq!(plain("worker.part.0"), "worker");
         assert_eq!((readable("x"), readable("_Z1xi")), ("x".to_owned(), "x".to_owned()));
         assert_eq!(plain("operator()(int)"), "operator()(int)");
+        assert_eq!(plain("call<void (*)(int)>(void (*)(int))"), "call<void (*)(int)>");
+        assert_eq!(plain("operator<< (int)"), "operator<< ");
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! Result of a translation.
 
 use foretell_trace::legality::Repair;
-use foretell_trace::{RunFailure, Trace};
+use foretell_trace::{EventId, RunFailure, ThreadId, Trace};
 
 use crate::steps::Steps;
 use crate::symbolic::Symbolic;
+use crate::thread_wait::ThreadWait;
 use crate::trace_output::TraceOutput;
 
 /// Trace of a run, with its steps and statistics.
@@ -26,6 +27,11 @@ pub struct Translated {
     pub failure: Option<RunFailure>,
     /// Names of the threads that had not ended, each with its state in one line.
     pub living: Vec<(String, String)>,
+    /// Operations that threads waited in when no thread could go on any more.
+    pub waits: Vec<(ThreadId, ThreadWait)>,
+    /// Events of waits that could have ended otherwise: ends of waits for conditions with a time
+    /// limit, and semaphores that were taken by a try or with a time limit.
+    pub limited: Vec<EventId>,
     /// Statistics of a symbolic translation.
     pub symbolic: Option<Symbolic>,
 }

@@ -105,6 +105,7 @@ pub(crate) fn to_json(explored: &Explored, findings: Vec<Value>) -> Value {
                 "output": String::from_utf8_lossy(&o.stdout),
                 "runs": o.runs,
                 "first_run": o.first,
+                "schedule": o.schedule,
             })
         })
         .collect();

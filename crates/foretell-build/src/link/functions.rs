@@ -2,11 +2,14 @@
 //!
 //! The table is `hidden/functions.txt`. A group begins with a line `CLASS: reason`; the indented
 //! lines after it have patterns of linker names, in which `*` stands for any text. A pattern may
-//! begin with a library, as in `libm.so.*:*`. An exact name goes before patterns, and of several
+//! begin with a library, as in `libm.so.*:*`, and end with a slash and the numbers of the arguments
+//! that may be addresses, as in `regexec/012`. An exact name goes before patterns, and of several
 //! patterns the longest decides. A function in no group has class [`Class::Library`].
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
+
+use super::effects::Effect;
 
 const TEXT: &str = include_str!("../../hidden/functions.txt");
 
@@ -15,148 +18,59 @@ const TEXT: &str = include_str!("../../hidden/functions.txt");
 pub(super) enum Class {
     /// No state that another function or another thread could see.
     Exempt,
-    /// That of the objects which it is given.
-    Arguments,
+    /// That of the objects which these arguments point into: a bit for each; 0: all of the first
+    /// six.
+    Arguments(u8),
     /// That of its library too.
     Library,
     /// State of the kernel too: data that passes through it.
     Kernel,
-    /// As [`Class::Kernel`]; nothing if it writes to the program's standard output or error.
-    Output(Target),
-    /// As [`Class::Output`], for the C++ stream that is its first argument; that of the arguments
-    /// if the stream is a string.
+    /// As [`Class::Kernel`]; nothing if its first argument is a C++ stream that is the program's
+    /// standard output or error; that of the arguments if the stream is a string or a file.
     Stream,
     /// As [`Class::Library`]; makes tasks that threads of a team run while they wait.
     Tasks,
-    /// None but bytes that are recorded as accesses.
-    Memory([Option<Effect>; 2]),
+    /// None but that of its effects, which the runtime records.
+    Modelled([Option<Effect>; 4]),
     /// As [`Class::Kernel`]; nothing if its first argument is the number of a system call that is
     /// modelled or passes nothing on.
     SystemCall,
 }
 
-/// Access of a function to bytes at one of its arguments. The numbers are those of the stub's
-/// descriptor.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Mode {
-    Reads = 1,
-    Writes = 2,
-    /// Reads and writes in a way that depends on more than these bytes.
-    Changes = 3,
-}
-
-/// Number of bytes that a function accesses.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Length {
-    Bytes(u16),
-    /// The value of the argument with this number.
-    Argument(u8),
-    /// The text of a number.
-    Number,
-}
-
-/// Effect of a function on memory.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Effect {
-    mode: Mode,
-    argument: u8,
-    length: Length,
-}
-
-impl Effect {
-    /// Word of the descriptor:
-    ///
-    /// | bits | content |
-    /// |---|---|
-    /// | 0, 1 | mode |
-    /// | 4 to 6 | argument |
-    /// | 8, 9 | 0: number of bytes, 1: argument, 2: text of a number |
-    /// | 16 to 31 | number of bytes or of the argument |
-    pub(super) fn word(self) -> u64 {
-        let (kind, number) = match self.length {
-            Length::Bytes(n) => (0, u64::from(n)),
-            Length::Argument(n) => (1, u64::from(n)),
-            Length::Number => (2, 0),
-        };
-        self.mode as u64 | u64::from(self.argument) << 4 | kind << 8 | number << 16
-    }
-
-    fn parse(text: &str) -> Option<Effect> {
-        let words: Vec<&str> = text.split_whitespace().collect();
-        let (&[mode, argument], length) = words.split_first_chunk()?;
-        let number = |word: &str| word.parse().ok().filter(|n| *n < 6);
-        let mode = match mode {
-            "reads" => Mode::Reads,
-            "writes" => Mode::Writes,
-            "changes" => Mode::Changes,
-            _ => return None,
-        };
-        let length = match *length {
-            ["number"] => Length::Number,
-            ["argument", n] => Length::Argument(number(n)?),
-            [bytes] => Length::Bytes(bytes.parse().ok()?),
-            _ => return None,
-        };
-        Some(Effect { mode, argument: number(argument)?, length })
-    }
-}
-
-/// Stream that an output function writes to.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Target {
-    /// `stdout`.
-    Stdout,
-    /// `stderr`.
-    Stderr,
-    /// The `FILE *` that is the argument with this number, from 0.
-    File(u8),
-    /// The descriptor that is the argument with this number, from 0.
-    Descriptor(u8),
-}
-
 impl Class {
-    /// Word of the descriptor: the state in the lowest byte, the rule for output in the next one.
+    /// Word of the descriptor: the state in the lowest byte, the rule for output in the next one,
+    /// then the arguments that count.
     pub(super) fn word(self) -> u32 {
         let rule = match self {
-            Class::Exempt | Class::Arguments => return 0,
+            Class::Exempt => return 0,
+            Class::Arguments(arguments) => return u32::from(arguments) << 16,
             Class::Library => return 1,
             Class::Kernel => 0,
-            Class::Output(Target::Stdout) => 1,
-            Class::Output(Target::Stderr) => 2,
-            Class::Output(Target::File(n)) => 0x10 + u32::from(n),
-            Class::Output(Target::Descriptor(n)) => 0x20 + u32::from(n),
-            Class::Stream => 0x30,
+            // The stream, and the address of what is printed or read.
+            Class::Stream => return 2 | 0x30 << 8 | 0b11 << 16,
             Class::SystemCall => 0x40,
-            Class::Memory(_) => return 0x50 << 8,
+            Class::Modelled(_) => return 0x50 << 8,
             Class::Tasks => return 1 | 0x60 << 8,
         };
         2 | rule << 8
     }
 
     fn parse(text: &str) -> Option<Class> {
-        if let Some(effects) = text.strip_prefix("memory ") {
-            let mut out = [None; 2];
+        if let Some(effects) = text.strip_prefix("modelled ") {
+            let mut out = [None; 4];
             let mut places = out.iter_mut();
             for effect in effects.split(',') {
                 *places.next()? = Some(Effect::parse(effect)?);
             }
-            return Some(Class::Memory(out));
+            return Some(Class::Modelled(out));
         }
         let words: Vec<&str> = text.split_whitespace().collect();
         Some(match words[..] {
             ["exempt"] => Class::Exempt,
-            ["arguments"] => Class::Arguments,
+            ["arguments"] => Class::Arguments(0),
             ["library"] => Class::Library,
             ["kernel"] => Class::Kernel,
             ["tasks"] => Class::Tasks,
-            ["output", "stdout"] => Class::Output(Target::Stdout),
-            ["output", "stderr"] => Class::Output(Target::Stderr),
-            ["output", "file", n] => {
-                Class::Output(Target::File(n.parse().ok().filter(|n| *n < 6)?))
-            }
-            ["output", "descriptor", n] => {
-                Class::Output(Target::Descriptor(n.parse().ok().filter(|n| *n < 6)?))
-            }
             ["output", "stream"] => Class::Stream,
             ["system", "call"] => Class::SystemCall,
             _ => return None,
@@ -192,6 +106,12 @@ impl Functions {
         let mut functions = Functions { exact: HashMap::new(), patterns: Vec::new() };
         for (class, word) in entries(text) {
             let Some(class) = class else { continue };
+            let (word, class) = match (word.split_once('/'), class) {
+                (Some((word, digits)), Class::Arguments(_)) => {
+                    (word, Class::Arguments(bits(digits)))
+                }
+                _ => (word, class),
+            };
             let (library, name) = match word.split_once(':') {
                 Some((library, name)) => (Some(library), name),
                 None => (None, word),
@@ -222,6 +142,11 @@ impl Functions {
     pub(super) fn exact(&self, name: &[u8]) -> Option<Class> {
         self.exact.get(name).copied()
     }
+}
+
+/// Returns the arguments that digits name, a bit for each.
+fn bits(digits: &str) -> u8 {
+    digits.bytes().fold(0, |bits, digit| bits | 1 << (digit - b'0').min(7))
 }
 
 /// Returns every pattern of a table with the class of its group; `None` for a class that there is
@@ -332,7 +257,9 @@ mod tests {
         let mut seen = BTreeSet::new();
         for (class, word) in entries(TEXT) {
             assert!(class.is_some(), "{word} is in no group");
-            assert!(seen.insert(word), "{word} is listed twice");
+            let (name, digits) = word.split_once('/').unwrap_or((word, ""));
+            assert!(digits.bytes().all(|digit| (b'0'..b'6').contains(&digit)), "{word}");
+            assert!(seen.insert(name), "{word} is listed twice");
         }
     }
 
@@ -340,7 +267,7 @@ mod tests {
     fn every_pattern_matches_a_function() {
         let functions = functions();
         let missing: Vec<&str> = entries(TEXT)
-            .map(|(_, word)| word)
+            .map(|(_, word)| word.split_once('/').map_or(word, |(name, _)| name))
             .filter(|word| !word.contains(':') && !ELSEWHERE.contains(word))
             .filter(|word| !functions.iter().any(|(name, _)| matches(word.as_bytes(), name)))
             .collect();
@@ -371,25 +298,22 @@ mod tests {
         };
         assert_eq!(class("sin", "libm.so.6"), Some(Class::Exempt));
         assert_eq!(class("sin", "libother.so.6"), None);
-        assert_eq!(class("modf", "libm.so.6"), Some(Class::Arguments));
-        let Some(Class::Memory([Some(reads), Some(writes)])) = class("strtol", "libc.so.6") else {
-            panic!("strtol has two effects");
+        assert_eq!(class("modf", "libm.so.6"), Some(Class::Arguments(0)));
+        assert_eq!(class("regexec", "libc.so.6"), Some(Class::Arguments(0b1011)));
+        let effects = |name: &str| match class(name, "libc.so.6") {
+            Some(Class::Modelled(effects)) => effects.map(|effect| effect.map(Effect::word)),
+            other => panic!("{name}: {other:?}"),
         };
-        assert_eq!((reads.word(), writes.word()), (0x201, 0x8_0012));
-        let Some(Class::Memory([Some(reads), None])) = class("_ZSt11_Hash_bytesPKvmm", "x") else {
-            panic!("a hash has one effect");
-        };
-        assert_eq!(reads.word(), 0x1_0101);
+        assert_eq!(effects("strtol"), [Some(0x201), Some(0x8_0012), None, None]);
+        assert_eq!(effects("_ZSt11_Hash_bytesPKvmm"), [Some(0x1_0101), None, None, None]);
+        assert_eq!(effects("getenv"), [Some(0x0105), None, None, None]);
+        assert_eq!(effects("fwrite"), [Some(0x1_0401), Some(0x0137), None, None]);
         assert_eq!(class("lgamma", "libm.so.6"), Some(Class::Library));
         assert_eq!(class("__cxa_throw", "libstdc++.so.6"), Some(Class::Exempt));
         assert_eq!(class("__cxa_atexit", "libc.so.6"), Some(Class::Library));
-        assert_eq!(class("fwrite", "libc.so.6"), Some(Class::Output(Target::File(3))));
         assert_eq!(class("_ZNSolsEi", "libstdc++.so.6"), Some(Class::Stream));
-        assert_eq!(class("_ZNSo6sentryC1ERSo", "libstdc++.so.6"), Some(Class::Arguments));
-        assert_eq!(class("_ZNSo5tellpEv", "libstdc++.so.6"), Some(Class::Kernel));
-        for stateful in ["strtok", "localtime", "getenv", "rand", "strerror"] {
-            assert_eq!(class(stateful, "libc.so.6"), Some(Class::Library), "{stateful}");
-        }
+        assert_eq!(class("_ZNSo6sentryC1ERSo", "libstdc++.so.6"), Some(Class::Arguments(0b11)));
+        assert_eq!(class("_ZNSo5tellpEv", "libstdc++.so.6"), Some(Class::Stream));
         assert_eq!(class("g_mutex_lock", "libglib-2.0.so.0"), None);
     }
 

@@ -17,6 +17,7 @@
 
 mod archive;
 mod command;
+mod effects;
 mod elf;
 mod functions;
 mod locks;

@@ -277,7 +277,7 @@ fn stubs(
         };
         let lock = lock_of(name).cloned();
         let named = if lock.is_some() {
-            Class::Arguments
+            Class::Arguments(0)
         } else if provided.contains(name) {
             // Of what the runtime provides, the table lists the functions that it models in part.
             table.exact(name).unwrap_or(Class::Exempt)

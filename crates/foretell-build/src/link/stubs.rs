@@ -20,8 +20,9 @@
 //! | 24 | addresses of the standard streams of C++, or 0 |
 //! | 32 | class, see [`Class::word`], or operation, see [`LockFunction::word`] |
 //! | 36 | three words of the runtime |
-//! | 48 | addresses of two further functions of a lock; effects on memory, see [`Effect::word`](super::functions::Effect::word); or 0 |
+//! | 48 | addresses of two further functions of a lock; four effects, see [`Effect::word`]; or 0 |
 
+use super::effects::Effect;
 use super::functions::Class;
 use super::locks::LockFunction;
 
@@ -198,9 +199,9 @@ impl Parts {
         self.data.resize(descriptor + 32, 0);
         let word = stub.lock.as_ref().map_or_else(|| stub.class.word(), LockFunction::word);
         self.data.extend(word.to_le_bytes());
-        if let Class::Memory(effects) = stub.class {
+        if let Class::Modelled(effects) = stub.class {
             self.data.resize(descriptor + 48, 0);
-            let words = effects.map(|effect| effect.map_or(0, |effect| effect.word()));
+            let words = effects.map(|effect| effect.map_or(0, Effect::word));
             self.data.extend(words.iter().flat_map(|word| word.to_le_bytes()));
         }
         self.data.resize(descriptor + DESCRIPTOR_LEN, 0);

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
 use foretell_explore::{Ended, Lead, Pending, Program, Run};
-use foretell_trace::{EventKind, LockId, ThreadId, Trace, TraceBuilder, Value};
+use foretell_trace::{EventId, EventKind, LockId, ThreadId, Trace, TraceBuilder, Value};
 
 /// An instruction. Each thread has one register.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -30,7 +30,10 @@ pub(crate) enum Do {
     Down(usize),
     /// Waits for a notification of the condition, with lock 0.
     Wait(usize),
+    /// Waits like `Wait`; skips so many instructions if the wait times out.
+    TimedWait(usize, usize),
     Notify(usize),
+    NotifyAll(usize),
 }
 
 /// A program: the code of each thread.
@@ -90,7 +93,8 @@ impl State {
     pub(crate) fn enabled(&mut self, code: &Code, t: usize) -> bool {
         let next = self.next(code, t);
         if let Some((_, notified)) = self.waits[t] {
-            return notified && self.owner[0].is_none();
+            let may_end = notified || matches!(next, Some(Do::TimedWait(..)));
+            return may_end && self.owner[0].is_none();
         }
         match next {
             None => false,
@@ -105,11 +109,15 @@ impl State {
         let what = self.next(code, t).unwrap();
         let at = self.pc[t];
         let mut kind = None;
-        if self.waits[t].take().is_some() {
+        if let Some((_, notified)) = self.waits[t].take() {
             self.owner[0] = Some(t);
             self.pc[t] += 1;
+            if let Do::TimedWait(_, skip) = what {
+                self.observed[t].push((at, i64::from(notified)));
+                self.pc[t] += if notified { 0 } else { skip };
+            }
             if let Some(out) = out {
-                out.push(t, at, what, -1, 0, true);
+                out.push(t, at, what, i64::from(notified), 0, true);
             }
             return;
         }
@@ -149,9 +157,14 @@ impl State {
             }
             Do::Post(s) => self.semaphores[s] += 1,
             Do::Down(s) => self.semaphores[s] -= 1,
-            Do::Wait(c) => {
+            Do::Wait(c) | Do::TimedWait(c, _) => {
                 self.owner[0] = None;
                 self.waits[t] = Some((c, false));
+            }
+            Do::NotifyAll(c) => {
+                for wait in self.waits.iter_mut().flatten().filter(|wait| wait.0 == c) {
+                    wait.1 = true;
+                }
             }
             Do::Notify(_) => {
                 if let Some(&u) = self.waiters(code, t).get(pick) {
@@ -166,7 +179,7 @@ impl State {
         if let Some(out) = out {
             out.push(t, at, what, old, new, false);
         }
-        if !matches!(what, Do::Wait(_)) {
+        if !matches!(what, Do::Wait(_) | Do::TimedWait(..)) {
             self.pc[t] += 1;
         }
     }
@@ -187,6 +200,9 @@ impl State {
                 Some(Do::Wait(c)) if self.waits[t].is_some() => {
                     Pending::Woken(out.conditions[c], out.locks[0])
                 }
+                Some(Do::TimedWait(c, _)) if self.waits[t].is_some() => {
+                    Pending::EndOfWait(out.conditions[c], out.locks[0])
+                }
                 Some(Do::Lock(l)) => Pending::Acquire(out.locks[l]),
                 Some(Do::Down(s)) => Pending::Down(out.semaphores[s]),
                 _ => continue,
@@ -204,6 +220,8 @@ pub(crate) struct Recorder {
     locks: Vec<LockId>,
     conditions: Vec<foretell_trace::CondId>,
     semaphores: Vec<foretell_trace::SemId>,
+    /// Ends of waits with a time limit.
+    limited: Vec<EventId>,
 }
 
 impl Recorder {
@@ -218,7 +236,7 @@ impl Recorder {
             let zero = builder.values().intern(Value::Int(0));
             builder.set_initial_value(var, zero);
         }
-        Recorder { builder, threads, locks, conditions, semaphores }
+        Recorder { builder, threads, locks, conditions, semaphores, limited: Vec::new() }
     }
 
     fn push(&mut self, t: usize, at: usize, what: Do, old: i64, new: i64, woken: bool) {
@@ -246,16 +264,25 @@ impl Recorder {
             Do::Try(l, _) => EventKind::TryFailed { lock: self.locks[l] },
             Do::Post(s) => EventKind::Post { sem: self.semaphores[s] },
             Do::Down(s) => EventKind::Down { sem: self.semaphores[s] },
-            Do::Wait(c) if woken => {
+            Do::Wait(c) | Do::TimedWait(c, _) if woken && old == 1 => {
                 EventKind::Woken { cond: self.conditions[c], lock: self.locks[0] }
             }
-            Do::Wait(c) => EventKind::Wait { cond: self.conditions[c], lock: self.locks[0] },
+            Do::Wait(c) | Do::TimedWait(c, _) if woken => {
+                EventKind::TimedOut { cond: self.conditions[c], lock: self.locks[0] }
+            }
+            Do::Wait(c) | Do::TimedWait(c, _) => {
+                EventKind::Wait { cond: self.conditions[c], lock: self.locks[0] }
+            }
+            Do::NotifyAll(c) => EventKind::NotifyAll { cond: self.conditions[c] },
             Do::Notify(c) => EventKind::Notify { cond: self.conditions[c] },
             Do::Unless(..) | Do::BackUnless(..) => unreachable!(),
         };
         let location = format!("t{t}.c:{}", at + 1);
         let site = self.builder.site(&location, None);
-        self.builder.push(self.threads[t], kind, Some(site));
+        let event = self.builder.push(self.threads[t], kind, Some(site));
+        if woken && matches!(what, Do::TimedWait(..)) {
+            self.limited.push(event);
+        }
     }
 }
 
@@ -291,13 +318,30 @@ impl Program for Machine {
                     return Ok(Ended::Departed(format!("thread {t} waits")));
                 }
                 let waiters = state.waiters(&code, t);
-                let woken =
-                    |e: usize| matches!(trace.event(lead.events[e]).kind, EventKind::Woken { .. });
-                let first = (i + 1..order.len())
-                    .find(|&e| woken(e) && waiters.contains(&order[e]))
-                    .map(|e| order[e]);
-                let pick = waiters.iter().position(|&u| Some(u) == first).unwrap_or(0);
-                state.step(&code, t, pick, Some(&mut out));
+                // Whether the event ends a wait, and how.
+                let woken = |e: usize| {
+                    let flipped = lead.flipped == Some(lead.events[e]);
+                    match trace.event(lead.events[e]).kind {
+                        EventKind::Woken { .. } => Some(!flipped),
+                        EventKind::TimedOut { .. } => Some(flipped),
+                        _ => None,
+                    }
+                };
+                if woken(i).is_some() && woken(i) != state.waits[t].map(|(_, notified)| notified) {
+                    self.departed.push(format!("{code:?} {order:?}: thread {t} at {i}"));
+                    return Ok(Ended::Departed(format!("the wait of thread {t} ends otherwise")));
+                }
+                let end = |u: usize| {
+                    let rest = i + 1..order.len();
+                    rest.filter(|&e| order[e] == u).find_map(|e| woken(e).map(|w| (e, w)))
+                };
+                let pick = (0..waiters.len()).min_by_key(|&at| match end(waiters[at]) {
+                    Some((e, true)) => (0, e),
+                    None if lead.then.map(ThreadId::index) == Some(waiters[at]) => (1, 0),
+                    None => (2, 0),
+                    Some((e, false)) => (3, e),
+                });
+                state.step(&code, t, pick.unwrap_or(0), Some(&mut out));
             }
             if let Some(t) = lead.then.map(ThreadId::index).filter(|&t| state.enabled(&code, t)) {
                 state.step(&code, t, 0, Some(&mut out));
@@ -320,6 +364,7 @@ impl Program for Machine {
         }
         let stuck = (0..code.0.len()).any(|t| state.next(&code, t).is_some());
         let pending = state.pending(&code, &out);
+        let limited = std::mem::take(&mut out.limited);
         let trace = Arc::new(out.builder.build());
         self.runs.push(Arc::clone(&trace));
         self.shown.insert((collapsed(&state.observed), stuck));
@@ -328,7 +373,8 @@ impl Program for Machine {
             pending,
             cut_short: None,
             shares_output: false,
-            has_timed_waits: false,
+            limited,
+            unexplored: Vec::new(),
             failed: stuck,
         }))
     }
@@ -404,7 +450,8 @@ pub(crate) fn random(seed: u64, flavour: usize) -> Code {
                 0 => 6,
                 1 => 8,
                 2 => 9,
-                _ => 11,
+                3 => 11,
+                _ => 13,
             }) {
                 0 | 1 => list.push(Do::Read(x)),
                 2 => list.push(Do::Set(x, v)),
@@ -431,6 +478,20 @@ pub(crate) fn random(seed: u64, flavour: usize) -> Code {
                     list.push(Do::Add(x, 1));
                     list.push(Do::Unlock(2));
                 }
+                11 | 12 if held.is_empty() => {
+                    list.push(Do::Lock(0));
+                    match rng.below(5) {
+                        0 => list.push(Do::Notify(0)),
+                        1 => list.push(Do::NotifyAll(0)),
+                        2 => list.push(Do::Wait(0)),
+                        _ => {
+                            list.push(Do::TimedWait(0, 1));
+                            list.push(Do::Add(x, 1));
+                        }
+                    }
+                    list.push(Do::Unlock(0));
+                }
+                11 | 12 => list.push(Do::Notify(0)),
                 9 => list.push(if rng.below(2) == 0 { Do::Post(0) } else { Do::Down(0) }),
                 _ => {
                     if held.is_empty() {

@@ -170,7 +170,9 @@ impl EngineKind {
 fn frees_variables(trace_model: &TraceModel<'_>) -> bool {
     let trace = trace_model.trace;
     trace.mem_block_count() > 0
-        && trace.ids().any(|e| trace.freed_block(e).is_some_and(|b| !trace.variables_in(b).is_empty()))
+        && trace
+            .ids()
+            .any(|e| trace.freed_block(e).is_some_and(|b| !trace.variables_in(b).is_empty()))
 }
 
 /// Engine for a trace that the chosen engine does not serve: it decides nothing.

@@ -167,7 +167,7 @@ impl<'a> Excerpt<'a> {
         let mut initial = Vec::new();
         for (&var, &text) in &columns.variables {
             if let Some(value) = observed.initial(var) {
-                initial.push([text, columns.texts.value(trace, Some(value))]);
+                initial.push([text, columns.texts.value(trace, Some(var), Some(value))]);
             }
         }
         initial.sort_unstable();
@@ -205,10 +205,11 @@ impl Texts {
         number
     }
 
-    fn value(&mut self, trace: &Trace, value: Option<ValueId>) -> i64 {
-        match value.and_then(|value| trace.values().get(value)) {
-            Some(value) => self.add(&value.to_string()),
-            None => -1,
+    fn value(&mut self, trace: &Trace, var: Option<VarId>, value: Option<ValueId>) -> i64 {
+        let value = value.and_then(|value| trace.values().get(value));
+        match (var, value) {
+            (Some(var), Some(value)) => self.add(&trace.shown_value(var, value)),
+            _ => -1,
         }
     }
 }
@@ -227,7 +228,7 @@ struct Columns {
     /// Frames, innermost first: `[function, location]`.
     sites: Vec<Vec<[i64; 2]>>,
     site_numbers: HashMap<u32, i64>,
-    variables: HashMap<foretell_trace::VarId, i64>,
+    variables: HashMap<VarId, i64>,
 }
 
 impl Columns {
@@ -245,8 +246,8 @@ impl Columns {
         }
         self.object.push(object);
         self.lock.push(lock.map_or(-1, |name| self.texts.add(name)));
-        self.read.push(self.texts.value(trace, trace.read_value(e)));
-        self.written.push(self.texts.value(trace, trace.written_value(e)));
+        self.read.push(self.texts.value(trace, trace.variable(e), trace.read_value(e)));
+        self.written.push(self.texts.value(trace, trace.variable(e), trace.written_value(e)));
         let site = event.site.map_or(-1, |site| self.site_number(trace, site));
         self.site.push(site);
     }
@@ -255,9 +256,16 @@ impl Columns {
         if let Some(&number) = self.site_numbers.get(&site.0) {
             return number;
         }
-        let mut text = |text: &Option<String>| text.as_ref().map_or(-1, |t| self.texts.add(t));
-        let frames =
-            stack_at(trace, site).iter().map(|f| [text(&f.function), text(&f.location)]).collect();
+        let mut text = |text: Option<&str>| text.map_or(-1, |t| self.texts.add(t));
+        let frames = stack_at(trace, site)
+            .iter()
+            .map(|f| {
+                let inside = f.inside.as_ref().zip(f.function.as_ref());
+                let inside = inside.map(|(library, own)| format!("{own}, inside {library}"));
+                let function = inside.as_deref().or(f.function.as_deref());
+                [text(function), text(f.location.as_deref())]
+            })
+            .collect();
         let number = self.sites.len() as i64;
         self.sites.push(frames);
         self.site_numbers.insert(site.0, number);

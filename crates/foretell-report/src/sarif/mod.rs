@@ -265,6 +265,9 @@ impl Describe<'_> {
                             location["logicalLocations"] =
                                 json!([{"fullyQualifiedName": function, "kind": "function"}]);
                         }
+                        if let Some(library) = &frame.inside {
+                            location["message"] = json!({"text": format!("inside {library}")});
+                        }
                         json!({"location": location})
                     })
                     .collect();

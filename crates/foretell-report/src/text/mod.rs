@@ -306,7 +306,10 @@ impl<'a> Printer<'a> {
 /// `get_info at info.c:17`
 fn frame_text(frame: &Frame) -> String {
     match (&frame.function, &frame.location) {
-        (Some(function), Some(location)) => format!("{function} at {location}"),
+        (Some(function), Some(location)) => match &frame.inside {
+            Some(library) => format!("{function} at {location}, inside {library}"),
+            None => format!("{function} at {location}"),
+        },
         (Some(text), None) | (None, Some(text)) => text.clone(),
         (None, None) => "?".to_owned(),
     }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use foretell_trace::{EventId, EventKind, MemoryOrder, RegId, Trace, Value};
+use foretell_trace::{EventId, EventKind, MemoryOrder, RegId, Trace, Value, VarId};
 
 /// Conditions of guards are cut off after so many characters.
 const LONGEST_CONDITION: usize = 80;
@@ -34,16 +34,16 @@ pub(crate) fn describe(trace: &Trace, event: EventId, read: Shown, written: Show
     let object = match kind {
         EventKind::Read { var, register, .. } => {
             let (x, to) = (trace.variable_name(var), into(trace, register));
-            return format!("{word}({x}{}){to}", equals(read));
+            return format!("{word}({x}{}){to}", equals(trace, var, read));
         }
         EventKind::Write { var, .. } => {
-            return format!("{word}({}{})", trace.variable_name(var), equals(written));
+            return format!("{word}({}{})", trace.variable_name(var), equals(trace, var, written));
         }
         EventKind::Update { var, register, .. } => {
-            let new = equals(written);
+            let new = equals(trace, var, written);
             let new = new.strip_prefix('=').map(|v| format!(">{v}")).unwrap_or_default();
             let (x, to) = (trace.variable_name(var), into(trace, register));
-            return format!("{word}({x}{}{new}){to}", equals(read));
+            return format!("{word}({x}{}{new}){to}", equals(trace, var, read));
         }
         EventKind::Acquire { lock }
         | EventKind::Release { lock }
@@ -91,10 +91,11 @@ pub(crate) fn into(trace: &Trace, register: Option<RegId>) -> String {
 }
 
 /// `=5`, `=7, was 5`, or nothing.
-fn equals(shown: Shown) -> String {
+fn equals(trace: &Trace, var: VarId, shown: Shown) -> String {
+    let text = |value| trace.shown_value(var, value);
     match shown {
         Shown::Nothing | Shown::Recorded(None) => String::new(),
-        Shown::Recorded(Some(value)) => format!("={value}"),
-        Shown::Other { now, was } => format!("={now}, was {was}"),
+        Shown::Recorded(Some(value)) => format!("={}", text(value)),
+        Shown::Other { now, was } => format!("={}, was {}", text(now), text(was)),
     }
 }

@@ -166,7 +166,11 @@ impl<'a> Along<'a> {
         let trace = self.trace;
         let Some(var) = trace.variable(e) else { return (None, None) };
         let known = |id: Option<ValueId>| id.and_then(|id| trace.values().get(id));
-        let (found, writer) = self.memory.get(var.index()).copied().unwrap_or_default();
+        let (mut found, writer) = self.memory.get(var.index()).copied().unwrap_or_default();
+        if trace.is_opaque(var) {
+            // Code that is not recorded writes it too: only the recorded value was seen.
+            found = known(trace.read_value(e));
+        }
         let kind = trace.event(e).kind;
         if let EventKind::Read { register: Some(r), .. }
         | EventKind::Update { register: Some(r), .. } = kind

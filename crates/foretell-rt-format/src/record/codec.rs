@@ -280,6 +280,13 @@ impl Record<'_> {
                 encode_blocked(p, threads);
                 tag::ALL_BLOCKED
             }
+            Record::Frames { keep, frames } => {
+                p.var(*keep);
+                let frames = &frames[..frames.len().min(crate::MAX_FRAMES)];
+                p.var(frames.len() as u64);
+                frames.iter().flatten().for_each(|field| p.var(*field));
+                tag::FRAMES
+            }
             Record::Signal { signal, starts } => {
                 p.var(u64::from(*signal));
                 p.u8(u8::from(*starts));
@@ -409,6 +416,15 @@ impl Record<'_> {
                     addr: g.var()?,
                     value: Some(g.var()?).filter(|_| flags & 8 != 0),
                 }
+            }
+            tag::FRAMES => {
+                let (keep, count) = (g.var()?, g.var()?);
+                if count > crate::MAX_FRAMES as u64 {
+                    return None;
+                }
+                let frame = |g: &mut Get<'a>| Some([g.var()?, g.var()?, g.var()?]);
+                let frames = (0..count).map(|_| frame(g)).collect::<Option<_>>()?;
+                Record::Frames { keep, frames }
             }
             tag::SIGNAL => Record::Signal { signal: u32_of(g.var()?)?, starts: g.u8()? != 0 },
             _ => return None,

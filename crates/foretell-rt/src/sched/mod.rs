@@ -74,6 +74,8 @@ pub(crate) struct Sched {
     /// Whether no deadlock was declared because of threads that the runtime does not know.
     unknown_threads: bool,
     pub(crate) replay: Replay,
+    /// The thread that runs next, if it can: the schedule has ended and says so.
+    first: Option<u32>,
 }
 
 pub(crate) static SCHED: Guarded<Sched> = Guarded::new(Sched::new());
@@ -149,6 +151,7 @@ impl Sched {
             adopted: 0,
             unknown_threads: false,
             replay: Replay::new(),
+            first: None,
         }
     }
 
@@ -285,7 +288,9 @@ impl Sched {
         self.expire();
         if !self.runnable.is_empty() {
             let n = self.runnable.len() as u64;
-            let at = (self.random() % n) as usize;
+            let chosen = self.first.take();
+            let chosen = chosen.and_then(|first| self.runnable.iter().position(|&i| i == first));
+            let at = chosen.unwrap_or_else(|| (self.random() % n) as usize);
             let index = self.runnable.swap_remove(at);
             return self.get(index).map(|next| self.hand(next));
         }
@@ -422,7 +427,8 @@ fn turn(t: Baton, kind: Kind, pc: usize, memory: (usize, usize)) {
         t.mark_recorded();
         s.expire();
         let n = s.runnable.len() as u64;
-        if n > 0 && s.random() % (n + 1) < n {
+        s.first = s.first.filter(|&first| first != t.index());
+        if n > 0 && (s.first.is_some() || s.random() % (n + 1) < n) {
             give_away(s, t);
         }
         return;
@@ -431,6 +437,7 @@ fn turn(t: Baton, kind: Kind, pc: usize, memory: (usize, usize)) {
 
 /// Hands the baton over and waits for it; unlocks. The thread stays runnable.
 fn give_away(mut s: Guard<'_, Sched>, t: Baton) {
+    recorder::put_frames(t);
     t.wait().state.set(State::Runnable);
     // Not a candidate itself: it joins the runnable threads after the choice. A schedule may choose
     // it all the same.

@@ -64,6 +64,7 @@ impl Replay {
             threads: Vec::new(),
             holds: Vec::new(),
             steps: Vec::new(),
+            first: None,
         };
         Replay {
             active: false,
@@ -250,6 +251,7 @@ fn difference(s: &Sched, step: &Step, ordinal: u64, kind: Kind, pc: usize) -> Op
 /// Ends the schedule: all threads may run.
 pub(crate) fn over(s: &mut Sched) {
     s.replay.active = false;
+    s.first = s.replay.schedule.first;
     ON.store(false, Relaxed);
     s.put_last(&Record::StepsDone);
 }
@@ -403,13 +405,22 @@ pub(super) fn runs_ahead(s: &mut Sched, t: ThreadRef) -> bool {
     s.replay.ahead.is_some()
 }
 
-/// Puts the waiters first whose wake-up the schedule wants first.
+/// Puts the waiters first whose wake-up the schedule wants first, then the one that goes on when the
+/// schedule ends, and those last that it wants to time out.
 pub(super) fn prefer(s: &Sched, waiting: &mut [ThreadRef]) {
     let rest = &s.replay.schedule.steps[s.replay.at.min(s.replay.schedule.steps.len())..];
+    let ends_wait = |kind: Kind| matches!(kind, Kind::Woken | Kind::TimedOut);
     waiting.sort_by_key(|t| {
-        rest.iter()
-            .position(|s| s.step.thread == t.index() && s.step.kind == Kind::Woken)
-            .unwrap_or(usize::MAX)
+        let end = rest
+            .iter()
+            .position(|s| s.step.thread == t.index() && ends_wait(s.step.kind))
+            .map(|at| (rest[at].step.kind == Kind::TimedOut, at));
+        match end {
+            Some((false, at)) => (0, at),
+            None if s.replay.schedule.first == Some(t.index()) => (1, 0),
+            None => (2, 0),
+            Some((true, at)) => (3, at),
+        }
     });
 }
 

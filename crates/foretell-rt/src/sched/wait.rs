@@ -1,6 +1,7 @@
 //! Waiting: for the baton, for an object, for a moment, for a blocking call to return.
 
 use super::{BLOCKED, NONE, SCHED, Sched, replay, unlock_and_wake};
+use crate::recorder;
 use crate::sys::{Wait, futex_wait, now_ns};
 use crate::thread::{Baton, State, ThreadRef, Wake};
 use foretell_rt_format::WaitingFor;
@@ -128,6 +129,7 @@ pub(crate) struct Waiting {
 
 /// Blocks the calling thread until it is woken.
 pub(crate) fn block(t: Baton, w: Waiting, deadline: Option<Deadline>) -> Wake {
+    recorder::put_frames(t);
     let wait = t.wait();
     let mut s = SCHED.lock();
     wait.what.set(w.what);
@@ -192,6 +194,7 @@ pub(super) fn wake_waiters_in(
 
 /// Gives the baton away for a blocking call.
 pub(crate) fn enter_blocking_call(t: Baton, name: &'static str, pc: usize) {
+    recorder::put_frames(t);
     let wait = t.wait();
     let mut s = SCHED.lock();
     wait.call.set(name);

@@ -74,7 +74,7 @@ fn wait_any(
     let Some(t) = enter() else { return real() };
     let pc = caller(pc);
     if at.is_some() {
-        crate::unexplored::waits_with_limit();
+        put(t, SyncKind::TimeLimit, c, 0, pc);
         crate::other_wakes::note(t);
     }
     let r = if served_by(t, ObjectKind::Condition, c) == ServedBy::Library {

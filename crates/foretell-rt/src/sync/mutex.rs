@@ -71,9 +71,6 @@ fn try_mutex(m: usize) -> c_int {
 }
 
 fn take_mutex(t: Baton, m: usize, pc: usize, patience: Patience) -> c_int {
-    if matches!(patience, Patience::Until(_)) {
-        crate::unexplored::waits_with_limit();
-    }
     let attempt = || match patience {
         Patience::None => trylock(m),
         _ => try_mutex(m),

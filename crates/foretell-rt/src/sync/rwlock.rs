@@ -6,9 +6,6 @@ const READER: (Kind, SyncKind, SyncKind) =
     (Kind::ReadLock, SyncKind::ReadLock, SyncKind::TryReadFailed);
 
 fn take_rwlock(t: Baton, l: usize, pc: usize, write: bool, patience: Patience) -> c_int {
-    if matches!(patience, Patience::Until(_)) {
-        crate::unexplored::waits_with_limit();
-    }
     let attempt = || {
         if write {
             real!(pthread_rwlock_trywrlock(l: usize) -> c_int)

@@ -54,7 +54,7 @@ fn down(
 ) -> c_int {
     let Some(t) = enter() else { return real() };
     if !matches!(patience, Patience::Forever) {
-        crate::unexplored::waits_with_limit();
+        crate::unexplored::TRIED.take();
         crate::other_wakes::note(t);
     }
     let waits = !matches!(patience, Patience::None);

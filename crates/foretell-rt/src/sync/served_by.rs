@@ -41,7 +41,10 @@ pub(super) enum ServedBy {
 /// is recorded in parallel. `object` is the address that the program gives to an operation on such
 /// an object.
 pub(super) fn served_by(t: Baton, kind: ObjectKind, object: usize) -> ServedBy {
-    if t.parallel() || is_process_shared(kind, object) {
+    if t.parallel() {
+        ServedBy::Library
+    } else if is_process_shared(kind, object) {
+        crate::unexplored::SHARED.take();
         ServedBy::Library
     } else {
         ServedBy::Scheduler

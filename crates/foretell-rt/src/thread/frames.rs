@@ -1,6 +1,7 @@
 //! The functions that a thread has entered.
 
 use crate::arena;
+use foretell_rt_format::MAX_FRAMES;
 use std::ptr::null_mut;
 
 /// Deepest call stack that is known frame by frame.
@@ -13,6 +14,8 @@ pub(crate) struct Frame {
     pub(crate) sp: usize,
     pub(crate) call: usize,
     pub(crate) pc: usize,
+    /// The register `rbp` there.
+    pub(crate) fp: usize,
 }
 
 /// Call stack of a thread, and how much of it the log knows.
@@ -27,12 +30,17 @@ pub(crate) struct CallFrames {
     /// The depth that the log knows.
     pub(crate) logged: usize,
     pub(crate) stack: *mut Frame,
+    /// Frames that the last [`foretell_rt_format::Record::Frames`] left the reader with.
+    given: [Frame; MAX_FRAMES],
+    given_depth: usize,
 }
 
 impl CallFrames {
     pub(super) fn new() -> CallFrames {
         let stack = arena::map(MAX_DEPTH * size_of::<Frame>()).cast();
-        CallFrames { depth: 0, low: 0, logged: 0, stack }
+        let none = Frame { sp: 0, call: 0, pc: 0, fp: 0 };
+        let (given, given_depth) = ([none; MAX_FRAMES], 0);
+        CallFrames { depth: 0, low: 0, logged: 0, stack, given, given_depth }
     }
 
     /// Sets the depth, which the log knows already.
@@ -76,6 +84,26 @@ impl CallFrames {
             self.depth -= 1;
             self.low = self.low.min(self.depth);
         }
+    }
+
+    /// Returns the frames that the reader does not know yet, and how many it keeps; none if it
+    /// knows all.
+    pub(crate) fn not_given(&mut self) -> Option<(usize, &[Frame])> {
+        if self.stack.is_null() {
+            return None;
+        }
+        let depth = self.depth.min(MAX_FRAMES);
+        // SAFETY: frames below the depth are in the stack.
+        let live = unsafe { std::slice::from_raw_parts(self.stack, depth) };
+        let given = &self.given[..self.given_depth];
+        let is_same = |(a, b): &(&Frame, &Frame)| (a.sp, a.pc, a.fp) == (b.sp, b.pc, b.fp);
+        let keep = live.iter().zip(given).take_while(is_same).count();
+        if keep == depth && keep == self.given_depth {
+            return None;
+        }
+        self.given[keep..depth].copy_from_slice(&live[keep..]);
+        self.given_depth = depth;
+        Some((keep, &live[keep..]))
     }
 
     /// Gives the memory of the stack back: the thread has ended.

@@ -8,8 +8,8 @@ use std::ops::Range;
 use super::bytes::{Cursor, Fault};
 use super::exprs::ExprFacts;
 use super::predict::{
-    OBJECT_TABLES, ORDER_SHIFT, RECENT, Shape, Slot, State, Template, ThreadState, flag, object_code, slot_of,
-    template_code, value_code,
+    OBJECT_TABLES, ORDER_SHIFT, RECENT, Shape, Slot, State, Template, ThreadState, flag,
+    object_code, slot_of, template_code, value_code,
 };
 use super::tables::object_counts;
 use crate::pages;

@@ -4,7 +4,8 @@ use foretell_varint as varint;
 
 use super::bytes::put_delta;
 use super::predict::{
-    ORDER_SHIFT, RECENT, Shape, Slot, State, VARIABLES, flag, object_code, slot_of, template_code, value_code,
+    ORDER_SHIFT, RECENT, Shape, Slot, State, VARIABLES, flag, object_code, slot_of, template_code,
+    value_code,
 };
 use crate::trace::NONE;
 use crate::{EventKind, MemoryOrder, Op, SiteId, ThreadId};

@@ -325,9 +325,8 @@ mod tests {
         assert!(check(Op::Guard, flag::EXPR) && !check(Op::Guard, 0));
         assert!(check(Op::Acquire, 0) && !check(Op::Acquire, flag::VALUE));
         assert!(!check(Op::Begin, 64));
-        let relaxed = |op| {
-            Shape { op, flags: 0, site: NONE, order: MemoryOrder::Relaxed }.check().is_ok()
-        };
+        let relaxed =
+            |op| Shape { op, flags: 0, site: NONE, order: MemoryOrder::Relaxed }.check().is_ok();
         assert!(relaxed(Op::Fence) && relaxed(Op::AtomicWrite) && !relaxed(Op::Write));
     }
 }

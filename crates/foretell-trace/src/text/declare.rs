@@ -180,7 +180,8 @@ pub(super) fn resolve_parts(parts: &[Part], builder: &mut TraceBuilder) {
         if let Some(l) = builder.trace().find_lock(object).filter(|_| is(PartKind::Lock)) {
             builder.set_lock_part(l, block);
         }
-        if let Some(c) = builder.trace().find_condition(object).filter(|_| is(PartKind::Condition)) {
+        if let Some(c) = builder.trace().find_condition(object).filter(|_| is(PartKind::Condition))
+        {
             builder.set_condition_part(c, block);
         }
     }

@@ -145,14 +145,9 @@ mod tests {
             "a<b>",
             "vector<int> x",
         ];
-        for spot in [
-            Spot::Thread,
-            Spot::Object,
-            Spot::Block,
-            Spot::Location,
-            Spot::Frame,
-            Spot::Display,
-        ] {
+        for spot in
+            [Spot::Thread, Spot::Object, Spot::Block, Spot::Location, Spot::Frame, Spot::Display]
+        {
             for name in names {
                 let text = encode(name, spot);
                 assert_eq!(decode(&text).as_deref(), Ok(name), "{spot:?}");

@@ -20,8 +20,8 @@ use super::problem::{
 use super::value::parse_value;
 use super::{Parsed, TextError};
 use crate::{
-    EventId, EventKind, ExprId, MemBlockId, MemoryOrder, Op, RegId, SiteId, ThreadId, TraceBuilder, ValueId,
-    expr,
+    EventId, EventKind, ExprId, MemBlockId, MemoryOrder, Op, RegId, SiteId, ThreadId, TraceBuilder,
+    ValueId, expr,
 };
 
 /// Between two frames of a call stack.

@@ -98,8 +98,7 @@ fn declarations(trace: &Trace) -> Vec<String> {
     let ended = ended.map(|t| format!("ended {:?}", trace.thread_name(t)));
     let parts = parts(trace);
     let meta = trace.meta().iter().map(|(key, value)| format!("meta {key:?} {value:?}"));
-    let mut all: Vec<_> =
-        threads.chain(variables).chain(meta).chain(ended).chain(parts).collect();
+    let mut all: Vec<_> = threads.chain(variables).chain(meta).chain(ended).chain(parts).collect();
     all.sort();
     all
 }
@@ -185,8 +184,7 @@ fn build(recipes: &[Recipe], names: &[String], declare: u8) -> Trace {
         b.set_ended(t);
         // All objects of the first name in one block, those of the second in different ones.
         let (block, other) = (b.mem_block(&names[3]), b.mem_block(&names[4]));
-        let (var, lock, cond) =
-            (b.variable(&names[0]), b.lock(&names[0]), b.condition(&names[0]));
+        let (var, lock, cond) = (b.variable(&names[0]), b.lock(&names[0]), b.condition(&names[0]));
         b.set_variable_part(var, block);
         b.set_lock_part(lock, block);
         b.set_condition_part(cond, block);

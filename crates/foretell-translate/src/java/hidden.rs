@@ -290,11 +290,12 @@ impl Hidden {
         out: &mut EventWriter<'_>,
         objects: &mut Objects,
         entry: &Entry<'_>,
+        is_step: bool,
     ) {
         if let Some(object) = self.survey.object(&entry.record) {
             let state = State::Group(self.survey.group(object));
             if self.survey.users.contains_key(&state) {
-                self.update(out, objects, entry, state, false);
+                self.update(out, objects, entry, state, is_step);
             }
         }
     }

@@ -14,6 +14,7 @@ use std::cmp::Ordering;
 use foretell_rt_format::{FormatError, Kind, SyncKind};
 
 use super::mutex_semaphores::TRIED;
+use super::optimistic_reads::OPTIMISTIC;
 use super::plain::ObjectUse;
 
 const MAGIC: &[u8] = b"FTJAVA2\n";
@@ -438,6 +439,11 @@ impl<'a> Reader<'a> {
         Some(Record::Sync { kind, site: self.id()?, object: self.id()?, other: 1 })
     }
 
+    /// Parses the begin or the validation of an optimistic read.
+    fn optimistic(&mut self, kind: SyncKind) -> Option<Record<'a>> {
+        Some(Record::Sync { kind, site: self.id()?, object: self.id()?, other: OPTIMISTIC })
+    }
+
     fn order(&mut self, post: bool, down: bool) -> Option<Record<'a>> {
         Some(Record::Order { post, down, site: self.id()?, semaphore: self.id()? })
     }
@@ -579,6 +585,8 @@ impl<'a> Reader<'a> {
                 first: self.id()?,
                 values: self.values()?,
             },
+            77 => self.optimistic(SyncKind::ReadLock)?,
+            78 => self.optimistic(SyncKind::ReadUnlock)?,
             72 => self.tried(SyncKind::Lock)?,
             73 => self.tried(SyncKind::ReadLock)?,
             70 => Record::Initial {

@@ -15,6 +15,7 @@ mod hidden;
 mod log;
 mod mutex_semaphores;
 mod objects;
+mod optimistic_reads;
 mod plain;
 mod progress;
 mod provenance;

@@ -1,12 +1,13 @@
 //! First pass over a log: which variables are shared, and which lock scopes are blocks.
 
-use foretell_rt_format::{Entry as RawEntry, Record as RawRecord};
+use foretell_rt_format::{Entry as RawEntry, Record as RawRecord, SyncKind};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::hidden::HiddenSurvey;
 use super::log::{Effect, Log, Record};
 use super::mutex_semaphores::MutexSemaphores;
 use super::objects::Objects;
+use super::optimistic_reads::{OPTIMISTIC, OptimisticReads};
 use super::provenance::Provenance;
 use super::states::{self, StateUses};
 use super::tables::{FieldKind, Tables};
@@ -119,6 +120,7 @@ pub(crate) struct Survey {
     pub(crate) scopes: Scopes,
     pub(super) hidden: HiddenSurvey,
     pub(super) mutexes: MutexSemaphores,
+    pub(super) optimistic: OptimisticReads,
 }
 
 impl Survey {
@@ -137,11 +139,13 @@ impl Survey {
             scopes: Scopes::default(),
             hidden: HiddenSurvey::default(),
             mutexes: MutexSemaphores::default(),
+            optimistic: OptimisticReads::default(),
         };
         let mut scopes = ScopeFinder::default();
         for entry in log.entries() {
             survey.hidden.take(&entry);
             survey.mutexes.take(&entry);
+            survey.optimistic.take(&entry);
             if survey.provenance.take(&mut survey.hidden, &entry) {
                 survey.after_others.insert((entry.thread, entry.ordinal), None);
             }
@@ -165,6 +169,8 @@ impl Survey {
                     };
                     survey.initial(key, value);
                 }
+                Record::Sync { other: OPTIMISTIC, kind: SyncKind::ReadLock, .. }
+                | Record::Sync { other: OPTIMISTIC, kind: SyncKind::ReadUnlock, .. } => {}
                 Record::Sync { kind, object, other, .. } if blocks.locks => {
                     let record = RawRecord::Sync { kind, pc: 0, object: u64::from(object), other };
                     let (thread, ordinal) = (entry.thread, entry.ordinal);
@@ -190,6 +196,7 @@ impl Survey {
             }
         }
         survey.scopes = scopes.finish();
+        survey.optimistic.finish();
         survey.finish();
         survey
     }

@@ -98,18 +98,21 @@ impl<'a> Translation<'a> {
         };
         // A thread that waits has no event before it is woken.
         if !matches!(kind, Some(SyncKind::Woken | SyncKind::TimedOut)) {
-            self.around(entry);
+            self.around(entry, false);
         }
+        let before = self.out.events_of(entry.thread);
         self.events(entry);
+        // A step without an event of its own is in the order of the hidden state all the same.
+        let silent = before == self.out.events_of(entry.thread) && entry.record.kind().is_some();
         if kind != Some(SyncKind::Wait) {
-            self.around(entry);
+            self.around(entry, silent);
         }
     }
 
-    /// Adds uses of the hidden state that a record uses.
-    fn around(&mut self, entry: &Entry<'_>) {
+    /// Adds uses of the hidden state that a record uses, perhaps as its step.
+    fn around(&mut self, entry: &Entry<'_>, is_step: bool) {
         let Translation { out, survey, hidden, states, .. } = self;
-        hidden.around(out, &mut survey.objects, entry);
+        hidden.around(out, &mut survey.objects, entry, is_step);
         states.around(out, (&survey.states, &mut survey.objects), entry);
     }
 
@@ -220,6 +223,10 @@ impl<'a> Translation<'a> {
 
     /// Adds the events of a synchronisation operation, with the block that a lock scope is.
     fn sync(&mut self, entry: &Entry<'_>, operation: (SyncKind, u32, u64)) {
+        let (kind, _, other) = operation;
+        if self.survey.optimistic.skips(kind, other, (entry.thread, entry.ordinal)) {
+            return;
+        }
         let operation = self.operation_of_mutex(operation);
         let (kind, _, other) = operation;
         self.failure.sync(entry.thread, operation);
@@ -331,6 +338,8 @@ impl<'a> Translation<'a> {
             damaged: self.damaged,
             failure,
             living,
+            waits: Vec::new(),
+            limited: Vec::new(),
             symbolic: None,
         }
     }

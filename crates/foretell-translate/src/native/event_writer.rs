@@ -46,7 +46,8 @@ impl EventWriter {
         self.trace.push_marker(at.thread, kind, site);
     }
 
-    fn site(&mut self, at: &Context<'_>, pc: u64) -> (SiteId, Option<(u32, u64)>) {
+    /// Returns the site of an event at `pc`.
+    pub(super) fn site(&mut self, at: &Context<'_>, pc: u64) -> (SiteId, Option<(u32, u64)>) {
         self.locations.site(pc, at.stack, at.calls, &mut self.trace.builder)
     }
 

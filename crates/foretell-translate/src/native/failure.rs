@@ -1,13 +1,14 @@
 //! The failure of a native run, according to its last records.
 
 use foretell_rt_format::{Blocked, WaitingFor};
-use foretell_trace::{FailureKind, RunFailure, SiteId, Trace};
+use foretell_trace::{FailureKind, RunFailure, SiteId, ThreadId, Trace};
 use rustc_hash::FxHashSet;
 
 use super::context::Context;
 use super::event_writer::EventWriter;
 use super::regions::Regions;
 use super::sync::SyncObjects;
+use crate::thread_wait::ThreadWait;
 
 /// Signs of a failure so far.
 #[derive(Default)]
@@ -19,6 +20,8 @@ pub(super) struct FailureSigns {
     /// The call of `abort`, or the failed assertion: thread, message, state of the thread.
     abort: Option<(u32, FailureKind, String, String)>,
     found: Option<RunFailure>,
+    /// Operations of all threads when no thread could go on.
+    pub(super) waits: Vec<(ThreadId, ThreadWait)>,
 }
 
 /// Texts of an [`Record::Abort`](foretell_rt_format::Record::Abort).
@@ -55,6 +58,11 @@ impl FailureSigns {
         let mut stuck: Vec<&Blocked> = threads.iter().filter(waiting).filter(involved).collect();
         if stuck.is_empty() {
             stuck = threads.iter().filter(waiting).collect();
+        }
+        self.waits.clear();
+        for b in threads {
+            let wait = objects.wait(out, regions, b.what, b.object);
+            self.waits.push((out.trace.thread(b.thread), wait));
         }
         let states = states(out, (objects, regions), &stuck);
         let kind = FailureKind::Deadlock;

@@ -7,6 +7,7 @@ use foretell_log::{CallId, Calls, LastStep};
 use foretell_rt_format::{Slot, Step};
 use foretell_trace::{SiteId, TraceBuilder};
 
+use super::stack_frames::StackFrames;
 use crate::steps::EventSteps;
 use crate::symbols::Symbols;
 use instructions::Instructions;
@@ -16,11 +17,17 @@ use sites::{FileOffset, Sites};
 #[derive(Default)]
 pub(crate) struct Locations {
     pub(super) symbols: Symbols,
+    /// Frames in which variables on stacks are used.
+    pub(super) frames: StackFrames,
     sites: Sites,
     instructions: Instructions,
 }
 
 impl Locations {
+    pub(super) fn new(frames: StackFrames) -> Locations {
+        Locations { frames, ..Locations::default() }
+    }
+
     /// Adds a module that was loaded.
     pub(super) fn add_module(&mut self, start: u64, end: u64, bias: u64, path: &[u8]) {
         self.symbols.add(start, end, bias, path);

@@ -13,9 +13,9 @@ mod variables;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use foretell_log::touched;
+use foretell_log::{CallId, touched};
 use foretell_rt_format::{AccessKind, AtomicKind, Record};
-use foretell_trace::{EventKind, Trace};
+use foretell_trace::{EventKind, FREES, Trace};
 use rustc_hash::FxHashSet;
 
 use super::context::{Context, Part, wide};
@@ -46,6 +46,8 @@ pub(super) struct Memory {
     volatile: BTreeMap<u32, BTreeSet<String>>,
     /// Variables and code addresses whose lines are in `volatile`.
     volatile_noted: FxHashSet<(u32, u64)>,
+    /// Code addresses and call stacks of `free` whose locations are noted.
+    frees_noted: FxHashSet<(u64, CallId)>,
 }
 
 impl Memory {
@@ -61,6 +63,7 @@ impl Memory {
             atomic_volatile,
             volatile: BTreeMap::new(),
             volatile_noted: FxHashSet::default(),
+            frees_noted: FxHashSet::default(),
         }
     }
 
@@ -102,6 +105,9 @@ impl Memory {
             Some(_) => None,
             None => out.block_of_region(&self.regions, region, !cells.is_empty()),
         };
+        if block.is_none() && !cells.is_empty() {
+            self.note_free(out, at);
+        }
         let write = Access { action: Action::Write, atomic: false, old: None, new: None };
         for cell in cells {
             let variable = self.variable_of(out, cell);
@@ -120,6 +126,16 @@ impl Memory {
         out.lifetimes.free(region);
         if let Some(block) = block {
             out.push(at, EventKind::Free { block });
+        }
+    }
+
+    /// Notes that writes at the location of a `free` stand for it.
+    fn note_free(&mut self, out: &mut EventWriter, at: &Context<'_>) {
+        let Some(pc) = at.pc else { return };
+        if self.frees_noted.insert((pc, at.stack)) {
+            let (site, _) = out.site(at, pc);
+            let key = format!("{FREES}{}", out.trace.builder.trace().location(site));
+            out.trace.builder.set_meta(&key, "free");
         }
     }
 

@@ -41,6 +41,7 @@ mod memory;
 mod names;
 mod opaque;
 pub(crate) mod regions;
+mod stack_frames;
 mod survey;
 mod sync;
 #[cfg(test)]

@@ -1,63 +1,110 @@
-//! Names of memory: globals by their symbol, heap objects by the source location of their
-//! allocation, other memory by its address.
+//! Names of memory: globals by their symbol, heap objects by their type and the source location of
+//! their allocation, local variables by function and name, other memory by its address. Parts of
+//! objects have the path of their members where debug information tells it.
 
 use rustc_hash::FxHashMap;
 
+use super::locations::Locations;
 use super::regions::{RegionId, RegionKind, Regions};
+use crate::debug_info::{Place, Whole};
 use crate::names::UniqueNames;
-use crate::symbols::Symbols;
+use crate::symbols::AllocatedType;
+
+/// Beginning of the symbols in the runtime that stand for states of the C library.
+const LIBRARY_STATE: &str = "foretell_rt::library_state::";
 
 /// Names of variables or of synchronisation objects.
 #[derive(Default)]
 pub(super) struct MemoryNames {
     pub(super) names: UniqueNames,
-    /// Names of heap objects.
-    heap: FxHashMap<RegionId, String>,
+    /// Names of heap objects, and their types where known.
+    heap: FxHashMap<RegionId, (String, Option<AllocatedType>)>,
+}
+
+/// Name of an object in memory.
+pub(super) struct MemoryName {
+    pub(super) name: String,
+    /// Format of its values, if they are not signed integers.
+    pub(super) format: Option<String>,
+}
+
+impl From<String> for MemoryName {
+    fn from(name: String) -> MemoryName {
+        MemoryName { name, format: None }
+    }
+}
+
+impl MemoryName {
+    fn part(object: &str, place: Place) -> MemoryName {
+        MemoryName { name: format!("{object}{}", place.path), format: place.format }
+    }
+}
+
+/// The object at an address of a region.
+#[derive(Clone, Copy)]
+pub(super) struct Addressed {
+    pub(super) region: RegionId,
+    pub(super) addr: u64,
+    pub(super) whole: Whole,
 }
 
 impl MemoryNames {
-    /// Returns a unique name for the object at `addr` in `region`.
+    /// Returns a unique name for the synchronisation object at `addr` in `region`.
     pub(super) fn name(
         &mut self,
         regions: &Regions,
-        symbols: &mut Symbols,
-        region: RegionId,
-        addr: u64,
+        locations: &mut Locations,
+        (region, addr): (RegionId, u64),
     ) -> String {
-        let base = self.base(regions, symbols, region, addr);
-        self.names.unique(base)
+        let object = Addressed { region, addr, whole: Whole::Object };
+        let base = self.base(regions, locations, object);
+        self.names.unique(base.name)
     }
 
-    /// Returns the name of the object at `addr` in `region`, which other objects may have too.
+    /// Returns the name of an object, which other objects may have too.
     pub(super) fn base(
         &mut self,
         regions: &Regions,
-        symbols: &mut Symbols,
-        region: RegionId,
-        addr: u64,
-    ) -> String {
+        locations: &mut Locations,
+        object: Addressed,
+    ) -> MemoryName {
+        let Locations { symbols, frames, .. } = locations;
+        let Addressed { region, addr, whole } = object;
         let (kind, start) = regions.kind(region);
         match kind {
-            RegionKind::Module => match symbols.global(addr) {
-                Some((name, 0)) => name,
-                Some((name, offset)) => format!("{name}+{offset}"),
-                None => format!("memory+{addr:#x}"),
+            RegionKind::Module => match symbols.global_part(addr, whole) {
+                Some((name, place)) => match name.strip_prefix(LIBRARY_STATE) {
+                    Some(state) => format!("state of {state}").into(),
+                    None => MemoryName::part(&name, place),
+                },
+                None => format!("memory+{addr:#x}").into(),
             },
-            RegionKind::Stack { thread } => {
+            RegionKind::Stack { thread } => match frames.local(symbols, object, thread) {
+                Some((name, place)) => MemoryName::part(&name, place),
                 // Offsets from the top do not depend on the size limit of the stack.
-                format!("stack of T{thread}+{:#x}", regions.end(region).saturating_sub(addr))
-            }
+                None => {
+                    let depth = regions.end(region).saturating_sub(addr);
+                    format!("stack of T{thread}+{depth:#x}").into()
+                }
+            },
             RegionKind::Heap { pc, nth } => {
-                let object = self.heap.entry(region).or_insert_with(|| {
+                let (name, kind) = self.heap.entry(region).or_insert_with(|| {
                     let location = symbols.code(pc).location.clone();
-                    format!("heap@{location}#{}", nth + 1)
+                    let size = regions.end(region).saturating_sub(start);
+                    let kind = symbols.allocated_type(pc, size);
+                    let what = kind.as_ref().and_then(|kind| kind.name.as_deref());
+                    (format!("{}@{location}#{}", what.unwrap_or("heap"), nth + 1), kind)
                 });
-                match addr.saturating_sub(start) {
-                    0 => object.clone(),
-                    offset => format!("{object}+{offset}"),
+                let offset = addr.saturating_sub(start);
+                match (kind, offset) {
+                    (Some(kind), offset) => {
+                        MemoryName::part(name, symbols.allocated_part(kind, offset, whole))
+                    }
+                    (None, 0) => name.clone().into(),
+                    (None, offset) => format!("{name}+{offset}").into(),
                 }
             }
-            RegionKind::Elsewhere => format!("memory+{addr:#x}"),
+            RegionKind::Elsewhere => format!("memory+{addr:#x}").into(),
         }
     }
 }

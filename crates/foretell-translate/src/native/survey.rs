@@ -10,6 +10,7 @@ use super::held_before::HeldBefore;
 use super::hidden::{HiddenSurvey, Object};
 use super::lifetimes::{LifetimeFinder, Lifetimes};
 use super::regions::{RegionId, Regions};
+use super::stack_frames::{FrameSurvey, StackFrames};
 use crate::blocks::{Blocks, ScopeFinder, Scopes};
 use crate::native::cells::{Cells, is_in_word};
 use foretell_log::{Calls, LoggedRecord, PlainAccess, Sink, Source, touched, writes};
@@ -26,6 +27,8 @@ pub(super) struct Survey {
     pub(super) hidden: HiddenSurvey,
     /// Locks that the first thread holds when the log begins, and whether it is the reader side.
     pub(super) held_before: Vec<(u64, bool)>,
+    /// Frames in which variables on stacks are used.
+    pub(super) frames: StackFrames,
     pub(super) lifetimes: Lifetimes,
 }
 
@@ -119,6 +122,7 @@ impl Survey {
             threads: 0,
             benign: BenignFinder::default(),
             held_before: HeldBefore::default(),
+            frames: FrameSurvey::default(),
             lifetimes: LifetimeFinder::default(),
         };
         source.for_each(calls, &mut surveyor);
@@ -128,6 +132,8 @@ impl Survey {
         memory.benign = surveyor.benign.finish();
         let scopes = surveyor.scopes.map(ScopeFinder::finish).unwrap_or_default();
         let held_before = surveyor.held_before.finish();
+        let frames = surveyor.frames.found;
+        Survey { scopes, held_before, frames, ..surveyor.survey }
         let lifetimes = surveyor.lifetimes.finish(&surveyor.regions);
         Survey { scopes, held_before, lifetimes, ..surveyor.survey }
     }
@@ -145,7 +151,9 @@ struct Surveyor {
     threads: u32,
     benign: BenignFinder,
     held_before: HeldBefore,
-    lifetimes: LifetimeFinder,
+        let frames = surveyor.frames.found;
+        let lifetimes = surveyor.lifetimes.finish(&surveyor.regions);
+        Survey { scopes, held_before, frames, lifetimes, ..surveyor.survey }
 }
 
 impl Surveyor {
@@ -195,6 +203,8 @@ impl Sink<'_> for Surveyor {
             // Most records but for accesses are of locks, and say nothing else.
             let Survey { memory, hidden, .. } = &mut self.survey;
             hidden.lock(&mut self.regions, &mut memory.cells, entry.thread, object);
+            let region = self.regions.of(object);
+            self.frames.access(&self.regions, region, (entry.thread, object, 1));
             self.held_before.take(entry);
             if let Some(scopes) = &mut self.scopes {
                 scopes.take(entry);
@@ -202,6 +212,11 @@ impl Sink<'_> for Surveyor {
             return true;
         }
         self.regions.apply(entry.thread, &entry.record);
+        self.frames.take(entry);
+        if let Record::Sync { object, .. } = entry.record {
+            let region = self.regions.of(object);
+            self.frames.access(&self.regions, region, (entry.thread, object, 1));
+        }
         self.elision_gap(entry);
         self.benign.annotation(&mut self.regions, entry);
         self.held_before.take(entry);
@@ -210,6 +225,8 @@ impl Sink<'_> for Surveyor {
             let writes = writes(&entry.record);
             self.benign.access(&mut self.regions, entry.thread, (addr, len), writes);
             memory.cells.touch(&mut self.regions, entry.thread, addr, len, writes);
+            let region = self.regions.of(addr);
+            self.frames.access(&self.regions, region, (entry.thread, addr, len));
         }
         self.survey.hidden.take(&mut self.regions, &mut memory.cells, entry);
         if let Record::Free { counted: true, addr, .. } = entry.record
@@ -244,8 +261,9 @@ impl Sink<'_> for Surveyor {
         let Survey { memory, hidden, .. } = &mut self.survey;
         let regions = &mut self.regions;
         self.benign.access(regions, thread, (addr, len), writes);
+        let region = regions.of(addr);
+        self.frames.access(regions, region, (thread, addr, len));
         if is_in_word(addr, len) {
-            let region = regions.of(addr);
             let page = memory.cells.touch_word(regions, region, thread, (addr, len), writes);
             hidden.plain_in_word(regions, &mut memory.cells, access, (region, page));
         } else {

@@ -11,6 +11,7 @@ use super::event_writer::EventWriter;
 use super::lifetimes::objects_of;
 use super::names::MemoryNames;
 use super::regions::{RegionId, Regions};
+use crate::thread_wait::ThreadWait;
 use semaphore_counts::SemaphoreCounts;
 
 /// Region and address of a synchronisation object.
@@ -40,7 +41,7 @@ impl SyncObjects {
     }
 
     fn name(&mut self, out: &mut EventWriter, regions: &Regions, key: ObjectKey) -> String {
-        self.names.name(regions, &mut out.locations.symbols, key.0, key.1)
+        self.names.name(regions, &mut out.locations, key)
     }
 
     /// Returns the name of an object that a thread waits for.
@@ -62,6 +63,26 @@ impl SyncObjects {
         match known {
             Some(name) => name.to_owned(),
             None => self.name(out, regions, key),
+        }
+    }
+
+    /// Returns the operation of a thread that waits for an object.
+    pub(super) fn wait(
+        &mut self,
+        out: &mut EventWriter,
+        regions: &mut Regions,
+        what: WaitingFor,
+        addr: u64,
+    ) -> ThreadWait {
+        match what {
+            WaitingFor::Lock => ThreadWait::Lock(self.lock(out, regions, addr)),
+            WaitingFor::ReadLock => ThreadWait::ReadLock(self.lock(out, regions, addr)),
+            WaitingFor::Condition => ThreadWait::Condition(self.condition(out, regions, addr)),
+            WaitingFor::Semaphore => {
+                ThreadWait::Semaphore(self.semaphore(out, regions, addr, None))
+            }
+            WaitingFor::Join => ThreadWait::Join(out.trace.thread(addr as u32)),
+            _ => ThreadWait::Other,
         }
     }
 
@@ -220,7 +241,8 @@ impl SyncObjects {
             | SyncKind::Received
             | SyncKind::Looked
             | SyncKind::Unsure
-            | SyncKind::FutexWoken => return None,
+            | SyncKind::FutexWoken
+            | SyncKind::TimeLimit => return None,
         })
     }
 

@@ -2,7 +2,8 @@
 
 use foretell_log::{Calls, LastStep, LoggedRecord, PlainAccess, Sink, Source};
 use foretell_rt_format::{ADOPTED, AtomicKind, Header, Record, SyncKind, ThreadOrigin};
-use foretell_trace::EventKind;
+use foretell_trace::{EventId, EventKind};
+use rustc_hash::FxHashSet;
 
 use super::PARALLEL;
 use super::channels::Channels;
@@ -19,6 +20,7 @@ use crate::FORKED;
 use crate::Translated;
 use crate::blocks::{BlockScopes, Blocks, Scope};
 use crate::symbolic::Rebuild;
+use crate::thread_wait::ThreadWait;
 use crate::trace_writer::TraceWriter;
 
 /// A translation under way.
@@ -39,6 +41,10 @@ pub(super) struct Translation<'a> {
     ended: EndedThreads,
     /// Locks that the first thread holds when the log begins, and whether it is the reader side.
     held_before: Vec<(u64, bool)>,
+    /// Threads whose next wait for a condition has a time limit.
+    time_limits: FxHashSet<u32>,
+    /// Events of waits that could have ended otherwise.
+    limited: Vec<EventId>,
 }
 
 impl<'a> Translation<'a> {
@@ -55,7 +61,7 @@ impl<'a> Translation<'a> {
             blocks,
             out: EventWriter {
                 trace,
-                locations: Locations::default(),
+                locations: Locations::new(survey.frames),
                 lifetimes: survey.lifetimes,
                 hidden: Some(Box::new(hidden)),
                 open: OpenCalls::default(),
@@ -71,6 +77,8 @@ impl<'a> Translation<'a> {
             failure: FailureSigns::default(),
             ended: EndedThreads::default(),
             held_before: survey.held_before,
+            time_limits: FxHashSet::default(),
+            limited: Vec::new(),
         }
     }
 
@@ -194,17 +202,26 @@ impl<'a> Translation<'a> {
     /// lock scope is, and the changes of a semaphore's count.
     fn sync(&mut self, at: &Context<'_>, operation: (SyncKind, u64, u64)) {
         let Translation { out, objects, channels, memory, .. } = self;
-        let (regions, (kind, object, _)) = (&mut memory.regions, operation);
+        let (regions, (kind, object, other)) = (&mut memory.regions, operation);
         let scope = self.scopes.step(at.thread, at.ordinal, kind);
         match kind {
             SyncKind::DownFailed => return objects.failed_down(out, regions, at, object),
             SyncKind::SystemCall => return channels.system_call(at),
+            SyncKind::TimeLimit => {
+                self.time_limits.insert(at.thread);
+                return;
+            }
             SyncKind::Sent | SyncKind::Received | SyncKind::Looked | SyncKind::Unsure => {
                 return channels.operation(out, at, operation);
             }
             _ => {}
         }
         let Some(event) = objects.event(out, regions, operation) else { return };
+        let is_limited = match kind {
+            SyncKind::Woken | SyncKind::TimedOut => self.time_limits.remove(&at.thread),
+            SyncKind::Down => other != 0,
+            _ => false,
+        };
         if kind == SyncKind::Post {
             objects.change_count(out, regions, at, object, 1);
         }
@@ -212,6 +229,9 @@ impl<'a> Translation<'a> {
             out.push_marker(at, EventKind::Begin { label: None }, at.pc);
         }
         out.push(at, event);
+        if is_limited {
+            self.limited.push(EventId::from_index(out.trace.steps.events.len() - 1));
+        }
         if kind == SyncKind::Down {
             objects.change_count(out, regions, at, object, -1);
         }
@@ -270,7 +290,15 @@ impl<'a> Translation<'a> {
             accesses = all;
         }
         let mut out = self.out;
-        let (failure, living) = self.failure.finish(&mut out);
+        let mut signs = self.failure;
+        let mut waits = std::mem::take(&mut signs.waits);
+        for &number in &self.time_limits {
+            let thread = out.trace.thread(number);
+            for (_, wait) in waits.iter_mut().filter(|(waits, _)| *waits == thread) {
+                *wait = ThreadWait::LimitedCondition;
+            }
+        }
+        let (failure, living) = signs.finish(&mut out);
         let EventWriter { mut trace, locations, hidden, symbolic, .. } = out;
         trace.steps.modules = locations.symbols.paths();
         let mode = if header.mode == PARALLEL { "parallel" } else { "serialized" };
@@ -299,6 +327,8 @@ impl<'a> Translation<'a> {
             damaged: self.damaged || source.damaged(),
             failure,
             living,
+            waits,
+            limited: self.limited,
             symbolic: symbolic.map(|rebuild| rebuild.counts),
         }
     }

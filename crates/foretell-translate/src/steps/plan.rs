@@ -164,6 +164,7 @@ impl<'a> Planner<'a> {
             threads: self.steps.threads.clone(),
             holds: holds.into_iter().collect(),
             steps: self.scheduled,
+            first: None,
         };
         Plan { schedule, reached }
     }

@@ -69,6 +69,8 @@ impl Check {
             first: false,
             loop_bound: LOOP_BOUND,
             in_depth: false,
+            jobs: 1,
+            state: None,
         });
         let job = CheckJob { sources, arguments, explore, in_depth: false, common };
         job.run(terminal)
@@ -137,9 +139,9 @@ pub(crate) struct CheckArguments {
     #[arg(long, value_name = "FILE")]
     stdin: Option<PathBuf>,
 
-    /// Directory for the program and the traces of runs that failed, for `foretell replay`
+    /// Directory for the program and a trace of each outcome, for `foretell replay`
     #[arg(long, value_name = "DIR", hide_short_help = true)]
-    save: Option<PathBuf>,
+    pub(crate) save: Option<PathBuf>,
 
     /// Save the trace of the first run
     #[arg(short, long, value_name = "OUT")]
@@ -258,7 +260,6 @@ impl CheckJob {
             let mut show = Show {
                 check: &self,
                 number,
-                replayed: 0,
                 terminal,
                 report: &mut report,
                 marked: BTreeSet::new(),
@@ -287,7 +288,7 @@ impl CheckJob {
                 let printed = (&printed, &mut causes);
                 self.report_run(terminal, &mut run, &mut report, printed, &mut tally)
             })?;
-            shielded(|| self.save_failed(&run))?;
+            shielded(|| self.save_new(&run))?;
             if first.is_none() {
                 shielded(|| self.save_trace(&run))?;
                 first = Some(run.findings);
@@ -440,11 +441,11 @@ impl CheckJob {
         Ok(())
     }
 
-    /// Saves the trace of a run that failed in a way that no earlier run had, and its findings.
-    fn save_failed(&self, run: &CheckedRun) -> Result<(), Failure> {
+    /// Saves the trace of a run that ended in a way that no earlier run had.
+    fn save_new(&self, run: &CheckedRun) -> Result<(), Failure> {
         let Some(directory) = &self.common.save else { return Ok(()) };
-        let is_new = |&i: &usize| observed::is_observed(&run.findings.findings[i]);
-        if !run.shown.iter().any(is_new) {
+        let failed = |&i: &usize| observed::is_observed(&run.findings.findings[i]);
+        if !run.has_new_outcome && !run.shown.iter().any(failed) {
             return Ok(());
         }
         let path = directory.join(format!("run-{}.ft", run.number));
@@ -566,8 +567,6 @@ struct Show<'a> {
     check: &'a CheckJob,
     /// Number of the run, from 1.
     number: u64,
-    /// Number of findings that were replayed.
-    replayed: usize,
     terminal: &'a mut Terminal,
     report: &'a mut Reporting,
     /// Findings whose marks are set.
@@ -610,12 +609,12 @@ impl Observer for Show<'_> {
         progress::status("predicting");
     }
 
-    fn replayed(&mut self, finding: &Finding, _: &Verdict) {
-        self.replayed += 1;
-        progress::status(&format!(
-            "predicting and replaying: {} replayed, last {}",
-            self.replayed, finding.id
-        ));
+    fn replaying(&mut self, number: usize, of: usize, finding: &Finding) {
+        progress::status(&format!("replaying {number} of {of}: {}", finding.id));
+    }
+
+    fn replayed(&mut self, _: &Finding, _: &Verdict) {
+        progress::status("predicting");
     }
 
     fn explored(&mut self, runs: usize) {

@@ -39,6 +39,17 @@ pub(crate) struct Explore {
     #[arg(long, value_name = "N", default_value_t = LOOP_BOUND, hide_short_help = true)]
     loop_bound: u32,
 
+    /// Most runs at the same time; the result does not depend on it [default: all cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    jobs: Option<u64>,
+
+    /// Directory that keeps the state of the exploration; goes on with what is there
+    ///
+    /// The directory also gets the program and the traces of runs with new outcomes, as with
+    /// --save.
+    #[arg(long, value_name = "DIR", conflicts_with = "save")]
+    resume: Option<PathBuf>,
+
     /// Arguments of the program; without SOURCE, a whole command
     #[arg(last = true, value_name = "ARGS")]
     arguments: Vec<OsString>,
@@ -49,13 +60,21 @@ pub(crate) struct Explore {
 
 impl Explore {
     pub(crate) fn run(self, terminal: &mut Terminal) -> Result<Status, Failure> {
-        let Explore { sources, runs, time, first, loop_bound, arguments, common } = self;
+        let Explore { sources, runs, time, first, loop_bound, jobs, resume, arguments, common } =
+            self;
+        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+        let mut common = common;
+        if resume.is_some() {
+            common.save.clone_from(&resume);
+        }
         let explore = Some(ExploreOptions {
             runs: runs.map(|runs| runs as usize),
             time: Some(time),
             first,
             loop_bound,
             in_depth: true,
+            jobs: jobs.map_or_else(cores, |jobs| jobs as usize),
+            state: resume,
         });
         let job = CheckJob { sources, arguments, explore, in_depth: true, common };
         job.run(terminal)

@@ -2,6 +2,7 @@
 
 pub(crate) mod cc;
 mod check;
+mod cluster;
 mod completions;
 mod convert;
 mod doctor;
@@ -29,6 +30,7 @@ pub(crate) enum Command {
     #[command(name = "c++")]
     Cpp(cc::Cpp),
     Explore(Box<explore::Explore>),
+    Cluster(cluster::Cluster),
     Record(record::Record),
     Test(Box<test::Test>),
     Predict(predict::Predict),
@@ -49,7 +51,7 @@ impl Command {
     /// Whether signals end the command's work but not its report, and its memory is limited. A
     /// recording passes signals to the program, and a compiler driver is one of many.
     pub(crate) fn is_limited(&self) -> bool {
-        !matches!(self, Command::Record(_) | Command::Cc(_) | Command::Cpp(_))
+        !matches!(self, Command::Record(_) | Command::Cc(_) | Command::Cpp(_) | Command::Cluster(_))
     }
 
     /// Runs the command.
@@ -57,6 +59,7 @@ impl Command {
         match self {
             Command::Check(command) => command.run(terminal),
             Command::Explore(command) => command.run(terminal),
+            Command::Cluster(command) => command.run(),
             Command::Cc(command) => command.run(),
             Command::Cpp(command) => command.run(),
             Command::Record(command) => command.run(),

@@ -140,6 +140,16 @@ programs! {
     localtime: "c/environment.c" ["-DSTATE=2"] Found("race");
     strtok: "c/environment.c" ["-DSTATE=3"] Found("race");
     rand: "c/environment.c" ["-DSTATE=4"] Found("race");
+    calls_in_memory: "c/unrelated_calls.c" ["-DCALLS=1"] Found("race");
+    calls_of_files: "c/unrelated_calls.c" ["-DCALLS=2"] Found("race");
+    calls_of_streams: "cpp/unrelated_calls.cpp" ["-std=c++17"] Found("race");
+    environment_race: "c/library_races.c" ["-DSTATE=1"] Found("race");
+    localtime_race: "c/library_races.c" ["-DSTATE=2"] Found("race");
+    strtok_race: "c/library_races.c" ["-DSTATE=3"] Found("race");
+    drand48_race: "c/library_races.c" ["-DSTATE=4"] Found("race");
+    printed_text_race: "c/library_races.c" ["-DSTATE=5"] Found("race");
+    made_text_race: "c/library_races.c" ["-DSTATE=6"] Found("race");
+    getpwnam_race: "c/library_races.c" ["-DSTATE=7"] Found("race");
     setlocale: "c/environment.c" ["-DSTATE=5"] Found("race");
     getpwnam: "c/environment.c" ["-DSTATE=6"] Found("race");
     strerror: "c/environment.c" ["-DSTATE=7"] Found("race");

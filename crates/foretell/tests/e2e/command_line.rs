@@ -1,6 +1,6 @@
 //! Properties of every command.
 
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use super::*;
 
@@ -59,6 +59,33 @@ fn invalid_command_line_is_reported_in_one_line() {
         let line = foretell(arguments).refused();
         assert!(line.starts_with(message), "{line}");
         assert!(line.ends_with("(see --help)"), "{line}");
+    }
+}
+
+#[test]
+fn cluster_without_its_python_package_is_refused_in_one_line() {
+    let place = tempfile::tempdir().expect("a directory");
+    let python = place.path().join("python");
+    // Interpreters that fail, that lack the package, and that lack Ray.
+    for (script, message) in [
+        (None, "No such file or directory"),
+        (Some("exit 3"), "exit status: 3"),
+        (Some("exit 10"), "does not have the package foretell"),
+        (Some("exit 11"), "does not have Ray"),
+    ] {
+        if let Some(script) = script {
+            std::fs::write(&python, format!("#!/bin/sh\n{script}\n")).expect("written");
+            let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+            std::fs::set_permissions(&python, mode).expect("executable");
+        }
+        let ran = Command::new(env!("CARGO_BIN_EXE_foretell"))
+            .args(["cluster", "predict", "a.ft"])
+            .env("FORETELL_PYTHON", &python)
+            .output()
+            .expect("runs");
+        let line = String::from_utf8_lossy(&ran.stderr).into_owned();
+        assert_eq!(ran.status.code(), Some(2), "{line}");
+        assert!(line.lines().count() == 1 && line.contains(message), "{line}");
     }
 }
 

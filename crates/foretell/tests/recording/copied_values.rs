@@ -53,7 +53,7 @@ fn copies(compiler: &str, optimisation: &str) {
     let trace = w.trace("run.std");
     assert!(!trace.contains("#! opaque"), "{compiler} {optimisation}: {trace}");
     let found = stdout(&w.expect(1, &["predict", "--analyses", "race", "--all", "run.std"]));
-    assert!(found.contains("`racy`") && found.contains("stack of T0"), "{found}");
+    assert!(found.contains("`racy`") && found.contains("main::captured"), "{found}");
 }
 
 #[test]

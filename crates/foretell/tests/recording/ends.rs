@@ -74,7 +74,7 @@ fn reused_stack_has_new_variables() {
     w.expect(0, &["record", "-o", "a.std", "--", "./a"]);
     let trace = w.trace("a.std");
     // One address, two variables.
-    assert!(trace.contains("T2|w(stack of T1+") && trace.contains("T4|w(stack of T3+"), "{trace}");
+    assert!(trace.contains("T2|w(f::mine@T1=") && trace.contains("T4|w(f::mine@T3="), "{trace}");
 }
 
 /// Two threads count together, often enough for a trace that does not fit.

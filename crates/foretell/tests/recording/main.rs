@@ -12,6 +12,7 @@ mod exits;
 mod failed_rmw;
 mod install;
 mod interrupted;
+mod names;
 mod observed;
 mod outputs;
 mod own_names;

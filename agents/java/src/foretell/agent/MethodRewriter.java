@@ -412,6 +412,14 @@ final class MethodRewriter implements Opcodes {
     private boolean replaced(MethodInsnNode call) {
         String key = call.name + call.desc;
         if (call.getOpcode() == INVOKEVIRTUAL) {
+            if (call.owner.startsWith("[") && call.name.equals("clone")) {
+                int site = site();
+                HiddenCalls.replaced(site, call.owner, call.name, call.desc);
+                m.instructions.insertBefore(call, number(site));
+                m.instructions.set(call, new MethodInsnNode(INVOKESTATIC,
+                    "foretell/rt/ArrayMethods", "clone", "(" + OBJ + "I)" + OBJ, false));
+                return true;
+            }
             switch (key) {
                 case "wait()V": return replace(call, "await", "(" + OBJ + "I)V");
                 case "wait(J)V": return replace(call, "await", "(" + OBJ + "JI)V");
@@ -506,7 +514,7 @@ final class MethodRewriter implements Opcodes {
             while (first.getNext() != null && first.getNext().getOpcode() < 0) {
                 first = first.getNext();
             }
-            m.instructions.insert(first, hook("afterCall", "()V"));
+            m.instructions.insert(first, hook("caught", "()V"));
             m.instructions.insert(first, HiddenCalls.forget(freeVariable, endOfVariables));
         }
     }
@@ -629,7 +637,7 @@ final class MethodRewriter implements Opcodes {
             Object[] stack = {"java/lang/Throwable"};
             m.instructions.add(new FrameNode(F_FULL, locals.length, locals, 1, stack));
         }
-        m.instructions.add(hook("afterCall", "()V"));
+        m.instructions.add(hook("caught", "()V"));
         m.instructions.add(exit(locks, isStatic, site, unrecorded, atomic));
         m.instructions.add(new InsnNode(ATHROW));
     }

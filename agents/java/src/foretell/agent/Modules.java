@@ -21,6 +21,7 @@ final class Modules {
         Map<String, Set<Object>> opens = new HashMap<String, Set<Object>>();
         opens.put("java.util", Collections.singleton(runtime));
         opens.put("java.util.concurrent", Collections.singleton(runtime));
+        opens.put("java.util.concurrent.locks", Collections.singleton(runtime));
         return opens;
     }
 

@@ -25,6 +25,7 @@ import org.objectweb.asm.tree.VarInsnNode;
  * blocks), and the tasks of executors and futures.
  */
 final class PlatformRewriter implements ClassFileTransformer, Opcodes {
+    private static final String PERMITS = "foretell/rt/Permits";
     private static final String THREAD = "java/lang/Thread";
     private static final String SUPPORT = "java/util/concurrent/locks/LockSupport";
 
@@ -34,13 +35,14 @@ final class PlatformRewriter implements ClassFileTransformer, Opcodes {
     private static final String JUC = "java/util/concurrent/";
     private static final String FUTURE = JUC + "CompletableFuture";
     private static final String VIEW = JUC + "locks/ReentrantReadWriteLock$";
+    private static final String TIMER = "java/util/Timer";
     private static final String BUILDERS = "java/lang/ThreadBuilders";
     /** Classes with hooks of tasks or locks, as the nested classes of {@link #FUTURE} have. */
     private static final Set<String> HOOKED = new HashSet<String>(Arrays.asList(
         JUC + "FutureTask", JUC + "ThreadPoolExecutor", JUC + "ForkJoinTask", JUC + "ForkJoinPool",
         JUC + "CountedCompleter", FUTURE, JUC + "CyclicBarrier",
         JUC + "Executors$DelegatedExecutorService", JUC + "ThreadPerTaskExecutor",
-        VIEW + "ReadLock", VIEW + "WriteLock"));
+        VIEW + "ReadLock", VIEW + "WriteLock", TIMER, TIMER + "Thread"));
 
     /** Whether this transformer rewrites a class. */
     private static boolean isRewritten(String name) {
@@ -93,7 +95,7 @@ final class PlatformRewriter implements ClassFileTransformer, Opcodes {
             return null;
         }
         try {
-            if (name.startsWith(JUC) && !name.equals(SUPPORT)) {
+            if (name.startsWith(TIMER) || name.startsWith(JUC) && !name.equals(SUPPORT)) {
                 return tasks(name, bytes);
             }
             if (BUILDERS.equals(name)) {
@@ -155,17 +157,19 @@ final class PlatformRewriter implements ClassFileTransformer, Opcodes {
         ClassNode c = ClassVersions.read(bytes);
         InsnList forever = new InsnList();
         forever.add(new org.objectweb.asm.tree.LdcInsnNode(-1L));
-        forever.add(new MethodInsnNode(INVOKESTATIC, MethodRewriter.HOOKS, "park", "(J)Z", false));
+        forever.add(new MethodInsnNode(INVOKESTATIC, PERMITS, "park", "(J)Z", false));
         returnIfHandled(find(c, "park()V"), copy(forever));
         returnIfHandled(find(c, "park(Ljava/lang/Object;)V"), forever);
-        returnIfHandled(find(c, "parkNanos(J)V"), call("parkNanos", "(J)Z", LLOAD, 0));
+        returnIfHandled(find(c, "parkNanos(J)V"), callOf(PERMITS, "parkNanos", "(J)Z",
+            LLOAD, 0));
         returnIfHandled(find(c, "parkNanos(Ljava/lang/Object;J)V"),
-            call("parkNanos", "(J)Z", LLOAD, 1));
-        returnIfHandled(find(c, "parkUntil(J)V"), call("parkUntil", "(J)Z", LLOAD, 0));
+            callOf(PERMITS, "parkNanos", "(J)Z", LLOAD, 1));
+        returnIfHandled(find(c, "parkUntil(J)V"), callOf(PERMITS, "parkUntil", "(J)Z",
+            LLOAD, 0));
         returnIfHandled(find(c, "parkUntil(Ljava/lang/Object;J)V"),
-            call("parkUntil", "(J)Z", LLOAD, 1));
+            callOf(PERMITS, "parkUntil", "(J)Z", LLOAD, 1));
         returnIfHandled(find(c, "unpark(Ljava/lang/Thread;)V"),
-            call("unpark", "(Ljava/lang/Thread;)Z", ALOAD, 0));
+            callOf(PERMITS, "unpark", "(Ljava/lang/Thread;)Z", ALOAD, 0));
         return ClassVersions.write(c, bytes);
     }
 
@@ -193,6 +197,8 @@ final class PlatformRewriter implements ClassFileTransformer, Opcodes {
                 if (m.name.equals("dowait")) {
                     replaceRun(m, "foretell/rt/Synchronizers", "runAction");
                 }
+            } else if (name.startsWith(TIMER)) {
+                timer(m);
             } else if (name.equals(JUC + "FutureTask")) {
                 futureTask(m);
             } else if (name.equals(JUC + "ThreadPoolExecutor")) {
@@ -264,6 +270,15 @@ final class PlatformRewriter implements ClassFileTransformer, Opcodes {
         }
     }
 
+    /** Timers: each run of a task follows its submission, and the run before it. */
+    private static void timer(MethodNode m) {
+        if (m.name.equals("sched")) {
+            enter(m, task("submitted", 1));
+        } else if (m.name.equals("mainLoop")) {
+            replaceRun(m, "foretell/rt/Tasks", "run");
+        }
+    }
+
     private static void executor(MethodNode m) {
         if (m.name.equals("execute")) {
             enter(m, task("submitted", 1));
@@ -285,8 +300,12 @@ final class PlatformRewriter implements ClassFileTransformer, Opcodes {
     /** Replaces calls of `Runnable.run` by calls of a method of the runtime. */
     private static void replaceRun(MethodNode m, String owner, String name) {
         for (AbstractInsnNode n : m.instructions.toArray()) {
-            if (n.getOpcode() == INVOKEINTERFACE
-                && ((MethodInsnNode) n).owner.equals("java/lang/Runnable")) {
+            boolean runs = n.getOpcode() == INVOKEINTERFACE
+                && ((MethodInsnNode) n).owner.equals("java/lang/Runnable")
+                || n.getOpcode() == INVOKEVIRTUAL
+                && ((MethodInsnNode) n).owner.equals("java/util/TimerTask")
+                && ((MethodInsnNode) n).name.equals("run");
+            if (runs) {
                 m.instructions.set(n, new MethodInsnNode(INVOKESTATIC, owner, name,
                     "(Ljava/lang/Runnable;)V", false));
             }
@@ -408,11 +427,15 @@ final class PlatformRewriter implements ClassFileTransformer, Opcodes {
 
     /** Call of a hook with some of the method's variables: pairs of an opcode and a number. */
     private static InsnList call(String name, String desc, int... variables) {
+        return callOf(MethodRewriter.HOOKS, name, desc, variables);
+    }
+
+    private static InsnList callOf(String owner, String name, String desc, int... variables) {
         InsnList list = new InsnList();
         for (int i = 0; i < variables.length; i += 2) {
             list.add(new VarInsnNode(variables[i], variables[i + 1]));
         }
-        list.add(new MethodInsnNode(INVOKESTATIC, MethodRewriter.HOOKS, name, desc, false));
+        list.add(new MethodInsnNode(INVOKESTATIC, owner, name, desc, false));
         return list;
     }
 

@@ -6,6 +6,7 @@ import foretell.rt.Atomics;
 import foretell.rt.ConcurrentCollections;
 import foretell.rt.Observations;
 import foretell.rt.Locks;
+import foretell.rt.OwnSynchronizers;
 import foretell.rt.Permits;
 import foretell.rt.StampedLocks;
 import foretell.rt.Synchronizers;
@@ -55,6 +56,7 @@ final class Replacements {
         add(METHODS, Atomics.METHODS, "foretell/rt/Atomics");
         add(METHODS, AtomicArrays.METHODS, "foretell/rt/AtomicArrays");
         add(METHODS, ConcurrentCollections.METHODS, "foretell/rt/ConcurrentCollections");
+        add(METHODS, OwnSynchronizers.METHODS, "foretell/rt/OwnSynchronizers");
         add(METHODS, Observations.METHODS, "foretell/rt/Observations");
         add(STATIC_METHODS, Observations.STATIC_METHODS, "foretell/rt/Observations");
         add(STATIC_METHODS, ArrayMethods.STATIC_METHODS, "foretell/rt/ArrayMethods");

@@ -14,6 +14,8 @@ public final class ArrayMethods {
         {"java.util.Arrays", "fill([II)V", "fill([JJ)V", "fill([DD)V", "fill([BB)V", "fill([CC)V",
             "fill([ZZ)V", "fill([Ljava/lang/Object;Ljava/lang/Object;)V", "sort([I)V", "sort([J)V",
             "sort([D)V", "sort([C)V", "copyOf([II)[I", "copyOf([JI)[J", "copyOf([DI)[D",
+            "copyOf([Ljava/lang/Object;I)[Ljava/lang/Object;", "copyOfRange([III)[I",
+            "equals([I[I)Z", "hashCode([I)I",
             "toString([I)Ljava/lang/String;", "toString([J)Ljava/lang/String;",
             "toString([D)Ljava/lang/String;"},
     };
@@ -199,9 +201,74 @@ public final class ArrayMethods {
         if (isLarge(length)) {
             Hooks.afterCall();
         } else {
-            accessed(array, 0, values(array, 0, length), null, 0, 0, site);
+            long[] read = values(array, 0, length);
+            Object target = result != null && result.getClass().isArray() ? result : null;
+            allocated(target, site);
+            accessed(array, 0, read, target, 0, length, site);
         }
         return result;
+    }
+
+    /** Records that an array is new; its elements are not. */
+    private static void allocated(Object array, int site) {
+        ThreadState t = array == null || !Log.on ? null : Synchronizers.recordingThread();
+        if (t != null) {
+            Log.allocated(t, ObjectIds.of(array), site);
+        }
+    }
+
+    /** Copy of an array by its method `clone`. */
+    public static Object clone(Object array, int site) {
+        if (array == null) {
+            throw Stacks.withoutRuntimeFrames(new NullPointerException());
+        }
+        int length = Array.getLength(array);
+        if (isLarge(length)) {
+            Hidden.call(array, null, null, null, site);
+        }
+        Object copy = Array.newInstance(array.getClass().getComponentType(), length);
+        System.arraycopy(array, 0, copy, 0, length);
+        return copied(array, length, copy, site);
+    }
+
+    public static Object[] copyOf(Object[] a, int n, int site) {
+        before(a, a.length, site);
+        return copied(a, Math.min(n, a.length), Arrays.copyOf(a, n), site);
+    }
+
+    public static int[] copyOfRange(int[] a, int from, int to, int site) {
+        before(a, a.length, site);
+        int[] copy = Arrays.copyOfRange(a, from, to);
+        if (isLarge(a.length)) {
+            Hooks.afterCall();
+        } else {
+            int length = Math.min(to, a.length) - from;
+            long[] read = values(a, from, length);
+            allocated(copy, site);
+            accessed(a, from, read, copy, 0, length, site);
+        }
+        return copy;
+    }
+
+    public static boolean equals(int[] a, int[] b, int site) {
+        boolean same = Arrays.equals(a, b);
+        hashed(a, site);
+        hashed(b, site);
+        return same;
+    }
+
+    public static int hashCode(int[] a, int site) {
+        int hash = Arrays.hashCode(a);
+        hashed(a, site);
+        return hash;
+    }
+
+    /** Records that a call has read an array. */
+    private static void hashed(int[] a, int site) {
+        if (a != null) {
+            before(a, a.length, site);
+            copied(a, a.length, null, site);
+        }
     }
 
     public static int[] copyOf(int[] a, int n, int site) {

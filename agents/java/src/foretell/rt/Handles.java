@@ -21,9 +21,14 @@ public final class Handles {
         }
         Monitor m = ObjectIds.monitor(handle);
         if (m.semaphore == 0) {
-            m.semaphore = ++last;
-            Log.handle(last, owner.getName(), name);
+            m.semaphore = number(owner, name);
         }
+    }
+
+    /** Returns a number for a field, which the log names. */
+    static int number(Class<?> owner, String name) {
+        Log.handle(++last, owner.getName(), name);
+        return last;
     }
 
     /**

@@ -1,6 +1,7 @@
 package foretell.rt;
 
 import java.io.PrintStream;
+import java.lang.reflect.Field;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.Map;
@@ -31,6 +32,9 @@ public final class Hidden {
     private static final int[] USES = new int[OBJECTS.length];
     private static final int[] PARTS = new int[OBJECTS.length];
     private static final long[] IDS = new long[2 * OBJECTS.length];
+    private static final long[] WAITED = new long[2];
+    /** Object of waits that other records explain. */
+    private static final Object MODELLED = new Object();
     private static int count;
     /** Whether an object counts that the call does not touch. */
     private static boolean views;
@@ -57,7 +61,8 @@ public final class Hidden {
             return 0;
         }
         HiddenUse use = HiddenSites.use(receiver.getClass(), site);
-        return use.none ? 0 : begin(use, receiver, a, b, c, site);
+        return !use.none ? begin(use, receiver, a, b, c, site)
+            : use.explainsWaits ? beginModelled() : 0;
     }
 
     /** Hook before a call of a static method, or of a constructor, of a class. */
@@ -73,11 +78,24 @@ public final class Hidden {
         }
     }
 
+    /** Begins a call whose waits need no record. */
+    private static long beginModelled() {
+        ThreadState t = recordingThread();
+        if (t == null) {
+            return 0;
+        }
+        t.waitObject = MODELLED;
+        return FieldReflection.RECORDED;
+    }
+
     private static long begin(HiddenUse use, Object receiver, Object a, Object b, Object c,
                               int site) {
         ThreadState t = recordingThread();
         if (t == null) {
             return 0;
+        }
+        if (use.anything && FieldReflection.isKnown(receiver, a, use.method)) {
+            return FieldReflection.before(t, (Field) receiver, a, use.method, site);
         }
         if (use.locks || use.plainArgument == Plain.READ_ALL) {
             awaitMonitors(t, use, receiver, a, b, site);
@@ -104,6 +122,7 @@ public final class Hidden {
             write(t, Log.HIDDEN_CALL, site, use.number);
         }
         forget();
+        t.waitObject = use.explainsWaits ? receiver : null;
         Hooks.stepLater(t, Kind.HIDDEN_CALL, site);
         return Math.max(1, t.steps + t.waits);
     }
@@ -476,10 +495,19 @@ public final class Hidden {
         Arrays.fill(ATOMICS, 0, atomics, null);
     }
 
+    /** Records that a thread has waited in a call, for another use of an object. */
+    static void waited(ThreadState t, Object o, int site) {
+        if (o != MODELLED && Log.on && t.unrecordedDepth == 0) {
+            WAITED[0] = ObjectIds.of(o);
+            WAITED[1] = Plain.OPAQUE;
+            Log.hidden(t, Log.HIDDEN_RETURN, site, 0, WAITED, 2);
+        }
+    }
+
     /** Hook after a call: `token` is the result of the hook before it. */
     public static void returned(Object result, Object receiver, Object a, Object b, Object c,
                                 long token, int site) {
-        if (token != 0 && Log.on) {
+        if (token != 0 && (Log.on || token < 0)) {
             end(HiddenSites.use(receiver.getClass(), site), result, receiver, a, b, c, token, site);
         }
     }
@@ -496,6 +524,13 @@ public final class Hidden {
                             Object c, long token, int site) {
         ThreadState t = recordingThread();
         if (t == null) {
+            return;
+        }
+        t.waitObject = null;
+        if (token == FieldReflection.WRITES) {
+            FieldReflection.wrote(t, (Field) receiver, a, site);
+        }
+        if (token < 0) {
             return;
         }
         boolean again = Math.max(1, t.steps + t.waits) != token;

@@ -61,6 +61,8 @@ public final class HiddenTable {
         }
     }
 
+    /** Lines of the section about waits. */
+    private static final List<Line> WAITS = new ArrayList<Line>();
     private static final List<Line> LINES = read();
 
     private HiddenTable() {
@@ -75,12 +77,15 @@ public final class HiddenTable {
         try {
             BufferedReader reader = new BufferedReader(new InputStreamReader(in, "UTF-8"));
             Use use = Use.ALL;
+            List<Line> to = lines;
             for (String line = reader.readLine(); line != null; line = reader.readLine()) {
                 if (line.startsWith("[")) {
                     String section = line.substring(1, line.indexOf(']'));
-                    use = section.equals("fresh") ? null : Use.valueOf(section.toUpperCase());
+                    to = section.equals("waits") ? WAITS : lines;
+                    use = to == WAITS ? Use.ALL : section.equals("fresh") ? null
+                        : Use.valueOf(section.toUpperCase());
                 } else if (!line.isEmpty() && !line.startsWith("#")) {
-                    lines.add(new Line(use, line));
+                    to.add(new Line(use, line));
                 }
             }
             reader.close();
@@ -153,6 +158,16 @@ public final class HiddenTable {
         for (Line line : LINES) {
             if (line.use != null && line.isAbout(method) && line.name.equals(type)) {
                 return line.subclasses && (line.use == Use.PURE || line.use == Use.MODELLED);
+            }
+        }
+        return false;
+    }
+
+    /** Whether a wait in a method of a class ends by another use of the same object, or by time. */
+    static boolean explainsWaits(Class<?> type) {
+        for (Line line : WAITS) {
+            if (line.fits(type.getName(), supertypes(type))) {
+                return true;
             }
         }
         return false;

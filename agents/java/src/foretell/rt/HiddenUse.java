@@ -40,6 +40,8 @@ final class HiddenUse {
     /** Whether the method may read and write whatever the program has. */
     final boolean anything;
     final boolean fresh;
+    /** Whether a wait in the method ends by another use of the receiver. */
+    final boolean explainsWaits;
     /** Whether the method reads the elements of collections, and theirs. */
     final boolean looksInside;
     /** Uses of objects with plain accesses: see {@link Plain}. */
@@ -68,6 +70,7 @@ final class HiddenUse {
         this.state = state;
         anything = use == HiddenTable.Use.ANYTHING;
         this.fresh = fresh;
+        explainsWaits = receiver && HiddenTable.explainsWaits(type);
         this.className = className;
         method = call == null ? "" : call.name;
         looksInside = LOOKS_INSIDE.contains(method);
@@ -126,6 +129,9 @@ final class HiddenUse {
         }
         boolean inherited = isRecorded(type) || call.special;
         HiddenTable.Use use = HiddenTable.of(inherited ? declaring : type, declaring, call.name);
+        if (OwnSynchronizers.isModelled(declaring, call.name)) {
+            use = HiddenTable.Use.MODELLED;
+        }
         boolean receiver = !call.isStatic && use != HiddenTable.Use.VALUES
             && !(inherited && declaring.isInterface());
         return new HiddenUse(type, use, receiver, state(declaring, use, call),

@@ -259,11 +259,20 @@ public final class Hooks {
         }
     }
 
-    /** Waits for the baton after a call has returned or a handler has caught an exception. */
+    /** Waits for the baton after a call has returned. */
     public static void afterCall() {
         ThreadState t = Scheduler.current;
         if (t.thread != Thread.currentThread() || t.switchPending) {
             regainBaton();
+        }
+    }
+
+    /** Waits for the baton after a handler has caught an exception, which has ended calls. */
+    public static void caught() {
+        afterCall();
+        ThreadState t = Scheduler.current;
+        if (t.thread == Thread.currentThread()) {
+            t.waitObject = null;
         }
     }
 
@@ -655,46 +664,6 @@ public final class Hooks {
         t.restoringInterrupt = true;
         t.thread.interrupt();
         t.restoringInterrupt = false;
-    }
-
-    // LockSupport.
-
-    /** Parks the calling thread. Returns false if it is not recorded. */
-    public static boolean park(long nanos) {
-        ThreadState t = recordedThread();
-        if (t == null) {
-            return false;
-        }
-        if (t.permit) {
-            t.permit = false;
-            return true;
-        }
-        if (t.thread.isInterrupted()) {
-            return true;
-        }
-        Scheduler.block(t, ThreadState.FOR_PERMIT, null, null, nanos, callSite);
-        t.permit = false;
-        t.waits++;
-        t.unexplainedWait = true;
-        return true;
-    }
-
-    public static boolean parkNanos(long nanos) {
-        return nanos > 0 && park(nanos);
-    }
-
-    public static boolean parkUntil(long deadline) {
-        long millis = Math.max(0, deadline - System.currentTimeMillis());
-        return park(millis > Long.MAX_VALUE / 1000000 ? Long.MAX_VALUE / 2 : millis * 1000000);
-    }
-
-    public static boolean unpark(Thread thread) {
-        ThreadState target = thread == null ? null : Scheduler.find(thread);
-        if (target == null || target.index < 0) {
-            return false;
-        }
-        Scheduler.unpark(target);
-        return true;
     }
 
     /** Removes the runtime's frames from the stack of an exception that a wrapper lets through. */

@@ -3,6 +3,7 @@ package foretell.rt;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.MappedByteBuffer;
 import java.nio.channels.FileChannel;
 
@@ -96,6 +97,9 @@ final class Log {
     static final int KEY = 75;
     /** An object that a class initialiser has created. */
     static final int ALLOCATED_FOR_ALL = 76;
+    /** Begin and validation of an optimistic read of a lock. */
+    static final int OPTIMISTIC = 77;
+    static final int VALIDATED = 78;
     /** Call whose code is not recorded; its end, which is no step; its result's group. */
     static final int HIDDEN_CALL = 60;
     static final int HIDDEN_RETURN = 61;
@@ -179,6 +183,7 @@ final class Log {
             }
         }
         buffer = channel.map(FileChannel.MapMode.READ_WRITE, start, CHUNK);
+        buffer.order(ByteOrder.LITTLE_ENDIAN);
         chunks++;
         at = 0;
     }
@@ -396,9 +401,53 @@ final class Log {
         }
     }
 
+    // Accesses are most of the log: their small numbers are packed, and written as one or two longs.
+
+    /** Numbers below this one are varints of at most three bytes. */
+    private static final long SMALL = 1 << 21;
+
+    /** Returns the bytes of a varint, the first one lowest; `v` is below {@link #SMALL}. */
+    private static long packed(long v) {
+        return v < 0x80 ? v
+            : v < 0x4000 ? v & 0x7f | 0x80 | v >>> 7 << 8
+            : v & 0x7f | 0x80 | (v >>> 7 & 0x7f | 0x80) << 8 | v >>> 14 << 16;
+    }
+
+    /** Returns the number of bits of {@link #packed}. */
+    private static int bits(long v) {
+        return v < 0x80 ? 8 : v < 0x4000 ? 16 : 24;
+    }
+
+    /** Writes bytes, of which there are at most eight, and a varint. The bytes with the tag go last. */
+    private static void putPacked(long head, int bits, long z) {
+        MappedByteBuffer b = buffer;
+        int p = at;
+        if (z >= 0 && z < SMALL) {
+            long tail = packed(z);
+            int length = bits + bits(z);
+            if (length > 64) {
+                b.putLong(p + 8, tail >>> 64 - bits);
+            }
+            b.putLong(p, bits < 64 ? head | tail << bits : head);
+            at = p + (length >>> 3);
+        } else {
+            int end = put(p + (bits >>> 3), z);
+            for (int i = bits - 8; i >= 0; i -= 8) {
+                b.put(p + (i >>> 3), (byte) (head >>> i));
+            }
+            at = end;
+        }
+    }
+
     static void access(ThreadState t, int tag, int site, int id, long value) {
         if (room()) {
             writerIs(t);
+            if (site < SMALL && id < SMALL) {
+                int bits = 8 + bits(site);
+                putPacked(tag | packed(site) << 8 | packed(id) << bits, bits + bits(id),
+                    zigzag(value));
+                return;
+            }
             int p = put(put(put(at + 1, site), id), zigzag(value));
             buffer.put(at, (byte) tag);
             at = p;
@@ -408,6 +457,13 @@ final class Log {
     static void element(ThreadState t, int tag, int site, int id, int index, long value) {
         if (room()) {
             writerIs(t);
+            if (site < 0x4000 && id < SMALL && index < 0x4000) {
+                int bits = 8 + bits(site);
+                int end = bits + bits(id);
+                putPacked(tag | packed(site) << 8 | packed(id) << bits | packed(index) << end,
+                    end + bits(index), zigzag(value));
+                return;
+            }
             int p = put(put(put(put(at + 1, site), id), index), zigzag(value));
             buffer.put(at, (byte) tag);
             at = p;

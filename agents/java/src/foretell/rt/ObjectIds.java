@@ -32,6 +32,8 @@ final class ObjectIds {
     private static Entry[] table = new Entry[1 << 12];
     private static int count;
     private static int last;
+    /** Entry that was found last: most accesses are of the object of the access before. */
+    private static Entry recent;
 
     private ObjectIds() {
     }
@@ -46,14 +48,7 @@ final class ObjectIds {
         if (o == null) {
             return 0;
         }
-        int hash = System.identityHashCode(o);
-        Entry[] t = table;
-        for (Entry e = t[hash & (t.length - 1)]; e != null; e = e.next) {
-            if (e.hash == hash && e.get() == o) {
-                return e.id;
-            }
-        }
-        Entry e = add(o, hash);
+        Entry e = entry(o);
         return e == null ? -1 : e.id;
     }
 
@@ -130,13 +125,19 @@ final class ObjectIds {
     }
 
     private static Entry entry(Object o) {
+        Entry last = recent;
+        if (last != null && last.get() == o) {
+            return last;
+        }
         int hash = System.identityHashCode(o);
         for (Entry e = table[hash & (table.length - 1)]; e != null; e = e.next) {
             if (e.hash == hash && e.get() == o) {
+                recent = e;
                 return e;
             }
         }
-        return add(o, hash);
+        recent = add(o, hash);
+        return recent;
     }
 
     private static int fresh(RecordedObject b) {

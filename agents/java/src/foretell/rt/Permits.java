@@ -86,4 +86,48 @@ public final class Permits {
         }
         Hooks.step(t, Kind.DOWN, site);
     }
+
+    // Hooks of LockSupport itself, whichever code calls it.
+
+    /** Parks the calling thread. Returns false if it is not recorded. */
+    public static boolean park(long nanos) {
+        ThreadState t = Hooks.recordedThread();
+        if (t == null) {
+            return false;
+        }
+        if (t.permit) {
+            t.permit = false;
+            return true;
+        }
+        if (t.thread.isInterrupted()) {
+            return true;
+        }
+        Scheduler.block(t, ThreadState.FOR_PERMIT, null, null, nanos, Hooks.callSite);
+        t.permit = false;
+        t.waits++;
+        if (t.waitObject != null) {
+            Hidden.waited(t, t.waitObject, Hooks.callSite);
+        } else {
+            t.unexplainedWait = true;
+        }
+        return true;
+    }
+
+    public static boolean parkNanos(long nanos) {
+        return nanos > 0 && park(nanos);
+    }
+
+    public static boolean parkUntil(long deadline) {
+        long millis = Math.max(0, deadline - System.currentTimeMillis());
+        return park(millis > Long.MAX_VALUE / 1000000 ? Long.MAX_VALUE / 2 : millis * 1000000);
+    }
+
+    public static boolean unpark(Thread thread) {
+        ThreadState target = thread == null ? null : Scheduler.find(thread);
+        if (target == null || target.index < 0) {
+            return false;
+        }
+        Scheduler.unpark(target);
+        return true;
+    }
 }

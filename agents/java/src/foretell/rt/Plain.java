@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.SortedMap;
+import java.util.stream.BaseStream;
 
 /**
  * Collections and string builders of java.util and java.lang that have no synchronisation of their
@@ -50,14 +51,22 @@ final class Plain {
         + "java.util.TreeMap java.util.HashSet java.util.LinkedHashSet java.util.TreeSet "
         + "java.util.IdentityHashMap java.util.EnumMap java.util.RegularEnumSet "
         + "java.util.JumboEnumSet java.util.BitSet java.util.StringJoiner "
-        + "java.lang.StringBuilder");
+        + "java.util.WeakHashMap java.lang.StringBuilder");
     /** Classes whose methods lock the object, or another one that it names. */
     private static final Set<String> SYNCHRONIZED = set("java.util.Vector java.util.Stack "
         + "java.util.Hashtable java.lang.StringBuffer");
     private static final String SYNCHRONIZED_VIEW = "java.util.Collections$Synchronized";
     /** Classes that use fields of the object when they make text and read it. */
     private static final Set<String> FORMATS = set("java.text.SimpleDateFormat "
-        + "java.text.DecimalFormat");
+        + "java.text.DecimalFormat java.text.MessageFormat java.text.ChoiceFormat");
+    /** Classes of dates: getters complete fields that they compute from others. */
+    private static final Set<String> DATES = set("java.util.GregorianCalendar java.util.Date");
+    /** Methods of streams that read the source; others make a stage. */
+    private static final Set<String> TERMINAL = set("forEach forEachOrdered toArray reduce collect "
+        + "min max count sum average summaryStatistics anyMatch allMatch noneMatch findFirst "
+        + "findAny toList");
+    /** Methods of streams after which other code reads the source. */
+    private static final Set<String> STREAM_ENDS = set("iterator spliterator close onClose");
     /** Classes whose methods are atomic, and do not wait. */
     private static final Set<String> ATOMIC = set(
         "java.util.concurrent.ConcurrentLinkedQueue java.util.concurrent.ConcurrentLinkedDeque "
@@ -68,15 +77,17 @@ final class Plain {
         + "java.util.concurrent.atomic.LongAccumulator "
         + "java.util.concurrent.atomic.DoubleAccumulator "
         + "java.util.concurrent.atomic.AtomicStampedReference "
-        + "java.util.concurrent.atomic.AtomicMarkableReference");
+        + "java.util.concurrent.atomic.AtomicMarkableReference java.util.Properties");
     private static final Set<String> ATOMIC_READS = set("sum intValue longValue floatValue "
         + "doubleValue getReference getStamp isMarked get toString size isEmpty contains "
         + "containsAll peek peekFirst peekLast element getFirst getLast first last floor ceiling "
-        + "lower higher indexOf lastIndexOf toArray hashCode equals");
+        + "lower higher indexOf lastIndexOf toArray hashCode equals getProperty getOrDefault "
+        + "containsKey containsValue");
     private static final Set<String> ATOMIC_UPDATES = set("add increment decrement reset "
         + "sumThenReset accumulate getThenReset set compareAndSet weakCompareAndSet attemptStamp "
         + "attemptMark offer offerFirst offerLast addFirst addLast push pop poll pollFirst "
-        + "pollLast remove removeFirst removeLast addIfAbsent addAllAbsent clear addAll");
+        + "pollLast remove removeFirst removeLast addIfAbsent addAllAbsent clear addAll "
+        + "setProperty put putIfAbsent replace");
     private static final Set<String> ABSTRACT = set("java.util.AbstractList "
         + "java.util.AbstractMap");
 
@@ -85,7 +96,7 @@ final class Plain {
         + "subSet getKey comparator getClass reversed");
     private static final Set<String> READS = set("size isEmpty hasNext hasPrevious length "
         + "capacity iterator listIterator descendingIterator subList nextIndex previousIndex "
-        + "cardinality");
+        + "cardinality stream parallelStream");
     private static final Set<String> READS_ALL = set("get getOrDefault contains containsKey "
         + "containsValue containsAll indexOf lastIndexOf peek peekFirst peekLast element getFirst "
         + "getLast first last firstKey lastKey floor ceiling lower higher floorKey ceilingKey "
@@ -161,7 +172,7 @@ final class Plain {
             while (c != null && HiddenUse.isRecorded(c)) {
                 c = c.getSuperclass();
             }
-            return c != null && isPlainName(c.getName());
+            return c != null && (isPlainName(c.getName()) || isStream(c));
         }
     };
 
@@ -176,13 +187,19 @@ final class Plain {
         int nested = name.indexOf('$');
         if (nested < 0) {
             return CLASSES.contains(name) || ATOMIC.contains(name) || SYNCHRONIZED.contains(name)
-                || FORMATS.contains(name);
+                || FORMATS.contains(name) || DATES.contains(name);
         }
         String outer = name.substring(0, nested);
         return ATOMIC.contains(name) || !name.contains("$$Lambda") && !name.contains("Spliterator")
             && (CLASSES.contains(outer) || ABSTRACT.contains(outer)
                 || SYNCHRONIZED.contains(outer) || name.startsWith(SYNCHRONIZED_VIEW)
                 || name.startsWith("java.util.Collections$Unmodifiable"));
+    }
+
+    /** Whether a class is one of the platform's streams, which are views of their source. */
+    private static boolean isStream(Class<?> type) {
+        return BaseStream.class.isAssignableFrom(type)
+            && type.getName().startsWith("java.util.stream.");
     }
 
     /** Whether calls of an object's methods are plain accesses. */
@@ -251,6 +268,13 @@ final class Plain {
                 || method.startsWith("set") || method.startsWith("apply");
             return changes ? WRITE_ALL : READ_ALL;
         }
+        if (DATES.contains(type.getName())) {
+            return ofDate(method);
+        }
+        if (isStream(type)) {
+            return TERMINAL.contains(method) ? READ_ALL
+                : STREAM_ENDS.contains(method) ? OPAQUE : NONE;
+        }
         if (TOUCH_NOTHING.contains(method)) {
             return NONE;
         }
@@ -264,6 +288,13 @@ final class Plain {
             return WRITE;
         }
         return WRITES_ALL.contains(method) ? WRITE_ALL : OPAQUE;
+    }
+
+    /** Returns the use of a date or a calendar, whose getters and `getTime` complete its fields. */
+    private static int ofDate(String method) {
+        boolean calendar = method.equals("add") || method.equals("roll")
+            || method.startsWith("clear") || method.startsWith("complete");
+        return calendar || method.startsWith("set") ? WRITE_ALL : READ_ALL;
     }
 
     /** Returns the use of an argument whose declared type is not Object, or that is described. */

@@ -143,19 +143,27 @@ final class Replay {
 
     /**
      * Returns a thread that can run ahead of one that waits or has not been started, up to its own
-     * next step in the schedule, or its first recorded one that is not; null if there is none.
+     * next step in the schedule, or its first recorded one that is not; null if there is none. A
+     * thread that has made all its steps comes last: what ends the wait may be no step, such as the
+     * submission of a task, and the thread makes at most one step too many.
      */
     private static ThreadState aheadOf(ThreadState due) {
         ThreadState wanted = due == null ? null : due.waitsFor == ThreadState.FOR_JOIN
             ? Scheduler.BY_THREAD.get(due.object) : due.lockHolder;
         ThreadState found = null;
+        ThreadState done = null;
         for (ThreadState t : Scheduler.all) {
-            if (t != null && t.state == ThreadState.RUNNABLE && (found == null || t == wanted)
-                && t.steps < Scheduler.schedule.bound(t.index)) {
+            if (t == null || t.state != ThreadState.RUNNABLE) {
+                continue;
+            }
+            if ((found == null || t == wanted) && t.steps < Scheduler.schedule.bound(t.index)) {
                 found = t;
             }
+            if ((done == null || t == wanted) && !Scheduler.schedule.names(t.index)) {
+                done = t;
+            }
         }
-        return found;
+        return found != null ? found : done;
     }
 
     /** Writes that all threads wait that have to, or departs. */

@@ -135,10 +135,19 @@ final class Schedule {
 
     /** Passes over steps that their threads have reached. */
     void passReached() {
-        while (!isDone() && act[next] == REACH
-            && Replay.stepsOf(thread[next]) >= ordinal[next]) {
+        while (!isDone() && isReached()) {
             next++;
         }
+    }
+
+    /**
+     * Whether the next line is done. A call that cannot give up the baton may start threads before
+     * the schedule says so, which changes nothing: they run when they are due.
+     */
+    private boolean isReached() {
+        long steps = Replay.stepsOf(thread[next]);
+        return act[next] == REACH && steps >= ordinal[next]
+            || act[next] == RUN && kind[next] == Kind.CREATE && steps > ordinal[next];
     }
 
     /** Whether a thread that blocks is to wait in its step. */
@@ -157,6 +166,16 @@ final class Schedule {
             }
         }
         return threads;
+    }
+
+    /** Whether a thread has steps that are still due. */
+    boolean names(int thread) {
+        for (int i = next; i < count; i++) {
+            if (this.thread[i] == thread) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /** Returns the ordinal before which a thread stays while it is not due. */

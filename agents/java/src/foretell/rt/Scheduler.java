@@ -133,6 +133,11 @@ final class Scheduler {
     static void endBudgetDeferred(ThreadState t, int kind, int site) {
         synchronized (LOCK) {
             checkStep(t, kind, site);
+            if (schedule != null && schedule.thread() == t.index) {
+                // The next step, too, may be one of the same call: a pool starts several threads.
+                setBudget(t);
+                return;
+            }
             t.switchPending = true;
             t.budgetEnd = Long.MAX_VALUE;
         }

@@ -7,8 +7,9 @@ import java.util.concurrent.locks.StampedLock;
 
 /**
  * Replacements for the methods of a StampedLock that take and give back one of its sides, as in
- * {@link Locks}. Optimistic reads, conversions and views use hidden state: a lock that has any keeps
- * the recorded order of its operations.
+ * {@link Locks}. The log has where an optimistic read begins and where it is validated; an optimistic
+ * read that fails, conversions and views use hidden state: a lock that has any keeps the recorded
+ * order of its operations.
  */
 public final class StampedLocks {
     /** Replaced methods, see {@link Synchronizers#METHODS}. */
@@ -18,7 +19,7 @@ public final class StampedLocks {
             "tryWriteLock(JLjava/util/concurrent/TimeUnit;)J",
             "tryReadLock(JLjava/util/concurrent/TimeUnit;)J", "unlockWrite(J)V", "unlockRead(J)V",
             "unlock(J)V", "tryConvertToWriteLock(J)J", "tryConvertToReadLock(J)J",
-            "tryConvertToOptimisticRead(J)J"},
+            "tryConvertToOptimisticRead(J)J", "tryOptimisticRead()J", "validate(J)Z"},
     };
 
     /** Bits of a stamp of the writer side, and of the reader side. */
@@ -169,6 +170,39 @@ public final class StampedLocks {
             throw Stacks.withoutRuntimeFrames(e);
         }
         released(l, (stamp & WRITER) == 0, site);
+    }
+
+    // Optimistic reads.
+
+    public static long tryOptimisticRead(StampedLock l, int site) {
+        long stamp = l.tryOptimisticRead();
+        if (stamp == 0) {
+            Hidden.call(l, null, null, null, site);
+        } else {
+            optimistic(l, Log.OPTIMISTIC, Kind.READ_LOCK, site);
+        }
+        return stamp;
+    }
+
+    public static boolean validate(StampedLock l, long stamp, int site) {
+        boolean valid = l.validate(stamp);
+        if (!valid || (stamp & (WRITER | READER)) != 0) {
+            Hidden.call(l, null, null, null, site);
+        } else {
+            optimistic(l, Log.VALIDATED, Kind.UNLOCK, site);
+        }
+        return valid;
+    }
+
+    private static void optimistic(StampedLock l, int tag, int kind, int site) {
+        ThreadState t = Synchronizers.recordingThread();
+        if (t == null) {
+            return;
+        }
+        if (Log.on) {
+            Log.event(t, tag, site, id(l));
+        }
+        Hooks.step(t, kind, site);
     }
 
     // Conversions. The trace has no event that is both; hidden state keeps them together.

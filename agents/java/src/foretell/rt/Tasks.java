@@ -71,7 +71,10 @@ public final class Tasks {
         return t == null || t.unrecordedDepth != 0 ? null : t;
     }
 
-    /** Records that a task is submitted. */
+    /**
+     * Records that a task is submitted. It is a step, so that a replay makes it before it waits for
+     * the thread that runs the task.
+     */
     public static void submitted(Object task) {
         ThreadState t = recordingThread();
         Monitor m = t == null ? null : of(task);
@@ -84,7 +87,12 @@ public final class Tasks {
             follow(t, m.submissions);
             m.submissions = null;
         }
-        Log.event(t, Log.ORDER_POST, Hooks.callSite, semaphore);
+        boolean moves = isQueued(task);
+        if (moves) {
+            Log.event(t, Log.ORDER_POST, Hooks.callSite, semaphore);
+        } else {
+            Log.event(t, Log.POST, Hooks.callSite, semaphore, 1);
+        }
         if (m.submissions != null && m.submitter == t) {
             // The submission before comes first in the thread.
             m.submissions[m.submissions.length - 1] = semaphore;
@@ -92,7 +100,11 @@ public final class Tasks {
             m.submissions = append(m.submissions, semaphore);
         }
         m.submitter = t;
-        moved(t, task);
+        if (moves) {
+            moved(t, task);
+        } else {
+            Hooks.stepLater(t, Kind.POST, Hooks.callSite);
+        }
     }
 
     /**
@@ -100,9 +112,7 @@ public final class Tasks {
      * depends on what is there: the submissions and the starts keep their recorded order.
      */
     private static void moved(ThreadState t, Object task) {
-        if (!(task instanceof ForkJoinTask)
-            || task.getClass().getName().startsWith("java.util.concurrent.CompletableFuture")) {
-            // Stages are tasks by their class, but most of them are in no queue.
+        if (!isQueued(task)) {
             return;
         }
         // The start of a worker is a step after which the thread may have to stop.
@@ -111,6 +121,12 @@ public final class Tasks {
         MOVED[1] = Plain.OPAQUE;
         Log.hidden(t, Log.HIDDEN_CALL, 0, 0, MOVED, 2);
         Hooks.step(t, Kind.HIDDEN_CALL, 0);
+    }
+
+    /** Whether a task is one of a ForkJoinPool. Stages are by their class, but in no queue mostly. */
+    private static boolean isQueued(Object task) {
+        return task instanceof ForkJoinTask
+            && !task.getClass().getName().startsWith("java.util.concurrent.CompletableFuture");
     }
 
     /** Orders a thread after posts, which stay. */

@@ -78,6 +78,8 @@ final class ThreadState {
     /** Number of waits that are not modelled, and whether the trace does not explain the last. */
     long waits;
     boolean unexplainedWait;
+    /** Object whose use by another thread ends the waits of the call that is being made, or null. */
+    Object waitObject;
     /** Object of the lookup that the log has before the next record; 0: none. Its site. */
     int lookup;
     int lookupSite;

@@ -123,7 +123,7 @@ impl<'s> GraphEngine<'s> {
             Goal::Broken(read) if query.run == [read] => self.witnesses_of(read, limit, |_, _| {}),
             Goal::Overwritten(write, x) if query.run.is_empty() => {
                 self.final_value(write, x, limit)
-            },
+            }
             _ => None,
         }
     }

@@ -36,9 +36,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::context::Context;
 use super::event_writer::EventWriter;
-use super::names::MemoryNames;
+use super::names::{Addressed, MemoryNames};
 use super::opaque::{self, Chain};
 use super::regions::{RegionKind, Regions};
+use crate::debug_info::Whole;
 use crate::kept_order::KeptOrder;
 use crate::symbols::readable;
 pub(super) use objects::Object;
@@ -278,11 +279,14 @@ impl Hidden {
             Object::Global { .. } | Object::Piece(_) => {}
         }
         let addr = objects.address(regions, object).unwrap_or(0);
-        let symbols = &mut out.locations.symbols;
+        let locations = &mut out.locations;
         match object {
-            Object::Region(region) => self.names.base(regions, symbols, region, addr),
+            Object::Region(region) => {
+                let object = Addressed { region, addr, whole: Whole::Object };
+                self.names.base(regions, locations, object).name
+            }
             Object::Global { .. } => {
-                symbols.global(addr).map_or_else(String::new, |(name, _)| name)
+                locations.symbols.global(addr).map_or_else(String::new, |(name, _)| name)
             }
             _ => format!("memory+{addr:#x}"),
         }

@@ -5,10 +5,12 @@
 //! then the function that holds that line, and so on; the last frame is a function alone. Inlined
 //! functions are frames too.
 
-use foretell_trace::{SiteId, TraceBuilder};
+use std::rc::Rc;
+
+use foretell_trace::{INSIDE, SiteId, TraceBuilder};
 use rustc_hash::FxHashMap;
 
-use crate::symbols::Symbols;
+use crate::symbols::{Code, Symbols};
 use foretell_log::{CallId, Calls, OUTSIDE};
 
 /// Depth beyond which call stacks are cut off.
@@ -23,10 +25,20 @@ pub(super) struct Sites {
     /// Sites by code address and call stack, with the file offset of the code address.
     sites: FxHashMap<(u64, CallId), (SiteId, FileOffset)>,
     recent: Recent,
-    /// Sites of the innermost frames, by call stack.
-    frames: FxHashMap<CallId, SiteId>,
+    /// Innermost frames, by call stack.
+    frames: FxHashMap<CallId, FrameSite>,
     /// Code addresses that stand for allocations, by code address and call stack.
     own: FxHashMap<(u64, CallId), u64>,
+}
+
+/// Innermost frame of a call stack. Functions of system headers have none: their callee is called
+/// from where the program called the library.
+#[derive(Clone, Default)]
+struct FrameSite {
+    /// Innermost frame of the program itself.
+    site: Option<SiteId>,
+    /// Code of the program that called the library, if the innermost function is a library's.
+    library_call: Option<Rc<Code>>,
 }
 
 /// Direct-mapped cache of `Sites::sites`.
@@ -95,10 +107,12 @@ impl Sites {
         let deeper = depth.saturating_sub(MAX_DEPTH);
         let mut inner = calls.outwards(stack).nth(deeper).map_or(OUTSIDE, |(id, _)| id);
         let mut at = pc;
+        let mut library = None;
         while symbols.code(at).system
             && let Some(outer) = calls.get(inner)
             && symbols.code(outer.call).known
         {
+            library = symbols.code(at).functions.last().map(|(name, _)| name.clone());
             at = outer.call;
             inner = outer.outer;
         }
@@ -110,6 +124,9 @@ impl Sites {
         };
         let caller_with_inlined = inlined(&code.functions, outer, builder);
         let site = builder.site(&code.location, caller_with_inlined);
+        if let Some(function) = code.library.as_ref().or(library.as_ref()) {
+            note_library(builder, &code, function);
+        }
         let found = (site, symbols.file_offset(pc));
         self.sites.insert((pc, stack), found);
         found
@@ -126,20 +143,60 @@ impl Sites {
         let new: Vec<_> =
             calls.outwards(stack).take_while(|(id, _)| !self.frames.contains_key(id)).collect();
         let known = new.last().map_or(stack, |(_, outermost)| outermost.outer);
-        let mut site = self.frames.get(&known).copied();
+        let mut at = self.frames.get(&known).cloned().unwrap_or_default();
         for (id, call) in new.into_iter().rev() {
+            let own_call = Some(symbols.code(call.call)).filter(|from| !from.system);
+            let from = own_call.or(at.library_call);
+            if symbols.code(call.pc).system {
+                at = FrameSite { site: at.site, library_call: from };
+                self.frames.insert(id, at.clone());
+                continue;
+            }
             let name = function_name(call.pc, symbols);
-            let from = symbols.code(call.call);
             // The outermost function is called from the C library.
-            let text =
-                frame(&name, (site.is_some() && from.known).then_some(from.location.as_str()));
-            let outer = inlined(&from.functions, site, builder);
-            let made = builder.site(&text, outer);
-            site = Some(made);
-            self.frames.insert(id, made);
+            let from = from.filter(|from| at.site.is_some() && from.known);
+            let text = frame(&name, from.as_ref().map(|from| from.location.as_str()));
+            let outer = match &from {
+                Some(from) => inlined(&from.functions, at.site, builder),
+                None => at.site,
+            };
+            at = FrameSite { site: Some(builder.site(&text, outer)), library_call: None };
+            self.frames.insert(id, at.clone());
         }
-        site
+        at.site
     }
+}
+
+/// Notes that an event at a location of the program is inside a library's function, as a property
+/// of the trace.
+fn note_library(builder: &mut TraceBuilder, code: &Code, function: &str) {
+    let Some(around) = code.function() else { return };
+    let key = format!("{INSIDE}{around} at {}", code.location);
+    let name = library_name(function);
+    let value = match builder.trace().meta().get(&key) {
+        Some(known) if known.split(", ").any(|one| one == name) => return,
+        Some(known) => format!("{known}, {name}"),
+        None => name,
+    };
+    builder.set_meta(&key, &value);
+}
+
+/// Returns the class or the free function that a function of a C++ library belongs to, without
+/// template arguments and inline namespaces: `std::string` for a member of `std::basic_string<…>`.
+fn library_name(function: &str) -> String {
+    let mut bare = String::new();
+    let mut depth = 0;
+    for c in function.chars() {
+        match c {
+            '<' if !bare.ends_with("operator") && !bare.ends_with("operator<") => depth += 1,
+            '>' if depth > 0 => depth -= 1,
+            c if depth == 0 => bare.push(c),
+            _ => {}
+        }
+    }
+    let parts = bare.split("::").filter(|part| *part != "__cxx11");
+    let parts: Vec<&str> = parts.take(2).map(str::trim).collect();
+    parts.join("::").replace("std::basic_string", "std::string")
 }
 
 /// Adds the frames of inlined functions: all but the last of `functions`.
@@ -167,4 +224,23 @@ fn frame(function: &str, call: Option<&str>) -> String {
 fn function_name(pc: u64, symbols: &mut Symbols) -> String {
     let code = symbols.code(pc);
     code.functions.last().map_or_else(|| code.location.clone(), |(name, _)| name.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_of_libraries_are_named_by_class() {
+        for (function, name) in [
+            ("std::__cxx11::basic_string<char, std::char_traits<char> >::append", "std::string"),
+            ("std::vector<int, std::allocator<int> >::push_back", "std::vector"),
+            ("std::sort<int*>", "std::sort"),
+            ("std::operator<< <char>", "std::operator<<"),
+            ("qsort", "qsort"),
+            ("a<b", "a"),
+        ] {
+            assert_eq!(library_name(function), name, "{function}");
+        }
+    }
 }

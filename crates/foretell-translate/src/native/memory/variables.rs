@@ -1,17 +1,18 @@
 //! Variables of a native trace: shared cells of memory, and what is known of their contents.
 
-use foretell_trace::{LockId, TraceBuilder, ValueId, VarId};
+use foretell_trace::{LockId, TraceBuilder, VALUE_FORMAT, ValueId, VarId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::access_cache::AccessCache;
 use super::elision_gaps::ElisionGaps;
 use super::{Access, EventWriter};
+use crate::debug_info::Whole;
 use crate::failed_rmw;
 use crate::native::benign;
 use crate::native::cells::{Cell, words};
 use crate::native::context::Part;
 use crate::native::hidden::Object;
-use crate::native::names::MemoryNames;
+use crate::native::names::{Addressed, MemoryNames};
 use crate::native::regions::{RegionId, Regions};
 
 /// Content of a variable.
@@ -123,13 +124,17 @@ impl Variables {
             return variable;
         }
         let Cell { region, addr, len } = cell;
-        let base = self.names.base(regions, &mut out.locations.symbols, region, addr);
+        let object = Addressed { region, addr, whole: Whole::Bytes(len) };
+        let base = self.names.base(regions, &mut out.locations, object);
         let builder = &mut out.trace.builder;
-        let (id, name) = self.names.names.unique_in(base, |name| {
+        let (id, name) = self.names.names.unique_in(base.name, |name| {
             let before = builder.trace().variable_count();
             (builder.variable(name).0, builder.trace().variable_count() > before)
         });
         let id = VarId(id);
+        if let Some(format) = base.format {
+            out.trace.builder.set_meta(&format!("{VALUE_FORMAT}{name}"), &format);
+        }
         let after = gaps.word(region, addr);
         let part = Part { at: (addr % 8) as usize, len: len as usize };
         let initial = after.and_then(|after| part.of(&after.value?.to_le_bytes()));

@@ -1,0 +1,180 @@
+//! Index of the debug information of a file.
+
+use gimli::{self, Abbreviation, Attribute, AttributeValue, EntriesRaw, Operation};
+use rustc_hash::FxHashMap;
+
+use super::{DebugInfo, Section, TypeId, Unit};
+
+/// Entries of a file by address and by name.
+#[derive(Default)]
+pub(super) struct Index {
+    /// Address and entry of every variable with a fixed address, by address.
+    pub(super) globals: Vec<(u64, TypeId)>,
+    /// Start, end and entry of every piece of code of a function, by start.
+    functions: Vec<(u64, u64, TypeId)>,
+    /// Definitions of types by qualified name.
+    pub(super) types: FxHashMap<String, Vec<TypeId>>,
+}
+
+/// Attributes of one entry that the index uses.
+#[derive(Default)]
+struct Attributes {
+    name: Option<Attribute<Section>>,
+    location: Option<AttributeValue<Section>>,
+    low: Option<u64>,
+    high: Option<AttributeValue<Section>>,
+    ranges: Option<AttributeValue<Section>>,
+    declaration: bool,
+}
+
+impl Index {
+    pub(super) fn of(info: &DebugInfo) -> Index {
+        let mut index = Index::default();
+        for number in 0..info.headers.len() {
+            let header = info.headers[number].1.clone();
+            // A damaged unit gives what was read of it.
+            if let Ok(unit) = info.dwarf.unit(header) {
+                let _ = index.add(info, number, &unit);
+            }
+        }
+        index.globals.sort_unstable_by_key(|&(start, entry)| (start, entry.unit, entry.offset));
+        index.globals.dedup_by_key(|g| g.0);
+        index.functions.sort_unstable_by_key(|&(start, end, _)| (start, end));
+        index
+    }
+
+    /// Returns the entry of the function whose code has this address.
+    pub(super) fn function(&self, pc: u64) -> Option<TypeId> {
+        let after = self.functions.partition_point(|&(start, _, _)| start <= pc);
+        let (_, end, entry) = *self.functions.get(after.checked_sub(1)?)?;
+        (pc < end).then_some(entry)
+    }
+
+    /// Returns the unit whose code has this address.
+    pub(super) fn unit_of(&self, pc: u64) -> Option<usize> {
+        self.function(pc).map(|entry| entry.unit)
+    }
+
+    fn add(&mut self, info: &DebugInfo, number: usize, unit: &Unit) -> gimli::Result<()> {
+        let mut entries = unit.entries_raw(None)?;
+        // Names of the namespaces and types around an entry, by depth.
+        let mut scopes: Vec<String> = Vec::new();
+        while !entries.is_empty() {
+            let (offset, depth) = (entries.next_offset().0, entries.next_depth());
+            let Some(abbreviation) = entries.read_abbreviation()? else { continue };
+            let tag = abbreviation.tag();
+            let wanted = matches!(
+                tag,
+                gimli::DW_TAG_variable
+                    | gimli::DW_TAG_subprogram
+                    | gimli::DW_TAG_namespace
+                    | gimli::DW_TAG_structure_type
+                    | gimli::DW_TAG_class_type
+                    | gimli::DW_TAG_union_type
+                    | gimli::DW_TAG_typedef
+                    | gimli::DW_TAG_enumeration_type
+                    | gimli::DW_TAG_base_type
+            );
+            let depth = usize::try_from(depth).unwrap_or(0);
+            scopes.resize(depth, String::new());
+            if !wanted {
+                entries.skip_attributes(abbreviation.attributes())?;
+                scopes.push(scopes.last().cloned().unwrap_or_default());
+                continue;
+            }
+            let attributes = Attributes::read(info, unit, &mut entries, abbreviation)?;
+            let entry = TypeId { unit: number, offset };
+            let outer = scopes.last().cloned().unwrap_or_default();
+            match tag {
+                gimli::DW_TAG_variable => {
+                    let address = attributes.location.and_then(|l| fixed_address(info, unit, l));
+                    self.globals.extend(address.map(|address| (address, entry)));
+                    scopes.push(outer);
+                }
+                gimli::DW_TAG_subprogram => {
+                    attributes.ranges(info, unit, |start, end| {
+                        self.functions.push((start, end, entry));
+                    })?;
+                    scopes.push(outer);
+                }
+                _ => {
+                    let name = attributes.name.and_then(|name| info.text(unit, &name));
+                    let full = match (&name, outer.is_empty()) {
+                        (Some(name), true) => name.clone(),
+                        (Some(name), false) => format!("{outer}::{name}"),
+                        (None, _) => outer,
+                    };
+                    let named = name.is_some() && tag != gimli::DW_TAG_namespace;
+                    if named && !attributes.declaration {
+                        self.types.entry(full.clone()).or_default().push(entry);
+                    }
+                    scopes.push(full);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Attributes {
+    fn read(
+        info: &DebugInfo,
+        unit: &Unit,
+        entries: &mut EntriesRaw<'_, '_, Section>,
+        abbreviation: &Abbreviation,
+    ) -> gimli::Result<Attributes> {
+        let mut found = Attributes::default();
+        for &specification in abbreviation.attributes() {
+            let attribute = entries.read_attribute(specification)?;
+            match attribute.name() {
+                gimli::DW_AT_name => found.name = Some(attribute),
+                gimli::DW_AT_location => found.location = Some(attribute.value()),
+                gimli::DW_AT_low_pc => {
+                    found.low = info.dwarf.attr_address(unit, attribute.value())?;
+                }
+                gimli::DW_AT_high_pc => found.high = Some(attribute.value()),
+                gimli::DW_AT_ranges => found.ranges = Some(attribute.value()),
+                gimli::DW_AT_declaration => found.declaration = true,
+                _ => {}
+            }
+        }
+        Ok(found)
+    }
+
+    /// Gives the pieces of code of the entry.
+    fn ranges(
+        self,
+        info: &DebugInfo,
+        unit: &Unit,
+        mut each: impl FnMut(u64, u64),
+    ) -> gimli::Result<()> {
+        if let Some(ranges) = self.ranges {
+            if let Some(mut ranges) = info.dwarf.attr_ranges(unit, ranges)? {
+                while let Some(range) = ranges.next()? {
+                    each(range.begin, range.end);
+                }
+            }
+        } else if let (Some(low), Some(high)) = (self.low, self.high) {
+            let end = match high {
+                AttributeValue::Udata(size) => low.checked_add(size),
+                other => info.dwarf.attr_address(unit, other)?,
+            };
+            if let Some(end) = end.filter(|&end| end > low) {
+                each(low, end);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns the address that a location consists of.
+fn fixed_address(info: &DebugInfo, unit: &Unit, value: AttributeValue<Section>) -> Option<u64> {
+    let AttributeValue::Exprloc(expression) = value else { return None };
+    let mut operations = expression.operations(unit.encoding());
+    let address = match operations.next().ok()?? {
+        Operation::Address { address } => address,
+        Operation::AddressIndex { index } => info.dwarf.address(unit, index).ok()?,
+        _ => return None,
+    };
+    operations.next().ok()?.is_none().then_some(address)
+}

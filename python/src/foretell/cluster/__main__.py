@@ -1,0 +1,93 @@
+"""``foretell cluster``: the command line of predictions on a cluster."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from typing import List, Optional
+
+from ..command import ForetellError
+
+
+def arguments() -> argparse.ArgumentParser:
+    """Returns the parser of the command line."""
+    parser = argparse.ArgumentParser(
+        prog="foretell cluster",
+        description="Predict on the nodes of a Ray cluster. The result is that of one machine.",
+    )
+    commands = parser.add_subparsers(dest="name", required=True, metavar="COMMAND")
+    predict = commands.add_parser(
+        "predict",
+        help="predict the bugs that other interleavings of a trace would show",
+        epilog="Options after -- are those of `foretell predict`.",
+    )
+    predict.add_argument("trace", metavar="TRACE", help="trace to analyse")
+    predict.add_argument("--json", metavar="FILE", help="file for the findings [default: stdout]")
+    predict.add_argument("--state", metavar="DIR", help="directory from which a killed run continues")
+    predict.add_argument("--parts", type=positive, metavar="N", help="number of parts, one a task")
+    add_common(predict)
+    return parser
+
+
+def add_common(parser: argparse.ArgumentParser) -> None:
+    """Adds the options that all commands have."""
+    parser.add_argument("--address", metavar="ADDR", help="Ray cluster [default: a local one]")
+    parser.add_argument("--task-time", type=float, metavar="SECS", help="time limit of a task")
+    parser.add_argument("--task-memory", metavar="SIZE", help="memory limit of a task, such as 2G")
+    parser.add_argument("--command", metavar="PATH", help="the foretell command on all nodes")
+
+
+def positive(text: str) -> int:
+    """Returns a number from 1 on."""
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("must be at least 1")
+    return number
+
+
+def main(words: Optional[List[str]] = None) -> int:
+    """Runs a command and returns the exit status of ``foretell predict``."""
+    words = sys.argv[1:] if words is None else words
+    options: List[str] = []
+    if "--" in words:
+        index = words.index("--")
+        words, options = words[:index], words[index + 1 :]
+    args = arguments().parse_args(words)
+    try:
+        from .predict import predict, show
+
+        if not os.path.isfile(args.trace):
+            raise ForetellError(f"{args.trace}: no such file")
+        report = predict(
+            args.trace,
+            state=args.state,
+            address=args.address,
+            parts=args.parts,
+            task_time=args.task_time,
+            task_memory=args.task_memory,
+            command=args.command,
+            options=options,
+            progress=show,
+        )
+        if args.json is not None:
+            report.save(args.json)
+        else:
+            json.dump(report.raw, sys.stdout)
+            print()
+    except (ForetellError, OSError, ImportError) as error:
+        print(f"foretell: {error}", file=sys.stderr)
+        return 2
+    if any(counts(finding) for finding in report.raw["findings"]):
+        return 1
+    return 0 if report.complete else 3
+
+
+def counts(finding: "dict[str, object]") -> bool:
+    """Whether a finding counts for the exit status: a nondeterministic read alone does not."""
+    return finding["kind"] != "nondeterminism"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
