@@ -6,7 +6,8 @@
 //! the code follows the table of section 1 line by line.
 
 use foretell_trace::{
-    CondId, Event, EventId, EventKind, LockId, Model, Op, ThreadId, Trace, Value, ValueId, VarId,
+    BarrierId, CondId, Event, EventId, EventKind, LockId, Model, Op, ThreadId, Trace, Value,
+    ValueId, VarId,
 };
 
 use crate::eval;
@@ -259,12 +260,14 @@ impl<'a> Rules<'a> {
         state.memory.get(x.index()).copied().flatten()
     }
 
-    /// The threads other than its own that keep the acquire `e` from being enabled.
+    /// The threads other than its own that keep `e`, an acquire or a join, from being enabled. A
+    /// joined thread that has ended, or is cut, has no next event: no cycle goes through it.
     pub(crate) fn blockers(&self, state: &State, e: EventId) -> Vec<ThreadId> {
         let me = self.trace.thread(e);
         let (lock, any_mode) = match self.events[e.index()].kind {
             EventKind::Acquire { lock } => (lock, true),
             EventKind::AcquireShared { lock } => (lock, false),
+            EventKind::Join { thread } => return vec![thread],
             _ => return Vec::new(),
         };
         (0..self.threads.len())
@@ -541,6 +544,17 @@ impl<'a> Rules<'a> {
         after.cells[self.layout.depth + lock.index()] += times;
     }
 
+    /// Whether a thread holds a lock, as a writer or shared.
+    pub(crate) fn holds(&self, state: &State, t: ThreadId, lock: LockId, shared: bool) -> bool {
+        if shared { self.shared_holds(state, t, lock) > 0 } else { self.owns(state, t, lock) }
+    }
+
+    /// A number for the generation of the last arrival of a thread, until it leaves.
+    pub(crate) fn generation(&self, state: &State, t: ThreadId, barrier: BarrierId) -> u32 {
+        let row = self.layout.generation + barrier.index() * self.layout.threads;
+        state.cells[row + t.index()]
+    }
+
     fn owns(&self, state: &State, t: ThreadId, lock: LockId) -> bool {
         state.cells[self.layout.owner + lock.index()] == t.0 + 1
     }
@@ -606,7 +620,10 @@ impl<'a> Rules<'a> {
             EventKind::Free { block } => self.trace.variables_in(block).to_vec(),
             _ => self.trace.variable(e).into_iter().collect(),
         };
-        all.retain(|&x| !self.trace.is_opaque(x));
+        // A free of an opaque variable keeps its place, and is in no finding.
+        if all.iter().any(|&x| self.trace.is_opaque(x)) {
+            all.clear();
+        }
         all
     }
 

@@ -10,6 +10,7 @@
 
 mod freed;
 mod races;
+mod unordered;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -45,11 +46,20 @@ enum Members {
     List(Vec<Candidate>),
     /// Pairs of classes of a variable: racing accesses, or (c, c') and r. With thousands of threads
     /// there are millions of pairs: they are indices into the classes of all groups.
-    Pairs(Arc<Vec<Class>>, Vec<(u32, u32)>),
+    Pairs(Arc<Vec<Class>>, LocationPairs),
     /// Circles of requests, by number.
     Circles(Arc<Circles>, Vec<usize>),
     /// Candidates that filters dropped before there were groups.
     Dropped([(Dropped, u64); 2]),
+}
+
+/// The pairs of classes at one pair of locations.
+#[derive(Default)]
+struct LocationPairs {
+    /// Of which members may be next together, or (c, c') and r.
+    next: Vec<(u32, u32)>,
+    /// Of which members may be unordered by happens-before.
+    unordered: Vec<(u32, u32)>,
 }
 
 /// Accesses, or pairs of accesses of one block, that differ only in when they happened.
@@ -76,11 +86,12 @@ fn location(trace_model: &TraceModel<'_>, e: EventId) -> GroupLocation {
     }
 }
 
-/// All groups of an analysis; with `all`, every candidate is a group of its own.
+/// All groups of an analysis; with `all`, every candidate is a group of its own. `with_unordered`
+/// adds races that memory orders leave open.
 pub(crate) fn groups(
     trace_model: &TraceModel<'_>,
     kind: FindingKind,
-    all: bool,
+    (all, with_unordered): (bool, bool),
     filters: &Filters,
 ) -> Vec<Group> {
     let single = |members: Vec<Candidate>| Group {
@@ -91,13 +102,22 @@ pub(crate) fn groups(
     if all && kind == FindingKind::Race {
         let mut counts = OpenPairs::default();
         let mut pairs = Vec::new();
+        let next = races::next_together(trace_model);
         for x in shared_variables(trace_model) {
-            counts.add(races::open_event_pairs(trace_model, x, filters, &mut pairs));
+            counts.add(races::open_event_pairs(trace_model, x, filters, &next, &mut pairs));
         }
+        let mut candidates: BTreeMap<(EventId, EventId), Vec<Candidate>> = BTreeMap::new();
         pairs.sort_unstable();
         // Two frees of one block conflict on each of its variables.
         pairs.dedup();
-        let groups = pairs.into_iter().map(|(a, b)| single(vec![Candidate::Race(a, b)]));
+        for (a, b) in pairs {
+            candidates.entry((a, b)).or_default().push(Candidate::Race(a, b));
+        }
+        let unordered = with_unordered.then(|| unordered::open_event_pairs(trace_model, filters));
+        for (a, b) in unordered.into_iter().flatten() {
+            candidates.entry((a, b)).or_default().push(Candidate::Unordered(a, b));
+        }
+        let groups = candidates.into_values().map(single);
         return groups.chain(dropped(kind, &counts, counts.open)).collect();
     }
     if kind == FindingKind::Deadlock {
@@ -114,8 +134,11 @@ pub(crate) fn groups(
             for x in shared_variables(trace_model) {
                 counts.add(race_pairs(trace_model, x, filters, &mut class_of, &mut pairs));
             }
+            let size = pairs.size();
+            if with_unordered {
+                unordered::add_class_pairs(trace_model, filters, &mut class_of, &mut pairs);
+            }
             let mut groups = pairs.groups(kind);
-            let size = groups.iter().map(|g| g.size).sum();
             groups.extend(dropped(kind, &counts, size));
             groups
         }
@@ -141,7 +164,9 @@ pub(crate) fn groups(
 fn locations(trace_model: &TraceModel<'_>, candidate: &Candidate) -> Vec<GroupLocation> {
     let of = |e: EventId| location(trace_model, e);
     match candidate {
-        Candidate::Race(a, b) => vec![of(*a).min(of(*b)), of(*a).max(of(*b))],
+        Candidate::Race(a, b) | Candidate::Unordered(a, b) => {
+            vec![of(*a).min(of(*b)), of(*a).max(of(*b))]
+        }
         Candidate::Atomicity(c, r, c2) => vec![of(*c), of(*r), of(*c2)],
         Candidate::Serializability(b) | Candidate::Transactions(b) => {
             vec![of(trace_model.blocks.get(*b).begin)]
@@ -161,7 +186,7 @@ fn locations(trace_model: &TraceModel<'_>, candidate: &Candidate) -> Vec<GroupLo
 #[derive(Default)]
 struct ClassPairs {
     classes: Vec<Class>,
-    by_locations: BTreeMap<Vec<GroupLocation>, Vec<(u32, u32)>>,
+    by_locations: BTreeMap<Vec<GroupLocation>, LocationPairs>,
 }
 
 impl ClassPairs {
@@ -173,15 +198,22 @@ impl ClassPairs {
     }
 
     fn pair(&mut self, locations: Vec<GroupLocation>, a: u32, b: u32) {
-        self.by_locations.entry(locations).or_default().push((a, b));
+        self.by_locations.entry(locations).or_default().next.push((a, b));
+    }
+
+    /// Returns the number of candidates so far.
+    fn size(&self) -> u64 {
+        let len = |class: u32| self.classes[class as usize].len() as u64;
+        let pairs = self.by_locations.values().flat_map(|pairs| &pairs.next);
+        pairs.map(|&(a, b)| len(a) * len(b)).sum()
     }
 
     fn groups(self, kind: FindingKind) -> Vec<Group> {
         let classes = Arc::new(self.classes);
         let len = |class: u32| classes[class as usize].len() as u64;
-        let group = |pairs: Vec<(u32, u32)>| Group {
+        let group = |pairs: LocationPairs| Group {
             kind,
-            size: pairs.iter().map(|&(a, b)| len(a) * len(b)).sum(),
+            size: pairs.next.iter().chain(&pairs.unordered).map(|&(a, b)| len(a) * len(b)).sum(),
             members: Members::Pairs(classes.clone(), pairs),
         };
         self.by_locations.into_values().map(group).collect()
@@ -310,7 +342,9 @@ fn race_pairs(
             class_of[e.index()] = i as u32;
         }
     }
-    let (open, counts) = races::open_class_pairs(trace_model, x, filters, |e| class_of[e.index()]);
+    let next = races::next_together(trace_model);
+    let (open, counts) =
+        races::open_class_pairs(trace_model, x, filters, &next, |e| class_of[e.index()]);
     if !open.is_empty() {
         let start = pairs.add(classes);
         for (i, j) in open {
@@ -386,7 +420,9 @@ impl Group {
             }
             Members::Pairs(classes, pairs) => {
                 let class = |i: u32| &classes[i as usize];
-                let pairs = pairs.iter().map(move |&(a, b)| (class(a), class(b)));
+                let unordered = pairs.unordered.iter().map(move |&(a, b)| (class(a), class(b)));
+                let unordered = unordered::candidates(trace_model, unordered.collect(), with_order);
+                let pairs = pairs.next.iter().map(move |&(a, b)| (class(a), class(b)));
                 let kept = pairs.filter(move |(a, b)| keep(&candidate(kind, a[0], b[0])));
                 let kept: Vec<_> = kept.collect();
                 let near = kept.clone().into_iter().flat_map(move |(a, b)| {
@@ -394,7 +430,7 @@ impl Group {
                 });
                 let near = near.map(move |(a, b)| Batch::One(candidate(kind, a, b)));
                 let far = kept.into_iter().flat_map(move |(a, b)| strangers(kind, order, a, b));
-                Box::new(near.chain(far))
+                Box::new(near.chain(far).chain(unordered))
             }
         }
     }
@@ -428,7 +464,7 @@ fn strangers<'c>(
 ) -> impl Iterator<Item = Batch> + 'c {
     a.iter().flat_map(move |&m| {
         let i = b.partition_point(|n| n.0 < m.0);
-        let open = order.map_or(0..b.len(), |trace_model| unordered(trace_model, m, b));
+        let open = order.map_or(0..b.len(), |trace_model| not_ordered(trace_model, m, b));
         let near = i.saturating_sub(1)..(i + 1).min(b.len());
         let near_open = near.clone().filter(|j| open.contains(j)).count();
         let ordered = (b.len() - near.len()) - (open.len() - near_open);
@@ -455,7 +491,7 @@ fn is_open(
 
 /// The members of a class that must-happen-before does not order with a member of another one. They
 /// are neighbours, because the events of a class are of one thread.
-fn unordered(trace_model: &TraceModel<'_>, m: Member, class: &Class) -> Range<usize> {
+fn not_ordered(trace_model: &TraceModel<'_>, m: Member, class: &Class) -> Range<usize> {
     let TraceModel { trace, chains, must_happen_before, .. } = trace_model;
     let Some(&(first, _)) = class.first() else { return 0..0 };
     let thread = trace.thread(first);

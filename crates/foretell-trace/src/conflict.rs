@@ -6,9 +6,10 @@
 //!
 //! A conflict is a step of a finding, and an opaque variable takes part in no finding (semantics
 //! section 1): code that was not recorded also writes it, so nothing is known about the values that
-//! another order would show. Its accesses therefore conflict with nothing.
+//! another order would show. Its accesses therefore conflict with nothing. Neither does a `free` of
+//! a block that has an opaque variable: it keeps its place among the accesses of that variable.
 
-use crate::{EventId, Op, Trace, VarId};
+use crate::{EventId, MemBlockId, Op, Trace, VarId};
 
 /// Whether two accesses conflict: they are in different threads, touch the same variable, which is
 /// not opaque, and at least one of them writes.
@@ -22,16 +23,23 @@ pub fn conflict(trace: &Trace, a: EventId, b: EventId) -> bool {
         (Some(x), Some(y)) => x == y && !trace.is_opaque(x),
         (Some(x), None) | (None, Some(x)) => {
             let block = trace.freed_block(a).or_else(|| trace.freed_block(b));
-            block.is_some() && block == trace.block_of_variable(x) && !trace.is_opaque(x)
+            block.is_some_and(|b| trace.block_of_variable(x) == Some(b) && !has_opaque(trace, b))
         }
         (None, None) => {
             let block = trace.freed_block(a).filter(|_| q == Op::Free);
             block.is_some_and(|block| {
                 trace.freed_block(b) == Some(block)
-                    && trace.variables_in(block).iter().any(|&x| !trace.is_opaque(x))
+                    && !trace.variables_in(block).is_empty()
+                    && !has_opaque(trace, block)
             })
         }
     }
+}
+
+/// Whether some variable in a block is opaque.
+#[inline]
+fn has_opaque(trace: &Trace, block: MemBlockId) -> bool {
+    trace.variables_in(block).iter().any(|&x| trace.is_opaque(x))
 }
 
 /// Returns the variable of an access that can take part in a finding: one that is not opaque.
@@ -45,7 +53,8 @@ pub fn visible_variable(trace: &Trace, e: EventId) -> Option<VarId> {
 /// that are not opaque.
 #[inline]
 pub fn visible_variables(trace: &Trace, e: EventId) -> impl Iterator<Item = VarId> + '_ {
-    trace.accessed_variables(e).filter(|&x| !trace.is_opaque(x))
+    let kept = trace.freed_block(e).is_some_and(|block| has_opaque(trace, block));
+    trace.accessed_variables(e).filter(move |&x| !kept && !trace.is_opaque(x))
 }
 
 /// Whether an event accesses a variable that can take part in a finding.
@@ -82,7 +91,7 @@ mod tests {
         let parts = "#! part x b\n#! part y b\n#! part z c\n";
         let text = format!("{parts}T1|free(b)\nT2|r(x)\nT2|aw(y)\nT2|r(z)\nT1|r(x)\nT2|free(b)");
         assert_eq!(all_conflicts(&text), [(0, 1), (0, 2), (0, 5), (4, 5)]);
-        let opaque = format!("#! opaque x\n#! opaque y\n{text}");
+        let opaque = format!("#! opaque y\n{text}");
         assert_eq!(all_conflicts(&opaque), []);
         assert_eq!(all_conflicts("T1|free(b)\nT2|free(b)\nT2|alloc(b)\nT1|fence"), []);
     }

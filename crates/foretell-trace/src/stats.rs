@@ -45,6 +45,12 @@ pub struct Stats {
     pub semaphores: usize,
     /// Barriers.
     pub barriers: usize,
+    /// Memory blocks; left out of a file where there are none.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub memory_blocks: usize,
+    /// Threads that had ended when the recording did, as far as it says so.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub ended_threads: usize,
     /// Atomic blocks.
     pub blocks: Blocks,
     /// Pairs of accesses that conflict: in different threads, on one variable, at least one
@@ -117,6 +123,10 @@ pub struct Waiting {
     pub thread: String,
     /// The condition variable.
     pub condition: String,
+}
+
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 fn model_name<S: Serializer>(model: &Model, serializer: S) -> Result<S::Ok, S::Error> {

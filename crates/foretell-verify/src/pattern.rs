@@ -9,6 +9,7 @@ use foretell_trace::{
     Trace, Value, VarId,
 };
 
+use crate::happens_before::happens_before;
 use crate::observed::{Block, Observed};
 use crate::refusal::{Refusal, Rule, describe};
 use crate::run::Run;
@@ -19,6 +20,14 @@ use crate::run::Run;
 pub enum Pattern {
     /// Two accesses that race. The schedule ends with both, in some order.
     Race {
+        /// One access.
+        a: EventId,
+        /// The other.
+        b: EventId,
+    },
+    /// Two accesses that happens-before of the schedule does not order (section 3b). The schedule
+    /// holds both and ends with the later one.
+    Unordered {
         /// One access.
         a: EventId,
         /// The other.
@@ -73,10 +82,10 @@ pub enum Pattern {
         /// Its last write in the schedule.
         challenger: EventId,
     },
-    /// Threads that wait for each other's locks. The schedule ends in the stuck state, without the
-    /// acquires.
+    /// Threads that wait for each other: for locks, or for the end of a thread. The schedule ends in
+    /// the stuck state, without the acquires and joins.
     Deadlock {
-        /// The blocked acquires, in any order.
+        /// The blocked acquires and joins, in any order.
         acquires: Vec<EventId>,
     },
     /// The failure of the recorded run itself. The schedule is empty: the trace is the witness.
@@ -90,7 +99,7 @@ impl Pattern {
     /// Returns the kind of finding whose schedule shows this pattern.
     pub fn kind(&self) -> FindingKind {
         match self {
-            Pattern::Race { .. } => FindingKind::Race,
+            Pattern::Race { .. } | Pattern::Unordered { .. } => FindingKind::Race,
             Pattern::Atomicity { .. } => FindingKind::Atomicity,
             Pattern::Serializability { .. } => FindingKind::Serializability,
             Pattern::Transactions { .. } => FindingKind::Transactions,
@@ -118,6 +127,7 @@ impl PatternCheck<'_> {
     pub(crate) fn check(&self, pattern: &Pattern) -> Check {
         match pattern {
             Pattern::Race { a, b } => self.race(*a, *b),
+            Pattern::Unordered { a, b } => self.unordered(*a, *b),
             Pattern::Atomicity { c, r, c2 } => self.atomicity(*c, *r, *c2),
             Pattern::Serializability { begin, end, path } => self.path(*begin, *end, path),
             Pattern::Transactions { begin, end, cycle } => self.cycle(*begin, *end, cycle),
@@ -200,10 +210,10 @@ impl PatternCheck<'_> {
         if e.index() < self.trace.len()
             && let EventKind::Free { block } = self.trace.event(e).kind
         {
-            let all = self.trace.variables_in(block).iter().copied();
-            let visible: Vec<VarId> = all.filter(|&x| !self.trace.is_opaque(x)).collect();
-            if visible.is_empty() {
-                let message = "frees no variable that may take part in a finding";
+            let all = self.trace.variables_in(block).to_vec();
+            // A free that keeps its place among the accesses of an opaque variable is no access.
+            if all.is_empty() || all.iter().any(|&x| self.trace.is_opaque(x)) {
+                let message = "frees no variable, or an opaque one";
                 return Err(Refusal::at(
                     self.trace,
                     Rule::NotAccess,
@@ -212,7 +222,7 @@ impl PatternCheck<'_> {
                     message,
                 ));
             }
-            return Ok(visible);
+            return Ok(all);
         }
         Ok(vec![self.variable(e)?])
     }
@@ -260,9 +270,26 @@ impl PatternCheck<'_> {
                 return self.refuse(Rule::NotLast, e, message);
             }
         }
+        self.must_race(a, b)
+    }
+
+    /// The accesses conflict, and not both are atomic.
+    fn must_race(&self, a: EventId, b: EventId) -> Check {
         self.must_conflict(a, b)?;
         if self.trace.op(a).is_atomic() && self.trace.op(b).is_atomic() {
             return self.refuse(Rule::BothAtomic, b, "both accesses are atomic");
+        }
+        Ok(())
+    }
+
+    /// Both accesses have run, the later one last, and nothing orders them.
+    fn unordered(&self, a: EventId, b: EventId) -> Check {
+        let (first, last) = if self.position(a)? < self.position(b)? { (a, b) } else { (b, a) };
+        self.must_be_last(last)?;
+        self.must_race(first, last)?;
+        if happens_before(self.trace, self.schedule, first, last) {
+            let message = format!("{} happens before it", describe(self.trace, first));
+            return self.refuse(Rule::Ordered, last, message);
         }
         Ok(())
     }
@@ -559,8 +586,8 @@ impl PatternCheck<'_> {
             if a.index() >= self.trace.len() {
                 return self.refuse(Rule::NoSuchEvent, a, "is not in the trace");
             }
-            if self.wanted_lock(a).is_none() {
-                return self.refuse(Rule::NotAcquire, a, "is no acquire");
+            if self.wanted_lock(a).is_none() && self.joined_thread(a).is_none() {
+                return self.refuse(Rule::NotAcquire, a, "is no acquire and no join");
             }
             if self.run.pending(self.trace.thread(a)) != Some(a) {
                 let message = "is not the next event of a thread that is started and not cut";
@@ -590,10 +617,22 @@ impl PatternCheck<'_> {
         }
     }
 
-    /// Whether acquire `a` is not enabled because the thread of `b` holds its lock.
+    /// The thread that an event joins.
+    fn joined_thread(&self, e: EventId) -> Option<ThreadId> {
+        match self.trace.event(e).kind {
+            EventKind::Join { thread } => Some(thread),
+            _ => None,
+        }
+    }
+
+    /// Whether `a` is not enabled because the thread of `b` holds its lock, or has not ended: `b`
+    /// is still to come.
     fn blocked_by(&self, a: EventId, b: EventId) -> bool {
-        let Some((lock, reader)) = self.wanted_lock(a) else { return false };
         let holder = self.trace.thread(b);
+        if self.joined_thread(a) == Some(holder) {
+            return true;
+        }
+        let Some((lock, reader)) = self.wanted_lock(a) else { return false };
         self.run.owner(lock) == Some(holder) || (!reader && self.run.shares(lock, holder))
     }
 

@@ -65,6 +65,8 @@ pub enum Rule {
     Commute,
     /// Two atomic accesses do not race.
     BothAtomic,
+    /// Happens-before orders the two accesses.
+    Ordered,
     /// The event opens no block, or the block ends elsewhere.
     NotBlock,
     /// Transactions are outermost blocks.
@@ -97,7 +99,7 @@ pub enum Rule {
     Broken,
     /// A deadlock needs two acquires or more, of different threads.
     TooFew,
-    /// The event is no acquire.
+    /// The event is no acquire and no join.
     NotAcquire,
     /// The acquire is not the next event of its thread, started and not cut.
     NotPending,

@@ -338,6 +338,20 @@ fn a_try_waits_for_no_thread() {
     }
 }
 
+/// A join waits for the thread of the next event of the cycle.
+#[test]
+fn deadlocks_through_joins() {
+    let t = trace("1:fork(2) 2:acq(l) 2:rel(l) 1:acq(l) 1:join(2) 1:rel(l) 3:w(x)");
+    check(&t, View, &deadlock(&[1, 4]), &[0, 3], None);
+    check(&t, View, &deadlock(&[4, 1]), &[0, 3], None);
+    check(&t, View, &deadlock(&[1, 4]), &[0], Some(Rule::NotPending));
+    check(&t, View, &deadlock(&[1, 4]), &[0, 1, 2, 3], Some(Rule::NotPending));
+    check(&t, View, &deadlock(&[4]), &[0, 3], Some(Rule::TooFew));
+    check(&t, View, &deadlock(&[4, 6]), &[0, 3], Some(Rule::NotAcquire));
+    let released = trace("1:fork(2) 2:acq(l) 2:rel(l) 1:acq(l) 1:rel(l) 1:join(2)");
+    check(&released, View, &deadlock(&[1, 5]), &[0, 3, 4], Some(Rule::NoCycle));
+}
+
 #[test]
 fn deadlocks_with_readers() {
     let t = trace("1:racq(a) 1:acq(b) 2:racq(b) 2:acq(a)");

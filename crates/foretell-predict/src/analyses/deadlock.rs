@@ -1,12 +1,15 @@
-//! Deadlocks: threads that each wait to acquire a lock that the next one holds.
+//! Deadlocks: threads that each wait to acquire a lock that the next one holds, or for the end of
+//! the next one.
 //!
-//! A candidate is a circle of acquires in different threads, each made while holding the lock that
-//! the one before it asks for: a cycle of the lock graph. Whether the threads can all get there at
+//! A candidate is a circle of acquires and joins in different threads, each made while holding the
+//! lock that the one before it asks for, or in the thread that the one before it joins: a cycle of
+//! the lock graph with threads in it. Whether the threads can all get there at
 //! the same time (forks and joins, data) is for the engine to say.
 //!
 //! A program takes the same locks in the same way over and over, so no acquire is looked at before
 //! the circles of *requests* are known: acquires of one thread at one place, of one lock, under the
-//! same locks. Requests that are on no cycle (Tarjan's strongly connected components) are dropped
+//! same locks; or joins of one thread. An acquire without a lock held matters only in a thread that
+//! is joined. Requests that are on no cycle (Tarjan's strongly connected components) are dropped
 //! first; then circles are searched for among the rest, without those that a gate lock held at two
 //! of their requests, or must-happen-before, rules out. The acquires of a circle of requests are
 //! named one circle at a time, in the order of the trace ([`Acquires`]), as long as somebody asks.
@@ -34,11 +37,18 @@ pub(super) fn candidates(trace_model: &TraceModel<'_>) -> Vec<Candidate> {
     found.into_iter().map(Candidate::Deadlock).collect()
 }
 
-/// Acquires of one thread at one place: of one lock, taken anew, while the same locks are held.
+/// The lock (and whether it is the reader side) or the end of a thread that a request waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Wanted {
+    Lock(LockId, bool),
+    End(ThreadId),
+}
+
+/// Acquires of one thread at one place, of one lock, taken anew, while the same locks are held; or
+/// joins of one thread.
 struct Request {
     thread: ThreadId,
-    lock: LockId,
-    shared: bool,
+    wanted: Wanted,
     /// With whether it is the reader side.
     held: Vec<(LockId, bool)>,
     /// Ascending.
@@ -48,9 +58,13 @@ struct Request {
 impl Request {
     /// Whether this one cannot go on while the thread of `other` is at that request.
     fn waits_for(&self, other: &Request) -> bool {
-        let keeps =
-            |&(lock, shared): &(LockId, bool)| lock == self.lock && !(shared && self.shared);
-        self.thread != other.thread && other.held.iter().any(keeps)
+        let waits = match self.wanted {
+            Wanted::Lock(wanted, reader) => {
+                other.held.iter().any(|&(lock, shared)| lock == wanted && !(shared && reader))
+            }
+            Wanted::End(thread) => other.thread == thread,
+        };
+        self.thread != other.thread && waits
     }
 
     /// Whether no lock that excludes is held at both, which are requests of different threads.
@@ -74,7 +88,9 @@ impl Circles {
     pub(crate) fn new(trace_model: &TraceModel<'_>, filters: &Filters) -> Self {
         let requests = requests(trace_model);
         let mut by_held: FxHashMap<LockId, Vec<u32>> = FxHashMap::default();
+        let mut by_thread: FxHashMap<ThreadId, Vec<u32>> = FxHashMap::default();
         for (i, request) in requests.iter().enumerate() {
+            by_thread.entry(request.thread).or_default().push(i as u32);
             let mut locks: Vec<LockId> = request.held.iter().map(|&(lock, _)| lock).collect();
             locks.dedup();
             for lock in locks {
@@ -82,8 +98,13 @@ impl Circles {
             }
         }
         let order = filters.must_happen_before.then_some(trace_model);
-        let mut graph =
-            RequestGraph { requests: &requests, by_held, order, open: FxHashMap::default() };
+        let mut graph = RequestGraph {
+            requests: &requests,
+            by_held,
+            by_thread,
+            order,
+            open: FxHashMap::default(),
+        };
         let components = graph.components();
         let mut search = Search { graph, components, found: FxHashSet::default() };
         for start in 0..requests.len() as u32 {
@@ -122,29 +143,39 @@ impl Circles {
     }
 }
 
-/// The acquires that take a lock anew while the thread holds others.
+/// The joins, and the acquires that take a lock anew while the thread holds others or is joined.
 fn requests(trace_model: &TraceModel<'_>) -> Vec<Request> {
     let (trace, locks) = (trace_model.trace, &trace_model.locks);
-    type Key = (ThreadId, Option<u32>, LockId, bool, Vec<(LockId, bool)>);
+    type Key = (ThreadId, Option<u32>, Wanted, Vec<(LockId, bool)>);
     let mut index: FxHashMap<Key, usize> = FxHashMap::default();
     let mut requests: Vec<Request> = Vec::new();
-    for section in locks.all() {
+    let mut add = |e: EventId, wanted: Wanted| {
         foretell_limit::check();
-        let e = section.enter;
         let sections = locks.held_before(e);
-        if sections.is_empty() || !matches!(trace.op(e), Op::Acquire | Op::AcquireShared) {
-            continue;
-        }
         let mut held: Vec<_> =
             sections.iter().map(|&s| locks.get(s)).map(|s| (s.lock, s.shared)).collect();
         held.sort_unstable();
-        let (thread, lock, shared) = (section.thread, section.lock, section.shared);
+        let thread = trace.thread(e);
         let place = trace.site(e).map(|site| trace.location_index(site));
-        let i = *index.entry((thread, place, lock, shared, held.clone())).or_insert_with(|| {
-            requests.push(Request { thread, lock, shared, held, acquires: Vec::new() });
+        let i = *index.entry((thread, place, wanted, held.clone())).or_insert_with(|| {
+            requests.push(Request { thread, wanted, held, acquires: Vec::new() });
             requests.len() - 1
         });
         requests[i].acquires.push(e);
+    };
+    for section in locks.all() {
+        let e = section.enter;
+        let matters = !locks.held_before(e).is_empty()
+            || !trace_model.chains.joins(section.thread).is_empty();
+        if matters && matches!(trace.op(e), Op::Acquire | Op::AcquireShared) {
+            add(e, Wanted::Lock(section.lock, section.shared));
+        }
+    }
+    for t in (0..trace.thread_count()).map(ThreadId::from_index) {
+        // A thread without events has nothing to wait for.
+        if !trace_model.chains.events(t).is_empty() {
+            trace_model.chains.joins(t).iter().for_each(|&e| add(e, Wanted::End(t)));
+        }
     }
     requests
 }
@@ -153,6 +184,7 @@ fn requests(trace_model: &TraceModel<'_>) -> Vec<Request> {
 struct RequestGraph<'a> {
     requests: &'a [Request],
     by_held: FxHashMap<LockId, Vec<u32>>,
+    by_thread: FxHashMap<ThreadId, Vec<u32>>,
     /// The trace, if must-happen-before counts.
     order: Option<&'a TraceModel<'a>>,
     /// Pairs of requests that were compared: whether both can be next at the same time.
@@ -160,10 +192,14 @@ struct RequestGraph<'a> {
 }
 
 impl RequestGraph<'_> {
-    /// The requests that hold what a request asks for, and perhaps more.
+    /// The requests that hold the lock, or are of the thread, that a request waits for, and perhaps
+    /// more.
     fn holders(&self, request: u32) -> &[u32] {
-        let lock = self.requests[request as usize].lock;
-        self.by_held.get(&lock).map_or(&[], Vec::as_slice)
+        let holders = match self.requests[request as usize].wanted {
+            Wanted::Lock(lock, _) => self.by_held.get(&lock),
+            Wanted::End(thread) => self.by_thread.get(&thread),
+        };
+        holders.map_or(&[], Vec::as_slice)
     }
 
     /// Whether one request can wait for the other.

@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::{Blocks, Held, KeptOrder, ReadsFromCounts, Stats, Waiting};
 use crate::trace::NONE;
-use crate::{CondId, LockId, Model, Op, ThreadId, Trace, VarId};
+use crate::{CondId, LockId, MemBlockId, Model, Op, ThreadId, Trace, VarId};
 
 /// Accesses of one thread to one variable.
 #[derive(Clone, Copy, Default)]
@@ -20,7 +20,7 @@ impl Accesses {
     fn count(&mut self, op: Op) {
         match op {
             Op::Read => self.reads += 1,
-            Op::Write => self.writes += 1,
+            Op::Write | Op::Free => self.writes += 1,
             Op::AtomicRead => self.atomic_reads += 1,
             _ => self.atomic_writes += 1,
         }
@@ -119,6 +119,10 @@ impl Counts {
             if op.is_access() {
                 counts.access(op, thread, object);
                 counts.operands(op, trace.values[i], trace.extras[i]);
+            } else if op == Op::Free {
+                for x in trace.variables_in(MemBlockId(object)) {
+                    counts.access(op, thread, x.0);
+                }
             } else {
                 counts.synchronise(op, thread, object, trace.extras[i]);
             }
@@ -281,6 +285,8 @@ impl Counts {
             conditions: trace.condition_count(),
             semaphores: trace.semaphore_count(),
             barriers: trace.barrier_count(),
+            memory_blocks: trace.mem_block_count(),
+            ended_threads: trace.tables.ended.len(),
             blocks: Blocks { open: self.threads.iter().map(|t| t.depth).sum(), ..self.blocks },
             conflicting_pairs: pairs.conflicting,
             atomic_conflicting_pairs: pairs.atomic,

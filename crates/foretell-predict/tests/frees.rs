@@ -1,0 +1,92 @@
+//! Traces that free memory: prediction and brute force agree on every analysis.
+//!
+//! A `free` is one event that writes several variables. The traces are those of the generator with
+//! the variables put into two memory blocks and some plain writes turned into frees.
+
+mod common;
+
+use foretell_generate::{Family, Params, generate};
+use foretell_predict::driver::{Options, predict};
+use foretell_trace::{EventKind, MemBlockId, Model, Trace, VarId, legality};
+
+/// The trace with variables in blocks, and about a third of its plain writes as frees.
+fn with_frees(trace: &Trace, seed: u64) -> Trace {
+    let mut b = trace.builder_with_names();
+    let blocks = [b.mem_block("first"), b.mem_block("second")];
+    let block_of = |x: VarId| -> MemBlockId { blocks[(x.index() as u64 + seed) as usize / 2 % 2] };
+    for x in (0..trace.variable_count()).map(VarId::from_index) {
+        b.set_variable_part(x, block_of(x));
+    }
+    for event in trace.events() {
+        let frees = (u64::from(event.id.0) * 7 + seed).is_multiple_of(3);
+        let kind = match event.kind {
+            EventKind::Write { var, atomic: false, .. } if frees => {
+                EventKind::Free { block: block_of(var) }
+            }
+            kind => kind,
+        };
+        b.push_ordered(event.thread, kind, event.order, event.site);
+    }
+    let trace = b.build();
+    legality::check(&trace).expect("unknown values contradict nothing");
+    trace
+}
+
+fn agree(family: Family, models: &[Model], seeds: std::ops::Range<u64>) {
+    let mut frees = 0;
+    for seed in seeds {
+        let trace = with_frees(&generate(family, &Params::small(family, seed)), seed);
+        frees += trace.ids().filter(|&e| trace.freed_block(e).is_some()).count();
+        for &model in models {
+            let Some(expected) = foretell_brute::findings_within(&trace, model, 100_000) else {
+                continue;
+            };
+            for search_only in [false, true] {
+                let options = Options { all: true, jobs: 1, search_only, ..Options::default() };
+                let prediction = predict(&trace, model, &options)
+                    .unwrap_or_else(|d| panic!("{family} {seed} {d:?}\n{}", common::show(&trace)));
+                assert!(prediction.undecided.is_empty(), "{family} {seed}");
+                assert_eq!(
+                    common::as_brute(&prediction.findings),
+                    expected,
+                    "{family} seed {seed} {model}, search only: {search_only}\n{}",
+                    common::show(&trace)
+                );
+            }
+        }
+    }
+    assert!(frees > 50, "{frees} frees");
+}
+
+#[test]
+fn frees_in_the_models_of_reads() {
+    let families = [Family::Uniform, Family::Blocks, Family::Mixed, Family::Values];
+    for family in families.into_iter().chain([Family::ForkJoin, Family::Locks, Family::Hidden]) {
+        agree(family, &[Model::View, Model::Value], 0..150);
+    }
+}
+
+#[test]
+fn frees_in_the_symbolic_model() {
+    for family in [Family::Symbolic, Family::Blocks] {
+        agree(family, &[Model::Symbolic], 0..150);
+    }
+}
+
+/// One finding for each group of locations: a `free` between accesses to two of its variables.
+#[test]
+fn free_between_two_variables_is_grouped() {
+    let trace = common::trace(
+        "#! part x b
+         #! part y b
+         T1|begin
+         T1|r(x)|a.c:1
+         T1|r(y)|a.c:2
+         T1|end
+         T2|free(b)|a.c:3",
+    );
+    let prediction = predict(&trace, Model::View, &Options::default()).expect("no defects");
+    let found = common::as_brute(&prediction.findings);
+    assert_eq!(found.atomicity.len(), 1, "{found:?}");
+    assert_eq!(found.races.len(), 2, "{found:?}");
+}
