@@ -146,6 +146,14 @@ fn use_after_free_is_found() {
 }
 
 #[test]
+fn join_under_a_lock_deadlocks() {
+    let builds = [("gcc", "-O0"), ("clang", "-O1")];
+    predicts("join_lock.c", &builds, "deadlock", "deadlock: threads 0 and 1");
+    let output = check("join_lock_fixed.c", "gcc", "-O0").output;
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stdout));
+}
+
+#[test]
 fn exploration_finds_the_double_free() {
     let check = |name: &str| {
         let output = foretell().arg("check").arg(example(name)).output().expect("foretell runs");
