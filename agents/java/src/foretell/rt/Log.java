@@ -401,7 +401,7 @@ final class Log {
         }
     }
 
-    // Accesses are most of the log: their small numbers are packed, and written as one or two longs.
+    // Accesses are most of the log: small numbers are packed, and written as one or two longs.
 
     /** Numbers below this one are varints of at most three bytes. */
     private static final long SMALL = 1 << 21;
@@ -418,7 +418,7 @@ final class Log {
         return v < 0x80 ? 8 : v < 0x4000 ? 16 : 24;
     }
 
-    /** Writes bytes, of which there are at most eight, and a varint. The bytes with the tag go last. */
+    /** Writes at most eight bytes and a varint. The bytes with the tag go last. */
     private static void putPacked(long head, int bits, long z) {
         MappedByteBuffer b = buffer;
         int p = at;

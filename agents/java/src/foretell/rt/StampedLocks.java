@@ -7,8 +7,8 @@ import java.util.concurrent.locks.StampedLock;
 
 /**
  * Replacements for the methods of a StampedLock that take and give back one of its sides, as in
- * {@link Locks}. The log has where an optimistic read begins and where it is validated; an optimistic
- * read that fails, conversions and views use hidden state: a lock that has any keeps the recorded
+ * {@link Locks}. The log has where an optimistic read begins and where it is validated; a read that
+ * fails, conversions and views use hidden state: a lock that has any keeps the recorded
  * order of its operations.
  */
 public final class StampedLocks {

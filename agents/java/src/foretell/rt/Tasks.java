@@ -176,8 +176,8 @@ public final class Tasks {
     }
 
     /**
-     * Records that a stage is added to a future. It is a step whether the future is complete or not,
-     * so that a replay makes it before it runs the thread that completes the future.
+     * Records that a stage is added to a future. It is a step whether the future is complete or
+     * not, so that a replay makes it before it runs the thread that completes the future.
      */
     public static void dependentAdded(Object future) {
         ThreadState t = recordingThread();
