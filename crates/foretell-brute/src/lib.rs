@@ -6,6 +6,8 @@
 //! events and grows exponentially with the number of threads.
 //!
 //! - [`findings`] gives everything that `--all` reports;
+//! - [`races_of_both_forms`] gives the races, with those that memory orders leave open, and
+//!   [`unordered_by_sequences`] the latter by looking at every sequence;
 //! - [`races_and_deadlocks`] gives these two alone, for longer traces;
 //! - [`findings_by_sequences`] gives the same as [`findings`] by looking at every sequence on its
 //!   own, the proof that the sharing of states loses nothing;
@@ -24,8 +26,9 @@ mod graph;
 mod rules;
 mod sequences;
 mod states;
+mod unordered;
 
-pub use sequences::{findings_by_sequences, maximal_interleavings};
+pub use sequences::{findings_by_sequences, maximal_interleavings, unordered_by_sequences};
 
 use graph::Graph;
 use rules::{Rules, State};
@@ -35,6 +38,9 @@ use rules::{Rules, State};
 pub struct Findings {
     /// Racing pairs, the smaller event first.
     pub races: BTreeSet<[EventId; 2]>,
+    /// Pairs that race only because memory orders leave them unordered, the smaller event first.
+    /// Only [`races_of_both_forms`] looks for them.
+    pub unordered_races: BTreeSet<[EventId; 2]>,
     /// Atomicity violations (c, r, c').
     pub atomicity: BTreeSet<[EventId; 3]>,
     /// The begin of each block, nested ones too, with a serializability violation.
@@ -65,6 +71,16 @@ pub fn findings_within(trace: &Trace, model: Model, max_states: usize) -> Option
     findings.atomicity = chains::atomicity(&rules, &graph);
     findings.serializability = chains::serializability(&rules, &graph);
     findings.transactions = cycles::cycles(&rules, &graph, max_states)?;
+    Some(findings)
+}
+
+/// The races of a trace alone, of both forms, or `None` if that takes more than `max_states`
+/// states. The other fields are empty.
+pub fn races_of_both_forms(trace: &Trace, model: Model, max_states: usize) -> Option<Findings> {
+    let mut findings = races_and_deadlocks(trace, model, max_states)?;
+    findings.deadlocks.clear();
+    let unordered = unordered::unordered(&Rules::new(trace, model), max_states)?;
+    findings.unordered_races = unordered.difference(&findings.races).copied().collect();
     Some(findings)
 }
 

@@ -6,7 +6,8 @@
 //! the code follows the table of section 1 line by line.
 
 use foretell_trace::{
-    CondId, Event, EventId, EventKind, LockId, Model, Op, ThreadId, Trace, Value, ValueId, VarId,
+    BarrierId, CondId, Event, EventId, EventKind, LockId, Model, Op, ThreadId, Trace, Value,
+    ValueId, VarId,
 };
 
 use crate::eval;
@@ -541,6 +542,17 @@ impl<'a> Rules<'a> {
     fn own(&self, after: &mut State, t: ThreadId, lock: LockId, times: u32) {
         after.cells[self.layout.owner + lock.index()] = t.0 + 1;
         after.cells[self.layout.depth + lock.index()] += times;
+    }
+
+    /// Whether a thread holds a lock, as a writer or shared.
+    pub(crate) fn holds(&self, state: &State, t: ThreadId, lock: LockId, shared: bool) -> bool {
+        if shared { self.shared_holds(state, t, lock) > 0 } else { self.owns(state, t, lock) }
+    }
+
+    /// A number for the generation of the last arrival of a thread, until it leaves.
+    pub(crate) fn generation(&self, state: &State, t: ThreadId, barrier: BarrierId) -> u32 {
+        let row = self.layout.generation + barrier.index() * self.layout.threads;
+        state.cells[row + t.index()]
     }
 
     fn owns(&self, state: &State, t: ThreadId, lock: LockId) -> bool {

@@ -9,7 +9,7 @@ use crate::Findings;
 use crate::blocks::{Block, blocks, transactions};
 use crate::chains::{Change, real};
 use crate::rules::{Rules, State};
-use crate::states;
+use crate::{states, unordered};
 
 /// The findings of [`findings`](crate::findings), by looking at every feasible sequence.
 pub fn findings_by_sequences(trace: &Trace, model: Model) -> Findings {
@@ -27,6 +27,18 @@ pub fn findings_by_sequences(trace: &Trace, model: Model) -> Findings {
         cycles(&rules, sequence, &mut findings.transactions);
     });
     findings
+}
+
+/// The pairs that some feasible sequence leaves without an order (section 3b), adjacent races among
+/// them, by looking at every sequence.
+pub fn unordered_by_sequences(trace: &Trace, model: Model) -> BTreeSet<[EventId; 2]> {
+    let rules = Rules::new(trace, model);
+    let mut found = BTreeSet::new();
+    extend(&rules, &rules.start(), &mut Vec::new(), &mut |sequence, _| {
+        let events: Vec<EventId> = sequence.iter().map(|&(e, _)| e).collect();
+        unordered::of_sequence(&rules, &events, &mut found);
+    });
+    found
 }
 
 /// The feasible sequences that no event can be added to.

@@ -10,7 +10,7 @@ use rustc_hash::FxHashSet;
 
 use crate::frontier::Frontier;
 use crate::history::{Counted, Entry, History, ThreadKey, hash_of, thread_keys};
-use crate::leads::{Candidate, Cause, Leads, Limits};
+use crate::leads::{Candidate, Cause, Flip, Leads, Limits};
 use crate::{Ended, Lead, Open, Pending, Program};
 
 /// Options of an exploration.
@@ -87,6 +87,20 @@ struct Known {
     limited: Arc<FxHashSet<EventId>>,
 }
 
+/// States of the shortest search for states in which no thread can go on.
+const LEAST_STUCK_STATES: usize = 1_000;
+
+/// Questions of one run that are asked at once. The others wait until the leads that were found are
+/// followed: a run of many threads has thousands, and the first answers may do.
+const QUESTIONS_AT_ONCE: usize = 24;
+
+/// Questions of a run that have not been asked.
+#[derive(Debug)]
+struct Unasked {
+    run: usize,
+    flips: VecDeque<Flip>,
+}
+
 /// A lead that other leads may keep more than.
 #[derive(Debug)]
 struct Wider {
@@ -125,6 +139,10 @@ pub struct Explorer {
     options: Options,
     runs: Vec<Known>,
     frontier: Frontier,
+    /// Questions that wait until the frontier is empty, those of the last run first.
+    unasked: Vec<Unasked>,
+    /// States of the next search for states in which no thread can go on.
+    stuck_states: usize,
     /// Leads that have not been asked yet whether others keep more.
     wider: VecDeque<Wider>,
     /// Hashes of the questions that were asked: run, cause and required events.
@@ -140,6 +158,8 @@ impl Explorer {
     /// Returns an exploration without runs. The first run has no lead.
     pub fn new(options: Options) -> Explorer {
         Explorer {
+            unasked: Vec::new(),
+            stuck_states: options.states,
             options,
             runs: Vec::new(),
             frontier: Frontier::default(),
@@ -197,7 +217,10 @@ impl Explorer {
 
     fn is_anything_left(&mut self) -> bool {
         self.frontier.tidy();
-        self.frontier.len() > 0 || !self.wider.is_empty() || self.unfinished
+        self.frontier.len() > 0
+            || !self.wider.is_empty()
+            || !self.unasked.is_empty()
+            || self.unfinished
     }
 
     /// Ends the exploration.
@@ -306,6 +329,7 @@ impl Explorer {
         }
         self.required.clear();
         self.wider.clear();
+        self.unasked.clear();
         for number in 0..self.runs.len() {
             self.find(number);
         }
@@ -321,15 +345,20 @@ impl Explorer {
         let counted = self.counted.clone();
         let sets = (&counted, &*limited);
         let mut leads = Leads::new(&model, &keys, sets, number, self.limits());
-        let mut found = Vec::new();
-        for flip in leads.flips() {
-            if self.budget().is_some() {
-                self.unfinished = true;
-                break;
-            }
-            found.extend(leads.flip(&flip, &[]));
+        let mut flips = leads.flips();
+        // What no run has shown comes first.
+        flips.sort_by_key(|flip| self.frontier.shown.contains(&leads.novelty(flip)));
+        let mut flips: VecDeque<Flip> = flips.into();
+        let mut found = self.ask(&mut leads, &mut flips);
+        if !flips.is_empty() {
+            self.unasked.push(Unasked { run: number, flips });
         }
-        found.extend(leads.stuck());
+        let stuck = leads.stuck(self.stuck_states);
+        if stuck.is_none() {
+            // A longer search would not come to an end in the next run either.
+            self.stuck_states = (self.stuck_states / 4).max(LEAST_STUCK_STATES);
+        }
+        found.extend(stuck.into_iter().flatten());
         for (thread, what) in pending {
             found.extend(leads.go_on(thread, what, &[]));
         }
@@ -337,6 +366,40 @@ impl Explorer {
         for candidate in found {
             self.offer(number, candidate);
         }
+    }
+
+    /// Asks the first of these questions. Returns the leads.
+    fn ask(&mut self, leads: &mut Leads<'_>, flips: &mut VecDeque<Flip>) -> Vec<Candidate> {
+        let mut found = Vec::new();
+        for _ in 0..QUESTIONS_AT_ONCE {
+            if self.budget().is_some() {
+                self.unfinished |= !flips.is_empty();
+                break;
+            }
+            let Some(flip) = flips.pop_front() else { break };
+            found.extend(leads.flip(&flip, &[]));
+        }
+        found
+    }
+
+    /// Asks the next questions that wait. Returns whether there were any.
+    fn ask_more(&mut self) -> bool {
+        let Some(Unasked { run, mut flips }) = self.unasked.pop() else { return false };
+        let known = &self.runs[run];
+        let (trace, keys) = (Arc::clone(&known.trace), known.keys.clone());
+        let limited = Arc::clone(&known.limited);
+        let model = TraceModel::new(&trace, Model::Value);
+        let counted = self.counted.clone();
+        let mut leads = Leads::new(&model, &keys, (&counted, &*limited), run, self.limits());
+        let found = self.ask(&mut leads, &mut flips);
+        if !flips.is_empty() {
+            self.unasked.push(Unasked { run, flips });
+        }
+        self.result.open.extend(leads.open);
+        for candidate in found {
+            self.offer(run, candidate);
+        }
+        true
     }
 
     fn offer(&mut self, run: usize, candidate: Candidate) {
@@ -355,6 +418,9 @@ impl Explorer {
             }
             if self.budget().is_some() {
                 return None;
+            }
+            if self.ask_more() {
+                continue;
             }
             let Wider { run, candidate } = self.wider.pop_front()?;
             self.widen(run, &candidate);

@@ -237,15 +237,28 @@ impl<'t> Leads<'t> {
         Some(self.candidate(sequence, Cause::Flip(flip.clone()), required))
     }
 
-    /// Returns leads to states in which no thread can go on.
-    pub(crate) fn stuck(&mut self) -> Vec<Candidate> {
+    /// Returns the hash of the place and the observation of a flip.
+    pub(crate) fn novelty(&self, flip: &Flip) -> u64 {
+        let entry = Entry::with(self.trace(), flip.event, flip.seen);
+        hash_of((entry.place, entry.seen))
+    }
+
+    /// Returns leads to states in which no thread can go on, found in at most `states` states;
+    /// `None` if the search found none and did not come to an end.
+    pub(crate) fn stuck(&mut self, states: usize) -> Option<Vec<Candidate>> {
         let trace = self.trace();
         let waits = |op: Op| matches!(op, Op::Acquire | Op::AcquireShared | Op::Woken | Op::Down);
         if !trace.ids().any(|e| waits(trace.op(e))) {
-            return Vec::new();
+            return Some(Vec::new());
         }
+        let before = self.open.len();
+        let all = std::mem::replace(&mut self.limits.states, states);
         let found = self.search(Goal::Stuck);
-        found.into_iter().map(|s| self.candidate(s, Cause::Stuck, &[])).collect()
+        self.limits.states = all;
+        if found.is_empty() && self.open.len() > before {
+            return None;
+        }
+        Some(found.into_iter().map(|s| self.candidate(s, Cause::Stuck, &[])).collect())
     }
 
     /// Returns a maximal lead after which a stuck thread goes on.
@@ -335,10 +348,10 @@ impl<'t> Leads<'t> {
             let history = key.get(&of).copied().unwrap_or_default();
             key.insert(hash_of((of, "more")), history);
         }
-        let novelty = flip.map(|(e, seen)| {
-            let entry = Entry::with(trace, e, seen);
-            hash_of((entry.place, entry.seen))
-        });
+        let novelty = match &cause {
+            Cause::Flip(flip) => Some(self.novelty(flip)),
+            _ => None,
+        };
         let preemptions = preemptions(trace, &events, flipped);
         let then = match cause {
             Cause::GoOn(thread, _) => Some(thread),

@@ -42,7 +42,7 @@ fn reads_and_writes() {
 
 #[test]
 fn with_locks() {
-    family(1, 800, 1);
+    family(1, 800, 2);
 }
 
 #[test]

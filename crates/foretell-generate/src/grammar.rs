@@ -26,6 +26,7 @@ pub(crate) struct Weights {
     pub(crate) notify: usize,
     pub(crate) semaphore: usize,
     pub(crate) barrier: usize,
+    pub(crate) fence: usize,
 }
 
 /// Values that programs write.
@@ -56,6 +57,8 @@ pub(crate) struct Style {
     pub(crate) timed: usize,
     /// Percentage of blocks and sections, at the end of a thread, that stay open.
     pub(crate) open: usize,
+    /// Variables after the others that most atomic accesses use.
+    pub(crate) flags: usize,
 }
 
 impl Style {
@@ -70,6 +73,7 @@ impl Style {
             branching: 10,
             timed: 50,
             open: 5,
+            flags: 0,
         }
     }
 }
@@ -121,6 +125,7 @@ impl<'a> Grammar<'a> {
             only(may_lock, w.attempt_shared),
             only(free && budget >= 4 + BODY, w.downgrade),
             w.hidden,
+            w.fence,
         ];
         match self.rng.weighted(&weights) {
             1 => self.access(true),
@@ -136,12 +141,25 @@ impl<'a> Grammar<'a> {
             11 => self.attempt(budget, true),
             12 => self.downgrade(budget),
             13 => self.hidden(),
+            14 => {
+                self.coder.add(Do::Fence);
+                1
+            }
             _ => self.access(false),
         }
     }
 
     fn variable(&mut self) -> usize {
         self.rng.below(self.style.variables)
+    }
+
+    /// A variable to access: where there are flags, mostly one of them if the access is atomic.
+    fn accessed(&mut self, atomic: bool) -> usize {
+        let Style { variables, flags, .. } = *self.style;
+        if flags > 0 && self.rng.chance(if atomic { 92 } else { 4 }) {
+            return variables + self.rng.below(flags);
+        }
+        self.variable()
     }
 
     fn local(&mut self) -> Local {
@@ -169,7 +187,7 @@ impl<'a> Grammar<'a> {
     }
 
     fn access(&mut self, atomic: bool) -> usize {
-        let var = self.variable().into();
+        let var = self.accessed(atomic).into();
         if self.rng.chance(self.style.writing) {
             let value = self.rhs();
             self.coder.add(Do::Write { var, atomic, value });
@@ -198,7 +216,7 @@ impl<'a> Grammar<'a> {
     }
 
     fn update(&mut self) -> usize {
-        let (var, into) = (self.variable().into(), self.local());
+        let (var, into) = (self.accessed(true).into(), self.local());
         let value = match self.style.writes {
             Writes::Few => Rhs::IfEq(into, 0, 1),
             _ if self.rng.chance(60) => Rhs::Plus(into, 1),

@@ -122,6 +122,7 @@ families! {
     Waiters "waiters" "several threads that wait on one condition, one that notifies";
     Hidden "hidden" "uses of hidden state, lock downgrading, tries for the reader side, joins";
     Permits "permits" "semaphores around accesses, with one permit or several";
+    Orders "orders" "atomic flags of every memory order, fences, and plain data between them";
 }
 
 impl fmt::Display for Family {

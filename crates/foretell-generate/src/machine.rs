@@ -8,7 +8,7 @@
 
 mod recorder;
 
-use foretell_trace::{EventKind, ThreadId, Trace};
+use foretell_trace::{EventKind, MemoryOrder, Op, ThreadId, Trace};
 
 use crate::program::{Do, Instr, LOCALS, Object, Program};
 use crate::rng::Rng;
@@ -195,7 +195,22 @@ impl<'p> Machine<'p> {
             self.threads[t].pc += 1;
         }
         let site = self.recorder.site(instr.line);
-        self.recorder.builder.push(self.threads[t].id, kind, Some(site));
+        let order = self.order(kind);
+        self.recorder.builder.push_ordered(self.threads[t].id, kind, order, Some(site));
+    }
+
+    /// A memory order that the event may have.
+    fn order(&mut self, kind: EventKind) -> MemoryOrder {
+        use MemoryOrder::{AcqRel, Acquire, Relaxed, Release, SeqCst};
+        let orders: &[MemoryOrder] = match kind.op() {
+            _ if !self.program.orders => return SeqCst,
+            Op::AtomicRead => &[Relaxed, Relaxed, Acquire, Acquire, SeqCst],
+            Op::AtomicWrite => &[Relaxed, Relaxed, Release, Release, SeqCst],
+            Op::AtomicUpdate => &[Relaxed, Relaxed, Acquire, Release, AcqRel, SeqCst],
+            Op::Fence => &[Acquire, Release, AcqRel, SeqCst],
+            _ => return SeqCst,
+        };
+        orders[self.rng.below(orders.len())]
     }
 
     fn object(&self, t: usize, object: Object) -> u32 {
@@ -247,6 +262,7 @@ impl<'p> Machine<'p> {
             Do::Join(_) => Effect::Blocked,
             Do::Begin => Effect::Event(EventKind::Begin { label: self.recorder.label(instr.line) }),
             Do::End => Effect::Event(EventKind::End { label: None }),
+            Do::Fence => Effect::Event(EventKind::Fence),
             _ => self.control(t, instr.what, next),
         }
     }

@@ -102,6 +102,8 @@ pub(crate) enum Do {
     Leave(Object),
     Fork(usize),
     Join(usize),
+    /// A memory fence.
+    Fence,
     Begin,
     End,
     /// Goes on at `otherwise` unless the test holds. A guard in symbolic traces, else no event.
@@ -189,6 +191,9 @@ pub(crate) struct Program {
     pub(crate) parties: Vec<u32>,
     /// Percentage of events at which the scheduler looks for another thread to run.
     pub(crate) switch: usize,
+    /// Whether atomic accesses and fences have any memory order; else they are sequentially
+    /// consistent.
+    pub(crate) orders: bool,
 }
 
 impl Program {
@@ -204,6 +209,7 @@ impl Program {
             semaphores: Vec::new(),
             parties: Vec::new(),
             switch: 40,
+            orders: false,
         }
     }
 }

@@ -29,7 +29,7 @@ pub struct Block {
 #[derive(Debug)]
 pub struct Blocks {
     blocks: Vec<Block>,
-    /// The outermost block of each event, or `NONE`.
+    /// The outermost block of each event, or `NONE`. Empty if there are no blocks.
     outermost: Vec<u32>,
 }
 
@@ -44,13 +44,14 @@ impl Blocks {
     /// Finds the blocks of a legal trace.
     pub(crate) fn new(trace: &Trace, chains: &Chains) -> Self {
         let mut blocks: Vec<Block> = Vec::new();
-        let mut outermost = vec![NONE; trace.len()];
+        let mut outermost = Vec::new();
         let mut open: Vec<Vec<BlockId>> = vec![Vec::new(); chains.thread_count()];
         for e in trace.ids() {
             foretell_limit::check();
             let thread = trace.thread(e);
             let stack = &mut open[thread.index()];
             if trace.op(e) == Op::Begin {
+                outermost.resize(trace.len(), NONE);
                 let id = BlockId(blocks.len() as u32);
                 let first = chains.position(e);
                 blocks.push(Block {
@@ -101,7 +102,7 @@ impl Blocks {
     /// The outermost block that an event is in.
     #[inline]
     pub fn outermost(&self, e: EventId) -> Option<BlockId> {
-        let b = self.outermost[e.index()];
+        let b = self.outermost.get(e.index()).copied().unwrap_or(NONE);
         (b != NONE).then_some(BlockId(b))
     }
 

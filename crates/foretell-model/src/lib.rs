@@ -11,6 +11,7 @@
 //! | [`Waits`], [`Counters`] | waits and their notifications; semaphores and barriers |
 //! | [`Blocks`] | atomic blocks |
 //! | [`MustHappenBefore`] | the events that have run before an event in every interleaving |
+//! | [`HappensBefore`] | synchronisation: of the recorded run, and of every interleaving |
 //! | [`Segment`] | the part of the trace in which a violation of a block must lie |
 
 mod blocks;
@@ -34,7 +35,7 @@ use must_happen_before::Row;
 pub use blocks::{Block, BlockId, Blocks};
 pub use chains::Chains;
 pub use locks::{Section, SectionId, Sections};
-pub use must_happen_before::{Frontier, MustHappenBefore};
+pub use must_happen_before::{Frontier, HappensBefore, MustHappenBefore};
 pub use reads_from::ReadsFrom;
 pub use segments::Segment;
 pub use waits::{Counters, Wait, WaitId, Waits};
@@ -68,6 +69,11 @@ pub struct TraceModel<'t> {
     pub segmented: bool,
     /// The answer of [`TraceModel::has_serial_transactions`], once it was asked for.
     serial_transactions: OnceLock<bool>,
+    /// Happens-before, once it was asked for.
+    observed_order: OnceLock<HappensBefore>,
+    common_order: OnceLock<HappensBefore>,
+    /// The answer of [`TraceModel::may_leave_open`], once it was asked for.
+    leaves_open: OnceLock<bool>,
     /// Kinds of accesses, for [`TraceModel::is_reducible`], once they were asked for.
     kinds: OnceLock<reduction::Kinds>,
     /// The answer of [`TraceModel::irreducible_transactions`], once it was asked for.
@@ -102,6 +108,9 @@ impl<'t> TraceModel<'t> {
             feasible_prefix,
             segmented: true,
             serial_transactions: OnceLock::new(),
+            observed_order: OnceLock::new(),
+            common_order: OnceLock::new(),
+            leaves_open: OnceLock::new(),
             kinds: OnceLock::new(),
             irreducible: OnceLock::new(),
         }
@@ -113,6 +122,22 @@ impl TraceModel<'_> {
     #[must_use]
     pub fn with_segments(self, segmented: bool) -> Self {
         Self { segmented, ..self }
+    }
+
+    /// Whether happens-before can leave two accesses unordered although they are never both next
+    /// (semantics section 3b).
+    pub fn may_leave_open(&self) -> bool {
+        *self.leaves_open.get_or_init(|| must_happen_before::may_leave_open(self))
+    }
+
+    /// Happens-before of the recorded run.
+    pub fn observed_order(&self) -> &HappensBefore {
+        self.observed_order.get_or_init(|| HappensBefore::observed(self))
+    }
+
+    /// The part of happens-before that every feasible interleaving has, as far as it is known.
+    pub fn common_order(&self) -> &HappensBefore {
+        self.common_order.get_or_init(|| HappensBefore::always(self))
     }
 
     /// Whether an event is a use of hidden state: an update of an opaque variable.

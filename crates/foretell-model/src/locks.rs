@@ -54,9 +54,11 @@ pub struct Sections {
     column_index: FxHashMap<(LockId, usize), u32>,
     /// For each event the section that it starts, or `NONE`.
     entered_at: Vec<u32>,
-    /// For each event, an index into `held_sets`: what its thread holds when it is the next event.
+    /// For each event, the number of the set that its thread holds when it is the next event.
     held: Vec<u32>,
-    held_sets: Vec<Box<[SectionId]>>,
+    /// By number of a set, where it begins in `held_sections`; it ends where the next one begins.
+    held_sets: Vec<u32>,
+    held_sections: Vec<SectionId>,
     /// The lock that each semaphore is, if it is one.
     of_semaphore: Vec<Option<LockId>>,
 }
@@ -73,7 +75,7 @@ struct Open {
 #[derive(Clone, Default)]
 struct Holding {
     open: Vec<Open>,
-    /// Index of the current set in `held_sets`.
+    /// Number of the current set.
     set: u32,
     /// Depth to restore after a wait.
     waiting_depth: u32,
@@ -107,7 +109,8 @@ impl Sections {
             column_index: FxHashMap::default(),
             entered_at: vec![NONE; trace.len()],
             held: Vec::with_capacity(trace.len()),
-            held_sets: vec![Box::default()],
+            held_sets: vec![0, 0],
+            held_sections: Vec::new(),
             of_semaphore,
         };
         let mut holdings = vec![Holding::default(); chains.thread_count()];
@@ -215,8 +218,9 @@ impl Sections {
             holding.set = 0;
             return;
         }
-        holding.set = self.held_sets.len() as u32;
-        self.held_sets.push(holding.open.iter().map(|o| o.section).collect());
+        holding.set = self.held_sets.len() as u32 - 1;
+        self.held_sections.extend(holding.open.iter().map(|o| o.section));
+        self.held_sets.push(self.held_sections.len() as u32);
     }
 
     /// A section.
@@ -302,7 +306,8 @@ impl Sections {
     /// The sections that the thread of `e` is inside when `e` is its next event.
     #[inline]
     pub fn held_before(&self, e: EventId) -> &[SectionId] {
-        &self.held_sets[self.held[e.index()] as usize]
+        let set = self.held[e.index()] as usize;
+        &self.held_sections[self.held_sets[set] as usize..self.held_sets[set + 1] as usize]
     }
 
     /// A number that is equal for events of a thread between which nothing is taken or freed.

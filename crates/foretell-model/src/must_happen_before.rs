@@ -18,6 +18,7 @@
 
 mod counters;
 mod sweep;
+mod synchronization;
 
 use std::ops::Range;
 
@@ -27,6 +28,8 @@ use crate::chains::Columns;
 use crate::{Chains, ReadsFrom, Sections};
 
 pub(crate) use sweep::leave_others;
+pub use synchronization::HappensBefore;
+pub(crate) use synchronization::may_leave_open;
 
 /// Number of events of each thread that have run, by thread index.
 pub type Frontier = Vec<u32>;

@@ -21,7 +21,7 @@
 //! Two transactions have to be guarded by the same lock. Where several are common to two kinds of
 //! accesses, the one that most accesses of the variable have is taken.
 
-use foretell_trace::{EventId, LockId, Op, ThreadId, VarId, is_visible_access};
+use foretell_trace::{EventId, LockId, Op, ThreadId, VarId, visible_variables};
 use rustc_hash::FxHashMap;
 
 use crate::transactions::Span;
@@ -174,7 +174,7 @@ impl Kinds {
         let (mut entered, mut left) = (None, EventId(u32::MAX));
         for &a in accesses {
             foretell_limit::check();
-            // A `free` is of a kind for each variable in its block.
+            // A `free` has a kind for each of its variables.
             if trace_model.trace.op(a) == Op::Free {
                 return false;
             }
@@ -278,7 +278,7 @@ impl TraceModel<'_> {
     /// The accesses of a block that can take part in a finding.
     fn visible_accesses(&self, block: BlockId) -> Vec<EventId> {
         let events = self.blocks.events(&self.chains, block).iter().copied();
-        events.filter(|&e| is_visible_access(self.trace, e)).collect()
+        events.filter(|&e| visible_variables(self.trace, e).next().is_some()).collect()
     }
 }
 

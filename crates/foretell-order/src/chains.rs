@@ -18,7 +18,8 @@
 //!
 //! Most cells say that nothing is reached, the more chains the more so. Rows are made of blocks of
 //! sixteen cells, a cache line, and each node has a bit for each of its blocks that is not empty,
-//! so that an update looks only at what its target reaches.
+//! so that an update looks only at what its target reaches. What is new to the start of an edge is
+//! all that can be new to the nodes before it: only these blocks are looked at there.
 //!
 //! Ordering theories inside SAT solvers for concurrent programs (Zord, Deagle) keep the graph of
 //! events and look for cycles in it. This keeps the vector clocks of happens-before analyses
@@ -106,6 +107,8 @@ pub(crate) struct Chains<L> {
     /// Nodes without a history, with the level above which they have one.
     newborn: Vec<(Node, usize)>,
     work: Vec<Node>,
+    /// Blocks that an edge brings to its start, with the cells of its end.
+    gained: Vec<(u32, [u32; BLOCK])>,
     /// Number of rows that edges have changed so far.
     pub(crate) rows_changed: u64,
 }
@@ -125,6 +128,7 @@ impl<L: Copy> Chains<L> {
             levels: Vec::new(),
             newborn: Vec::new(),
             work: Vec::new(),
+            gained: Vec::new(),
             rows_changed: 0,
         }
     }
@@ -259,22 +263,44 @@ impl<L: Copy> Chains<L> {
         self.edges.push(Edge { from, to, label });
         self.outgoing[from.index()].push(id);
         self.incoming[to.index()].push(id);
+        if self.reaches(from, to) {
+            return;
+        }
+        let mut gained = std::mem::take(&mut self.gained);
+        gained.clear();
+        self.lower_row(from, to, &mut gained, &mut reached);
         let mut work = std::mem::take(&mut self.work);
-        work.push(from);
+        self.push_predecessors(from, &mut work);
         while let Some(node) = work.pop() {
             foretell_limit::check();
             if self.reaches(node, to) {
                 continue;
             }
-            self.lower_row(node, to, &mut reached);
-            work.extend(self.places[node.index()].previous);
-            work.extend(self.incoming[node.index()].iter().map(|&e| self.edges[e as usize].from));
+            self.rows_changed += 1;
+            for &(block, new) in &gained {
+                self.mark_filled(node, block as usize);
+                self.lower_block(node, block as usize, &new, &mut reached);
+            }
+            self.push_predecessors(node, &mut work);
         }
-        self.work = work;
+        (self.work, self.gained) = (work, gained);
     }
 
-    /// `node` reaches all that `to` reaches.
-    fn lower_row(&mut self, node: Node, to: Node, reached: &mut impl FnMut(Node, Chain, u32, u32)) {
+    /// Adds the nodes from which a step leads to `node`.
+    fn push_predecessors(&self, node: Node, work: &mut Vec<Node>) {
+        work.extend(self.places[node.index()].previous);
+        work.extend(self.incoming[node.index()].iter().map(|&e| self.edges[e as usize].from));
+    }
+
+    /// `node` reaches all that `to` reaches. Adds the blocks in which that is new, with the cells
+    /// of `to`. What reaches `node` has reached all of the rest already.
+    fn lower_row(
+        &mut self,
+        node: Node,
+        to: Node,
+        gained: &mut Vec<(u32, [u32; BLOCK])>,
+        reached: &mut impl FnMut(Node, Chain, u32, u32),
+    ) {
         self.rows_changed += 1;
         let words = self.words();
         for word in 0..words {
@@ -283,24 +309,33 @@ impl<L: Copy> Chains<L> {
             while bits != 0 {
                 let block = word * 64 + bits.trailing_zeros() as usize;
                 bits &= bits - 1;
-                self.lower_block(node, to, block, reached);
+                let new = *self.block(to, block);
+                if self.lower_block(node, block, &new, reached) {
+                    gained.push((block as u32, new));
+                }
             }
         }
     }
 
+    fn mark_filled(&mut self, node: Node, block: usize) {
+        let words = self.words();
+        self.filled[node.index() * words + block / 64] |= 1 << (block % 64);
+    }
+
+    /// Lowers the cells of a block to `new` where that is lower; whether it is anywhere.
     fn lower_block(
         &mut self,
         node: Node,
-        to: Node,
         block: usize,
+        new: &[u32; BLOCK],
         reached: &mut impl FnMut(Node, Chain, u32, u32),
-    ) {
-        let new = *self.block(to, block);
+    ) -> bool {
         let old = *self.block(node, block);
         let mut lower = 0u32;
         for (k, (new, old)) in new.iter().zip(&old).enumerate() {
             lower |= u32::from(new < old) << k;
         }
+        let any = lower != 0;
         while lower != 0 {
             let k = lower.trailing_zeros() as usize;
             lower &= lower - 1;
@@ -311,6 +346,7 @@ impl<L: Copy> Chains<L> {
             self.rows[node.index() * self.stride + chain.index()] = new[k];
             reached(node, chain, new[k], old[k]);
         }
+        any
     }
 
     fn block(&self, node: Node, block: usize) -> &[u32; BLOCK] {

@@ -35,6 +35,8 @@ use crate::simplify::Symbolic;
 pub struct Options<'a> {
     /// Which analyses.
     pub analyses: BTreeSet<FindingKind>,
+    /// Whether the race analysis looks for races that memory orders leave open (section 3b) too.
+    pub unordered: bool,
     /// Every finding, instead of one for each group of places in the source.
     pub all: bool,
     /// Time limit of one query.
@@ -68,6 +70,7 @@ impl Options<'_> {
     pub fn detached(&self) -> Options<'static> {
         Options {
             analyses: self.analyses.clone(),
+            unordered: self.unordered,
             all: self.all,
             timeout: self.timeout,
             budget: self.budget,
@@ -88,6 +91,7 @@ impl Default for Options<'_> {
     fn default() -> Self {
         Self {
             analyses: FindingKind::ANALYSES.into_iter().collect(),
+            unordered: true,
             all: false,
             timeout: None,
             budget: None,
@@ -382,7 +386,8 @@ impl PredictionRun<'_> {
             let groups = match self.limit.reached() {
                 Some(reason) => Err(reason),
                 None => within(&self.limit, || {
-                    groups(self.trace_model, kind, self.options.all, &self.options.filters)
+                    let Options { all, unordered, filters, .. } = self.options;
+                    groups(self.trace_model, kind, (*all, *unordered), filters)
                 }),
             };
             let groups = match groups {

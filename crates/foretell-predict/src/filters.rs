@@ -76,6 +76,7 @@ impl Filters {
     pub fn drop(&self, trace_model: &TraceModel<'_>, candidate: &Candidate) -> Option<Dropped> {
         match candidate {
             Candidate::Race(a, b) => self.next(trace_model, &[*a, *b]),
+            Candidate::Unordered(a, b) => self.unordered(trace_model, *a, *b),
             Candidate::Deadlock(acquires) => self.next(trace_model, acquires),
             Candidate::Atomicity(c, r, c2) => self.between(trace_model, *c, *r, *c2),
             Candidate::Serializability(block) => {
@@ -128,6 +129,16 @@ impl Filters {
             }
         }
         (self.must_happen_before && !trace_model.can_be_next(events)).then_some(Dropped::Must)
+    }
+
+    /// Two events that have run, in whatever order. Of two sections of one lock, the end of the
+    /// earlier one happens before the start of the later one.
+    fn unordered(&self, trace_model: &TraceModel<'_>, a: EventId, b: EventId) -> Option<Dropped> {
+        if self.locksets && common_lock(trace_model, a, b) {
+            return Some(Dropped::Lockset);
+        }
+        let ordered = |a, b| trace_model.common_order().ordered(trace_model, a, b);
+        (self.must_happen_before && (ordered(a, b) || ordered(b, a))).then_some(Dropped::Must)
     }
 
     /// r between c and c'.

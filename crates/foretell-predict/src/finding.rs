@@ -6,6 +6,7 @@ use foretell_verify::{Checker, Pattern, Refusal};
 use rustc_hash::FxHashSet;
 
 use crate::analyses::Candidate;
+use crate::engines::order::{earlier_first, is_ordered};
 use crate::reachability::{TransactionGraph, path_in};
 use crate::witness::shorten;
 
@@ -72,6 +73,9 @@ fn show(
             short.extend([a, b]);
             (Pattern::Race { a, b }, short)
         }
+        Candidate::Unordered(a, b) => {
+            (Pattern::Unordered { a, b }, unordered(trace_model, schedule, a, b)?)
+        }
         Candidate::Atomicity(c, r, c2) => {
             // In the symbolic model the values that the three find decide whether they conflict.
             let symbolic = trace_model.model == Model::Symbolic;
@@ -113,6 +117,29 @@ fn show(
 /// Whether an event writes a variable.
 fn writes_variable(trace: &Trace, e: EventId, x: VarId) -> bool {
     trace.op(e).writes() && trace.accessed_variables(e).any(|y| y == x)
+}
+
+/// The schedule up to the later of two accesses, without what they do not need, if happens-before
+/// does not order them without it either.
+fn unordered(
+    trace_model: &TraceModel<'_>,
+    schedule: &[EventId],
+    a: EventId,
+    b: EventId,
+) -> Option<Vec<EventId>> {
+    let (_, last) = earlier_first(schedule, a, b)?;
+    let up_to = |schedule: &[EventId], last: EventId| {
+        let end = schedule.iter().position(|&e| e == last)?;
+        Some(schedule[..=end].to_vec())
+    };
+    let whole = up_to(schedule, last)?;
+    // What the two see decides what happens before them.
+    let short = shorten(trace_model, &whole, &[], &[a, b], &[]);
+    let last = earlier_first(&short, a, b).map(|(_, last)| last);
+    match last.and_then(|last| up_to(&short, last)) {
+        Some(short) if !is_ordered(trace_model, &short, a, b) => Some(short),
+        _ => Some(whole),
+    }
 }
 
 /// Which of the three forms a schedule that ends with a broken read has.

@@ -10,6 +10,8 @@
 
 mod freed;
 mod races;
+mod triples;
+mod unordered;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -17,12 +19,13 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use foretell_model::{SectionId, TraceModel};
-use foretell_trace::{EventId, FindingKind, Op, ThreadId, VarId, conflict};
+use foretell_trace::{EventId, FindingKind, Op, ThreadId, VarId};
 use rustc_hash::FxHashMap;
 
 use crate::analyses::{Candidate, Circles, candidates};
 use crate::filters::{Dropped, Filters};
 use races::{LockSets, OpenPairs};
+use triples::{BlockPairs, triples};
 
 /// Candidates of which one witness is wanted.
 pub(crate) struct Group {
@@ -45,15 +48,65 @@ enum Members {
     List(Vec<Candidate>),
     /// Pairs of classes of a variable: racing accesses, or (c, c') and r. With thousands of threads
     /// there are millions of pairs: they are indices into the classes of all groups.
-    Pairs(Arc<Vec<Class>>, Vec<(u32, u32)>),
+    Pairs(Arc<Vec<Class>>, LocationPairs),
     /// Circles of requests, by number.
     Circles(Arc<Circles>, Vec<usize>),
     /// Candidates that filters dropped before there were groups.
     Dropped([(Dropped, u64); 2]),
 }
 
+/// The pairs of classes at one pair of locations.
+#[derive(Default)]
+struct LocationPairs {
+    /// Of which members may be next together, or (c, c') and r.
+    next: Vec<(u32, u32)>,
+    /// Of which members may be unordered by happens-before.
+    unordered: Vec<(u32, u32)>,
+}
+
 /// Accesses, or pairs of accesses of one block, that differ only in when they happened.
-type Class = Vec<Member>;
+enum Class {
+    /// Accesses, ascending.
+    Accesses(Vec<EventId>),
+    Pairs(BlockPairs),
+}
+
+impl Class {
+    /// Number of members.
+    fn len(&self) -> u64 {
+        match self {
+            Class::Accesses(list) => list.len() as u64,
+            Class::Pairs(pairs) => pairs.count(),
+        }
+    }
+
+    /// One of the members.
+    fn example(&self) -> Member {
+        match self {
+            Class::Accesses(list) => (list[0], None),
+            Class::Pairs(pairs) => pairs.example(),
+        }
+    }
+
+    /// The accesses of a class of these.
+    fn accesses(&self) -> &[EventId] {
+        match self {
+            Class::Accesses(list) => list,
+            Class::Pairs(_) => &[],
+        }
+    }
+
+    /// The members, ascending.
+    fn members<'c>(
+        &'c self,
+        trace_model: &'c TraceModel<'c>,
+    ) -> Box<dyn Iterator<Item = Member> + 'c> {
+        match self {
+            Class::Accesses(list) => Box::new(list.iter().map(|&e| (e, None))),
+            Class::Pairs(pairs) => Box::new(pairs.members(trace_model)),
+        }
+    }
+}
 
 /// An access, or two of one block.
 type Member = (EventId, Option<EventId>);
@@ -76,11 +129,12 @@ fn location(trace_model: &TraceModel<'_>, e: EventId) -> GroupLocation {
     }
 }
 
-/// All groups of an analysis; with `all`, every candidate is a group of its own.
+/// All groups of an analysis; with `all`, every candidate is a group of its own. `with_unordered`
+/// adds races that memory orders leave open.
 pub(crate) fn groups(
     trace_model: &TraceModel<'_>,
     kind: FindingKind,
-    all: bool,
+    (all, with_unordered): (bool, bool),
     filters: &Filters,
 ) -> Vec<Group> {
     let single = |members: Vec<Candidate>| Group {
@@ -91,13 +145,22 @@ pub(crate) fn groups(
     if all && kind == FindingKind::Race {
         let mut counts = OpenPairs::default();
         let mut pairs = Vec::new();
+        let next = races::next_together(trace_model);
         for x in shared_variables(trace_model) {
-            counts.add(races::open_event_pairs(trace_model, x, filters, &mut pairs));
+            counts.add(races::open_event_pairs(trace_model, x, filters, &next, &mut pairs));
         }
+        let mut candidates: BTreeMap<(EventId, EventId), Vec<Candidate>> = BTreeMap::new();
         pairs.sort_unstable();
         // Two frees of one block conflict on each of its variables.
         pairs.dedup();
-        let groups = pairs.into_iter().map(|(a, b)| single(vec![Candidate::Race(a, b)]));
+        for (a, b) in pairs {
+            candidates.entry((a, b)).or_default().push(Candidate::Race(a, b));
+        }
+        let unordered = with_unordered.then(|| unordered::open_event_pairs(trace_model, filters));
+        for (a, b) in unordered.into_iter().flatten() {
+            candidates.entry((a, b)).or_default().push(Candidate::Unordered(a, b));
+        }
+        let groups = candidates.into_values().map(single);
         return groups.chain(dropped(kind, &counts, counts.open)).collect();
     }
     if kind == FindingKind::Deadlock {
@@ -114,8 +177,11 @@ pub(crate) fn groups(
             for x in shared_variables(trace_model) {
                 counts.add(race_pairs(trace_model, x, filters, &mut class_of, &mut pairs));
             }
+            let size = pairs.size();
+            if with_unordered {
+                unordered::add_class_pairs(trace_model, filters, &mut class_of, &mut pairs);
+            }
             let mut groups = pairs.groups(kind);
-            let size = groups.iter().map(|g| g.size).sum();
             groups.extend(dropped(kind, &counts, size));
             groups
         }
@@ -141,7 +207,9 @@ pub(crate) fn groups(
 fn locations(trace_model: &TraceModel<'_>, candidate: &Candidate) -> Vec<GroupLocation> {
     let of = |e: EventId| location(trace_model, e);
     match candidate {
-        Candidate::Race(a, b) => vec![of(*a).min(of(*b)), of(*a).max(of(*b))],
+        Candidate::Race(a, b) | Candidate::Unordered(a, b) => {
+            vec![of(*a).min(of(*b)), of(*a).max(of(*b))]
+        }
         Candidate::Atomicity(c, r, c2) => vec![of(*c), of(*r), of(*c2)],
         Candidate::Serializability(b) | Candidate::Transactions(b) => {
             vec![of(trace_model.blocks.get(*b).begin)]
@@ -161,7 +229,7 @@ fn locations(trace_model: &TraceModel<'_>, candidate: &Candidate) -> Vec<GroupLo
 #[derive(Default)]
 struct ClassPairs {
     classes: Vec<Class>,
-    by_locations: BTreeMap<Vec<GroupLocation>, Vec<(u32, u32)>>,
+    by_locations: BTreeMap<Vec<GroupLocation>, LocationPairs>,
 }
 
 impl ClassPairs {
@@ -173,15 +241,22 @@ impl ClassPairs {
     }
 
     fn pair(&mut self, locations: Vec<GroupLocation>, a: u32, b: u32) {
-        self.by_locations.entry(locations).or_default().push((a, b));
+        self.by_locations.entry(locations).or_default().next.push((a, b));
+    }
+
+    /// Returns the number of candidates so far.
+    fn size(&self) -> u64 {
+        let len = |class: u32| self.classes[class as usize].len();
+        let pairs = self.by_locations.values().flat_map(|pairs| &pairs.next);
+        pairs.map(|&(a, b)| len(a) * len(b)).sum()
     }
 
     fn groups(self, kind: FindingKind) -> Vec<Group> {
         let classes = Arc::new(self.classes);
-        let len = |class: u32| classes[class as usize].len() as u64;
-        let group = |pairs: Vec<(u32, u32)>| Group {
+        let len = |class: u32| classes[class as usize].len();
+        let group = |pairs: LocationPairs| Group {
             kind,
-            size: pairs.iter().map(|&(a, b)| len(a) * len(b)).sum(),
+            size: pairs.next.iter().chain(&pairs.unordered).map(|&(a, b)| len(a) * len(b)).sum(),
             members: Members::Pairs(classes.clone(), pairs),
         };
         self.by_locations.into_values().map(group).collect()
@@ -269,11 +344,11 @@ type Locks = Vec<(u32, bool)>;
 type Key = (ThreadId, GroupLocation, Op, Locks);
 
 /// The classes of accesses of a variable, in the order they first occur.
-fn classes(trace_model: &TraceModel<'_>, x: VarId) -> Vec<(Key, Class)> {
+fn classes(trace_model: &TraceModel<'_>, x: VarId) -> Vec<(Key, Vec<EventId>)> {
     let trace = trace_model.trace;
     let mut locksets = LockSets::default();
     let mut index: FxHashMap<(ThreadId, GroupLocation, Op, u32), usize> = FxHashMap::default();
-    let mut classes: Vec<(Key, Class)> = Vec::new();
+    let mut classes: Vec<(Key, Vec<EventId>)> = Vec::new();
     for &e in trace_model.reads_from.accesses(x) {
         foretell_limit::check();
         let thread = trace.thread(e);
@@ -284,7 +359,7 @@ fn classes(trace_model: &TraceModel<'_>, x: VarId) -> Vec<(Key, Class)> {
             classes.push(((thread, location, op, locks), Vec::new()));
             classes.len() - 1
         });
-        classes[i].1.push((e, None));
+        classes[i].1.push(e);
     }
     classes
 }
@@ -304,60 +379,24 @@ fn race_pairs(
     class_of: &mut [u32],
     pairs: &mut ClassPairs,
 ) -> OpenPairs {
-    let (keys, classes): (Vec<Key>, Vec<Class>) = classes(trace_model, x).into_iter().unzip();
+    let (keys, classes): (Vec<Key>, Vec<Vec<EventId>>) =
+        classes(trace_model, x).into_iter().unzip();
     for (i, class) in classes.iter().enumerate() {
-        for (e, _) in class {
+        for e in class {
             class_of[e.index()] = i as u32;
         }
     }
-    let (open, counts) = races::open_class_pairs(trace_model, x, filters, |e| class_of[e.index()]);
+    let next = races::next_together(trace_model);
+    let (open, counts) =
+        races::open_class_pairs(trace_model, x, filters, &next, |e| class_of[e.index()]);
     if !open.is_empty() {
-        let start = pairs.add(classes);
+        let start = pairs.add(classes.into_iter().map(Class::Accesses));
         for (i, j) in open {
             let (a, b) = (keys[i as usize].1, keys[j as usize].1);
             pairs.pair(vec![a.min(b), a.max(b)], start + i, start + j);
         }
     }
     counts
-}
-
-/// Classes of (c, c') with classes of r.
-fn triples(trace_model: &TraceModel<'_>, x: VarId, groups: &mut ClassPairs) {
-    let trace = trace_model.trace;
-    let others = classes(trace_model, x);
-    let mut index: BTreeMap<(Key, GroupLocation, Op), Vec<Member>> = BTreeMap::new();
-    for (thread, list) in trace_model.reads_from.accesses_by_thread(x) {
-        for (i, &c) in list.iter().enumerate() {
-            let Some(block) = trace_model.blocks.outermost(c) else { continue };
-            for &c2 in &list[i + 1..] {
-                foretell_limit::check();
-                if trace_model.blocks.outermost(c2) != Some(block) {
-                    break;
-                }
-                let at_c2 = trace_model.locks.held_before(c2);
-                let both: Vec<_> = trace_model.locks.held_before(c).to_vec();
-                let both: Vec<_> = both.into_iter().filter(|s| at_c2.contains(s)).collect();
-                let spans = locks_of(trace_model, &both);
-                let key = (*thread, location(trace_model, c), trace.op(c), spans);
-                let key = (key, location(trace_model, c2), trace.op(c2));
-                index.entry(key).or_default().push((c, Some(c2)));
-            }
-        }
-    }
-    let (others, classes): (Vec<Key>, Vec<Class>) = others.into_iter().unzip();
-    let firsts: Vec<EventId> = classes.iter().map(|class| class[0].0).collect();
-    let start = groups.add(classes);
-    for ((key, location2, _), inside) in index {
-        let (c, c2) = (inside[0].0, inside[0].1.unwrap_or(inside[0].0));
-        let inside = groups.add([inside]);
-        for (i, other) in others.iter().enumerate() {
-            foretell_limit::check();
-            if conflict(trace, c, firsts[i]) && conflict(trace, firsts[i], c2) {
-                let locations = vec![key.1, other.1, location2];
-                groups.pair(locations, inside, start + i as u32);
-            }
-        }
-    }
 }
 
 impl Group {
@@ -386,15 +425,21 @@ impl Group {
             }
             Members::Pairs(classes, pairs) => {
                 let class = |i: u32| &classes[i as usize];
-                let pairs = pairs.iter().map(move |&(a, b)| (class(a), class(b)));
-                let kept = pairs.filter(move |(a, b)| keep(&candidate(kind, a[0], b[0])));
+                let unordered = pairs.unordered.iter().map(move |&(a, b)| (class(a), class(b)));
+                let unordered = unordered::candidates(trace_model, unordered.collect(), with_order);
+                let pairs = pairs.next.iter().map(move |&(a, b)| (class(a), class(b)));
+                let kept =
+                    pairs.filter(move |(a, b)| keep(&candidate(kind, a.example(), b.example())));
                 let kept: Vec<_> = kept.collect();
                 let near = kept.clone().into_iter().flat_map(move |(a, b)| {
-                    neighbours(a, b).filter(move |&(m, n)| is_open(kind, order, m, n))
+                    let near = neighbours(trace_model, a, b.accesses());
+                    near.filter(move |&(m, n)| is_open(kind, order, m, n))
                 });
                 let near = near.map(move |(a, b)| Batch::One(candidate(kind, a, b)));
-                let far = kept.into_iter().flat_map(move |(a, b)| strangers(kind, order, a, b));
-                Box::new(near.chain(far))
+                let far = kept.into_iter().flat_map(move |(a, b)| {
+                    strangers(kind, trace_model, with_order, a, b.accesses())
+                });
+                Box::new(near.chain(far).chain(unordered))
             }
         }
     }
@@ -411,24 +456,29 @@ fn candidate(kind: FindingKind, a: Member, b: Member) -> Candidate {
 }
 
 /// For each member of `a`, the last one of `b` before it and the first one after it.
-fn neighbours<'c>(a: &'c Class, b: &'c Class) -> impl Iterator<Item = (Member, Member)> + 'c {
-    a.iter().flat_map(move |&m| {
-        let i = b.partition_point(|n| n.0 < m.0);
+fn neighbours<'c>(
+    trace_model: &'c TraceModel<'c>,
+    a: &'c Class,
+    b: &'c [EventId],
+) -> impl Iterator<Item = (Member, Member)> + 'c {
+    a.members(trace_model).flat_map(move |m| {
+        let i = b.partition_point(|&n| n < m.0);
         let near = [i.checked_sub(1), Some(i)];
-        near.into_iter().flatten().filter_map(|i| b.get(i)).map(move |&n| (m, n))
+        near.into_iter().flatten().filter_map(|i| b.get(i)).map(move |&n| (m, (n, None)))
     })
 }
 
 /// All other pairs.
 fn strangers<'c>(
     kind: FindingKind,
-    order: Option<&'c TraceModel<'c>>,
+    trace_model: &'c TraceModel<'c>,
+    with_order: bool,
     a: &'c Class,
-    b: &'c Class,
+    b: &'c [EventId],
 ) -> impl Iterator<Item = Batch> + 'c {
-    a.iter().flat_map(move |&m| {
-        let i = b.partition_point(|n| n.0 < m.0);
-        let open = order.map_or(0..b.len(), |trace_model| unordered(trace_model, m, b));
+    a.members(trace_model).flat_map(move |m| {
+        let i = b.partition_point(|&n| n < m.0);
+        let open = if with_order { not_ordered(trace_model, m, b) } else { 0..b.len() };
         let near = i.saturating_sub(1)..(i + 1).min(b.len());
         let near_open = near.clone().filter(|j| open.contains(j)).count();
         let ordered = (b.len() - near.len()) - (open.len() - near_open);
@@ -436,7 +486,7 @@ fn strangers<'c>(
         let uncounted = ordered > 0 && kind != FindingKind::Race;
         let ordered = uncounted.then_some(Batch::Dropped(Dropped::Must, ordered as u64));
         let far = open.filter(move |j| !near.contains(j));
-        ordered.into_iter().chain(far.map(move |j| Batch::One(candidate(kind, m, b[j]))))
+        ordered.into_iter().chain(far.map(move |j| Batch::One(candidate(kind, m, (b[j], None)))))
     })
 }
 
@@ -453,11 +503,11 @@ fn is_open(
             && !must_happen_before.run_before_next(chains, trace, b, a)
 }
 
-/// The members of a class that must-happen-before does not order with a member of another one. They
-/// are neighbours, because the events of a class are of one thread.
-fn unordered(trace_model: &TraceModel<'_>, m: Member, class: &Class) -> Range<usize> {
+/// The accesses of a class that must-happen-before does not order with a member of another one.
+/// They are neighbours, because the events of a class are of one thread.
+fn not_ordered(trace_model: &TraceModel<'_>, m: Member, class: &[EventId]) -> Range<usize> {
     let TraceModel { trace, chains, must_happen_before, .. } = trace_model;
-    let Some(&(first, _)) = class.first() else { return 0..0 };
+    let Some(&first) = class.first() else { return 0..0 };
     let thread = trace.thread(first);
     let column = chains.column(thread);
     let offset = chains.column_position(trace, first) - chains.position(first);
@@ -470,7 +520,7 @@ fn unordered(trace_model: &TraceModel<'_>, m: Member, class: &Class) -> Range<us
             from + offset..to.map_or(u32::MAX, |to| to + offset)
         }
     };
-    let start = class.partition_point(|n| chains.position(n.0) + offset < positions.start);
-    let end = class.partition_point(|n| chains.position(n.0) + offset < positions.end);
+    let start = class.partition_point(|&n| chains.position(n) + offset < positions.start);
+    let end = class.partition_point(|&n| chains.position(n) + offset < positions.end);
     start..end.max(start)
 }

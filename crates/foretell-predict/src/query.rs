@@ -50,6 +50,15 @@ pub enum Goal {
     Path(BlockId),
     /// A cycle of transactions goes through this outermost block.
     Cycle(BlockId),
+    /// These two events, which have run, are not ordered by happens-before (section 3b).
+    Unordered(EventId, EventId),
+}
+
+impl Goal {
+    /// Returns the reason of an engine that does not decide whether accesses are unordered.
+    pub(crate) fn not_by(engine: &str) -> String {
+        format!("not by this engine: {engine} knows nothing of memory orders, --engine order does")
+    }
 }
 
 /// Answer of an engine to a query.

@@ -24,8 +24,15 @@ fn predicted(
 ) -> Result<Findings, String> {
     // Values are simplified in every second run.
     let engine_options = EngineOptions { simplify: !search_only, ..EngineOptions::default() };
-    let options =
-        Options { all: true, filters, jobs: 1, search_only, engine_options, ..Options::default() };
+    let options = Options {
+        all: true,
+        filters,
+        jobs: 1,
+        search_only,
+        engine_options,
+        unordered: false,
+        ..Options::default()
+    };
     let prediction = predict(trace, model, &options).map_err(|defects| format!("{defects:?}"))?;
     if let Some((candidate, reason)) = prediction.undecided.first() {
         return Err(format!("{candidate:?} is undecided: {reason}"));

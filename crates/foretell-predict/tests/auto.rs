@@ -18,7 +18,13 @@ fn seeds() -> u64 {
 
 #[test]
 fn findings_are_those_of_brute_force() {
-    let options = Options { all: true, jobs: 1, engine: EngineKind::Auto, ..Options::default() };
+    let options = Options {
+        all: true,
+        jobs: 1,
+        engine: EngineKind::Auto,
+        unordered: false,
+        ..Options::default()
+    };
     let families = Family::ALL.iter().copied().filter(|&f| f != Family::Scalable);
     let mut engines = std::collections::BTreeSet::new();
     for (family, seed) in families.flat_map(|f| (0..seeds()).map(move |seed| (f, seed))) {

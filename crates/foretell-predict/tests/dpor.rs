@@ -199,6 +199,7 @@ fn a_node_budget_ends_the_search() {
             dpor: DporOptions { nodes: 3, context_bound: None },
             ..EngineOptions::default()
         },
+        unordered: false,
         ..Options::default()
     };
     let prediction = predict(&trace, Model::View, &options).expect("no witness is refused");
@@ -246,6 +247,7 @@ fn every_candidate_is_in_one_column() {
             all: true,
             engine: EngineKind::Dpor,
             engine_options: EngineOptions { dpor, ..EngineOptions::default() },
+            unordered: false,
             ..Options::default()
         };
         let prediction = predict(&trace, Model::View, &options).expect("no witness is refused");

@@ -46,10 +46,12 @@ fn any_number_of_jobs_gives_the_same() {
     for family in families() {
         let trace = medium(family, 1);
         for all in [false, true] {
-            let one = run(&trace, &Options { all, jobs: 1, ..Options::default() });
+            let one =
+                run(&trace, &Options { all, jobs: 1, unordered: false, ..Options::default() });
             assert!(one.findings.len() > 3, "{family}: too little to be the same");
             for jobs in [2, 4] {
-                let many = run(&trace, &Options { all, jobs, ..Options::default() });
+                let many =
+                    run(&trace, &Options { all, jobs, unordered: false, ..Options::default() });
                 assert_eq!(many.findings, one.findings, "{family} with {jobs} jobs");
                 assert_eq!(many.counts, one.counts, "{family} with {jobs} jobs");
                 assert_eq!(many.undecided, one.undecided, "{family} with {jobs} jobs");
@@ -63,7 +65,7 @@ fn shards_together_are_the_whole() {
     for family in families() {
         let trace = medium(family, 2);
         for all in [false, true] {
-            let options = Options { all, jobs: 1, ..Options::default() };
+            let options = Options { all, jobs: 1, unordered: false, ..Options::default() };
             let whole = run(&trace, &options);
             for n in 1..=5 {
                 let mut findings = Vec::new();
@@ -125,6 +127,7 @@ fn candidate_key(trace_model: &TraceModel<'_>, candidate: &Candidate) -> Key {
     let trace = trace_model.trace;
     match candidate {
         Candidate::Race(a, b) => key(trace, "race", &[*a, *b]),
+        Candidate::Unordered(a, b) => key(trace, "unordered", &[*a, *b]),
         Candidate::Atomicity(c, r, c2) => key(trace, "atomicity", &[*c, *r, *c2]),
         Candidate::Serializability(b) => {
             key(trace, "serializability", &[trace_model.blocks.get(*b).begin])
@@ -147,7 +150,7 @@ fn a_group_is_found_if_and_only_if_brute_force_has_a_finding_in_it() {
                 let Some(brute) = foretell_brute::findings_within(&trace, model, 100_000) else {
                     continue;
                 };
-                let options = Options { jobs: 1, ..Options::default() };
+                let options = Options { jobs: 1, unordered: false, ..Options::default() };
                 let found = predict(&trace, model, &options).expect("no witness is refused");
                 assert!(found.undecided.is_empty());
                 let grouped = keys(&trace, &common::as_brute(&found.findings));
@@ -169,7 +172,8 @@ fn limited(options: &Options<'_>, reason: &str) {
     for family in families() {
         let trace = medium(family, 3);
         for all in [false, true] {
-            let whole = run(&trace, &Options { all, jobs: 2, ..Options::default() });
+            let whole =
+                run(&trace, &Options { all, jobs: 2, unordered: false, ..Options::default() });
             let part = run(&trace, &Options { all, jobs: 2, ..options.clone() });
             let trace_model = TraceModel::new(&trace, model(&trace));
             let keys = |p: &Prediction| -> BTreeSet<Key> {
@@ -205,7 +209,7 @@ fn limited(options: &Options<'_>, reason: &str) {
 #[test]
 fn prediction_stopped_at_the_start_reports_no_findings() {
     let stop = AtomicBool::new(true);
-    let options = Options { stop: Some(&stop), ..Options::default() };
+    let options = Options { stop: Some(&stop), unordered: false, ..Options::default() };
     limited(&options, "interrupted");
     for family in families() {
         assert!(run(&medium(family, 3), &options).findings.is_empty());
@@ -216,13 +220,13 @@ fn prediction_stopped_at_the_start_reports_no_findings() {
 fn a_tiny_budget_never_makes_a_wrong_finding() {
     for micros in [0, 50, 500] {
         let budget = Some(Duration::from_micros(micros));
-        limited(&Options { budget, ..Options::default() }, "time limit");
+        limited(&Options { budget, unordered: false, ..Options::default() }, "time limit");
     }
 }
 
 #[test]
 fn a_query_that_runs_out_of_time_is_listed() {
-    let options = Options { timeout: Some(Duration::ZERO), ..Options::default() };
+    let options = Options { timeout: Some(Duration::ZERO), unordered: false, ..Options::default() };
     limited(&options, "time limit");
     let lucky = common::trace("T1|w(x)|a\nT2|w(x)|b");
     let found = predict(&lucky, Model::View, &options).expect("no witness is refused");
@@ -235,7 +239,8 @@ fn a_query_that_runs_out_of_time_is_listed() {
 fn progress_ends_where_the_run_ends() {
     let trace = medium(Family::Mixed, 4);
     let progress = Progress::default();
-    let options = Options { progress: Some(&progress), jobs: 2, ..Options::default() };
+    let options =
+        Options { progress: Some(&progress), jobs: 2, unordered: false, ..Options::default() };
     let found = run(&trace, &options);
     let groups: u64 = found.counts.values().map(|c| c.groups).sum();
     assert_eq!(progress.groups.load(Ordering::Relaxed), groups);
@@ -246,10 +251,11 @@ fn progress_ends_where_the_run_ends() {
 #[test]
 fn only_the_analyses_asked_for_are_made() {
     let trace = medium(Family::Blocks, 5);
-    let whole = run(&trace, &Options { all: true, ..Options::default() });
+    let whole = run(&trace, &Options { all: true, unordered: false, ..Options::default() });
     for analysis in FindingKind::ALL {
         let analyses = [analysis].into();
-        let one = run(&trace, &Options { all: true, analyses, ..Options::default() });
+        let one =
+            run(&trace, &Options { all: true, analyses, unordered: false, ..Options::default() });
         let of = |f: &&Finding| f.candidate.kind() == analysis;
         let expected: BTreeSet<_> =
             whole.findings.iter().filter(of).map(|f| &f.candidate).collect();
@@ -310,7 +316,9 @@ fn a_witness_in_the_recorded_order_shows_the_same() {
             assert_eq!(as_recorded(&trace, &tidied, 0), recorded, "{}", common::show(&trace));
 
             let checker = Checker::new(&trace, model);
-            for finding in run(&trace, &Options { all: true, ..Options::default() }).findings {
+            for finding in
+                run(&trace, &Options { all: true, unordered: false, ..Options::default() }).findings
+            {
                 let last = if matches!(finding.pattern, Pattern::Race { .. }) { 2 } else { 1 };
                 let ordered = as_recorded(&trace, &finding.schedule, last);
                 let place = format!("{finding:?} became {ordered:?}\n{}", common::show(&trace));
@@ -339,7 +347,7 @@ fn no_thread_of_a_witness_could_have_stopped_earlier() {
                 continue;
             }
             let checker = Checker::new(&trace, Model::View);
-            let options = Options { all: true, jobs: 1, ..Options::default() };
+            let options = Options { all: true, jobs: 1, unordered: false, ..Options::default() };
             let found = predict(&trace, Model::View, &options).expect("no witness is refused");
             // The witness of a final value has all events.
             let is_final = |f: &&Finding| matches!(f.pattern, Pattern::FinalValue { .. });

@@ -24,7 +24,15 @@ use foretell_trace::{EventId, FindingKind, Model, Trace};
 fn nondeterminism(trace: &Trace, model: Model, engine: EngineKind) -> Prediction {
     let analyses = BTreeSet::from([FindingKind::Nondeterminism]);
     let filters = Filters::NONE;
-    let options = Options { all: true, jobs: 1, engine, analyses, filters, ..Options::default() };
+    let options = Options {
+        all: true,
+        jobs: 1,
+        engine,
+        analyses,
+        filters,
+        unordered: false,
+        ..Options::default()
+    };
     let prediction = predict(trace, model, &options).expect("no witness is refused");
     assert!(prediction.undecided.is_empty());
     prediction
@@ -166,7 +174,8 @@ fn race_free_is_not_deterministic() {
     // The initial value before the read, with the write absent; the two orders with the write are
     // impossible: the broken read keeps the lock.
     assert_eq!((counts.witnesses, counts.cyclic, counts.without_choice), (3, 2, 1));
-    let races = Options { analyses: [FindingKind::Race].into(), ..Options::default() };
+    let races =
+        Options { analyses: [FindingKind::Race].into(), unordered: false, ..Options::default() };
     assert!(predict(&trace, Model::View, &races).expect("no defect").findings.is_empty());
 }
 
@@ -322,7 +331,7 @@ fn more_than_a_million_witnesses() {
 #[test]
 fn other_analyses_are_decided_exactly() {
     let trace = common::trace("T1|w(x)\nT2|r(x)");
-    let options = Options { engine: EngineKind::Graph, ..Options::default() };
+    let options = Options { engine: EngineKind::Graph, unordered: false, ..Options::default() };
     let prediction = predict(&trace, Model::View, &options).expect("no defect");
     let engines: Vec<_> =
         prediction.findings.iter().map(|f| (f.candidate.kind().name(), f.engine)).collect();

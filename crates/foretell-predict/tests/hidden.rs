@@ -38,7 +38,7 @@ fn hand_over(uses: usize) -> Trace {
 fn hundred_thousand_uses_of_hidden_state_are_cheap() {
     let trace = hand_over(100_000);
     let analyses = [FindingKind::Race, FindingKind::Deadlock, FindingKind::Atomicity].into();
-    let options = Options { analyses, ..Options::default() };
+    let options = Options { analyses, unordered: false, ..Options::default() };
     for model in [Model::View, Model::Value] {
         let found = predict(&trace, model, &options).expect("no witness is refused");
         assert!(found.undecided.is_empty());
@@ -63,7 +63,7 @@ fn uses_of_hidden_state_order_what_is_around_them() {
          T2|w(y)",
     );
     for model in [Model::View, Model::Value, Model::Symbolic] {
-        let options = Options { all: true, ..Options::default() };
+        let options = Options { all: true, unordered: false, ..Options::default() };
         let found = predict(&trace, model, &options).expect("no witness is refused");
         let races = common::as_brute(&found.findings).races;
         assert_eq!(races, [[EventId(2), EventId(5)]].into(), "{model}");

@@ -25,7 +25,7 @@ fn traces(seeds: u64, events: usize) -> impl Iterator<Item = (Family, u64, Trace
 #[test]
 fn races_and_deadlocks_are_those_of_brute_force() {
     let analyses = [FindingKind::Race, FindingKind::Deadlock].into();
-    let options = Options { all: true, analyses, ..Options::default() };
+    let options = Options { all: true, analyses, unordered: false, ..Options::default() };
     let mut compared = 0;
     for (family, seed, trace) in traces(15, 45) {
         for model in [Model::View, Model::Value] {

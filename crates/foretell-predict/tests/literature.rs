@@ -20,7 +20,7 @@ fn literature_traces_have_exactly_the_known_races_and_deadlocks() {
     for row in lines {
         let text = std::fs::read_to_string(folder.join(row[0])).expect("the trace");
         let trace = common::trace(&text);
-        let options = Options { all: true, ..Options::default() };
+        let options = Options { all: true, unordered: false, ..Options::default() };
         let prediction = predict(&trace, Model::View, &options).expect("no witness is refused");
         assert!(prediction.undecided.is_empty(), "{}", row[0]);
         let found = common::as_brute(&prediction.findings);

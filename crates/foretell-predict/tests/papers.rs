@@ -11,7 +11,7 @@ use foretell_trace::{FindingKind, Model};
 fn findings(benchmark: Benchmark, workers: usize, analysis: FindingKind, races: usize) -> usize {
     let trace = trace(benchmark, &Shape { threads: workers + 1, races, ..Shape::default() });
     let analyses = BTreeSet::from([analysis]);
-    let options = Options { all: true, analyses, ..Options::default() };
+    let options = Options { all: true, analyses, unordered: false, ..Options::default() };
     let prediction = predict(&trace, Model::auto(&trace), &options).expect("no witness is refused");
     assert!(prediction.undecided.is_empty());
     prediction.findings.len()

@@ -52,7 +52,7 @@ fn reads_come_between_nothing() {
          T1|r(x=0)
          T1|ar(x=0)",
     );
-    let options = Options { all: true, jobs: 1, ..Options::default() };
+    let options = Options { all: true, jobs: 1, unordered: false, ..Options::default() };
     let prediction = predict(&trace, Model::Value, &options).expect("no witness is refused");
     let expected = foretell_brute::findings(&trace, Model::Value);
     assert_eq!(common::as_brute(&prediction.findings), expected);
@@ -74,7 +74,7 @@ fn downgrading_writer_does_not_wait_for_itself() {
          T1|r(x)
          T1|rrel(l)",
     );
-    let options = Options { all: true, ..Options::default() };
+    let options = Options { all: true, unordered: false, ..Options::default() };
     let prediction = predict(&trace, Model::View, &options).expect("witnesses that hold");
     let read = Candidate::NondeterministicRead(EventId(8));
     assert!(prediction.findings.iter().any(|finding| finding.candidate == read));
@@ -94,7 +94,7 @@ fn symbolic_reads_need_no_writer_of_their_value() {
          T2|w(x=104)
          T1|join(T3)",
     );
-    let options = Options { all: true, jobs: 1, ..Options::default() };
+    let options = Options { all: true, jobs: 1, unordered: false, ..Options::default() };
     let prediction = predict(&trace, Model::Symbolic, &options).expect("no witness is refused");
     let expected = foretell_brute::findings(&trace, Model::Symbolic);
     assert_eq!(common::as_brute(&prediction.findings), expected);

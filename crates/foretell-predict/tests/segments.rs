@@ -24,6 +24,7 @@ fn violated(
         segments,
         filters: Filters { static_check, ..others },
         jobs: 1,
+        unordered: false,
         ..Options::default()
     };
     let prediction = predict(trace, model, &options).expect("no witness is refused");

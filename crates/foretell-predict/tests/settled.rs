@@ -16,7 +16,7 @@ use foretell_trace::{FindingKind, Model};
 fn counts(text: &str, kind: FindingKind, all: bool) -> Counts {
     let trace = common::trace(text);
     let analyses = [kind].into_iter().collect();
-    let options = Options { analyses, all, jobs: 1, ..Options::default() };
+    let options = Options { analyses, all, jobs: 1, unordered: false, ..Options::default() };
     let prediction = predict(&trace, Model::View, &options).expect("no witness is refused");
     assert!(prediction.findings.is_empty(), "{:?}", prediction.findings);
     assert!(prediction.undecided.is_empty());
@@ -97,7 +97,7 @@ fn final_values_of_counters() {
     let round = "A|acq(l)\nA|r(x)\nA|w(x)\nA|rel(l)\nB|acq(l)\nB|r(x)\nB|w(x)\nB|rel(l)";
     let trace = common::trace(&rounds("", round, 5));
     let analyses = [FindingKind::Nondeterminism].into_iter().collect();
-    let options = Options { analyses, all: true, jobs: 1, ..Options::default() };
+    let options = Options { analyses, all: true, jobs: 1, unordered: false, ..Options::default() };
     let prediction = predict(&trace, Model::View, &options).expect("no witness is refused");
     let last = |c: &Candidate| matches!(c, Candidate::FinalValue(..));
     assert!(!prediction.findings.iter().any(|f| last(&f.candidate)));
@@ -143,7 +143,7 @@ fn initial_values_that_are_overwritten() {
     let [early, late] = [2, 5].map(foretell_trace::EventId);
     assert!(must_happen_before.ordered_before(chains, &trace, early, late));
     let analyses = [FindingKind::Race].into_iter().collect();
-    let options = Options { analyses, all: true, jobs: 1, ..Options::default() };
+    let options = Options { analyses, all: true, jobs: 1, unordered: false, ..Options::default() };
     let prediction = predict(&trace, Model::Value, &options).expect("no witness is refused");
     let races = prediction.findings.iter().map(|f| f.candidate.clone());
     assert!(!races.into_iter().any(|c| c == Candidate::Race(early, late)));

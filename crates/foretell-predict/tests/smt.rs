@@ -48,6 +48,7 @@ fn insert(findings: &mut Findings, trace_model: &TraceModel<'_>, candidate: Cand
     let begin = |b| trace_model.blocks.get(b).begin;
     match candidate {
         Candidate::Race(a, b) => drop(findings.races.insert([a, b])),
+        Candidate::Unordered(a, b) => drop(findings.unordered_races.insert([a, b])),
         Candidate::Atomicity(c, r, c2) => drop(findings.atomicity.insert([c, r, c2])),
         Candidate::Serializability(b) => drop(findings.serializability.insert(begin(b))),
         Candidate::Transactions(b) => drop(findings.transactions.insert(begin(b))),
@@ -149,7 +150,7 @@ fn the_driver_names_the_engine_and_counts_its_effort() {
     for engine in [EngineKind::Z3, EngineKind::Cvc5, EngineKind::Yices] {
         assert_eq!(engine.available(), Ok(()));
         let analyses = BTreeSet::from([FindingKind::Race]);
-        let options = Options { engine, analyses, ..Options::default() };
+        let options = Options { engine, analyses, unordered: false, ..Options::default() };
         let prediction = predict(&trace, Model::View, &options).expect("no defect");
         let engines: Vec<_> = prediction.findings.iter().map(|f| f.engine).collect();
         assert_eq!(engines, [engine.name()]);

@@ -15,7 +15,7 @@ fn atomicity(text: &str, [view, value, symbolic]: [&[&str]; 3]) {
     let trace = common::trace(text);
     let models = [(Model::View, view), (Model::Value, value), (Model::Symbolic, symbolic)];
     for (model, expected) in models {
-        let options = Options { all: true, jobs: 1, ..Options::default() };
+        let options = Options { all: true, jobs: 1, unordered: false, ..Options::default() };
         let prediction = predict(&trace, model, &options).expect("no witness is refused");
         assert!(prediction.undecided.is_empty(), "{model}: {:?}", prediction.undecided);
         let found = common::as_brute(&prediction.findings);

@@ -1,12 +1,11 @@
 //! Headline of a finding: one sentence in plain words.
 
-use foretell_trace::{
-    EventId, EventKind, FindingKind, NondeterminismForm, Op, ThreadId, Trace, Value, ValueId,
-};
+use foretell_trace::{EventId, EventKind, FindingKind, Op, ThreadId, Trace, Value, ValueId};
 
 use crate::json::{Finding, Source as Writer};
 use crate::observed::Failure;
 use crate::source::Sources;
+use crate::weak_link::weak_link;
 use crate::witness::fold;
 
 /// Returns the headline of a finding. Without the trace it names kind, objects and locations; with
@@ -22,6 +21,7 @@ pub(crate) fn headline(finding: &Finding, trace: Option<&Trace>, sources: &Sourc
     }
     let say = Say { trace, finding, sources };
     match (finding.kind, &known[..]) {
+        (FindingKind::Race, &[a, b]) if finding.is_unordered() => say.unordered(a, b),
         (FindingKind::Race, &[a, b]) => say.race(a, b),
         (FindingKind::Atomicity, &[c, r, c2]) => say.atomicity(c, r, c2),
         (FindingKind::Serializability, &[s, .., t]) => format!(
@@ -122,6 +122,26 @@ impl Say<'_> {
             return format!("{text} (volatile makes no access atomic)");
         }
         self.plain_race(a, b, write, other)
+    }
+
+    /// A race that memory orders leave open, with the access that is too weak.
+    fn unordered(&self, a: EventId, b: EventId) -> String {
+        let schedule: Vec<EventId> = events(self.trace, &self.finding.witness.schedule).collect();
+        let later_first = schedule.iter().find(|&&e| e == a || e == b) == Some(&b);
+        let (first, last) = if later_first { (b, a) } else { (a, b) };
+        let noun = |e: EventId| if self.trace.op(e).writes() { "write" } else { "read" };
+        let text = format!(
+            "Nothing orders the {} of {} by thread {} before the {} by thread {}",
+            noun(first),
+            self.variable(first),
+            self.name(first),
+            noun(last),
+            self.name(last)
+        );
+        match weak_link(self.trace, &schedule, [a, b]) {
+            Some(link) => format!("{text}: {}", link.remark(self.trace)),
+            None => text,
+        }
     }
 
     fn plain_race(&self, a: EventId, b: EventId, write: EventId, other: EventId) -> String {
@@ -260,7 +280,7 @@ impl Say<'_> {
         let (writer, challenger) =
             (self.source(self.finding.writer), self.source(self.finding.challenger));
         let x = self.variable(e);
-        if self.finding.form == Some(NondeterminismForm::FinalValue) {
+        if self.finding.is_final_value() {
             let last = self.source(Some(Writer::Event(e.0)));
             return format!(
                 "The last value of {x} depends on the schedule: {last} can come after {writer}"

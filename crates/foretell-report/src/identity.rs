@@ -13,7 +13,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use foretell_trace::{EventId, EventKind, FindingKind, NondeterminismForm, SiteId, Trace};
+use foretell_trace::{EventId, EventKind, FindingKind, SiteId, Trace};
 
 use crate::json::Finding;
 use crate::location::{Location, base_name, stack_at};
@@ -110,7 +110,7 @@ impl<'a> Acts<'a> {
             (FindingKind::Serializability | FindingKind::Transactions, Some(block)) => {
                 vec![self.numbered(block.begin)]
             }
-            _ if finding.form == Some(NondeterminismForm::FinalValue) => {
+            _ if finding.is_final_value() => {
                 finding.objects.iter().map(|name| format!("final {}", plain(name))).collect()
             }
             _ => finding.events.iter().map(|&e| self.numbered(e)).collect(),

@@ -36,4 +36,5 @@ pub mod source;
 mod span;
 pub mod suppress;
 pub mod text;
+mod weak_link;
 pub mod witness;

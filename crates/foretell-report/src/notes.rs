@@ -1,9 +1,10 @@
 //! Remarks on the source locations of a finding.
 
-use foretell_trace::{EventId, EventKind, FindingKind, NondeterminismForm, Trace};
+use foretell_trace::{EventId, EventKind, FindingKind, Trace};
 
 use crate::headline::role;
 use crate::json::{Finding, Source as Writer};
+use crate::weak_link::weak_link;
 use crate::witness::fold;
 
 /// Remark on the location of an event.
@@ -49,11 +50,15 @@ pub(crate) fn notes(finding: &Finding, schedule: &[EventId], trace: &Trace) -> V
         };
         notes.push(Note { event, text, main: true });
     }
+    if finding.is_unordered()
+        && let &[a, b] = &finding.events[..]
+        && let Some(link) = weak_link(trace, schedule, [EventId(a), EventId(b)])
+    {
+        let links = link.notes(trace).into_iter();
+        notes.extend(links.map(|(event, text)| Note { event, text, main: false }));
+    }
     let sources = [
-        (
-            finding.challenger,
-            if finding.form == Some(NondeterminismForm::FinalValue) { "" } else { "seen instead" },
-        ),
+        (finding.challenger, if finding.is_final_value() { "" } else { "seen instead" }),
         (finding.writer, "seen in the recorded run"),
     ];
     for (writer, when) in sources {

@@ -1,7 +1,7 @@
 //! The part of a source line that is an access.
 //!
 //! Debug information of the recorder gives lines, not columns. The name of the variable or lock is
-//! searched for in the line as a word of its own (`table` for `table+16`); without a match the
+//! searched for in the line as a word of its own (`table` for `table+16`, `done` for `main::job.done`); without a match the
 //! whole text of the line counts. A line with two accesses to one variable underlines the first.
 
 use std::ops::Range;
@@ -70,6 +70,12 @@ mod tests {
         assert_eq!(found("  this.balance += 1;", Some("Account.balance")), "balance");
         assert_eq!(found("  *p = 1; ", Some("heap@a.c:3#1")), "*p = 1;");
         assert_eq!(found("  *p = 1; ", Some("0x7f")), "*p = 1;");
+        assert_eq!(found("  j->done++;", Some("main::job.done")), "done");
+        assert_eq!(found("  job = other;", Some("main::job.done")), "job");
+        assert_eq!(found("  n->next = 0;", Some("node@a.c:3#1.next")), "next");
+        assert_eq!(found("  arr[3].next = 0;", Some("arr[3].next")), "next");
+        assert_eq!(found("  memset(arr, 0, n);", Some("arr[3].next")), "arr");
+        assert_eq!(found("  buffer[i] = 1;", Some("worker::buffer@T2[4]")), "buffer");
         assert_eq!(found("\tlöschen(ä);", Some("ä")), "ä");
         assert_eq!(found("   ", None), "");
     }

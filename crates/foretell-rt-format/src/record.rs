@@ -128,6 +128,8 @@ byte_enum!(
         /// A wait of the run may end in a way that no record stands for: a time limit, a try, a
         /// cancellation, a signal handler. Written once. Not counted.
         OtherWake = 27,
+        /// A memory fence; `other` is its order, numbered as in the compilers' hooks. Not counted.
+        Fence = 28,
     }
 );
 
@@ -147,6 +149,7 @@ impl SyncKind {
                 | FutexWoken
                 | TimeLimit
                 | OtherWake
+                | Fence
         )
     }
 

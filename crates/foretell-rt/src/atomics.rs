@@ -1,11 +1,13 @@
 //! Atomic operations: the hook performs them, sequentially consistent whatever was asked for,
-//! and records what they read and wrote.
+//! and records what they read and wrote, and the order that was asked for. A fence is a record
+//! alone.
 
 use crate::entry::{enter, entries, leave, plain_entries};
 use crate::recorder;
 use crate::sched::access_step;
-use foretell_rt_format::{AtomicKind, Kind, Record};
+use foretell_rt_format::{AtomicKind, Kind, Record, SyncKind};
 use std::arch::asm;
+use std::cell::Cell;
 use std::ffi::c_int;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, fence};
@@ -90,13 +92,23 @@ fn atomic<T: Word>(
     pc: usize,
     op: impl FnOnce() -> (AtomicKind, T, [u64; 2], [u64; 2]),
 ) -> T {
+    atomic_ordered(at, &Cell::new(order), pc, op)
+}
+
+/// [`atomic`], with an order that is known after `op`.
+fn atomic_ordered<T: Word>(
+    at: *mut T,
+    order: &Cell<c_int>,
+    pc: usize,
+    op: impl FnOnce() -> (AtomicKind, T, [u64; 2], [u64; 2]),
+) -> T {
     let Some(t) = enter() else { return op().1 };
     access_step(t, Kind::Atomic, pc, (at as usize, usize::from(T::SIZE)));
     let (kind, result, old, new) = op();
     let record = Record::Atomic {
         kind,
         size: T::SIZE,
-        order: order as u8 & 7,
+        order: order.get() as u8 & 7,
         pc: pc as u64,
         addr: at as u64,
         old,
@@ -173,12 +185,24 @@ updates! {
 }
 
 /// Compares and exchanges. Returns the value found: `expected` when the exchange took place.
-unsafe fn exchange_if<T: Word>(at: *mut T, expected: T, new: T, order: c_int, pc: usize) -> T {
+///
+/// `orders` are those of an exchange and of a failure.
+unsafe fn exchange_if<T: Word>(
+    at: *mut T,
+    expected: T,
+    new: T,
+    orders: [c_int; 2],
+    pc: usize,
+) -> T {
+    let order = Cell::new(orders[0]);
     // SAFETY: the program's own operation.
     unsafe {
-        atomic(at, order, pc, || match T::cas(at, expected, new) {
+        atomic_ordered(at, &order, pc, || match T::cas(at, expected, new) {
             Ok(old) => (AtomicKind::Update, old, old.halves(), new.halves()),
-            Err(old) => (AtomicKind::FailedUpdate, old, old.halves(), [0; 2]),
+            Err(old) => {
+                order.set(orders[1]);
+                (AtomicKind::FailedUpdate, old, old.halves(), [0; 2])
+            }
         })
     }
 }
@@ -188,11 +212,11 @@ unsafe extern "C" fn cas_val<T: Word>(
     expected: T,
     new: T,
     order: c_int,
-    _fail_order: c_int,
+    fail_order: c_int,
     pc: usize,
 ) -> T {
     // SAFETY: the program's own operation.
-    unsafe { exchange_if(at, expected, new, order, pc) }
+    unsafe { exchange_if(at, expected, new, [order, fail_order], pc) }
 }
 
 unsafe extern "C" fn cas<T: Word>(
@@ -200,13 +224,13 @@ unsafe extern "C" fn cas<T: Word>(
     expected: *mut T,
     new: T,
     order: c_int,
-    _fail_order: c_int,
+    fail_order: c_int,
     pc: usize,
 ) -> c_int {
     // SAFETY: the program's own operation.
     unsafe {
         let wanted = expected.read_unaligned();
-        let seen = exchange_if(at, wanted, new, order, pc);
+        let seen = exchange_if(at, wanted, new, [order, fail_order], pc);
         if seen == wanted {
             return 1;
         }
@@ -224,17 +248,21 @@ unsafe extern "C" fn cas128(
     pc: usize,
 ) -> c_int {
     // SAFETY: the program's own operation.
-    unsafe { cas(at, expected, new, order, 0, pc) }
+    unsafe { cas(at, expected, new, order, order, pc) }
 }
 
 /// The code location takes the place of the order: sequentially consistent is recorded.
 unsafe extern "C" fn cas_val128(at: *mut u128, expected: u128, new: u128, pc: usize) -> u128 {
     // SAFETY: the program's own operation.
-    unsafe { exchange_if(at, expected, new, 5, pc) }
+    unsafe { exchange_if(at, expected, new, [5, 5], pc) }
 }
 
-unsafe extern "C" fn thread_fence(_order: c_int) {
+unsafe extern "C" fn thread_fence(order: c_int, pc: usize) {
     fence(SeqCst);
+    let Some(t) = enter() else { return };
+    let other = order as u64 & 7;
+    recorder::put(t, &Record::Sync { kind: SyncKind::Fence, pc: pc as u64, object: 0, other });
+    leave(t);
 }
 
 unsafe extern "C" fn signal_fence(_order: c_int) {
@@ -242,11 +270,11 @@ unsafe extern "C" fn signal_fence(_order: c_int) {
 }
 
 plain_entries! {
-    __tsan_atomic_thread_fence => thread_fence;
     __tsan_atomic_signal_fence => signal_fence;
 }
 
 entries! {
+    __tsan_atomic_thread_fence => thread_fence, "rsi";
     __tsan_atomic8_load => load::<u8>, "rdx";
     __tsan_atomic8_store => store::<u8>, "rcx";
     __tsan_atomic8_exchange => exchange::<u8>, "rcx";

@@ -21,6 +21,7 @@ use crate::calls::settled;
 use crate::channels::{self, Way};
 use crate::hidden_call::{FIRST_ADDRESS, is_standard, is_standard_file, number_length};
 use crate::library_state;
+use crate::modules::in_libstdcxx;
 use crate::paths::Path;
 use crate::printed_text::{self, ArgumentList, SavedRegisters};
 use crate::strings::whole;
@@ -30,11 +31,29 @@ use crate::transfer::{call_step, observe, sends_uncounted};
 use crate::unexplored;
 use foretell_rt_format::{AccessKind, HiddenState};
 use std::ffi::c_int;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// Mode of bytes that are written after hooks in the function itself.
 const SETS: u32 = 13;
 
 const ALL: usize = usize::MAX / 2;
+
+/// Part of the mangled name of a function that is given a string.
+const SHARED_STRING: &[u8] = b"RKNSt7__cxx1112basic_string";
+
+/// The thread whose last call of a function that is not recorded prints to a file, plus one.
+static WRITER: AtomicU32 = AtomicU32::new(0);
+
+/// Takes note that a thread calls a function that is not recorded.
+pub(crate) fn begin_call() {
+    WRITER.store(0, Relaxed);
+}
+
+/// Whether a copy or a system call at this code address is one of the C++ library, for the buffer of
+/// a file.
+pub(crate) fn is_stream_buffer(t: Baton, pc: usize) -> bool {
+    WRITER.load(Relaxed) == t.index() + 1 && in_libstdcxx(pc)
+}
 
 /// A call of a modelled function.
 pub(crate) struct ModelledCall<'a> {
@@ -271,6 +290,45 @@ impl ModelledCall<'_> {
         }
     }
 
+    /// Records output of a C++ stream to its file: two threads that write without a lock race.
+    /// Output observes nothing, so that it does not depend on the output before it.
+    /// The library's copies into the buffer of the file depend on how full the buffer is, and are
+    /// not recorded.
+    pub(crate) fn writes_stream(&self, stream: usize, fd: c_int) {
+        /// A word of the lock in the stream's buffer, which the library does not use.
+        const WORD: usize = 80;
+        self.uses_file(fd, true, false);
+        range_of_unknown_content(self.t, AccessKind::Write, stream + WORD, 8, self.pc);
+        WRITER.store(self.t.index() + 1, Relaxed);
+    }
+
+    /// Records the text that a function of C++ with this mangled name prints: its second argument
+    /// is a text, with a length in the third one, or a string.
+    ///
+    /// # Safety
+    /// The arguments are those of a call of that function.
+    pub(crate) unsafe fn prints_object(&self, name: &[u8]) {
+        let at = self.argument(1);
+        let reads = |at: usize, len: usize| {
+            // SAFETY: the function reads these bytes.
+            unsafe { range(self.t, AccessKind::Read, at, len, self.pc, None) }
+        };
+        if at < FIRST_ADDRESS {
+            return;
+        }
+        if name.starts_with(b"_ZSt16__ostream_insert") || name.starts_with(b"_ZNSo5write") {
+            reads(at, self.argument(2));
+        } else if name.ends_with(b"PKc") {
+            // SAFETY: the function reads the text.
+            reads(at, unsafe { whole(at, ALL) });
+        } else if name.windows(SHARED_STRING.len()).any(|part| part == SHARED_STRING) {
+            reads(at, 16);
+            // SAFETY: a string begins with the address of its text, and its length.
+            let [text, len] = unsafe { *(at as *const [usize; 2]) };
+            reads(text, len);
+        }
+    }
+
     /// Records output to a descriptor, or a look at its file.
     fn descriptor(&self, option: u32, fd: c_int) {
         let out = option == 1;
@@ -285,6 +343,8 @@ impl ModelledCall<'_> {
         const OPENS: u32 = 10;
         const LOOKS: u32 = 1;
         const CHANGES: u32 = 2;
+        const ADDS: u32 = 4;
+        const OPEN_MODE: u32 = 3;
         let directory = match effect.option & AT {
             0 => libc::AT_FDCWD,
             _ => self.argument(effect.argument.wrapping_sub(1)) as c_int,
@@ -316,7 +376,8 @@ impl ModelledCall<'_> {
             if truncates && let Some(channel) = target.content() {
                 sends_uncounted(self.t, self.pc, channel);
             }
-            return None;
+            // A C++ stream is open from now on.
+            return if way == OPEN_MODE { Rest::object(self.argument(0)) } else { None };
         }
         match way {
             LOOKS => {
@@ -333,6 +394,9 @@ impl ModelledCall<'_> {
                 self.look_at(&own, &own);
                 self.change(&own);
             }
+            ADDS => own.changed().into_iter().skip(1).for_each(|listing| {
+                sends_uncounted(self.t, self.pc, listing);
+            }),
             _ => {
                 self.look_at(&own, &target);
                 observe(self.t, self.pc, target.listing());

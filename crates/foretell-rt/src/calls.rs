@@ -5,6 +5,7 @@
 //! is made without the baton. The memory that a call reads or writes is recorded after it, and so
 //! is the data that it passes on to other threads through the kernel (see `transfer`).
 
+use crate::call_effects::is_stream_buffer;
 use crate::channels::{self, Address};
 use crate::entry::{checked, enter, entries, entries7, leave, plain_entries};
 use crate::epoll_sets;
@@ -120,6 +121,12 @@ macro_rules! blocking {
             unsafe {
                 let real = || real!($name($($arg: usize),*) -> isize);
                 let Some(t) = enter() else { return real() };
+                if is_stream_buffer(t, pc) {
+                    // The output of the stream is recorded, and does not wait.
+                    let r = real();
+                    leave(t);
+                    return r;
+                }
                 let transfer = [$($transfer)?].into_iter().next().unwrap_or(Transfer::Nothing);
                 let at_once = || $at_once;
                 let effect = |_e: &transfer::Effect, _n: usize| {

@@ -10,7 +10,7 @@
 //! not a pipe or a file that the program has put in its place.
 
 use crate::arena;
-use crate::call_effects::{ModelledCall, is_readable};
+use crate::call_effects::{ModelledCall, begin_call, is_readable};
 use crate::calls::settled;
 use crate::channels;
 use crate::entry::{enter, leave};
@@ -184,6 +184,7 @@ unsafe fn stream_state(
     const FILE: usize = 104;
     // SAFETY: the layout of streams and of types is part of the library's binary interface.
     unsafe {
+        let name = CStr::from_ptr(descriptor.name).to_bytes();
         let Some(streams) = descriptor.streams.as_ref() else { return Some(HiddenState::Kernel) };
         let word = |at: usize| (at as *const usize).read();
         let base = stream.wrapping_add(word(word(stream).wrapping_sub(BASE)));
@@ -198,6 +199,11 @@ unsafe fn stream_state(
                 return Some(HiddenState::Arguments);
             }
             let fd = libc::fileno(file);
+            if settled(fd) && !is_readable(fd) && is_output(name) {
+                call.prints_object(name);
+                call.writes_stream(stream, fd);
+                return None;
+            }
             if settled(fd) {
                 call.uses_file(fd, true, is_readable(fd));
                 return Some(HiddenState::Arguments);
@@ -206,11 +212,30 @@ unsafe fn stream_state(
         if STANDARD_BUFFERS.contains(&kind) {
             let output = stream == streams.output && is_standard(1);
             if output || streams.errors.contains(&stream) && is_standard(2) {
+                unexplored::writes_output(call.t.index());
+                if is_output(name) {
+                    call.prints_object(name);
+                }
                 return None;
             }
         }
         Some(HiddenState::Kernel)
     }
+}
+
+/// Whether a function prints to the stream that is its first argument, and does nothing else.
+fn is_output(name: &[u8]) -> bool {
+    const OUTPUT: [&[u8]; 8] = [
+        b"_ZNSols",
+        b"_ZStls",
+        b"_ZSt16__ostream_insert",
+        b"_ZSt4endl",
+        b"_ZSt5flush",
+        b"_ZNSo3put",
+        b"_ZNSo5write",
+        b"_ZNSo9_M_insert",
+    ];
+    OUTPUT.iter().any(|start| name.starts_with(start))
 }
 
 /// Returns the mangled name of an object's class, if the class has type information.
@@ -262,6 +287,7 @@ unsafe extern "C-unwind" fn note(descriptor: &Descriptor, arguments: &[usize; 6]
     // program, and they depend on what the registers of missing arguments happen to hold.
     let Some(t) = enter() else { return };
     crate::exit::before_call(t, pc);
+    begin_call();
     if descriptor.class.to_le_bytes()[1] == MODELLED {
         let call = ModelledCall { t, pc, arguments };
         // SAFETY: the caller's registers, as the function reads them.
@@ -284,8 +310,6 @@ unsafe extern "C-unwind" fn note(descriptor: &Descriptor, arguments: &[usize; 6]
         let given = descriptor.class.to_le_bytes()[2];
         // SAFETY: as above.
         unsafe { record(t, descriptor, state, addresses(arguments, given), pc) };
-    } else if descriptor.class.to_le_bytes()[1] != SYSTEM_CALL {
-        unexplored::writes_output(t.index());
     }
     leave(t);
     sys::set_errno(errno);

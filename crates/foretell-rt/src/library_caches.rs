@@ -37,13 +37,13 @@ pub(crate) extern "C-unwind" fn fill() {
     let facet = find(c"_ZSt9use_facetISt5ctypeIcEERKT_RKSt6locale");
     let tables = [c"_ZNKSt5ctypeIcE13_M_widen_initEv", c"_ZNKSt5ctypeIcE14_M_narrow_initEv"];
     if let Some((locale, facet)) = locale.zip(facet) {
-        let single = find_byte(c"__libc_single_threaded");
-        // SAFETY: a byte of the C library; this thread is the only one, and the byte is restored.
-        unsafe {
-            let before = single.map(|byte| byte.replace(0));
-            locale(std::ptr::null());
-            single.zip(before).into_iter().for_each(|(byte, before)| byte.write(before));
+        if let Some(single) = find_byte(c"__libc_single_threaded") {
+            // SAFETY: a byte of the C library, which is for ever 0 once there are two threads. It
+            // stays 0: counts of references are atomic from the start.
+            unsafe { single.write(0) };
         }
+        // SAFETY: `std::locale::classic`.
+        unsafe { locale(std::ptr::null()) };
         for fill in tables.into_iter().filter_map(find) {
             // SAFETY: `std::locale::classic`, `std::use_facet<std::ctype<char>>`, and two members
             // of the facet.

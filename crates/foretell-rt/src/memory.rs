@@ -1,6 +1,7 @@
 //! Functions that allocate, free, copy and fill memory.
 
 use crate::access::range;
+use crate::call_effects::is_stream_buffer;
 use crate::entry::{checked, enter_started, entries, leave};
 use crate::real::real;
 use crate::recorder;
@@ -171,7 +172,7 @@ unsafe extern "C" fn memmove_fn(to: *mut u8, from: *const u8, n: usize, pc: usiz
     // SAFETY: as the program's own call.
     unsafe {
         if let Some(t) = enter_started() {
-            if n > 0 {
+            if n > 0 && !is_stream_buffer(t, pc) {
                 range(t, Read, from as usize, n, pc, None);
                 range(t, Write, to as usize, n, pc, Some(from as usize));
             }

@@ -222,6 +222,11 @@ pub(crate) fn in_libc(pc: usize) -> bool {
     LIBC.contains(pc)
 }
 
+/// Whether a code address is in the C++ library.
+pub(crate) fn in_libstdcxx(pc: usize) -> bool {
+    LIBSTDCXX.contains(pc)
+}
+
 /// Returns the code address that a call counts for: `pc`, or where the program called the C++
 /// library when the call comes from inside the library (waits, creation and join of threads do).
 pub(crate) fn caller(pc: usize) -> usize {

@@ -14,8 +14,7 @@ use foretell_report::json::{self, Block, Finding, Findings, Source};
 use foretell_report::kept_by_order::{HIDDEN, KeptByOrder};
 use foretell_trace::expr::Expr;
 use foretell_trace::{
-    EventId, EventKind, ExprId, FindingKind, Model, NondeterminismForm, Op, RegId, ThreadId, Trace,
-    VarId, legality,
+    EventId, EventKind, ExprId, FindingKind, Model, Op, RegId, ThreadId, Trace, VarId, legality,
 };
 
 use crate::PredictOptions;
@@ -212,7 +211,7 @@ impl<'a> Known<'a> {
     }
 
     fn group_of(&self, finding: &Finding) -> (FindingKind, Vec<Location>) {
-        let is_final = finding.form == Some(NondeterminismForm::FinalValue);
+        let is_final = finding.is_final_value();
         self.group(finding.kind, &finding.events, finding.block, is_final)
     }
 

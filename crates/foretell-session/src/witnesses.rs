@@ -26,8 +26,9 @@ pub(crate) struct Witnesses<'a> {
 }
 
 impl Witnesses<'_> {
+    /// Whether the accesses of the finding are next at the same time.
     fn is_race(&self) -> bool {
-        self.finding.kind == FindingKind::Race
+        self.finding.kind == FindingKind::Race && !self.finding.is_unordered()
     }
 
     /// Whether the finding is of the kind with this name.
@@ -45,7 +46,7 @@ impl Witnesses<'_> {
             }
         }
         let goal = match (self.finding.kind, &events[..]) {
-            (FindingKind::Race, &[a, b]) => Goal::Together([a, b]),
+            (FindingKind::Race, &[a, b]) if self.is_race() => Goal::Together([a, b]),
             (FindingKind::Deadlock, _) => Goal::Blocked(events.clone()),
             (_, _) if self.is("hang") => Goal::Stuck(events.clone()),
             _ => Goal::Along(events.clone()),

@@ -103,6 +103,38 @@ pub enum NondeterminismForm {
     FinalValue,
 }
 
+/// How the two accesses of a race meet (semantics sections 3 and 3b).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RaceForm {
+    /// Both accesses can be next at the same time.
+    Adjacent,
+    /// They cannot, but happens-before does not order them.
+    Unordered,
+}
+
+/// Form of a finding, for the kinds that have several.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum FindingForm {
+    /// Of a race.
+    Race(RaceForm),
+    /// Of nondeterminism.
+    Nondeterminism(NondeterminismForm),
+}
+
+impl From<RaceForm> for FindingForm {
+    fn from(form: RaceForm) -> Self {
+        FindingForm::Race(form)
+    }
+}
+
+impl From<NondeterminismForm> for FindingForm {
+    fn from(form: NondeterminismForm) -> Self {
+        FindingForm::Nondeterminism(form)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -137,6 +169,23 @@ mod tests {
             "no analysis is called `races` (race, atomicity, serializability, transactions, \
              nondeterminism, deadlock)"
         );
+    }
+
+    #[test]
+    fn forms_of_all_kinds_are_read_back() {
+        let forms: [FindingForm; 4] = [
+            RaceForm::Adjacent.into(),
+            RaceForm::Unordered.into(),
+            NondeterminismForm::AfterWriter.into(),
+            NondeterminismForm::FinalValue.into(),
+        ];
+        let words = ["adjacent", "unordered", "after-writer", "final-value"];
+        for (form, word) in forms.into_iter().zip(words) {
+            let json = serde_json::to_string(&form).unwrap();
+            assert_eq!(json, format!("\"{word}\""));
+            assert_eq!(serde_json::from_str::<FindingForm>(&json).unwrap(), form);
+        }
+        assert!(serde_json::from_str::<FindingForm>("\"ordered\"").is_err());
     }
 
     #[test]

@@ -36,7 +36,9 @@ pub use conflict::{
 };
 pub use event::{Event, EventKind, ObjectKind, Op};
 pub use failure::{FailureKind, RunFailure};
-pub use finding_kind::{FindingKind, NondeterminismForm, UnknownFindingKind};
+pub use finding_kind::{
+    FindingForm, FindingKind, NondeterminismForm, RaceForm, UnknownFindingKind,
+};
 pub use ids::{
     BarrierId, CondId, EventId, ExprId, LabelId, LockId, MemBlockId, RegId, SemId, SiteId,
     ThreadId, ValueId, VarId,

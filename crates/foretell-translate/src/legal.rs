@@ -13,7 +13,7 @@ pub(crate) fn legal(trace: Trace, steps: &mut EventSteps) -> (Trace, Vec<Repair>
     // The index of each event goes through the repair as its site, to find its step again.
     let mut numbered = trace.builder_with_names();
     for event in trace.events() {
-        numbered.push(event.thread, event.kind, Some(SiteId(event.id.0)));
+        numbered.push_ordered(event.thread, event.kind, event.order, Some(SiteId(event.id.0)));
     }
     let (mended, repairs) = legality::repair(&numbered.build());
     let mut builder = mended.builder_with_names();

@@ -10,7 +10,7 @@ use foretell_rt_format::Step;
 use foretell_trace::binary::PackedEvents;
 use foretell_trace::legality::{Repair, Watch};
 use foretell_trace::{
-    EventId, EventKind, SiteId, ThreadId, Trace, TraceBuilder, Value, ValueId, VarId,
+    EventId, EventKind, MemoryOrder, SiteId, ThreadId, Trace, TraceBuilder, Value, ValueId, VarId,
 };
 use rustc_hash::FxHashMap;
 
@@ -33,13 +33,20 @@ struct Packing {
 
 impl Packing {
     #[inline]
-    fn push(&mut self, names: &Trace, thread: ThreadId, kind: EventKind, site: Option<SiteId>) {
+    fn push(
+        &mut self,
+        names: &Trace,
+        thread: ThreadId,
+        kind: EventKind,
+        order: MemoryOrder,
+        site: Option<SiteId>,
+    ) {
         let id = EventId::from_index(self.events.len());
         if let EventKind::Join { thread } = kind {
             self.joins.push((id, thread));
         }
         self.watch.push(names, id, thread, kind);
-        self.events.push(names, thread, kind, site);
+        self.events.push_ordered(names, thread, kind, order, site);
     }
 }
 
@@ -127,8 +134,20 @@ impl TraceWriter {
         site: Option<SiteId>,
         step: Option<Step>,
     ) {
+        self.push_ordered(thread, kind, MemoryOrder::default(), site, step);
+    }
+
+    /// Adds an event that is a step of the program, with its memory order.
+    pub(crate) fn push_ordered(
+        &mut self,
+        thread: u32,
+        kind: EventKind,
+        order: MemoryOrder,
+        site: Option<SiteId>,
+        step: Option<Step>,
+    ) {
         let id = self.thread(thread);
-        self.add(id, kind, site);
+        self.add(id, kind, order, site);
         self.steps.events.push(step);
         let op = kind.op();
         self.set_observed_last(thread, op.observes());
@@ -137,7 +156,15 @@ impl TraceWriter {
     /// Adds an event that is no step of its own.
     pub(crate) fn push_marker(&mut self, thread: u32, kind: EventKind, site: Option<SiteId>) {
         let id = self.thread(thread);
-        self.add(id, kind, site);
+        self.add(id, kind, MemoryOrder::default(), site);
+        self.steps.events.push(None);
+        self.set_observed_last(thread, false);
+    }
+
+    /// Adds a memory fence, which is no step of its own.
+    pub(crate) fn push_fence(&mut self, thread: u32, order: MemoryOrder, site: Option<SiteId>) {
+        let id = self.thread(thread);
+        self.add(id, EventKind::Fence, order, site);
         self.steps.events.push(None);
         self.set_observed_last(thread, false);
     }
@@ -163,7 +190,7 @@ impl TraceWriter {
                 } else {
                     EventKind::Read { var, atomic, value, register: None }
                 };
-                self.add(id, kind, Some(site));
+                self.add(id, kind, MemoryOrder::default(), Some(site));
             }
         }
         self.steps.events.push_known(thread, ordinal, what);
@@ -171,11 +198,11 @@ impl TraceWriter {
     }
 
     #[inline]
-    fn add(&mut self, thread: ThreadId, kind: EventKind, site: Option<SiteId>) {
+    fn add(&mut self, thread: ThreadId, kind: EventKind, order: MemoryOrder, site: Option<SiteId>) {
         match &mut self.packing {
-            Some(packing) => packing.push(self.builder.trace(), thread, kind, site),
+            Some(packing) => packing.push(self.builder.trace(), thread, kind, order, site),
             None => {
-                self.builder.push(thread, kind, site);
+                self.builder.push_ordered(thread, kind, order, site);
             }
         }
     }
@@ -259,7 +286,7 @@ fn with_values(trace: Trace, values: Vec<(EventId, Value)>) -> Trace {
         if let (EventKind::Write { value, .. }, Some(known)) = (&mut kind, values.get(&event.id)) {
             *value = Some(builder.values().intern(*known));
         }
-        builder.push(event.thread, kind, event.site);
+        builder.push_ordered(event.thread, kind, event.order, event.site);
     }
     builder.build()
 }

@@ -9,6 +9,7 @@
 //!   values;
 //! - `run.rs` — one schedule, event by event: enabled or not, broken or not;
 //! - `waits.rs` — the one choice a schedule leaves open, which waiter a notify wakes;
+//! - `happens_before.rs` — synchronisation, for races that memory orders leave open;
 //! - `pattern.rs` — the findings;
 //! - `refusal.rs` — the rules by name.
 //!
@@ -30,6 +31,7 @@
 //! assert_eq!(refusal.to_string(), message);
 //! ```
 
+mod happens_before;
 mod observed;
 mod pattern;
 mod refusal;

@@ -9,6 +9,7 @@ use foretell_trace::{
     Trace, Value, VarId,
 };
 
+use crate::happens_before::happens_before;
 use crate::observed::{Block, Observed};
 use crate::refusal::{Refusal, Rule, describe};
 use crate::run::Run;
@@ -19,6 +20,14 @@ use crate::run::Run;
 pub enum Pattern {
     /// Two accesses that race. The schedule ends with both, in some order.
     Race {
+        /// One access.
+        a: EventId,
+        /// The other.
+        b: EventId,
+    },
+    /// Two accesses that happens-before of the schedule does not order (section 3b). The schedule
+    /// holds both and ends with the later one.
+    Unordered {
         /// One access.
         a: EventId,
         /// The other.
@@ -90,7 +99,7 @@ impl Pattern {
     /// Returns the kind of finding whose schedule shows this pattern.
     pub fn kind(&self) -> FindingKind {
         match self {
-            Pattern::Race { .. } => FindingKind::Race,
+            Pattern::Race { .. } | Pattern::Unordered { .. } => FindingKind::Race,
             Pattern::Atomicity { .. } => FindingKind::Atomicity,
             Pattern::Serializability { .. } => FindingKind::Serializability,
             Pattern::Transactions { .. } => FindingKind::Transactions,
@@ -118,6 +127,7 @@ impl PatternCheck<'_> {
     pub(crate) fn check(&self, pattern: &Pattern) -> Check {
         match pattern {
             Pattern::Race { a, b } => self.race(*a, *b),
+            Pattern::Unordered { a, b } => self.unordered(*a, *b),
             Pattern::Atomicity { c, r, c2 } => self.atomicity(*c, *r, *c2),
             Pattern::Serializability { begin, end, path } => self.path(*begin, *end, path),
             Pattern::Transactions { begin, end, cycle } => self.cycle(*begin, *end, cycle),
@@ -260,9 +270,26 @@ impl PatternCheck<'_> {
                 return self.refuse(Rule::NotLast, e, message);
             }
         }
+        self.must_race(a, b)
+    }
+
+    /// The accesses conflict, and not both are atomic.
+    fn must_race(&self, a: EventId, b: EventId) -> Check {
         self.must_conflict(a, b)?;
         if self.trace.op(a).is_atomic() && self.trace.op(b).is_atomic() {
             return self.refuse(Rule::BothAtomic, b, "both accesses are atomic");
+        }
+        Ok(())
+    }
+
+    /// Both accesses have run, the later one last, and nothing orders them.
+    fn unordered(&self, a: EventId, b: EventId) -> Check {
+        let (first, last) = if self.position(a)? < self.position(b)? { (a, b) } else { (b, a) };
+        self.must_be_last(last)?;
+        self.must_race(first, last)?;
+        if happens_before(self.trace, self.schedule, first, last) {
+            let message = format!("{} happens before it", describe(self.trace, first));
+            return self.refuse(Rule::Ordered, last, message);
         }
         Ok(())
     }

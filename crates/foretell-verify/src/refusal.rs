@@ -65,6 +65,8 @@ pub enum Rule {
     Commute,
     /// Two atomic accesses do not race.
     BothAtomic,
+    /// Happens-before orders the two accesses.
+    Ordered,
     /// The event opens no block, or the block ends elsewhere.
     NotBlock,
     /// Transactions are outermost blocks.

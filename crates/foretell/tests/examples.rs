@@ -146,6 +146,14 @@ fn use_after_free_is_found() {
 }
 
 #[test]
+fn join_under_a_lock_deadlocks() {
+    let builds = [("gcc", "-O0"), ("clang", "-O1")];
+    predicts("join_lock.c", &builds, "deadlock", "deadlock: threads 0 and 1");
+    let output = check("join_lock_fixed.c", "gcc", "-O0").output;
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stdout));
+}
+
+#[test]
 fn exploration_finds_the_double_free() {
     let check = |name: &str| {
         let output = foretell().arg("check").arg(example(name)).output().expect("foretell runs");
@@ -161,4 +169,30 @@ fn exploration_finds_the_double_free() {
 #[test]
 fn correct_queue_has_no_finding() {
     is_silent("queue.cpp");
+}
+
+/// The flag orders the accesses in every interleaving, and happens-before in none.
+#[test]
+fn relaxed_flag_leaves_a_race_open() {
+    for (compiler, level) in [("gcc", "-O0"), ("clang", "-O1")] {
+        let checked = check("relaxed_flag.c", compiler, level);
+        let stdout = text(&checked.output.stdout);
+        let context = format!("{compiler} {level}\n{stdout}\n{}", text(&checked.output.stderr));
+        assert_eq!(checked.output.status.code(), Some(1), "{context}");
+        let races: Vec<_> = checked.findings["findings"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter(|f| f["form"] == "unordered")
+            .collect();
+        assert_eq!(races.len(), 1, "{context}");
+        assert_eq!(races[0]["confirmation"], "confirmed", "{context}");
+        assert_eq!(races[0]["objects"], serde_json::json!(["message"]), "{context}");
+        for part in ["store of `ready`", "is relaxed; release here and acquire", "ran as predicted"]
+        {
+            assert!(stdout.replace('\n', " ").contains(part), "{part}: {context}");
+        }
+        let fixed = check("relaxed_flag_fixed.c", compiler, level).output;
+        assert_eq!(fixed.status.code(), Some(0), "{}", text(&fixed.stdout));
+    }
 }

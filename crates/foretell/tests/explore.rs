@@ -513,3 +513,17 @@ fn single_run_explores_nothing() {
     assert_eq!(output.status.code(), Some(0), "{report}");
     assert!(!report.contains("explored"), "{report}");
 }
+
+#[test]
+fn java_examples_fail() {
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/explore/java");
+    let scratch = Scratch::new();
+    for name in ["TwoSections.java", "MapCheckThenAct.java"] {
+        let source = examples.join(name);
+        let options = ["explore", "--first", source.to_str().unwrap()];
+        let output = foretell(scratch.0.path(), &options);
+        let report = text(&output);
+        assert_eq!(output.status.code(), Some(1), "{name}: {report}");
+        assert!(report.contains("observed-1: An assertion failed"), "{name}: {report}");
+    }
+}

@@ -89,6 +89,12 @@ fn missed_signal_deadlocks() {
 }
 
 #[test]
+fn join_under_a_monitor_deadlocks() {
+    predicts("JoinLock.java", "deadlock", &[], "deadlock: threads 0 and 1");
+    is_silent("JoinLockFixed.java");
+}
+
+#[test]
 fn double_checked_locking_races() {
     predicts("DoubleChecked.java", "race", &["DoubleChecked.java:11"], "benign");
     is_silent("DoubleCheckedFixed.java");

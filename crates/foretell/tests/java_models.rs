@@ -106,7 +106,15 @@ fn confirmed(class: &str, names: &[&str]) {
         fs::copy(sources().join(file), directory.path().join(file)).expect("it is copied");
     }
     let mut check = Command::new(FORETELL);
-    check.args(["check", "--json", "findings.json", &format!("{class}.java"), "Scenarios.java"]);
+    check.args([
+        "check",
+        "--runs",
+        "1",
+        "--json",
+        "findings.json",
+        &format!("{class}.java"),
+        "Scenarios.java",
+    ]);
     let checked = output(check.arg("--").args(names).current_dir(directory.path()));
     assert_eq!(checked.status.code(), Some(1), "{}", told(&checked));
     let text = fs::read_to_string(directory.path().join("findings.json")).expect("a file");
@@ -158,4 +166,22 @@ fn operations_that_are_not_atomic_together_are_confirmed() {
     confirmed("Compound", &["vector", "synchronizedMap", "linkedQueue", "copyOnWriteList"]);
     confirmed("Compound", &["concurrentMap"]);
     confirmed("Compound", &["atomicInteger"]);
+}
+
+#[test]
+fn objects_race_after_they_were_handed_over() {
+    every_bug_is_found("RacyHandovers");
+}
+
+#[test]
+fn objects_are_handed_over_correctly() {
+    nothing_is_predicted("GuardedHandovers");
+}
+
+#[test]
+fn races_of_objects_that_were_handed_over_are_confirmed() {
+    let meetings = ["exchanger", "synchronousQueue", "ownSynchronizer", "streamOfList"];
+    confirmed("RacyHandovers", &meetings);
+    confirmed("RacyHandovers", &["dependentStages"]);
+    confirmed("RacyHandovers", &["poolWithMoreTasksThanThreads"]);
 }

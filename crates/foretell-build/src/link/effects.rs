@@ -18,7 +18,7 @@
 //! | `sends state S`, `receives state S`, `orders state S` | 6 | 1, 2, 3 | state |
 //! | `sends file N`, `receives file N`, `seeks file N`, `gets file N` | 7 | 1, 2, 3, 4 | |
 //! | `sends descriptor N`, `looks descriptor N` | 8 | 1, 2 | |
-//! | `looks path N`, `changes path N`, `lists path N`, then `at` | 9 | 1, 2, 3; 8: at | |
+//! | `looks path N`, `changes path N`, `lists path N`, `adds path N`, then `at` | 9 | 1, 2, 3, 4; 8: at | |
 //! | `opens path N flags`, `opens path N mode`, `opens path N openmode`, then `at` | 10 | 1, 2, 3; 8: at | |
 //! | `opens string N openmode`: the path is in a `std::string` | 10 | 3 | 1 |
 //! | `lists directory N` | 11 | | |
@@ -100,7 +100,7 @@ impl Effect {
             ["opens", "string", n, "openmode"] => effect(10, argument(n)?, 3, 1),
             ["lists", "directory", n] => effect(11, argument(n)?, 0, 0),
             [verb, "path", n, ref at @ ..] => {
-                let way = position(&["looks", "changes", "lists"], verb)?;
+                let way = position(&["looks", "changes", "lists", "adds"], verb)?;
                 effect(9, argument(n)?, way | relative(at)?, 0)
             }
             ["sets", "static", name] => effect(12, 0, 0, (position(&BUFFERS, name)? - 1).into()),

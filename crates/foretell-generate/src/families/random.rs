@@ -19,6 +19,14 @@ pub(super) fn program(family: Family, params: &Params, rng: &mut Rng) -> Program
             program.parties = vec![2.min(params.threads as u32), params.threads as u32];
         }
         Family::Values => program.detail = Detail::Values,
+        Family::Orders => {
+            program.orders = true;
+            program.semaphores = vec![rng.below(2) as u64, 0];
+            program.parties = vec![2.min(params.threads as u32), params.threads as u32];
+            if params.variables > 1 && rng.chance(10) {
+                program.opaque = 1;
+            }
+        }
         Family::Hidden => {
             program.hidden = params.variables as u32;
             if params.values && rng.chance(40) {
@@ -54,6 +62,7 @@ pub(super) fn style(family: Family, params: &Params, rng: &mut Rng) -> Style {
         Family::Values => Weights { atomic: 1, update: 2, section: 3, block: 2, ..base },
         Family::Symbolic => Weights { update: 1, section: 3, block: 2, ..base },
         Family::Hidden => hidden(rng),
+        Family::Orders => orders(rng),
         Family::Lucky => Weights { section: 4, update: 1, block: 2, notify: 0, ..base },
         _ => uniform(rng),
     };
@@ -65,6 +74,10 @@ pub(super) fn style(family: Family, params: &Params, rng: &mut Rng) -> Style {
         Family::ReadersWriters => Style { writing: 40, nesting: 25, ..style },
         Family::Values => Style { writes: Writes::Few, branching: 0, ..style },
         Family::Symbolic => Style { writes: Writes::Computed, branching: 60, ..style },
+        Family::Orders => {
+            let writes = if rng.chance(40) { Writes::Few } else { Writes::Distinct };
+            Style { flags: 1 + rng.below(2), writes, branching: 0, ..style }
+        }
         Family::Hidden if rng.chance(40) => Style { writes: Writes::Computed, ..style },
         Family::Hidden if rng.chance(50) => Style { writes: Writes::Few, ..style },
         _ => style,
@@ -85,6 +98,25 @@ fn hidden(rng: &mut Rng) -> Weights {
         downgrade: some(4),
         hidden: some(6),
         block: some(2),
+        ..Weights::default()
+    }
+}
+
+/// Atomic flags and fences, with some of the other ways to synchronise.
+fn orders(rng: &mut Rng) -> Weights {
+    let mut some = |weight, percent| if rng.chance(percent) { weight } else { 0 };
+    Weights {
+        access: 9,
+        atomic: 9,
+        update: some(4, 60),
+        fence: some(3, 50),
+        section: some(3, 40),
+        shared: some(2, 15),
+        attempt: some(2, 15),
+        wait: some(2, 15),
+        notify: some(2, 15),
+        semaphore: some(2, 20),
+        barrier: some(2, 15),
         ..Weights::default()
     }
 }

@@ -1,7 +1,6 @@
 //! The sweep over a trace that computes must-happen-before.
 
-use foretell_trace::{EventId, EventKind, LockId, Op, ThreadId, Trace, VarId};
-use rustc_hash::FxHashMap;
+use foretell_trace::{EventId, EventKind, LockId, Op, ThreadId, Trace, ValueId, VarId};
 
 use super::counters::Counting;
 use super::{MustHappenBefore, Row, max_into, partition_near};
@@ -23,7 +22,7 @@ pub(super) fn order(
         chains,
         reads_from,
         locks,
-        writers_of_value: writers_of_value(trace, reads_from),
+        writers_of_value: WritersOfValue::new(trace, reads_from),
         entered: (0..locks.lock_count())
             .map(|l| vec![0; locks.of_lock_by_column(LockId::from_index(l)).len()])
             .collect(),
@@ -37,23 +36,38 @@ pub(super) fn order(
     sweep.order
 }
 
-/// The writes of each variable by value, only as many as are ever looked at.
-type WritersOfValue = FxHashMap<(u32, u32), Vec<EventId>>;
+/// The writes of each variable by value. There may be as many values as writes, so they are one
+/// sorted list.
+struct WritersOfValue {
+    /// By variable: the first of its writes in the list.
+    starts: Vec<u32>,
+    /// Writes with their values, by variable, value and time.
+    writes: Vec<(u32, EventId)>,
+}
 
-fn writers_of_value(trace: &Trace, reads_from: &ReadsFrom) -> WritersOfValue {
-    let mut map = WritersOfValue::default();
-    for x in 0..trace.variable_count() {
-        for &w in reads_from.writes(VarId::from_index(x)) {
-            foretell_limit::check();
-            if let Some(value) = trace.written_value(w) {
-                let list = map.entry((x as u32, value.0)).or_default();
-                if list.len() <= MOST_WRITERS_COMPARED {
-                    list.push(w);
-                }
+impl WritersOfValue {
+    fn new(trace: &Trace, reads_from: &ReadsFrom) -> Self {
+        let mut this = Self { starts: vec![0], writes: Vec::new() };
+        for x in (0..trace.variable_count()).map(VarId::from_index) {
+            let start = this.writes.len();
+            for &w in reads_from.writes(x) {
+                foretell_limit::check();
+                this.writes.extend(trace.written_value(w).map(|value| (value.0, w)));
             }
+            this.writes[start..].sort_unstable();
+            this.starts.push(this.writes.len() as u32);
         }
+        this
     }
-    map
+
+    /// The first writes of a value, only as many as are ever looked at.
+    fn get(&self, x: VarId, value: ValueId) -> impl Iterator<Item = EventId> + Clone + '_ {
+        let (start, end) = (self.starts[x.index()], self.starts[x.index() + 1]);
+        let of_variable = &self.writes[start as usize..end as usize];
+        let first = of_variable.partition_point(|&(v, _)| v < value.0);
+        let of_value = of_variable[first..].iter().take_while(move |(v, _)| *v == value.0);
+        of_value.map(|&(_, w)| w).take(MOST_WRITERS_COMPARED + 1)
+    }
 }
 
 struct Sweep<'a> {
@@ -201,13 +215,13 @@ impl Sweep<'_> {
         }
         let mut needs = self.run_needs(observed);
         let Some(value) = trace.read_value(read) else { return Some(needs) };
-        let Some(others) = self.writers_of_value.get(&(x.0, value.0)) else { return Some(needs) };
-        if others.len() > MOST_WRITERS_COMPARED
-            && others.iter().any(|&w| reads_from.preserves(trace, read, Some(w)) && w != observed)
+        let others = self.writers_of_value.get(x, value);
+        if others.clone().count() > MOST_WRITERS_COMPARED
+            && others.clone().any(|w| reads_from.preserves(trace, read, Some(w)) && w != observed)
         {
             return None;
         }
-        for &w in others {
+        for w in others {
             if w == observed || !reads_from.preserves(trace, read, Some(w)) {
                 continue;
             }

@@ -7,6 +7,7 @@ mod nondeterminism;
 mod race;
 mod serializability;
 mod transactions;
+mod unordered;
 
 use foretell_model::{BlockId, TraceModel};
 use foretell_trace::{EventId, FindingKind, VarId};
@@ -14,6 +15,7 @@ use foretell_trace::{EventId, FindingKind, VarId};
 use crate::query::Query;
 
 pub(crate) use deadlock::Circles;
+pub(crate) use unordered::recorded_witness;
 
 /// A possible finding: the events or the block that an analysis asks about.
 ///
@@ -34,6 +36,8 @@ pub(crate) use deadlock::Circles;
 pub enum Candidate {
     /// Two accesses, the earlier in the trace first.
     Race(EventId, EventId),
+    /// Two accesses that memory orders may leave unordered, the earlier in the trace first.
+    Unordered(EventId, EventId),
     /// c, r, c'.
     Atomicity(EventId, EventId, EventId),
     /// A block.
@@ -52,7 +56,7 @@ impl Candidate {
     /// Returns the kind of finding it may be.
     pub fn kind(&self) -> FindingKind {
         match self {
-            Candidate::Race(..) => FindingKind::Race,
+            Candidate::Race(..) | Candidate::Unordered(..) => FindingKind::Race,
             Candidate::Atomicity(..) => FindingKind::Atomicity,
             Candidate::Serializability(..) => FindingKind::Serializability,
             Candidate::Transactions(..) => FindingKind::Transactions,
@@ -67,6 +71,7 @@ impl Candidate {
     pub fn query(&self) -> Query {
         match self {
             Candidate::Race(a, b) => race::query(*a, *b),
+            Candidate::Unordered(a, b) => unordered::query(*a, *b),
             Candidate::Atomicity(c, r, c2) => atomicity::query(*c, *r, *c2),
             Candidate::Serializability(b) => serializability::query(*b),
             Candidate::Transactions(b) => transactions::query(*b),

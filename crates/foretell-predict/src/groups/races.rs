@@ -38,6 +38,17 @@ impl OpenPairs {
     }
 }
 
+/// The places in a column of the events that an order leaves open for an event.
+pub(super) type Together<'a> = &'a dyn Fn(EventId, usize) -> Range<u32>;
+
+/// The places that must-happen-before leaves open: of events that can be next together.
+pub(super) fn next_together<'a>(
+    trace_model: &'a TraceModel<'_>,
+) -> impl Fn(EventId, usize) -> Range<u32> + 'a {
+    let TraceModel { trace, chains, must_happen_before, .. } = trace_model;
+    |e, column| must_happen_before.next_together(chains, trace, e, column)
+}
+
 /// An access and the accesses of another strand that may race with it.
 struct Open<'s> {
     /// Numbers of the two strands.
@@ -128,6 +139,7 @@ fn open_pairs(
     trace_model: &TraceModel<'_>,
     x: VarId,
     filters: &Filters,
+    together: Together<'_>,
     mut open: impl FnMut(Open<'_>),
 ) -> OpenPairs {
     let strands = strands(trace_model, x, filters);
@@ -154,7 +166,7 @@ fn open_pairs(
             let (i, j, a, b) =
                 if a.accesses.len() <= b.accesses.len() { (i, j, a, b) } else { (j, i, b, a) };
             let mut found = 0;
-            ranges(trace_model, filters, a, b, |access, range| {
+            ranges(trace_model, filters, together, a, b, |access, range| {
                 found += range.len() as u64;
                 open(Open { strands: (i, j), access, others: &b.accesses, range });
             });
@@ -185,17 +197,18 @@ fn pairs_of_threads(trace_model: &TraceModel<'_>, a: &Strand, b: &Strand) -> u64
 fn ranges(
     trace_model: &TraceModel<'_>,
     filters: &Filters,
+    together: Together<'_>,
     a: &Strand,
     b: &Strand,
     mut open: impl FnMut(EventId, Range<usize>),
 ) {
-    let TraceModel { trace, chains, must_happen_before, .. } = trace_model;
+    let TraceModel { trace, chains, .. } = trace_model;
     let place = |e: EventId| chains.column_position(trace, e);
     let (mut from, mut to) = (0, 0);
     for &e in &a.accesses {
         foretell_limit::check();
         if filters.must_happen_before {
-            let places = must_happen_before.next_together(chains, trace, e, b.column);
+            let places = together(e, b.column);
             from = partition_from(&b.accesses, from, |&f| place(f) < places.start);
             to = partition_from(&b.accesses, to.max(from), |&f| place(f) < places.end);
         } else {
@@ -223,13 +236,14 @@ pub(super) fn open_class_pairs(
     trace_model: &TraceModel<'_>,
     x: VarId,
     filters: &Filters,
+    together: Together<'_>,
     class_of: impl Fn(EventId) -> u32,
 ) -> (Vec<(u32, u32)>, OpenPairs) {
     let mut found: FxHashSet<(u32, u32)> = FxHashSet::default();
     // By class of the one strand, how far the other one was looked at. Ranges only move forward.
     let mut looked_at: FxHashMap<u32, usize> = FxHashMap::default();
     let mut strands = (0, 0);
-    let pairs = open_pairs(trace_model, x, filters, |open| {
+    let pairs = open_pairs(trace_model, x, filters, together, |open| {
         if strands != open.strands {
             strands = open.strands;
             looked_at.clear();
@@ -253,9 +267,10 @@ pub(super) fn open_event_pairs(
     trace_model: &TraceModel<'_>,
     x: VarId,
     filters: &Filters,
+    together: Together<'_>,
     found: &mut Vec<(EventId, EventId)>,
 ) -> OpenPairs {
-    open_pairs(trace_model, x, filters, |open| {
+    open_pairs(trace_model, x, filters, together, |open| {
         for &f in &open.others[open.range.clone()] {
             foretell_limit::check();
             found.push((open.access.min(f), open.access.max(f)));
@@ -314,13 +329,15 @@ mod tests {
                     }
                     let (expected, counts) = by_pairs(&trace_model, x);
                     let mut found = Vec::new();
+                    let next = next_together(&trace_model);
                     let filters = Filters::default();
-                    let found_counts = open_event_pairs(&trace_model, x, &filters, &mut found);
+                    let found_counts =
+                        open_event_pairs(&trace_model, x, &filters, &next, &mut found);
                     found.sort_unstable();
                     assert_eq!(found, expected, "{family} {seed}");
                     assert_eq!(found_counts, counts, "{family} {seed}");
                     // Every event a class of its own: the same pairs.
-                    let (classes, _) = open_class_pairs(&trace_model, x, &filters, |e| e.0);
+                    let (classes, _) = open_class_pairs(&trace_model, x, &filters, &next, |e| e.0);
                     let expected: Vec<_> = expected.iter().map(|&(a, b)| (a.0, b.0)).collect();
                     assert_eq!(classes, expected, "{family} {seed}");
                     totals.add(counts);
@@ -344,7 +361,8 @@ mod tests {
         let x = trace.find_variable("x").expect("a variable");
         assert!(strands(&trace_model, x, &Filters::default()).len() <= 2);
         let mut found = Vec::new();
-        let counts = open_event_pairs(&trace_model, x, &Filters::default(), &mut found);
+        let next = next_together(&trace_model);
+        let counts = open_event_pairs(&trace_model, x, &Filters::default(), &next, &mut found);
         assert_eq!(counts, OpenPairs { must_happen_before: 50 * 49 / 2, ..OpenPairs::default() });
     }
 }

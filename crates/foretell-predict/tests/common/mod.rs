@@ -30,6 +30,9 @@ pub(crate) fn as_brute(found: &[Finding]) -> Findings {
             Pattern::Race { a, b } => {
                 findings.races.insert([a.min(b), a.max(b)]);
             }
+            Pattern::Unordered { a, b } => {
+                findings.unordered_races.insert([a.min(b), a.max(b)]);
+            }
             Pattern::Atomicity { c, r, c2 } => {
                 findings.atomicity.insert([c, r, c2]);
             }

@@ -21,7 +21,7 @@ fn patterns_of_three_accesses() {
         let [c, r, c2] = pattern;
         let text = format!("T1|begin|b\nT1|{c}(x)|c\nT1|{c2}(x)|c2\nT1|end\nT2|{r}(x)|r");
         let trace = common::trace(&text);
-        let options = Options { all: true, ..Options::default() };
+        let options = Options { all: true, unordered: false, ..Options::default() };
         let prediction = predict(&trace, Model::View, &options).expect("no refusal");
         let named = names(&trace, &common::as_brute(&prediction.findings));
         assert_eq!(named.contains("atomicity c r c2"), found, "{pattern:?}");

@@ -35,7 +35,7 @@ fn expect(text: &str, expected: &[&str]) -> Scenario {
 #[track_caller]
 fn expect_in(model: Model, text: &str, expected: &[&str]) -> Scenario {
     let trace = common::trace(text);
-    let options = Options { all: true, jobs: 1, ..Options::default() };
+    let options = Options { all: true, jobs: 1, unordered: false, ..Options::default() };
     let prediction = predict(&trace, model, &options).expect("no witness is refused");
     let expected: BTreeSet<String> = expected.iter().map(|&f| f.to_owned()).collect();
     let found = names(&trace, &common::as_brute(&prediction.findings));

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::fmt;
 
-use foretell_trace::{EventId, FindingKind, NondeterminismForm, Trace};
+use foretell_trace::{EventId, FindingForm, FindingKind, NondeterminismForm, RaceForm, Trace};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::{Map, Value};
 
@@ -31,9 +31,9 @@ pub struct Finding {
     /// Nondeterminism: the write that it can see instead, or that can be the last one instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub challenger: Option<Source>,
-    /// Nondeterminism: how the challenger comes in.
+    /// Race: how the two accesses meet. Nondeterminism: how the challenger comes in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub form: Option<NondeterminismForm>,
+    pub form: Option<FindingForm>,
     /// The proof.
     pub witness: Witness,
     /// Whether the independent checker accepted the witness.
@@ -64,7 +64,12 @@ pub struct Finding {
 
 impl Finding {
     /// Sets the outcome of the replay, and whether it reached the finding.
-    pub fn set_replay(&mut self, replay: Value, confirmed: bool) {
+    pub fn set_replay(&mut self, mut replay: Value, confirmed: bool) {
+        if self.is_unordered() && confirmed && replay["verdict"] == "benign" {
+            // One thread at a time shows no reordering: an end as usual says nothing here.
+            replay["text"] =
+                "ran as predicted: happens-before does not order the two accesses".into();
+        }
         self.replay = Some(replay);
         self.confirmation =
             if confirmed { Confirmation::Confirmed } else { Confirmation::Unconfirmed };
@@ -345,9 +350,21 @@ fn unit(kind: FindingKind, events: &[u32], block: Option<Block>) -> Unit<'_> {
 impl Finding {
     pub(super) fn unit(&self) -> Unit<'_> {
         match self.form {
-            Some(NondeterminismForm::FinalValue) => Unit::FinalValue(self.kind, &self.objects),
+            Some(FindingForm::Nondeterminism(NondeterminismForm::FinalValue)) => {
+                Unit::FinalValue(self.kind, &self.objects)
+            }
             _ => unit(self.kind, &self.events, self.block),
         }
+    }
+
+    /// Whether it is a race that memory orders leave open, and no other.
+    pub fn is_unordered(&self) -> bool {
+        self.form == Some(RaceForm::Unordered.into())
+    }
+
+    /// Whether it is about the last write of a variable.
+    pub fn is_final_value(&self) -> bool {
+        self.form == Some(NondeterminismForm::FinalValue.into())
     }
 
     /// Whether it is to be shown: no rule suppresses it, and it is not in the baseline.

@@ -4,7 +4,9 @@
 //! their number must be that of the kind. The checker decides whether the events are what the
 //! finding says.
 
-use foretell_trace::{EventId, EventKind, FindingKind, NondeterminismForm, Trace};
+use foretell_trace::{
+    EventId, EventKind, FindingForm, FindingKind, NondeterminismForm, RaceForm, Trace,
+};
 use foretell_verify::Pattern;
 use serde_json::Map;
 
@@ -21,6 +23,7 @@ pub(crate) fn pattern(finding: &Finding, trace: &Trace) -> Result<Pattern, Strin
     let events: Vec<EventId> = finding.events.iter().map(|&e| EventId(e)).collect();
     match (finding.kind, &events[..]) {
         (FindingKind::Observed, _) => Ok(Pattern::Observed { last: events }),
+        (FindingKind::Race, &[a, b]) if finding.is_unordered() => Ok(Pattern::Unordered { a, b }),
         (FindingKind::Race, &[a, b]) => Ok(Pattern::Race { a, b }),
         (FindingKind::Atomicity, &[c, r, c2]) => Ok(Pattern::Atomicity { c, r, c2 }),
         (FindingKind::Serializability, _) => {
@@ -50,7 +53,10 @@ fn block(finding: &Finding) -> Result<(EventId, Option<EventId>), String> {
 
 fn nondeterminism(finding: &Finding, event: EventId, trace: &Trace) -> Result<Pattern, String> {
     let writer = finding.writer.ok_or("`writer` is missing")?;
-    let form = finding.form.ok_or("`form` is missing")?;
+    let form = match finding.form.ok_or("`form` is missing")? {
+        FindingForm::Nondeterminism(form) => form,
+        FindingForm::Race(_) => return Err("`form` is that of a race".to_owned()),
+    };
     if form == NondeterminismForm::FinalValue {
         return final_value(finding, event, writer, trace);
     }
@@ -129,7 +135,7 @@ struct Parts {
     block: Option<Block>,
     writer: Option<Source>,
     challenger: Option<Source>,
-    form: Option<NondeterminismForm>,
+    form: Option<FindingForm>,
 }
 
 impl Parts {
@@ -147,7 +153,12 @@ impl Parts {
         };
         let source = |event: Option<EventId>| event.map_or(Source::Initial, |e| Source::Event(e.0));
         match *pattern {
-            Pattern::Race { a, b } => Parts::new(sorted(vec![a, b])),
+            Pattern::Race { a, b } => {
+                Parts { form: Some(RaceForm::Adjacent.into()), ..Parts::new(sorted(vec![a, b])) }
+            }
+            Pattern::Unordered { a, b } => {
+                Parts { form: Some(RaceForm::Unordered.into()), ..Parts::new(sorted(vec![a, b])) }
+            }
             Pattern::Atomicity { c, r, c2 } => Parts::new(vec![c, r, c2]),
             Pattern::Serializability { begin, end, ref path } => {
                 Parts { block: block(begin, end), ..Parts::new(path.clone()) }
@@ -158,13 +169,13 @@ impl Parts {
             Pattern::NondeterministicRead { read, writer, challenger, form } => Parts {
                 writer: Some(source(writer)),
                 challenger: Some(source(challenger)),
-                form: Some(form),
+                form: Some(form.into()),
                 ..Parts::new(vec![read])
             },
             Pattern::FinalValue { writer, challenger, .. } => Parts {
                 writer: Some(source(Some(writer))),
                 challenger: Some(source(Some(challenger))),
-                form: Some(NondeterminismForm::FinalValue),
+                form: Some(NondeterminismForm::FinalValue.into()),
                 ..Parts::new(vec![challenger])
             },
             Pattern::Deadlock { ref acquires } => Parts::new(sorted(acquires.clone())),
@@ -225,6 +236,7 @@ mod tests {
         };
         vec![
             Pattern::Race { a: e(0), b: e(3) },
+            Pattern::Unordered { a: e(0), b: e(3) },
             Pattern::Atomicity { c: e(0), r: e(1), c2: e(2) },
             Pattern::Serializability { begin: e(0), end: None, path: vec![e(1), e(3), e(2)] },
             Pattern::Transactions { begin: e(0), end: Some(e(7)), cycle: vec![e(3), e(1)] },

@@ -87,7 +87,7 @@ fn every_field_has_its_documented_form() {
     let mut f = finding(FindingKind::Nondeterminism, &[7]);
     f.writer = Some(Source::Initial);
     f.challenger = Some(Source::Event(3));
-    f.form = Some(NondeterminismForm::BeforeWriter);
+    f.form = Some(NondeterminismForm::BeforeWriter.into());
     f.block = Some(Block { begin: 2, end: None });
     let value = serde_json::to_value(&f).unwrap();
     assert_eq!(value["kind"], "nondeterminism");

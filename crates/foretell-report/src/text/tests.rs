@@ -267,7 +267,7 @@ fn every_kind_has_a_headline_in_plain_words() {
     f = finding(FindingKind::Nondeterminism, &[4], &[0, 4]);
     f.writer = Some(Source::Event(2));
     f.challenger = Some(Source::Initial);
-    f.form = Some(NondeterminismForm::WriterAbsent);
+    f.form = Some(NondeterminismForm::WriterAbsent.into());
     assert_eq!(
         headline(&trace, &f),
         "nondeterminism-1: What thread T2 reads from `balance` depends on the schedule: the initial value \
@@ -281,7 +281,7 @@ fn every_kind_has_a_headline_in_plain_words() {
     );
     f = finding(FindingKind::Nondeterminism, &[2], &[0, 1, 4, 5, 2, 3]);
     f.writer = Some(Source::Event(5));
-    f.form = Some(NondeterminismForm::FinalValue);
+    f.form = Some(NondeterminismForm::FinalValue.into());
     assert_eq!(
         headline(&trace, &f),
         "nondeterminism-1: The last value of `balance` depends on the schedule: thread T1's write at bank.c:42 \

@@ -121,7 +121,7 @@ fn guard_step(t: Baton, kind: AtomicKind, at: usize, old: u64, new: u64, pc: usi
     access_step(t, Kind::Atomic, pc, (at, 1));
     let (pc, addr) = (pc as u64, at as u64);
     let (old, new) = ([old, 0], [new, 0]);
-    recorder::put(t, &Record::Atomic { kind, size: 1, order: 2, pc, addr, old, new });
+    recorder::put(t, &Record::Atomic { kind, size: 1, order: 4, pc, addr, old, new });
 }
 
 fn guard_end(guard: *mut u8, done: bool, pc: usize, real: &dyn Fn()) {

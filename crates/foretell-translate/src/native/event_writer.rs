@@ -2,7 +2,7 @@
 
 use foretell_rt_format::{Record, Step};
 use foretell_trace::expr::{Expr, ExprOp};
-use foretell_trace::{EventKind, RegId, SiteId, Value};
+use foretell_trace::{EventKind, MemoryOrder, RegId, SiteId, Value};
 
 use super::context::Context;
 use super::hidden::{Hidden, OpenCalls};
@@ -27,6 +27,11 @@ pub(super) struct EventWriter {
 impl EventWriter {
     /// Adds an event that is a step of the program.
     pub(super) fn push(&mut self, at: &Context<'_>, kind: EventKind) {
+        self.push_ordered(at, kind, MemoryOrder::default());
+    }
+
+    /// Adds an event that is a step of the program, with its memory order.
+    pub(super) fn push_ordered(&mut self, at: &Context<'_>, kind: EventKind, order: MemoryOrder) {
         if !self.open.is_empty() {
             self.settle(at);
         }
@@ -34,7 +39,7 @@ impl EventWriter {
         let (site, place) = location.map_or((None, None), |(site, offset)| (Some(site), offset));
         let (thread, ordinal) = (at.thread, at.ordinal);
         let step = at.kind.map(|kind| Step { thread, ordinal, kind, place });
-        self.trace.push(thread, kind, site, step);
+        self.trace.push_ordered(thread, kind, order, site, step);
     }
 
     /// Adds an event that is no step of its own.
@@ -44,6 +49,15 @@ impl EventWriter {
         }
         let site = pc.map(|pc| self.site(at, pc).0);
         self.trace.push_marker(at.thread, kind, site);
+    }
+
+    /// Adds a memory fence.
+    pub(super) fn push_fence(&mut self, at: &Context<'_>, order: MemoryOrder) {
+        if !self.open.is_empty() {
+            self.settle(at);
+        }
+        let site = at.pc.map(|pc| self.site(at, pc).0);
+        self.trace.push_fence(at.thread, order, site);
     }
 
     /// Returns the site of an event at `pc`.

@@ -195,7 +195,7 @@ impl EventWriter {
             return None;
         }
         let (_, start) = regions.kind(region);
-        let name = lifetimes.names.name(regions, &mut locations.symbols, region, start);
+        let name = lifetimes.names.name(regions, locations, (region, start));
         let block = trace.builder.mem_block(&name);
         lifetimes.of_regions.insert(region, block);
         Some(block)
@@ -216,7 +216,7 @@ impl EventWriter {
         if let Some(&block) = lifetimes.of_objects.get(&life) {
             return Some(block);
         }
-        let name = lifetimes.names.name(regions, &mut locations.symbols, key.0, key.1);
+        let name = lifetimes.names.name(regions, locations, key);
         let block = trace.builder.mem_block(&name);
         lifetimes.of_objects.insert(life, block);
         Some(block)

@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use foretell_log::{CallId, touched};
 use foretell_rt_format::{AccessKind, AtomicKind, Record};
-use foretell_trace::{EventKind, FREES, Trace};
+use foretell_trace::{EventKind, FREES, MemoryOrder, Trace};
 use rustc_hash::FxHashSet;
 
 use super::context::{Context, Part, wide};
@@ -108,7 +108,7 @@ impl Memory {
         if block.is_none() && !cells.is_empty() {
             self.note_free(out, at);
         }
-        let write = Access { action: Action::Write, atomic: false, old: None, new: None };
+        let write = Access::plain(Action::Write, None, None);
         for cell in cells {
             let variable = self.variable_of(out, cell);
             let benign = self.variables.get(variable).is_some_and(|variable| variable.benign);
@@ -190,13 +190,13 @@ impl Memory {
                 AccessKind::Read => Action::Read,
                 AccessKind::Write => Action::Write,
             };
-            Access { action, atomic: false, old: value, new: value }
+            Access::plain(action, value, value)
         };
         let access = match record {
             Record::Access { kind, value, .. } => plain(*kind, part.of(&value.to_le_bytes())),
             Record::Wide { kind, value, .. } => plain(*kind, value.and_then(|v| part.of(&wide(v)))),
             Record::Range { kind, data, .. } => plain(*kind, part.of(data)),
-            Record::Atomic { kind, old, new, .. } => {
+            Record::Atomic { kind, old, new, order, .. } => {
                 let (old, new) = (part.of(&wide(*old)), part.of(&wide(*new)));
                 let action = match kind {
                     AtomicKind::Load | AtomicKind::VolatileLoad => Action::Read,
@@ -208,7 +208,8 @@ impl Memory {
                 if volatile && !self.atomic_volatile {
                     self.note_volatile(out, at, variable);
                 }
-                Access { action, atomic: !volatile || self.atomic_volatile, old, new }
+                let order = if volatile { MemoryOrder::SeqCst } else { memory_order(*order) };
+                Access { action, atomic: !volatile || self.atomic_volatile, order, old, new }
             }
             _ => return,
         };
@@ -264,7 +265,7 @@ impl Memory {
             Action::Write => EventKind::Write { var, atomic, value: new, expr: None },
             Action::Update => EventKind::Update { var, old, new, register: None, expr: None },
         };
-        out.push(at, kind);
+        out.push_ordered(at, kind, access.order);
         self.check_failed_updates(out, at, variable, access.action);
     }
 }
@@ -285,7 +286,7 @@ impl Memory {
                 Access { action: Action::Write, atomic: false, new: Some(new), .. },
                 Some(content),
             ) if content == Content::Known(new) && out.locations.symbols.is_vtable(new as u64) => {
-                Access { action: Action::Read, atomic: false, old: Some(new), new: None }
+                Access::plain(Action::Read, Some(new), None)
             }
             _ => access,
         }
@@ -297,6 +298,26 @@ impl Memory {
 struct Access {
     action: Action,
     atomic: bool,
+    /// Memory order, if the access is atomic.
+    order: MemoryOrder,
     old: Option<i64>,
     new: Option<i64>,
+}
+
+impl Access {
+    fn plain(action: Action, old: Option<i64>, new: Option<i64>) -> Self {
+        Access { action, atomic: false, order: MemoryOrder::SeqCst, old, new }
+    }
+}
+
+/// Returns the memory order with a number of the compilers' hooks. What compilers make of consume
+/// is an acquire.
+pub(super) fn memory_order(number: u8) -> MemoryOrder {
+    match number {
+        0 => MemoryOrder::Relaxed,
+        1 | 2 => MemoryOrder::Acquire,
+        3 => MemoryOrder::Release,
+        4 => MemoryOrder::AcqRel,
+        _ => MemoryOrder::SeqCst,
+    }
 }

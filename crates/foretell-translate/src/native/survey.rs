@@ -133,9 +133,8 @@ impl Survey {
         let scopes = surveyor.scopes.map(ScopeFinder::finish).unwrap_or_default();
         let held_before = surveyor.held_before.finish();
         let frames = surveyor.frames.found;
-        Survey { scopes, held_before, frames, ..surveyor.survey }
         let lifetimes = surveyor.lifetimes.finish(&surveyor.regions);
-        Survey { scopes, held_before, lifetimes, ..surveyor.survey }
+        Survey { scopes, held_before, frames, lifetimes, ..surveyor.survey }
     }
 }
 
@@ -151,9 +150,8 @@ struct Surveyor {
     threads: u32,
     benign: BenignFinder,
     held_before: HeldBefore,
-        let frames = surveyor.frames.found;
-        let lifetimes = surveyor.lifetimes.finish(&surveyor.regions);
-        Survey { scopes, held_before, frames, lifetimes, ..surveyor.survey }
+    frames: FrameSurvey,
+    lifetimes: LifetimeFinder,
 }
 
 impl Surveyor {

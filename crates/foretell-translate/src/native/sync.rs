@@ -242,7 +242,8 @@ impl SyncObjects {
             | SyncKind::Looked
             | SyncKind::Unsure
             | SyncKind::FutexWoken
-            | SyncKind::TimeLimit => return None,
+            | SyncKind::TimeLimit
+            | SyncKind::Fence => return None,
         })
     }
 

@@ -13,7 +13,7 @@ use super::event_writer::EventWriter;
 use super::failure::{AbortTexts, FailureSigns};
 use super::hidden::{self, Hidden, OpenCalls};
 use super::locations::Locations;
-use super::memory::Memory;
+use super::memory::{Memory, memory_order};
 use super::survey::Survey;
 use super::sync::SyncObjects;
 use crate::FORKED;
@@ -156,6 +156,9 @@ impl<'a> Translation<'a> {
             }
             Record::MarkEnd { .. } if self.blocks.markers => {
                 out.push(at, EventKind::End { label: None });
+            }
+            Record::Sync { kind: SyncKind::Fence, other, .. } => {
+                out.push_fence(at, memory_order(other as u8));
             }
             Record::Sync { kind, object, other, .. } => self.sync(at, (kind, object, other)),
             Record::Alloc { .. } => memory.allocate(out, at),

@@ -143,6 +143,7 @@ programs! {
     calls_in_memory: "c/unrelated_calls.c" ["-DCALLS=1"] Found("race");
     calls_of_files: "c/unrelated_calls.c" ["-DCALLS=2"] Found("race");
     calls_of_streams: "cpp/unrelated_calls.cpp" ["-std=c++17"] Found("race");
+    printed_string_race: "cpp/unrelated_calls.cpp" ["-std=c++17" "-DTEXT"] Found("race");
     environment_race: "c/library_races.c" ["-DSTATE=1"] Found("race");
     localtime_race: "c/library_races.c" ["-DSTATE=2"] Found("race");
     strtok_race: "c/library_races.c" ["-DSTATE=3"] Found("race");

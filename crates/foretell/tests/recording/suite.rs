@@ -152,3 +152,24 @@ fn library_is_recorded_inside_of_a_program_that_is_not_instrumented() {
     let said = stdout(&ran);
     assert!(said.contains("counter.c:3") && said.contains("`counter`"), "{said}");
 }
+
+/// A gtest program below a shell is named after its filter, and its bug is replayed: the steps of
+/// the C++ library are those of the recorded run.
+#[test]
+fn gtest_below_a_shell_is_named_and_replayed() {
+    let w = Workshop::new();
+    w.write(
+        "unit.cpp",
+        "#include <gtest/gtest.h>\n#include <thread>\nstatic long total;\n\
+         TEST(Counter, Sum) {\n    std::thread a([] { total += 2; }), b([] { total += 3; });\n    \
+         a.join();\n    b.join();\n    EXPECT_EQ(total, 5);\n}\nTEST(Counter, One) {}\n",
+    );
+    w.expect(0, &["c++", "-g", "unit.cpp", "-lgtest", "-lgtest_main", "-pthread", "-o", "unit"]);
+    let runner = "./unit --gtest_filter=Counter.Sum; ./unit --gtest_filter=Counter.One";
+    let test = ["test", "--analyses", "race", "--", "sh", "-c", runner];
+    let said = stdout(&w.expect(1, &test));
+    assert!(said.contains("[  PASSED  ] 1 test."), "{said}");
+    assert!(said.contains("  tests     unit Counter.Sum\n"), "{said}");
+    assert!(said.contains("\nunit Counter.One "), "{said}");
+    assert!(said.contains("2 processes recorded; 1 bug: 1 confirmed"), "{said}");
+}

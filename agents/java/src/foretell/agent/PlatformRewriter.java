@@ -360,6 +360,10 @@ final class PlatformRewriter implements ClassFileTransformer, Opcodes {
         // A thread that asks a completed future for anything has seen that it is complete.
         if ((m.access & ACC_PUBLIC) != 0) {
             enter(m, result());
+            if (m.name.startsWith("then") || m.name.startsWith("when")
+                || m.name.startsWith("handle")) {
+                enter(m, task("dependentAdded", 0));
+            }
         }
         for (AbstractInsnNode n : m.instructions.toArray()) {
             boolean reports = n.getOpcode() == INVOKESTATIC

@@ -72,8 +72,8 @@ public final class Tasks {
     }
 
     /**
-     * Records that a task is submitted. It is a step, so that a replay makes it before it waits for
-     * the thread that runs the task.
+     * Records that a task is submitted. It is a step, unless the task is one of a ForkJoinPool or a
+     * stage, so that a replay makes it before it waits for the thread that runs the task.
      */
     public static void submitted(Object task) {
         ThreadState t = recordingThread();
@@ -87,11 +87,11 @@ public final class Tasks {
             follow(t, m.submissions);
             m.submissions = null;
         }
-        boolean moves = isQueued(task);
-        if (moves) {
-            Log.event(t, Log.ORDER_POST, Hooks.callSite, semaphore);
-        } else {
+        boolean isStep = !(task instanceof ForkJoinTask);
+        if (isStep) {
             Log.event(t, Log.POST, Hooks.callSite, semaphore, 1);
+        } else {
+            Log.event(t, Log.ORDER_POST, Hooks.callSite, semaphore);
         }
         if (m.submissions != null && m.submitter == t) {
             // The submission before comes first in the thread.
@@ -100,11 +100,10 @@ public final class Tasks {
             m.submissions = append(m.submissions, semaphore);
         }
         m.submitter = t;
-        if (moves) {
-            moved(t, task);
-        } else {
+        if (isStep) {
             Hooks.stepLater(t, Kind.POST, Hooks.callSite);
         }
+        moved(t, task);
     }
 
     /**
@@ -112,7 +111,9 @@ public final class Tasks {
      * depends on what is there: the submissions and the starts keep their recorded order.
      */
     private static void moved(ThreadState t, Object task) {
-        if (!isQueued(task)) {
+        if (!(task instanceof ForkJoinTask)
+            || task.getClass().getName().startsWith("java.util.concurrent.CompletableFuture")) {
+            // Stages are tasks by their class, but most of them are in no queue.
             return;
         }
         // The start of a worker is a step after which the thread may have to stop.
@@ -121,12 +122,6 @@ public final class Tasks {
         MOVED[1] = Plain.OPAQUE;
         Log.hidden(t, Log.HIDDEN_CALL, 0, 0, MOVED, 2);
         Hooks.step(t, Kind.HIDDEN_CALL, 0);
-    }
-
-    /** Whether a task is one of a ForkJoinPool. Stages are by their class, but in no queue mostly. */
-    private static boolean isQueued(Object task) {
-        return task instanceof ForkJoinTask
-            && !task.getClass().getName().startsWith("java.util.concurrent.CompletableFuture");
     }
 
     /** Orders a thread after posts, which stay. */
@@ -177,6 +172,18 @@ public final class Tasks {
         Monitor m = of(stage);
         if (m != null && m.submissions != null) {
             follow(t, m.submissions);
+        }
+    }
+
+    /**
+     * Records that a stage is added to a future. It is a step whether the future is complete or not,
+     * so that a replay makes it before it runs the thread that completes the future.
+     */
+    public static void dependentAdded(Object future) {
+        ThreadState t = recordingThread();
+        if (t != null) {
+            Log.event(t, Log.POST, Hooks.callSite, Semaphores.create("stage", 0), 1);
+            Hooks.stepLater(t, Kind.POST, Hooks.callSite);
         }
     }
 

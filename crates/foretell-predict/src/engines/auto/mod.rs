@@ -22,7 +22,7 @@ use super::dpor::{DporEngine, DporOptions};
 use super::graph::GraphEngine;
 use super::order::OrderEngine;
 use crate::engine::{Effort, Engine};
-use crate::query::{Limit, Query, Verdict};
+use crate::query::{Goal, Limit, Query, Verdict};
 use crate::simplify::Symbolic;
 
 /// In longer traces nothing is chosen: what measuring a query takes grows with the trace, and
@@ -66,7 +66,7 @@ impl<'s> AutoEngine<'s> {
 
     /// The engine that the rule names for a query.
     fn choose(&self, query: &Query) -> Choice {
-        if self.order_only {
+        if self.order_only || matches!(query.goal, Goal::Unordered(..)) {
             return Choice::Order;
         }
         let shape = QueryShape::of(query);

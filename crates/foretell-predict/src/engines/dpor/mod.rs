@@ -37,8 +37,9 @@ use foretell_trace::Model;
 use self::machine::Machine;
 use self::program::Program;
 use self::search::{NODE_BUDGET, Search};
+use crate::analyses::recorded_witness;
 use crate::engine::{Effort, Engine};
-use crate::query::{Limit, Query, Verdict};
+use crate::query::{Goal, Limit, Query, Verdict};
 
 /// Settings of the explicit engine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -122,6 +123,11 @@ impl Engine for DporEngine<'_> {
     fn decide(&mut self, query: &Query, limit: &Limit<'_>) -> Verdict {
         if self.trace_model.model == Model::Symbolic {
             return Verdict::Undecided("dpor does not know the symbolic model".to_owned());
+        }
+        if let Goal::Unordered(a, b) = query.goal {
+            let recorded = recorded_witness(self.trace_model, a, b);
+            return recorded
+                .map_or_else(|| Verdict::Undecided(Goal::not_by("dpor")), Verdict::Witness);
         }
         let verdict = self.search(query, limit);
         if let Verdict::Undecided(reason) = &verdict {

@@ -405,7 +405,8 @@ impl<'s, 'q> Builder<'s, 'q> {
             this.threads[thread.index()].unwrap_or(0)
         };
         match self.query.goal {
-            Goal::Reach => Aim::Reach,
+            // Happens-before is not a matter of states: the engine turns such queries down.
+            Goal::Reach | Goal::Unordered(..) => Aim::Reach,
             Goal::Broken(read) => {
                 let (thread, position) = self.place(read).unwrap_or((0, u32::MAX));
                 Aim::Broken { thread, position }

@@ -21,6 +21,7 @@ use super::encode::Encoding;
 use super::linearize::Proposal;
 use super::simulate::Outcome;
 use super::too_large::TooLarge;
+use super::unordered::Unordered;
 use crate::engines::writers::FinalWrites;
 use crate::query::Goal;
 use crate::reachability::{Reach, accesses_of};
@@ -32,6 +33,7 @@ pub(crate) enum GoalEncoding {
     /// This read sees one of these writes, which break it.
     Sees(EventId, Vec<Option<EventId>>),
     Cycle(Cycle),
+    Unordered(Unordered),
 }
 
 impl GoalEncoding {
@@ -77,6 +79,11 @@ impl GoalEncoding {
                 assumptions.push(switch);
                 GoalEncoding::Cycle(cycle)
             })),
+            Goal::Unordered(a, b) => {
+                let unordered = Unordered::new(encoding, a, b);
+                assumptions.extend([encoding.ran(a), encoding.ran(b), unordered.switch()]);
+                Ok(Some(GoalEncoding::Unordered(unordered)))
+            }
         }
     }
 
@@ -112,8 +119,8 @@ impl GoalEncoding {
         encoding: &mut Encoding<'_>,
         proposal: &Proposal,
         outcome: &Outcome,
-    ) -> bool {
-        match self {
+    ) -> Result<bool, TooLarge> {
+        Ok(match self {
             GoalEncoding::Nothing => true,
             GoalEncoding::Broken(read) => {
                 let broken = outcome.watched.iter().any(|(r, _, broken)| r == read && *broken);
@@ -135,7 +142,8 @@ impl GoalEncoding {
                 reached
             }
             GoalEncoding::Cycle(cycle) => cycle.closed(encoding, &proposal.schedule()),
-        }
+            GoalEncoding::Unordered(goal) => goal.reached(encoding, &proposal.schedule())?,
+        })
     }
 }
 

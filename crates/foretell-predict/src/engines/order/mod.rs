@@ -40,6 +40,7 @@ mod mutations;
 mod simulate;
 mod symbolic;
 mod too_large;
+mod unordered;
 
 use std::sync::Arc;
 
@@ -53,7 +54,8 @@ use self::greedy_witness::GreedyWitness;
 use self::linearize::{Proposal, by_observed_order};
 use self::simulate::Simulator;
 use self::too_large::TooLarge;
-use crate::analyses::Candidate;
+pub(crate) use self::unordered::{earlier_first, is_ordered};
+use crate::analyses::{Candidate, recorded_witness};
 use crate::engine::{Effort, Engine};
 use crate::query::{Goal, Limit, Query, Verdict};
 use crate::reachability::{observed_path, violations_nearby};
@@ -188,6 +190,30 @@ impl<'s> OrderEngine<'s> {
         Some((0..=end.0).map(EventId).collect())
     }
 
+    /// A witness of two unordered accesses that needs no search: the recorded run, or an easy
+    /// interleaving that runs the two in either order.
+    fn find_unordered(
+        &mut self,
+        a: EventId,
+        b: EventId,
+        frontier: &Frontier,
+    ) -> Option<Vec<EventId>> {
+        let trace_model = self.trace_model;
+        if let found @ Some(_) = recorded_witness(trace_model, a, b) {
+            return found;
+        }
+        for order in [(a, b), (b, a)] {
+            let query = Query { run: vec![a, b], order: vec![order], ..Query::default() };
+            let greedy_witness = self.greedy_witness.as_mut()?;
+            let found = greedy_witness.find(trace_model, &mut self.simulator, &query, frontier);
+            let found = found.map(|found| found.schedule());
+            if let Some(found) = found.filter(|found| !is_ordered(trace_model, found, a, b)) {
+                return Some(found);
+            }
+        }
+        None
+    }
+
     /// Returns the encoding of earlier queries, or a new one where the old one is a burden: too
     /// large, or about another part of the trace.
     fn encoding_for(&mut self, query: &Query) -> Encoding<'s> {
@@ -315,7 +341,7 @@ impl<'s> OrderEngine<'s> {
             });
             if outcome.violations.is_empty()
                 && as_asked
-                && goal.reached(encoding, &proposal, &outcome)
+                && goal.reached(encoding, &proposal, &outcome)?
             {
                 return Ok(Verdict::Witness(proposal.schedule()));
             }
@@ -410,6 +436,11 @@ impl Engine for OrderEngine<'_> {
                 greedy_witness.find(self.trace_model, &mut self.simulator, query, &frontier)
         {
             return Verdict::Witness(found.schedule());
+        }
+        if let Goal::Unordered(a, b) = query.goal
+            && let Some(found) = self.find_unordered(a, b, &frontier)
+        {
+            return Verdict::Witness(found);
         }
         if let Goal::Path(block) = query.goal
             && let Some(found) = self.find_path(block)

@@ -199,6 +199,7 @@ fn is_finding(trace_model: &TraceModel<'_>, findings: &Findings, candidate: &Can
     let begin = |b| trace_model.blocks.get(b).begin;
     match candidate {
         Candidate::Race(a, b) => findings.races.contains(&[*a, *b]),
+        Candidate::Unordered(a, b) => findings.unordered_races.contains(&[*a, *b]),
         Candidate::Atomicity(c, r, c2) => findings.atomicity.contains(&[*c, *r, *c2]),
         Candidate::Serializability(b) => findings.serializability.contains(&begin(*b)),
         Candidate::Transactions(b) => findings.transactions.contains(&begin(*b)),

@@ -36,6 +36,7 @@ use self::model::Values;
 use self::solver::{Failure, Process, Start};
 use self::value_table::ValueTable;
 use super::bounds::Bounds;
+use crate::analyses::recorded_witness;
 use crate::engine::{Effort, Engine};
 use crate::query::{Goal, Limit, Query, Verdict};
 use crate::simplify::Symbolic;
@@ -258,6 +259,7 @@ fn file_name(query: &Query) -> String {
         Goal::Overwritten(e, x) => format!("overwritten-{}-{}", e.0, x.0),
         Goal::Path(b) => format!("path-{}", b.0),
         Goal::Cycle(b) => format!("cycle-{}", b.0),
+        Goal::Unordered(a, b) => format!("unordered-{}-{}", a.0, b.0),
     };
     let mut add = |word: &str, events: &mut dyn Iterator<Item = u32>| {
         for (i, e) in events.enumerate() {
@@ -289,6 +291,11 @@ impl Engine for SmtEngine<'_> {
     }
 
     fn decide(&mut self, query: &Query, limit: &Limit<'_>) -> Verdict {
+        if let Goal::Unordered(a, b) = query.goal {
+            let undecided = || Verdict::Undecided(Goal::not_by(self.solver.name()));
+            let recorded = recorded_witness(self.trace_model, a, b);
+            return recorded.map_or_else(undecided, Verdict::Witness);
+        }
         let Some(bounds) = Bounds::of_query(self.trace_model, query) else {
             return Verdict::Impossible;
         };

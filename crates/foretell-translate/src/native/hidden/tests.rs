@@ -244,8 +244,9 @@ fn free_uses_the_state_of_its_block() {
     w.create(2);
     call(&mut w, 0, ARGUMENTS, &[BLOCK]);
     w.put(2, Record::Free { counted: true, pc: OWN, addr: BLOCK, size: 64 });
+    // After the allocation and two forks.
     assert_eq!(
-        events(&w.translated())[2..4],
+        events(&w.translated())[3..5],
         ["T0 au hidden:heap@program+0xff#1=0=1", "T2 au hidden:heap@program+0xff#1=1=2"]
     );
 }

@@ -17,7 +17,7 @@ impl Memory {
         variable: u32,
         access: Access,
     ) {
-        let Access { action, atomic, old, new } = access;
+        let Access { action, atomic, order, old, new } = access;
         if let Some(rebuild) = &mut out.symbolic {
             rebuild.pin_call(&mut out.trace.builder, at.thread);
         }
@@ -59,7 +59,7 @@ impl Memory {
         let old = there.and_then(bits).map(|v| values.intern(v));
         let new = new.and_then(bits).map(|v| values.intern(v));
         self.fill_unknown_write(out, at, variable, before, old);
-        out.push(
+        out.push_ordered(
             at,
             match action {
                 Action::Read | Action::FailedUpdate => {
@@ -68,6 +68,7 @@ impl Memory {
                 Action::Write => EventKind::Write { var, atomic, value: new, expr },
                 Action::Update => EventKind::Update { var, old, new, register, expr },
             },
+            order,
         );
         // Guards on the value that was read.
         out.put_guards(at);
