@@ -42,7 +42,13 @@ fn agree(family: Family, models: &[Model], seeds: std::ops::Range<u64>) {
                 continue;
             };
             for search_only in [false, true] {
-                let options = Options { all: true, jobs: 1, search_only, ..Options::default() };
+                let options = Options {
+                    all: true,
+                    unordered: false,
+                    jobs: 1,
+                    search_only,
+                    ..Options::default()
+                };
                 let prediction = predict(&trace, model, &options)
                     .unwrap_or_else(|d| panic!("{family} {seed} {d:?}\n{}", common::show(&trace)));
                 assert!(prediction.undecided.is_empty(), "{family} {seed}");

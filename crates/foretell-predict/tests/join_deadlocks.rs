@@ -64,7 +64,8 @@ fn joins_in_deadlocks_agree_with_brute_force() {
         let trace = program(seed);
         let expected = foretell_brute::findings(&trace, Model::View);
         for search_only in [false, true] {
-            let options = Options { all: true, jobs: 1, search_only, ..Options::default() };
+            let options =
+                Options { all: true, unordered: false, jobs: 1, search_only, ..Options::default() };
             let prediction = predict(&trace, Model::View, &options)
                 .unwrap_or_else(|d| panic!("{seed} {d:?}\n{}", common::show(&trace)));
             let found = common::as_brute(&prediction.findings);
