@@ -49,7 +49,8 @@ pub(super) fn add_class_pairs(
     pairs: &mut ClassPairs,
 ) {
     for x in variables(trace_model) {
-        let (keys, classes): (Vec<Key>, Vec<Vec<EventId>>) = classes(trace_model, x).into_iter().unzip();
+        let (keys, classes): (Vec<Key>, Vec<Vec<EventId>>) =
+            classes(trace_model, x).into_iter().unzip();
         for (i, class) in classes.iter().enumerate() {
             for e in class {
                 class_of[e.index()] = i as u32;
@@ -99,8 +100,7 @@ pub(super) fn candidates<'g>(
     with_order: bool,
 ) -> impl Iterator<Item = Batch> + 'g {
     let pairs: Vec<_> = pairs.into_iter().map(|(a, b)| (a.accesses(), b.accesses())).collect();
-    let candidate =
-        |a: EventId, b: EventId| Batch::One(Candidate::Unordered(a.min(b), a.max(b)));
+    let candidate = |a: EventId, b: EventId| Batch::One(Candidate::Unordered(a.min(b), a.max(b)));
     let observed = pairs.clone().into_iter().flat_map(move |(a, b)| {
         a.iter().filter_map(move |&e| {
             let open = open_members(trace_model, trace_model.observed_order(), e, b);
