@@ -8,7 +8,7 @@
 //! needs no search.
 
 use foretell_model::TraceModel;
-use foretell_trace::EventId;
+use foretell_trace::{EventId, Model};
 
 use crate::query::{Goal, Query};
 
@@ -18,12 +18,18 @@ pub(super) fn query(a: EventId, b: EventId) -> Query {
 }
 
 /// The recorded run up to the later access, if its happens-before does not order the two.
+///
+/// In the symbolic model the recorded run need not be feasible: a guard may depend on a value that
+/// is not known, such as that of freed memory. The search decides there.
 pub(crate) fn recorded_witness(
     trace_model: &TraceModel<'_>,
     a: EventId,
     b: EventId,
 ) -> Option<Vec<EventId>> {
     let (first, last) = (a.min(b), a.max(b));
+    if trace_model.model == Model::Symbolic {
+        return None;
+    }
     let is_ordered = trace_model.observed_order().ordered(trace_model, first, last);
     (last.0 < trace_model.feasible_prefix && !is_ordered)
         .then(|| (0..=last.0).map(EventId).collect())
