@@ -42,8 +42,8 @@ pub(crate) fn happens_before(rules: &Rules, sequence: &[EventId]) -> Vec<Vec<boo
     let n = sequence.len();
     let mut before = vec![vec![false; n]; n];
     for j in 0..n {
-        for i in 0..j {
-            before[i][j] = edge(rules, sequence, i, j) || sees(rules, sequence, i, j);
+        for (i, row) in before.iter_mut().enumerate().take(j) {
+            row[j] = edge(rules, sequence, i, j) || sees(rules, sequence, i, j);
         }
         for (source, sink) in synchronises(rules, sequence, j) {
             before[source][sink] = true;

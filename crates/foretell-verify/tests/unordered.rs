@@ -21,7 +21,7 @@ fn verdict(text: &str) -> Option<Rule> {
     let trace = trace(text);
     let d = trace.find_variable("d").expect("a variable");
     let on_d = |e: &EventId| trace.variable(*e) == Some(d);
-    let (a, b) = (trace.ids().find(on_d), trace.ids().filter(on_d).last());
+    let (a, b) = (trace.ids().find(on_d), trace.ids().rfind(on_d));
     let (Some(a), Some(b)) = (a, b) else { panic!("two accesses of d") };
     let schedule: Vec<EventId> = trace.ids().take(b.index() + 1).collect();
     let checker = Checker::new(&trace, Model::View);
