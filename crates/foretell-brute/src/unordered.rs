@@ -354,7 +354,7 @@ impl Flags {
         ordered
     }
 
-    /// What later uses of the event's object come after.
+    /// The events that later uses of the event's object come after.
     fn passes_on(&mut self, rules: &Rules, to: &State, (a, e): (EventId, EventId), after: bool) {
         let trace = rules.trace;
         let t = trace.thread(e);

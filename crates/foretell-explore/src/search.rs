@@ -1,6 +1,6 @@
 //! Explicit search through the partial executions of a run, for what the order engine has no query
-//! for: flipped try-locks and waits, stuck states, and operations that a stuck thread could have gone on
-//! with.
+//! for: flipped try-locks and waits, stuck states, and operations that a stuck thread could have
+//! gone on with.
 
 use std::time::Instant;
 

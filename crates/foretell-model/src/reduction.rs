@@ -60,7 +60,7 @@ pub(crate) struct Kinds {
     excessive: Vec<bool>,
 }
 
-/// What the accesses of a block that are of one kind ask of it.
+/// Requirements of the accesses of a block that are of one kind.
 struct Demand {
     /// Whether some conflict is neither guarded nor ordered with the whole block.
     open: bool,

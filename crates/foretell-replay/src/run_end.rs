@@ -137,7 +137,7 @@ pub(crate) struct RunEnd {
     pub(crate) departure: Option<String>,
     /// Threads in a deadlock.
     pub(crate) deadlock: Option<Vec<u32>>,
-    /// What each thread waited for when no thread could run, in words.
+    /// The wait of each thread when no thread could run, in words.
     pub(crate) waits: Vec<String>,
     /// Message about the first use after free.
     pub(crate) use_after_free: Option<String>,

@@ -59,7 +59,7 @@ pub enum Verdict {
     },
     /// No thread can run: each has ended or waits, and nothing wakes it.
     Stuck {
-        /// What each thread waits for.
+        /// The wait of each thread, in words.
         message: String,
     },
     /// An assertion failed.

@@ -1,8 +1,9 @@
 //! The part of a source line that is an access.
 //!
 //! Debug information of the recorder gives lines, not columns. The name of the variable or lock is
-//! searched for in the line as a word of its own (`table` for `table+16`, `done` for `main::job.done`); without a match the
-//! whole text of the line counts. A line with two accesses to one variable underlines the first.
+//! searched for in the line as a word of its own (`table` for `table+16`, `done` for
+//! `main::job.done`); without a match the whole text of the line counts. A line with two accesses to
+//! one variable underlines the first.
 
 use std::ops::Range;
 

@@ -40,7 +40,8 @@ pub(crate) struct Descriptor {
     pub(crate) class: u32,
     /// Numbers of the function in the log, by state; 0: none yet.
     numbers: [AtomicU32; 3],
-    /// Further functions of a lock, or effects of a modelled function; other descriptors may end before.
+    /// Further functions of a lock, or effects of a modelled function; other descriptors may end
+    /// before this field.
     pub(crate) others: [usize; 2],
 }
 

@@ -5,7 +5,7 @@
 //! `calloc(n, sizeof *p)`. A line with more than one such expression says nothing, and the size of
 //! the type must fit the size of the allocation.
 
-/// What a source line allocates.
+/// Type of an allocation, from its source line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Allocated {
     /// One object of the named type.

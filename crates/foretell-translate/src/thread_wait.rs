@@ -1,4 +1,4 @@
-//! What a thread waits for at the end of a run.
+//! The wait of a thread at the end of a run.
 
 use foretell_trace::{CondId, LockId, SemId, ThreadId};
 

@@ -10,8 +10,9 @@ import java.util.concurrent.locks.AbstractQueuedSynchronizer;
 /**
  * The program's own subclasses of AbstractQueuedSynchronizer. What such a class does is decided by
  * the methods of the program that it calls, which are recorded, and by its state: an atomic
- * variable of the trace. The queue only delays a thread until the state may have changed, so that `acquire`
- * and `release` themselves need no events. Methods that look at the queue use hidden state.
+ * variable of the trace. The queue only delays a thread until the state may have changed, so that
+ * `acquire` and `release` themselves need no events. Methods that look at the queue use hidden
+ * state.
  */
 public final class OwnSynchronizers {
     /** Replaced methods, see {@link Synchronizers#METHODS}. */
