@@ -65,6 +65,7 @@ const LOST: [&str; 55] = [
     "ownMutexCondition",
     "updaterFunction",
     "varHandleBytes",
+    "varHandleExact",
     "varHandleUnreflected",
     "applyToEither",
     "thenAcceptBoth",

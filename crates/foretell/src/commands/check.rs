@@ -97,7 +97,7 @@ pub(crate) struct CheckArguments {
     #[arg(long, value_name = "NAME")]
     compiler: Option<String>,
 
-    /// Option for the compiler (gcc, clang, javac); repeatable: --cflag=-O1
+    /// Option for the compiler or javac; repeatable: --cflag=-O1
     #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
     cflag: Vec<OsString>,
 

@@ -39,11 +39,15 @@ pub(crate) struct Explore {
     #[arg(long, value_name = "N", default_value_t = LOOP_BOUND, hide_short_help = true)]
     loop_bound: u32,
 
-    /// Most runs at the same time; the result does not depend on it [default: all cores]
+    /// Most runs at a time [default: all cores]
+    ///
+    /// The result does not depend on it.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     jobs: Option<u64>,
 
-    /// Directory that keeps the state of the exploration; goes on with what is there
+    /// Directory of the exploration's state, to go on with it
+    ///
+    /// A new directory is filled; one of an exploration that was cut short, or killed, continues it.
     ///
     /// The directory also gets the program and the traces of runs with new outcomes, as with
     /// --save.
