@@ -23,6 +23,7 @@ mod chains;
 mod cycles;
 mod eval;
 mod graph;
+mod lifetimes;
 mod rules;
 mod sequences;
 mod states;
@@ -53,6 +54,8 @@ pub struct Findings {
     pub final_values: BTreeSet<VarId>,
     /// The sets of acquires that can block each other in a circle, ascending.
     pub deadlocks: BTreeSet<Vec<EventId>>,
+    /// Lifetime violations: a `free` and a use of its block after it.
+    pub lifetimes: BTreeSet<[EventId; 2]>,
 }
 
 /// All findings of a trace. Time and memory have no bound but the number of interleavings.

@@ -264,7 +264,7 @@ pub fn predict_each(
 fn cheap_first(options: &Options<'_>) -> Vec<FindingKind> {
     let mut kinds: Vec<FindingKind> = options.analyses.iter().copied().collect();
     kinds.sort_by_key(|kind| match kind {
-        FindingKind::Race | FindingKind::Deadlock => 0,
+        FindingKind::Race | FindingKind::Deadlock | FindingKind::Lifetime => 0,
         FindingKind::Atomicity => 1,
         FindingKind::Serializability => 3,
         FindingKind::Transactions => 4,

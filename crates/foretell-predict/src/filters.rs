@@ -78,6 +78,11 @@ impl Filters {
             Candidate::Race(a, b) => self.next(trace_model, &[*a, *b]),
             Candidate::Unordered(a, b) => self.unordered(trace_model, *a, *b),
             Candidate::Deadlock(acquires) => self.next(trace_model, acquires),
+            Candidate::Lifetime(free, used) => {
+                let TraceModel { trace, chains, must_happen_before, .. } = trace_model;
+                let ordered = must_happen_before.ordered_before(chains, trace, *used, *free);
+                (self.must_happen_before && ordered).then_some(Dropped::Must)
+            }
             Candidate::Atomicity(c, r, c2) => self.between(trace_model, *c, *r, *c2),
             Candidate::Serializability(block) => {
                 if self.static_check && !trace_model.segment(*block).may_be_violated(trace_model) {

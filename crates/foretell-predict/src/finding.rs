@@ -111,6 +111,14 @@ fn show(
             let short = shorten(trace_model, schedule, &[], &[], acquires);
             (Pattern::Deadlock { acquires: acquires.clone() }, short)
         }
+        Candidate::Lifetime(free, used) => {
+            let end = schedule.iter().position(|&e| e == used)?;
+            let mut short = shorten(trace_model, &schedule[..=end], &[free, used], &[], &[]);
+            // Nothing in the schedule depends on its last event.
+            short.retain(|&e| e != used);
+            short.push(used);
+            (Pattern::Lifetime { free, used }, short)
+        }
     })
 }
 

@@ -222,6 +222,7 @@ fn locations(trace_model: &TraceModel<'_>, candidate: &Candidate) -> Vec<GroupLo
             locations.sort_unstable();
             locations
         }
+        Candidate::Lifetime(free, used) => vec![of(*free), of(*used)],
     }
 }
 

@@ -113,6 +113,7 @@ fn keys(trace: &Trace, findings: &Findings) -> BTreeSet<Key> {
     findings.serializability.iter().for_each(|b| add("serializability", &[*b]));
     findings.transactions.iter().for_each(|b| add("transactions", &[*b]));
     findings.nondeterministic_reads.iter().for_each(|r| add("nondeterministic", &[*r]));
+    findings.lifetimes.iter().for_each(|l| add("lifetime", l));
     findings.deadlocks.iter().for_each(|d| add("deadlock", d));
     for &x in &findings.final_values {
         let writes = |e: &EventId| trace.variable(*e) == Some(x) && trace.op(*e).writes();
@@ -137,6 +138,7 @@ fn candidate_key(trace_model: &TraceModel<'_>, candidate: &Candidate) -> Key {
         }
         Candidate::NondeterministicRead(r) => key(trace, "nondeterministic", &[*r]),
         Candidate::FinalValue(w, _) => key(trace, "final", &[*w]),
+        Candidate::Lifetime(f, a) => key(trace, "lifetime", &[*f, *a]),
         Candidate::Deadlock(acquires) => key(trace, "deadlock", acquires),
     }
 }

@@ -56,6 +56,7 @@ fn insert(findings: &mut Findings, trace_model: &TraceModel<'_>, candidate: Cand
         Candidate::FinalValue(_, x) => {
             findings.final_values.insert(x);
         }
+        Candidate::Lifetime(f, a) => drop(findings.lifetimes.insert([f, a])),
         Candidate::Deadlock(acquires) => drop(findings.deadlocks.insert(acquires)),
     }
 }

@@ -114,8 +114,9 @@ impl ShownCauses {
 /// that was only predicted.
 fn weight(finding: &Finding) -> (bool, bool, bool, u8) {
     let kind = match finding.kind {
-        FindingKind::Observed => 7,
-        FindingKind::Deadlock => 6,
+        FindingKind::Observed => 8,
+        FindingKind::Deadlock => 7,
+        FindingKind::Lifetime => 6,
         FindingKind::Race => 5,
         FindingKind::Atomicity => 4,
         FindingKind::Serializability => 3,

@@ -3,6 +3,7 @@
 use foretell_trace::{EventId, EventKind, FindingKind, Op, ThreadId, Trace, Value, ValueId};
 
 use crate::json::{Finding, Source as Writer};
+use crate::lifetime::{self, action};
 use crate::observed::Failure;
 use crate::source::Sources;
 use crate::weak_link::weak_link;
@@ -37,6 +38,7 @@ pub(crate) fn headline(finding: &Finding, trace: Option<&Trace>, sources: &Sourc
         ),
         (FindingKind::Nondeterminism, &[event]) => say.nondeterminism(event),
         (FindingKind::Deadlock, acquires) if acquires.len() > 1 => say.deadlock(acquires),
+        (FindingKind::Lifetime, &[free, used]) => say.lifetime(free, used),
         _ => without_trace(finding),
     }
 }
@@ -51,6 +53,7 @@ pub(crate) fn kind_in_words(kind: FindingKind) -> &'static str {
         FindingKind::Transactions => "transaction cycle",
         FindingKind::Nondeterminism => "nondeterminism",
         FindingKind::Deadlock => "deadlock",
+        FindingKind::Lifetime => "lifetime violation",
     }
 }
 
@@ -311,6 +314,19 @@ impl Say<'_> {
         }
     }
 
+    fn lifetime(&self, free: EventId, used: EventId) -> String {
+        let act = |e: EventId| lifetime::act(self.trace, e);
+        format!(
+            "Thread {} can {}{} after thread {} {}{}",
+            self.name(used),
+            act(used).bare(),
+            self.at(used),
+            self.name(free),
+            act(free).of_third_person(),
+            self.at(free)
+        )
+    }
+
     fn deadlock(&self, acquires: &[EventId]) -> String {
         let schedule: Vec<EventId> = events(self.trace, &self.finding.witness.schedule).collect();
         let wanted: Vec<_> = acquires.iter().filter_map(|&e| fold::lock(self.trace, e)).collect();
@@ -384,19 +400,6 @@ fn plain(text: &str) -> String {
         _ => text.parse().ok().map(Value::Int),
     };
     value.map_or_else(|| text.to_owned(), number)
-}
-
-/// Returns the verb for an event: that of its operation, or `free`.
-pub(crate) fn action(trace: &Trace, event: EventId) -> &'static str {
-    if trace.is_free(event) { "free" } else { verb(trace.op(event)) }
-}
-
-fn verb(op: Op) -> &'static str {
-    match op {
-        Op::Read | Op::AtomicRead => "read",
-        Op::AtomicUpdate => "update",
-        _ => "write",
-    }
 }
 
 #[cfg(test)]

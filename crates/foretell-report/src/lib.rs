@@ -26,6 +26,7 @@ pub mod identity;
 pub mod json;
 pub mod junit;
 pub mod kept_by_order;
+mod lifetime;
 mod location;
 mod notes;
 pub mod observed;

@@ -4,6 +4,7 @@ use foretell_trace::{EventId, EventKind, FindingKind, Trace};
 
 use crate::headline::role;
 use crate::json::{Finding, Source as Writer};
+use crate::lifetime;
 use crate::weak_link::weak_link;
 use crate::witness::fold;
 
@@ -45,6 +46,10 @@ pub(crate) fn notes(finding: &Finding, schedule: &[EventId], trace: &Trace) -> V
         let text = match finding.kind {
             FindingKind::Observed => {
                 format!("the last event of {}", trace.display_name(trace.thread(event)))
+            }
+            FindingKind::Lifetime => {
+                let name = trace.display_name(trace.thread(event));
+                format!("{name} {}", lifetime::act(trace, event).of_third_person().replace('`', ""))
             }
             _ => role(trace, event),
         };

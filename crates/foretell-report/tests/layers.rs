@@ -4,7 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Modules in an order in which each uses only those before it.
-const ORDER: [&str; 20] = [
+const ORDER: [&str; 22] = [
+    "lifetime",
     "json",
     "observed",
     "location",
@@ -16,6 +17,7 @@ const ORDER: [&str; 20] = [
     "suppress",
     "replay",
     "cause",
+    "weak_link",
     "headline",
     "notes",
     "kept_by_order",

@@ -181,7 +181,9 @@ fn not_looked_at(kind: FindingKind, counts: &Counts, reason: &str) -> json::Unde
 fn undecided(blocks: &Blocks, candidate: &Candidate, reason: &str) -> json::Undecided {
     let mut block = None;
     let events: Vec<EventId> = match candidate {
-        Candidate::Race(a, b) | Candidate::Unordered(a, b) => vec![*a, *b],
+        Candidate::Race(a, b) | Candidate::Unordered(a, b) | Candidate::Lifetime(a, b) => {
+            vec![*a, *b]
+        }
         Candidate::Atomicity(c, r, c2) => vec![*c, *r, *c2],
         Candidate::Serializability(b) | Candidate::Transactions(b) => {
             let b = blocks.get(*b);

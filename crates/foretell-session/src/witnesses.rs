@@ -59,7 +59,9 @@ impl Witnesses<'_> {
         let pairs = events.iter().enumerate();
         let pairs = pairs.flat_map(|(i, &a)| events[i + 1..].iter().map(move |&b| (a, b)));
         let ended_and_used = |a: u32, b: u32| match (known(a), known(b)) {
-            (Some(a), Some(b)) => self.is("lifetime") && self.uses_one_object(a, b),
+            (Some(a), Some(b)) => {
+                self.finding.kind == FindingKind::Lifetime && self.uses_one_object(a, b)
+            }
             _ => false,
         };
         let same_memory = pairs.filter(|&(a, b)| conflicts(a, b) || ended_and_used(a, b)).collect();

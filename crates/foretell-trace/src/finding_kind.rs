@@ -26,11 +26,13 @@ pub enum FindingKind {
     Nondeterminism,
     /// Threads can wait for each other's locks for ever.
     Deadlock,
+    /// Memory, a lock or a condition can be used after it was freed or destroyed.
+    Lifetime,
 }
 
 impl FindingKind {
     /// Every kind, in the order of reports.
-    pub const ALL: [FindingKind; 7] = [
+    pub const ALL: [FindingKind; 8] = [
         FindingKind::Observed,
         FindingKind::Race,
         FindingKind::Atomicity,
@@ -38,16 +40,18 @@ impl FindingKind {
         FindingKind::Transactions,
         FindingKind::Nondeterminism,
         FindingKind::Deadlock,
+        FindingKind::Lifetime,
     ];
 
     /// The kinds that an analysis looks for: all that are predicted.
-    pub const ANALYSES: [FindingKind; 6] = [
+    pub const ANALYSES: [FindingKind; 7] = [
         FindingKind::Race,
         FindingKind::Atomicity,
         FindingKind::Serializability,
         FindingKind::Transactions,
         FindingKind::Nondeterminism,
         FindingKind::Deadlock,
+        FindingKind::Lifetime,
     ];
 
     /// Returns the word for the kind on the command line and in files.
@@ -60,6 +64,7 @@ impl FindingKind {
             FindingKind::Transactions => "transactions",
             FindingKind::Nondeterminism => "nondeterminism",
             FindingKind::Deadlock => "deadlock",
+            FindingKind::Lifetime => "lifetime",
         }
     }
 }
@@ -167,7 +172,7 @@ mod tests {
         assert_eq!(
             error.to_string(),
             "no analysis is called `races` (race, atomicity, serializability, transactions, \
-             nondeterminism, deadlock)"
+             nondeterminism, deadlock, lifetime)"
         );
     }
 

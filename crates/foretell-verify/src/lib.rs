@@ -32,6 +32,7 @@
 //! ```
 
 mod happens_before;
+mod lifetime;
 mod observed;
 mod pattern;
 mod refusal;

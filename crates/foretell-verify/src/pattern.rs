@@ -88,6 +88,14 @@ pub enum Pattern {
         /// The blocked acquires and joins, in any order.
         acquires: Vec<EventId>,
     },
+    /// The use of a block of memory after its end, by another thread: an access to a variable in it,
+    /// another `free` of it, an operation on a lock or condition in it. The schedule ends with it.
+    Lifetime {
+        /// The `free` of the block.
+        free: EventId,
+        /// The use.
+        used: EventId,
+    },
     /// The failure of the recorded run itself. The schedule is empty: the trace is the witness.
     Observed {
         /// The last event of each thread involved, in ascending order.
@@ -107,12 +115,13 @@ impl Pattern {
                 FindingKind::Nondeterminism
             }
             Pattern::Deadlock { .. } => FindingKind::Deadlock,
+            Pattern::Lifetime { .. } => FindingKind::Lifetime,
             Pattern::Observed { .. } => FindingKind::Observed,
         }
     }
 }
 
-type Check = Result<(), Refusal>;
+pub(crate) type Check = Result<(), Refusal>;
 
 /// A feasible schedule, to look for patterns in.
 pub(crate) struct PatternCheck<'a> {
@@ -138,6 +147,7 @@ impl PatternCheck<'_> {
                 self.final_value(*var, *writer, *challenger)
             }
             Pattern::Deadlock { acquires } => self.deadlock(acquires),
+            Pattern::Lifetime { free, used } => self.lifetime(*free, *used),
             Pattern::Observed { last } => self.failure(last),
         }
     }
@@ -184,12 +194,12 @@ impl PatternCheck<'_> {
         Ok(())
     }
 
-    fn refuse(&self, rule: Rule, e: EventId, message: impl std::fmt::Display) -> Check {
+    pub(crate) fn refuse(&self, rule: Rule, e: EventId, message: impl std::fmt::Display) -> Check {
         Err(Refusal::at(self.trace, rule, e, self.run.position(e), message))
     }
 
     /// An event of the trace that is in the schedule: its position.
-    fn position(&self, e: EventId) -> Result<usize, Refusal> {
+    pub(crate) fn position(&self, e: EventId) -> Result<usize, Refusal> {
         let refusal = |rule, message| Refusal::at(self.trace, rule, e, None, message);
         if e.index() >= self.trace.len() {
             return Err(refusal(Rule::NoSuchEvent, "is not in the trace"));
@@ -197,7 +207,7 @@ impl PatternCheck<'_> {
         self.run.position(e).ok_or_else(|| refusal(Rule::NotRun, "is not in the schedule"))
     }
 
-    fn must_be_last(&self, e: EventId) -> Check {
+    pub(crate) fn must_be_last(&self, e: EventId) -> Check {
         if self.schedule.last() == Some(&e) {
             return Ok(());
         }

@@ -105,6 +105,10 @@ pub enum Rule {
     NotPending,
     /// The acquires do not wait for each other in one cycle.
     NoCycle,
+    /// The event is no `free`.
+    NotFree,
+    /// The event is no use of the freed block, or is of the thread of the `free`.
+    NotUse,
     /// An observed failure needs a trace that carries one.
     NoFailure,
     /// The witness of an observed failure is the trace itself: its schedule is empty.

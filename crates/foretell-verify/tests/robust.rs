@@ -49,6 +49,7 @@ fn patterns(e: &[u32]) -> Vec<Pattern> {
         Pattern::FinalValue { var: VarId(e[0]), writer: ids[1], challenger: ids[2] },
         Pattern::Deadlock { acquires: ids.clone() },
         Pattern::Deadlock { acquires: Vec::new() },
+        Pattern::Lifetime { free: ids[0], used: ids[1] },
     ];
     for end in [None, Some(ids[1])] {
         all.push(Pattern::Serializability { begin: ids[0], end, path: ids[2..].to_vec() });

@@ -153,6 +153,27 @@ fn join_under_a_lock_deadlocks() {
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stdout));
 }
 
+/// Asserts a finding as [`predicts`] does, from two builds, and none in the correct twin.
+fn predicts_briefly(name: &str, kind: &str, verdict: &str) {
+    predicts(name, &[("gcc", "-O0"), ("clang", "-O1")], kind, verdict);
+    let fixed = name.replace(".c", "_fixed.c");
+    let output = check(&fixed, "gcc", "-O0").output;
+    assert_eq!(output.status.code(), Some(0), "{fixed}\n{}", text(&output.stdout));
+}
+
+#[test]
+fn free_in_the_wrong_order_needs_no_race() {
+    let used = "use after free in worker at locked_free.c:18 (allocated at locked_free.c:25";
+    predicts_briefly("locked_free.c", "lifetime", used);
+}
+
+#[test]
+fn destroyed_mutex_is_used() {
+    let used =
+        "use of a destroyed object at destroyed_mutex.c:13 (destroyed at destroyed_mutex.c:26";
+    predicts_briefly("destroyed_mutex.c", "lifetime", used);
+}
+
 #[test]
 fn exploration_finds_the_double_free() {
     let check = |name: &str| {

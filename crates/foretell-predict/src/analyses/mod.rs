@@ -3,6 +3,7 @@
 
 mod atomicity;
 mod deadlock;
+mod lifetime;
 mod nondeterminism;
 mod race;
 mod serializability;
@@ -50,6 +51,8 @@ pub enum Candidate {
     FinalValue(EventId, VarId),
     /// Acquires, ascending.
     Deadlock(Vec<EventId>),
+    /// The `free` of a block, and a use of the block.
+    Lifetime(EventId, EventId),
 }
 
 impl Candidate {
@@ -64,6 +67,7 @@ impl Candidate {
                 FindingKind::Nondeterminism
             }
             Candidate::Deadlock(..) => FindingKind::Deadlock,
+            Candidate::Lifetime(..) => FindingKind::Lifetime,
         }
     }
 
@@ -78,6 +82,7 @@ impl Candidate {
             Candidate::NondeterministicRead(r) => nondeterminism::query_read(*r),
             Candidate::FinalValue(w, x) => nondeterminism::query_final(*w, *x),
             Candidate::Deadlock(acquires) => deadlock::query(acquires),
+            Candidate::Lifetime(free, used) => lifetime::query(*free, *used),
         }
     }
 }
@@ -93,5 +98,6 @@ pub fn candidates(trace_model: &TraceModel<'_>, kind: FindingKind) -> Vec<Candid
         FindingKind::Transactions => transactions::candidates(trace_model),
         FindingKind::Nondeterminism => nondeterminism::candidates(trace_model),
         FindingKind::Deadlock => deadlock::candidates(trace_model),
+        FindingKind::Lifetime => lifetime::candidates(trace_model),
     }
 }

@@ -49,6 +49,9 @@ pub(crate) fn as_brute(found: &[Finding]) -> Findings {
                 findings.final_values.insert(var);
             }
             Pattern::Observed { .. } => {}
+            Pattern::Lifetime { free, used } => {
+                findings.lifetimes.insert([free, used]);
+            }
             Pattern::Deadlock { mut acquires } => {
                 acquires.sort_unstable();
                 findings.deadlocks.insert(acquires);

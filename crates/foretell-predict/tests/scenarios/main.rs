@@ -64,6 +64,7 @@ fn names(trace: &Trace, findings: &Findings) -> BTreeSet<String> {
     findings.serializability.iter().for_each(|b| add("serializability", &[*b]));
     findings.transactions.iter().for_each(|b| add("transactions", &[*b]));
     findings.nondeterministic_reads.iter().for_each(|r| add("nondeterministic", &[*r]));
+    findings.lifetimes.iter().for_each(|l| add("lifetime", l));
     findings.deadlocks.iter().for_each(|d| add("deadlock", d));
     for &x in &findings.final_values {
         names.insert(format!("final {}", trace.variable_name(x)));

@@ -11,6 +11,7 @@ use foretell_verify::Pattern;
 use serde_json::Map;
 
 use super::{Block, Confirmation, Finding, Source, Witness};
+use crate::lifetime;
 
 /// Returns the pattern that a finding claims its witness shows.
 ///
@@ -36,6 +37,10 @@ pub(crate) fn pattern(finding: &Finding, trace: &Trace) -> Result<Pattern, Strin
         }
         (FindingKind::Nondeterminism, &[event]) => nondeterminism(finding, event, trace),
         (FindingKind::Deadlock, _) => Ok(Pattern::Deadlock { acquires: events }),
+        (FindingKind::Lifetime, &[free, used]) => Ok(Pattern::Lifetime { free, used }),
+        (FindingKind::Lifetime, _) => {
+            Err(format!("a lifetime violation has 2 events, not {}", events.len()))
+        }
         (FindingKind::Race, _) => Err(format!("a race has 2 events, not {}", events.len())),
         (FindingKind::Atomicity, _) => {
             Err(format!("an atomicity violation has 3 events, not {}", events.len()))
@@ -100,6 +105,7 @@ pub fn finding(pattern: &Pattern, schedule: &[EventId], engine: &str, trace: &Tr
         kind: pattern.kind(),
         objects: match pattern {
             Pattern::FinalValue { var, .. } => vec![trace.variable_name(*var).to_owned()],
+            Pattern::Lifetime { used, .. } => vec![lifetime::act(trace, *used).object],
             _ => objects(&events, trace),
         },
         locations: events
@@ -179,6 +185,7 @@ impl Parts {
                 ..Parts::new(vec![challenger])
             },
             Pattern::Deadlock { ref acquires } => Parts::new(sorted(acquires.clone())),
+            Pattern::Lifetime { free, used } => Parts::new(vec![free, used]),
             Pattern::Observed { ref last } => Parts::new(last.clone()),
         }
     }
@@ -245,6 +252,7 @@ mod tests {
             read(Some(e(0)), Some(e(2)), NondeterminismForm::WriterAbsent),
             Pattern::FinalValue { var: VarId(0), writer: e(3), challenger: e(2) },
             Pattern::Deadlock { acquires: vec![e(4), e(7)] },
+            Pattern::Lifetime { free: e(7), used: e(4) },
         ]
     }
 
@@ -286,39 +294,43 @@ mod tests {
             ),
             (Finding { events: vec![0], ..good(&patterns[0]) }, "a race has 2 events, not 1"),
             (
-                Finding { events: vec![], ..good(&patterns[1]) },
+                Finding { events: vec![], ..good(&patterns[2]) },
                 "an atomicity violation has 3 events, not 0",
             ),
-            (Finding { block: None, ..good(&patterns[2]) }, "`block` is missing"),
             (
-                Finding { block: Some(Block { begin: 0, end: Some(99) }), ..good(&patterns[3]) },
+                Finding { events: vec![4], ..good(&patterns[10]) },
+                "a lifetime violation has 2 events, not 1",
+            ),
+            (Finding { block: None, ..good(&patterns[3]) }, "`block` is missing"),
+            (
+                Finding { block: Some(Block { begin: 0, end: Some(99) }), ..good(&patterns[4]) },
                 "there is no event 99: the trace has 8 events",
             ),
             (
-                Finding { events: vec![1, 2], ..good(&patterns[4]) },
+                Finding { events: vec![1, 2], ..good(&patterns[5]) },
                 "nondeterminism has 1 event, not 2",
             ),
-            (Finding { writer: None, ..good(&patterns[4]) }, "`writer` is missing"),
-            (Finding { form: None, ..good(&patterns[4]) }, "`form` is missing"),
-            (Finding { challenger: None, ..good(&patterns[4]) }, "`challenger` is missing"),
+            (Finding { writer: None, ..good(&patterns[5]) }, "`writer` is missing"),
+            (Finding { form: None, ..good(&patterns[5]) }, "`form` is missing"),
+            (Finding { challenger: None, ..good(&patterns[5]) }, "`challenger` is missing"),
             (
-                Finding { challenger: Some(Source::Event(50)), ..good(&patterns[4]) },
+                Finding { challenger: Some(Source::Event(50)), ..good(&patterns[5]) },
                 "there is no event 50: the trace has 8 events",
             ),
             (
-                Finding { objects: vec![], ..good(&patterns[7]) },
+                Finding { objects: vec![], ..good(&patterns[8]) },
                 "a final value has 1 object, not 0",
             ),
             (
-                Finding { objects: vec!["y".to_owned()], ..good(&patterns[7]) },
+                Finding { objects: vec!["y".to_owned()], ..good(&patterns[8]) },
                 "its object is no variable of the trace",
             ),
             (
-                Finding { writer: Some(Source::Initial), ..good(&patterns[7]) },
+                Finding { writer: Some(Source::Initial), ..good(&patterns[8]) },
                 "the writer of a final value is a write of the trace",
             ),
             (
-                Finding { challenger: Some(Source::Initial), ..good(&patterns[7]) },
+                Finding { challenger: Some(Source::Initial), ..good(&patterns[8]) },
                 "`challenger` and the event of a final value differ",
             ),
             (

@@ -329,7 +329,7 @@ fn level(finding: &Finding) -> &'static str {
         _ if finding.confirmation == Confirmation::Unconfirmed => "note",
         _ if replay::went_wrong(finding) => "error",
         FindingKind::Nondeterminism => "note",
-        FindingKind::Deadlock | FindingKind::Observed => "error",
+        FindingKind::Deadlock | FindingKind::Lifetime | FindingKind::Observed => "error",
         _ => "warning",
     }
 }

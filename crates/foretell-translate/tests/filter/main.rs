@@ -362,7 +362,9 @@ fn findings(t: &Translated, model: Model) -> [BTreeSet<String>; 2] {
     for finding in prediction.expect("no witness is refused").findings {
         let analysis = finding.candidate.kind();
         let events = match finding.candidate {
-            Candidate::Race(a, b) | Candidate::Unordered(a, b) => vec![a, b],
+            Candidate::Race(a, b) | Candidate::Unordered(a, b) | Candidate::Lifetime(a, b) => {
+                vec![a, b]
+            }
             Candidate::Atomicity(a, b, c) => vec![a, b, c],
             Candidate::NondeterministicRead(e) | Candidate::FinalValue(e, _) => vec![e],
             Candidate::Deadlock(events) => events,

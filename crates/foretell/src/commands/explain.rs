@@ -13,7 +13,8 @@ use crate::terminal::Terminal;
 pub(crate) struct Explain {
     /// Kind of finding, or the name of one: race-1 [default: list all kinds]
     ///
-    /// race, atomicity, serializability, transactions, nondeterminism, deadlock
+    /// race, atomicity, serializability, transactions, nondeterminism, deadlock,
+    /// lifetime
     #[arg(value_parser = kind)]
     kind: Option<FindingKind>,
 }

@@ -40,7 +40,8 @@ pub(crate) struct Predict {
 
     /// Kinds of findings to look for [default: all]
     ///
-    /// race, atomicity, serializability, transactions, nondeterminism, deadlock
+    /// race, atomicity, serializability, transactions, nondeterminism, deadlock,
+    /// lifetime
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     analyses: Vec<FindingKind>,
 

@@ -75,6 +75,7 @@ fn every_kind_is_explained() {
         "transactions",
         "nondeterminism",
         "deadlock",
+        "lifetime",
     ] {
         assert!(all.contains(&format!("{kind} ")), "{all}");
         let text = foretell(["explain", kind]).quietly(0);

@@ -205,6 +205,7 @@ fn is_finding(trace_model: &TraceModel<'_>, findings: &Findings, candidate: &Can
         Candidate::Transactions(b) => findings.transactions.contains(&begin(*b)),
         Candidate::NondeterministicRead(r) => findings.nondeterministic_reads.contains(r),
         Candidate::FinalValue(_, x) => findings.final_values.contains(x),
+        Candidate::Lifetime(f, a) => findings.lifetimes.contains(&[*f, *a]),
         Candidate::Deadlock(acquires) => findings.deadlocks.contains(acquires),
     }
 }

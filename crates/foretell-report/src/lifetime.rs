@@ -1,0 +1,91 @@
+//! The events of a lifetime violation in words: the end of a block, and the use of it.
+
+use foretell_trace::{EventId, EventKind, Op, Trace};
+
+/// A verb and its object.
+pub(crate) struct Act {
+    verb: &'static str,
+    noun: &'static str,
+    /// Name of the object.
+    pub(crate) object: String,
+}
+
+impl Act {
+    /// Returns the act after `can`: ``read `x` ``.
+    pub(crate) fn bare(&self) -> String {
+        format!("{} {}`{}`", self.verb, self.noun, self.object)
+    }
+
+    /// Returns the act after a name: ``reads `x` ``.
+    pub(crate) fn of_third_person(&self) -> String {
+        format!("{}s {}`{}`", self.verb, self.noun, self.object)
+    }
+}
+
+/// Returns the act of an event of a lifetime violation.
+pub(crate) fn act(trace: &Trace, e: EventId) -> Act {
+    if let Some(x) = trace.variable(e) {
+        let object = trace.variable_name(x).to_owned();
+        return Act { verb: action(trace, e), noun: "", object };
+    }
+    let lock = |l| Act { verb: "use", noun: "the lock ", object: trace.lock_name(l).to_owned() };
+    let condition = |c| {
+        let object = trace.condition_name(c).to_owned();
+        Act { verb: "use", noun: "the condition ", object }
+    };
+    match trace.event(e).kind {
+        EventKind::Free { block } => Act {
+            verb: if trace.variables_in(block).is_empty() { "destroy" } else { "free" },
+            noun: "",
+            object: trace.mem_block_name(block).to_owned(),
+        },
+        EventKind::Wait { cond, lock: l }
+        | EventKind::Woken { cond, lock: l }
+        | EventKind::TimedOut { cond, lock: l } => match trace.block_of_condition(cond) {
+            Some(_) => condition(cond),
+            None => lock(l),
+        },
+        EventKind::Notify { cond } | EventKind::NotifyAll { cond } => condition(cond),
+        EventKind::Acquire { lock: l }
+        | EventKind::Release { lock: l }
+        | EventKind::AcquireShared { lock: l }
+        | EventKind::ReleaseShared { lock: l }
+        | EventKind::TryFailed { lock: l }
+        | EventKind::TryFailedShared { lock: l }
+        | EventKind::TryAcquire { lock: l }
+        | EventKind::TryAcquireShared { lock: l } => lock(l),
+        _ => Act { verb: "use", noun: "", object: "?".to_owned() },
+    }
+}
+
+/// Returns the verb for an event: that of its operation, or `free`.
+pub(crate) fn action(trace: &Trace, event: EventId) -> &'static str {
+    if trace.is_free(event) { "free" } else { verb(trace.op(event)) }
+}
+
+fn verb(op: Op) -> &'static str {
+    match op {
+        Op::Read | Op::AtomicRead => "read",
+        Op::AtomicUpdate => "update",
+        _ => "write",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use foretell_trace::text;
+
+    use super::*;
+
+    #[test]
+    fn every_use_has_its_words() {
+        let lines = "#! part x b\n#! part m k\n#! part c k\nT1|r(x)\nT1|free(b)\nT1|acq(m)\n\
+                     T1|notify(c)\nT1|wait(c,m)\nT2|free(k)";
+        let trace = text::parse(lines.as_bytes()).expect("trace text").trace;
+        let bare: Vec<String> = trace.ids().map(|e| act(&trace, e).bare()).collect();
+        let words = ["read `x`", "free `b`", "use the lock `m`", "use the condition `c`"];
+        assert_eq!(bare[..4], words);
+        assert_eq!(bare[4..], ["use the condition `c`", "destroy `k`"]);
+        assert_eq!(act(&trace, EventId(5)).of_third_person(), "destroys `k`");
+    }
+}
