@@ -74,9 +74,13 @@ pub(crate) fn role(trace: &Trace, event: EventId) -> String {
         let variable = trace.variable_name(var);
         return format!("{name} {}s {variable}{volatile}", action(trace, event));
     }
-    match fold::lock(trace, event) {
-        Some(lock) => format!("{name} waits for {}", trace.lock_name(lock)),
-        None => name.to_owned(),
+    match (trace.event(event).kind, fold::lock(trace, event)) {
+        (EventKind::Free { block }, _) => format!("{name} frees {}", trace.mem_block_name(block)),
+        (EventKind::Join { thread }, _) => {
+            format!("{name} waits for the end of {}", trace.display_name(thread))
+        }
+        (_, Some(lock)) => format!("{name} waits for {}", trace.lock_name(lock)),
+        _ => name.to_owned(),
     }
 }
 

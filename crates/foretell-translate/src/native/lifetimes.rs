@@ -194,8 +194,7 @@ impl EventWriter {
         if !lifetimes.freed.contains(&region) || !(shared || lifetimes.locked.contains(&region)) {
             return None;
         }
-        let (_, start) = regions.kind(region);
-        let name = lifetimes.names.name(regions, locations, (region, start));
+        let name = lifetimes.names.block(regions, locations, region);
         let block = trace.builder.mem_block(&name);
         lifetimes.of_regions.insert(region, block);
         Some(block)

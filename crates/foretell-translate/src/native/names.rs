@@ -8,7 +8,7 @@ use super::locations::Locations;
 use super::regions::{RegionId, RegionKind, Regions};
 use crate::debug_info::{Place, Whole};
 use crate::names::UniqueNames;
-use crate::symbols::AllocatedType;
+use crate::symbols::{AllocatedType, Symbols};
 
 /// Beginning of the symbols in the runtime that stand for states of the C library.
 const LIBRARY_STATE: &str = "foretell_rt::library_state::";
@@ -61,6 +61,43 @@ impl MemoryNames {
         self.names.unique(base.name)
     }
 
+    /// Returns a unique name for the block of memory that a region is.
+    pub(super) fn block(
+        &mut self,
+        regions: &Regions,
+        locations: &mut Locations,
+        region: RegionId,
+    ) -> String {
+        let (kind, start) = regions.kind(region);
+        let name = match kind {
+            RegionKind::Heap { pc, nth } => {
+                self.heap_object(regions, &mut locations.symbols, region, (pc, nth)).0.clone()
+            }
+            _ => {
+                let object = Addressed { region, addr: start, whole: Whole::Object };
+                self.base(regions, locations, object).name
+            }
+        };
+        self.names.unique(name)
+    }
+
+    /// Returns the name of a heap object and its type, if known.
+    fn heap_object(
+        &mut self,
+        regions: &Regions,
+        symbols: &mut Symbols,
+        region: RegionId,
+        (pc, nth): (u64, u32),
+    ) -> &(String, Option<AllocatedType>) {
+        self.heap.entry(region).or_insert_with(|| {
+            let location = symbols.code(pc).location.clone();
+            let size = regions.end(region).saturating_sub(regions.kind(region).1);
+            let kind = symbols.allocated_type(pc, size);
+            let what = kind.as_ref().and_then(|kind| kind.name.as_deref());
+            (format!("{}@{location}#{}", what.unwrap_or("heap"), nth + 1), kind)
+        })
+    }
+
     /// Returns the name of an object, which other objects may have too.
     pub(super) fn base(
         &mut self,
@@ -88,13 +125,7 @@ impl MemoryNames {
                 }
             },
             RegionKind::Heap { pc, nth } => {
-                let (name, kind) = self.heap.entry(region).or_insert_with(|| {
-                    let location = symbols.code(pc).location.clone();
-                    let size = regions.end(region).saturating_sub(start);
-                    let kind = symbols.allocated_type(pc, size);
-                    let what = kind.as_ref().and_then(|kind| kind.name.as_deref());
-                    (format!("{}@{location}#{}", what.unwrap_or("heap"), nth + 1), kind)
-                });
+                let (name, kind) = self.heap_object(regions, symbols, region, (pc, nth));
                 let offset = addr.saturating_sub(start);
                 match (kind, offset) {
                     (Some(kind), offset) => {

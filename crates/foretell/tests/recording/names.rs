@@ -132,11 +132,10 @@ fn values_are_written_by_type() {
         "w(item.state=BUSY)",
         "w(item.mask=4294967295)",
         "w(item.next=0x",
-        "can free `block@",
-        "frees ",
+        "can free `item@a.c:18#1.tag`",
+        "T0 frees item@a.c:18#1\n",
     ] {
-        let text = text.replace("block@", "item@a.c:18#1");
-        assert!(found.contains(&text), "{text} in {found}");
+        assert!(found.contains(text), "{text} in {found}");
     }
     w.expect(0, &["cc", "-g0", "a.c", "-pthread", "-o", "bare"]);
     w.expect(0, &["record", "-o", "bare.std", "--", "./bare"]);
