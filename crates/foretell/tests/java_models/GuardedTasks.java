@@ -113,28 +113,6 @@ public class GuardedTasks extends Scenarios {
         both(use, use);
     }
 
-    static void stampedPoint() throws Exception {
-        StampedLock lock = new StampedLock();
-        int[] point = new int[2];
-        both(() -> {
-            long stamp = lock.writeLock();
-            point[0]++;
-            point[1]++;
-            lock.unlockWrite(stamp);
-        }, () -> {
-            long stamp = lock.tryOptimisticRead();
-            int x = point[0];
-            int y = point[1];
-            if (!lock.validate(stamp)) {
-                stamp = lock.readLock();
-                x = point[0];
-                y = point[1];
-                lock.unlockRead(stamp);
-            }
-            sink(x + y);
-        });
-    }
-
     static void stampedUpgrade() throws Exception {
         StampedLock lock = new StampedLock();
         int[] box = new int[1];
