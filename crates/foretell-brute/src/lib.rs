@@ -8,7 +8,7 @@
 //! - [`findings`] gives everything that `--all` reports;
 //! - [`races_of_both_forms`] gives the races, with those that memory orders leave open, and
 //!   [`unordered_by_sequences`] the latter by looking at every sequence;
-//! - [`races_and_deadlocks`] gives these two alone, for longer traces;
+//! - [`races_and_deadlocks`] gives these two alone, for longer traces, and [`hangs`] the hangs;
 //! - [`findings_by_sequences`] gives the same as [`findings`] by looking at every sequence on its
 //!   own, the proof that the sharing of states loses nothing;
 //! - [`maximal_interleavings`] lists the sequences themselves.
@@ -23,6 +23,7 @@ mod chains;
 mod cycles;
 mod eval;
 mod graph;
+mod hangs;
 mod lifetimes;
 mod rules;
 mod sequences;
@@ -54,6 +55,8 @@ pub struct Findings {
     pub final_values: BTreeSet<VarId>,
     /// The sets of acquires that can block each other in a circle, ascending.
     pub deadlocks: BTreeSet<Vec<EventId>>,
+    /// The sets of next events of all blocked threads in states without a way on, ascending.
+    pub hangs: BTreeSet<Vec<EventId>>,
     /// Lifetime violations: a `free` and a use of its block after it.
     pub lifetimes: BTreeSet<[EventId; 2]>,
 }
@@ -85,6 +88,19 @@ pub fn races_of_both_forms(trace: &Trace, model: Model, max_states: usize) -> Op
     let unordered = unordered::unordered(&Rules::new(trace, model), max_states)?;
     findings.unordered_races = unordered.difference(&findings.races).copied().collect();
     Some(findings)
+}
+
+/// The hangs of a trace alone, or `None` if that takes more than `max_states` states.
+pub fn hangs(trace: &Trace, model: Model, max_states: usize) -> Option<BTreeSet<Vec<EventId>>> {
+    let rules = Rules::new(trace, model);
+    let graph = Graph::explore(&rules, max_states)?;
+    let mut found = BTreeSet::new();
+    for state in &graph.states {
+        let next: Vec<Option<EventId>> =
+            (0..trace.thread_count()).map(|t| rules.next(state, ThreadId::from_index(t))).collect();
+        hangs::hangs(&rules, state, &next, &mut found);
+    }
+    Some(found)
 }
 
 /// The races and deadlocks of a trace alone, or `None` if that takes more than `max_states`

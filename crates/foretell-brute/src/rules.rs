@@ -207,6 +207,11 @@ impl<'a> Rules<'a> {
         self.threads[t.index()].get(state.cells[self.layout.ran + t.index()] as usize).copied()
     }
 
+    /// Whether the last event of a thread was broken.
+    pub(crate) fn is_cut(&self, state: &State, t: ThreadId) -> bool {
+        state.cells[self.layout.cut + t.index()] != NOTHING
+    }
+
     /// Whether `e` has run, broken or not.
     pub(crate) fn has_run(&self, state: &State, e: EventId) -> bool {
         let t = self.trace.thread(e).index();
@@ -308,7 +313,7 @@ impl<'a> Rules<'a> {
     }
 
     /// The column "enabled when" of section 1.
-    fn enabled(&self, state: &State, e: EventId) -> bool {
+    pub(crate) fn enabled(&self, state: &State, e: EventId) -> bool {
         let t = self.trace.thread(e);
         match self.events[e.index()].kind {
             EventKind::Read { var, .. }

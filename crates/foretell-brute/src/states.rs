@@ -1,11 +1,12 @@
 //! The findings that one state shows, whatever the order of the events that led to it: races,
-//! deadlocks, lifetime violations, nondeterministic reads and final values.
+//! deadlocks, hangs, lifetime violations, nondeterministic reads and final values.
 
 use std::collections::BTreeSet;
 
 use foretell_trace::{EventId, ThreadId, VarId};
 
 use crate::Findings;
+use crate::hangs::hangs;
 use crate::lifetimes::lifetimes;
 use crate::rules::{Rules, State};
 
@@ -15,6 +16,7 @@ pub(crate) fn observe(rules: &Rules, state: &State, findings: &mut Findings) {
         (0..rules.threads.len()).map(|t| rules.next(state, ThreadId::from_index(t))).collect();
     races(rules, &next, &mut findings.races);
     deadlocks(rules, state, &next, &mut findings.deadlocks);
+    hangs(rules, state, &next, &mut findings.hangs);
     lifetimes(rules, state, &mut findings.lifetimes);
     for &e in next.iter().flatten() {
         // Reads are always enabled but for the order of opaque ones, which are in no finding.

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use foretell_limit::{Reason, within};
 use foretell_model::{Segment, TraceModel};
-use foretell_trace::{FindingKind, Model, Trace};
+use foretell_trace::{EventId, FindingKind, Model, Trace};
 use foretell_verify::Checker;
 use rayon::prelude::*;
 
@@ -29,6 +29,7 @@ use crate::finding::{Defect, Finding};
 use crate::groups::{Batch, Group, groups};
 use crate::query::{Limit, Verdict};
 use crate::simplify::Symbolic;
+use crate::stuck::next_events;
 
 /// Options of a prediction: the findings to look for, limits and engine.
 #[derive(Clone, Debug)]
@@ -265,6 +266,7 @@ fn cheap_first(options: &Options<'_>) -> Vec<FindingKind> {
     let mut kinds: Vec<FindingKind> = options.analyses.iter().copied().collect();
     kinds.sort_by_key(|kind| match kind {
         FindingKind::Race | FindingKind::Deadlock | FindingKind::Lifetime => 0,
+        FindingKind::Hang => 1,
         FindingKind::Atomicity => 1,
         FindingKind::Serializability => 3,
         FindingKind::Transactions => 4,
@@ -498,6 +500,11 @@ impl PredictionRun<'_> {
                     let by = engine.as_ref().map_or("", |engine| engine.decided_by());
                     self.found(&candidate, &schedule, by, prediction);
                     undecided = None;
+                    if let (Candidate::Hang(root, _), true) = (&candidate, self.options.all) {
+                        let first = next_events(self.trace_model, &schedule);
+                        undecided =
+                            self.further_hangs(*root, first, engine, prediction, &mut counts);
+                    }
                     break;
                 }
             }
@@ -507,6 +514,41 @@ impl PredictionRun<'_> {
             prediction.undecided.push(undecided);
         }
         prediction.counts.entry(group.kind).or_default().add(&counts);
+    }
+
+    /// Looks for all hangs with this root but the first, one after the other. Returns the candidate
+    /// that was left open, if one was.
+    fn further_hangs<'e>(
+        &'e self,
+        root: EventId,
+        first: Vec<EventId>,
+        engine: &mut LazyEngine<'e>,
+        prediction: &mut Prediction,
+        counts: &mut Counts,
+    ) -> Option<(Candidate, String)> {
+        let mut known = vec![first];
+        loop {
+            let candidate = Candidate::Hang(root, known.clone());
+            counts.candidates += 1;
+            counts.examined += 1;
+            counts.solved += 1;
+            match self.decide(&candidate, engine, prediction) {
+                Verdict::Impossible => {
+                    counts.impossible += 1;
+                    return None;
+                }
+                Verdict::Undecided(reason) => {
+                    counts.cut_short(&reason);
+                    return Some((candidate, reason));
+                }
+                Verdict::Witness(schedule) => {
+                    counts.predicted += 1;
+                    let by = engine.as_ref().map_or("", |engine| engine.decided_by());
+                    self.found(&candidate, &schedule, by, prediction);
+                    known.push(next_events(self.trace_model, &schedule));
+                }
+            }
+        }
     }
 
     /// Puts a candidate to the engine, within the limits of a query.
@@ -551,7 +593,7 @@ impl PredictionRun<'_> {
     fn found(
         &self,
         candidate: &Candidate,
-        schedule: &[foretell_trace::EventId],
+        schedule: &[EventId],
         engine: &'static str,
         prediction: &mut Prediction,
     ) {

@@ -78,6 +78,8 @@ impl Filters {
             Candidate::Race(a, b) => self.next(trace_model, &[*a, *b]),
             Candidate::Unordered(a, b) => self.unordered(trace_model, *a, *b),
             Candidate::Deadlock(acquires) => self.next(trace_model, acquires),
+            // Before there are groups: `stuck` drops the events that never wait for ever.
+            Candidate::Hang(..) => None,
             Candidate::Lifetime(free, used) => {
                 let TraceModel { trace, chains, must_happen_before, .. } = trace_model;
                 let ordered = must_happen_before.ordered_before(chains, trace, *used, *free);

@@ -6,8 +6,9 @@ use foretell_verify::{Checker, Pattern, Refusal};
 use rustc_hash::FxHashSet;
 
 use crate::analyses::Candidate;
-use crate::engines::order::{earlier_first, is_ordered};
+use crate::engines::order::{earlier_first, is_ordered, is_stuck};
 use crate::reachability::{TransactionGraph, path_in};
+use crate::stuck::{leaving_at_once, next_events};
 use crate::witness::shorten;
 
 /// A predicted bug.
@@ -110,6 +111,12 @@ fn show(
         Candidate::Deadlock(ref acquires) => {
             let short = shorten(trace_model, schedule, &[], &[], acquires);
             (Pattern::Deadlock { acquires: acquires.clone() }, short)
+        }
+        Candidate::Hang(..) => {
+            let blocked = next_events(trace_model, schedule);
+            let tidied = shorten(trace_model, schedule, schedule, &[], &[]);
+            let kept = if is_stuck(trace_model, &tidied) { tidied } else { schedule.to_vec() };
+            (Pattern::Hang { blocked }, leaving_at_once(trace_model, &kept))
         }
         Candidate::Lifetime(free, used) => {
             let end = schedule.iter().position(|&e| e == used)?;

@@ -24,6 +24,7 @@ use rustc_hash::FxHashMap;
 
 use crate::analyses::{Candidate, Circles, candidates};
 use crate::filters::{Dropped, Filters};
+use crate::stuck::Stops;
 use races::{LockSets, OpenPairs};
 use triples::{BlockPairs, triples};
 
@@ -166,6 +167,9 @@ pub(crate) fn groups(
     if kind == FindingKind::Deadlock {
         return deadlocks(trace_model, all, filters);
     }
+    if kind == FindingKind::Hang {
+        return hangs(trace_model, all, filters);
+    }
     if all {
         return candidates(trace_model, kind).into_iter().map(|c| single(vec![c])).collect();
     }
@@ -222,6 +226,7 @@ fn locations(trace_model: &TraceModel<'_>, candidate: &Candidate) -> Vec<GroupLo
             locations.sort_unstable();
             locations
         }
+        Candidate::Hang(root, _) => vec![of(*root)],
         Candidate::Lifetime(free, used) => vec![of(*free), of(*used)],
     }
 }
@@ -317,6 +322,39 @@ fn deadlocks(trace_model: &TraceModel<'_>, all: bool, filters: &Filters) -> Vec<
         members: Members::Circles(circles.clone(), sets),
     };
     groups.into_values().map(group).collect()
+}
+
+/// The groups of events that may wait for ever.
+fn hangs(trace_model: &TraceModel<'_>, all: bool, filters: &Filters) -> Vec<Group> {
+    let kind = FindingKind::Hang;
+    let mut roots = candidates(trace_model, kind);
+    let listed = roots.len();
+    if filters.must_happen_before && !roots.is_empty() {
+        let stops = Stops::new(trace_model);
+        roots.retain(|candidate| match candidate {
+            Candidate::Hang(root, _) => stops.frontier(trace_model, *root).is_some(),
+            _ => true,
+        });
+    }
+    let ordered = (listed - roots.len()) as u64;
+    let mut groups: BTreeMap<Vec<GroupLocation>, Vec<Candidate>> = BTreeMap::new();
+    let mut single = Vec::new();
+    // The last ones first: what is left to run in another order is short there.
+    for root in roots.into_iter().rev() {
+        foretell_limit::check();
+        match all {
+            true => single.push(vec![root]),
+            false => groups.entry(locations(trace_model, &root)).or_default().push(root),
+        }
+    }
+    let group = |members: Vec<Candidate>| Group {
+        kind,
+        size: members.len() as u64,
+        members: Members::List(members),
+    };
+    let members = Members::Dropped([(Dropped::Lockset, 0), (Dropped::Must, ordered)]);
+    let dropped = (ordered > 0).then_some(Group { kind, size: ordered, members });
+    groups.into_values().chain(single).map(group).chain(dropped).collect()
 }
 
 /// The sets of acquires of several circles of requests, in order.

@@ -29,4 +29,5 @@ mod groups;
 pub mod query;
 mod reachability;
 mod simplify;
+mod stuck;
 pub mod witness;

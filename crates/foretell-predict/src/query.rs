@@ -21,6 +21,8 @@ pub struct Query {
     pub real: Vec<(EventId, EventId)>,
     /// The condition beyond positions and order.
     pub goal: Goal,
+    /// Sets of next events of stuck states that do not count ([`Goal::Stuck`]).
+    pub without: Vec<Vec<EventId>>,
 }
 
 impl Query {
@@ -52,12 +54,20 @@ pub enum Goal {
     Cycle(BlockId),
     /// These two events, which have run, are not ordered by happens-before (section 3b).
     Unordered(EventId, EventId),
+    /// No thread is cut, and every thread waits for ever or has ended. This event, which is next,
+    /// is the first of those that wait for a notification, a semaphore or a barrier.
+    Stuck(EventId),
 }
 
 impl Goal {
-    /// Returns the reason of an engine that does not decide whether accesses are unordered.
-    pub(crate) fn not_by(engine: &str) -> String {
-        format!("not by this engine: {engine} knows nothing of memory orders, --engine order does")
+    /// Returns the reason of an engine that decides neither whether accesses are unordered nor
+    /// whether threads are stuck.
+    pub(crate) fn not_by(self, engine: &str) -> String {
+        let what = match self {
+            Goal::Stuck(_) => "stuck states",
+            _ => "memory orders",
+        };
+        format!("not by this engine: {engine} knows nothing of {what}, --engine order does")
     }
 }
 

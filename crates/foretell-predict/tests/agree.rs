@@ -50,6 +50,7 @@ fn predicted(
                 findings.nondeterministic_reads.insert(read);
             }
             (Pattern::FinalValue { var, .. }, _) => drop(findings.final_values.insert(var)),
+            (Pattern::Hang { blocked }, _) => drop(findings.hangs.insert(blocked)),
             (Pattern::Lifetime { free, used }, _) => drop(findings.lifetimes.insert([free, used])),
             (_, Candidate::Deadlock(acquires)) => drop(findings.deadlocks.insert(acquires)),
             (pattern, candidate) => return Err(format!("{candidate:?} became {pattern:?}")),

@@ -138,6 +138,7 @@ fn candidate_key(trace_model: &TraceModel<'_>, candidate: &Candidate) -> Key {
         }
         Candidate::NondeterministicRead(r) => key(trace, "nondeterministic", &[*r]),
         Candidate::FinalValue(w, _) => key(trace, "final", &[*w]),
+        Candidate::Hang(root, _) => key(trace, "hang", &[*root]),
         Candidate::Lifetime(f, a) => key(trace, "lifetime", &[*f, *a]),
         Candidate::Deadlock(acquires) => key(trace, "deadlock", acquires),
     }

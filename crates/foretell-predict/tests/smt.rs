@@ -56,6 +56,8 @@ fn insert(findings: &mut Findings, trace_model: &TraceModel<'_>, candidate: Cand
         Candidate::FinalValue(_, x) => {
             findings.final_values.insert(x);
         }
+        // No solver decides these.
+        Candidate::Hang(..) => {}
         Candidate::Lifetime(f, a) => drop(findings.lifetimes.insert([f, a])),
         Candidate::Deadlock(acquires) => drop(findings.deadlocks.insert(acquires)),
     }

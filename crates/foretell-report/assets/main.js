@@ -35,6 +35,7 @@ class View {
     else say("Replayed", "no");
     if (f.command) say("Replay it", make("code", {}, f.command));
     if (f.tests && f.tests.length) say("Tests", f.tests.join(", "));
+    if (f.rust) say("Rust", f.rust);
     list = more;
     if (f.suppressed) say("Suppressed by", make("code", {}, `${f.suppressed.rule} (${f.suppressed.at})`));
     else say("Suppress it", make("code", {}, f.suppress));

@@ -1,9 +1,10 @@
-//! Findings with one cause: a missing lock shows itself as a race, as a block that is not atomic, as
-//! a cycle of transactions and as reads that depend on the schedule.
+//! Findings with one cause: a missing lock shows itself as a race, as a block that is not atomic,
+//! as a cycle of transactions and as reads that depend on the schedule.
 //!
-//! Two findings have one cause if they are about one object: a global, an allocation, or the part of
-//! one. Fields and elements count as their object. Deadlocks are about their locks, and have one
-//! cause if these are the same. The failure of the recorded run has a cause of its own.
+//! Two findings have one cause if they are about one object: a global, an allocation, or the part
+//! of one. Fields and elements count as their object. Deadlocks are about their locks, and have one
+//! cause if these are the same. A hang is about what it waits for. The failure of the recorded run
+//! has a cause of its own.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -77,8 +78,8 @@ fn whole(name: &str) -> &str {
     if end == 0 { name } else { &name[..end] }
 }
 
-/// Causes of the findings that a report has shown so far: it shows the first finding of a cause whole,
-/// and the others in a few lines.
+/// Causes of the findings that a report has shown so far: it shows the first finding of a cause
+/// whole, and the others in a few lines.
 #[derive(Clone, Default, Debug)]
 pub struct ShownCauses {
     /// The finding that stands for what a key belongs to.
@@ -88,8 +89,9 @@ pub struct ShownCauses {
 }
 
 impl ShownCauses {
-    /// Notes that a finding is shown. Returns the id of the finding that it is a variant of, if it is
-    /// one: one with the same cause is shown, and this one is not the first whose replay went wrong.
+    /// Notes that a finding is shown. Returns the id of the finding that it is a variant of, if it
+    /// is one: one with the same cause is shown, and this one is not the first whose replay went
+    /// wrong.
     pub fn variant_of(&mut self, finding: &Finding) -> Option<String> {
         let keys = keys(finding);
         let known = keys.iter().find_map(|key| self.heads.get(key).cloned());
@@ -114,8 +116,9 @@ impl ShownCauses {
 /// that was only predicted.
 fn weight(finding: &Finding) -> (bool, bool, bool, u8) {
     let kind = match finding.kind {
-        FindingKind::Observed => 8,
-        FindingKind::Deadlock => 7,
+        FindingKind::Observed => 9,
+        FindingKind::Deadlock => 8,
+        FindingKind::Hang => 7,
         FindingKind::Lifetime => 6,
         FindingKind::Race => 5,
         FindingKind::Atomicity => 4,

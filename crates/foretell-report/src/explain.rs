@@ -19,6 +19,7 @@ pub(crate) fn markdown(kind: FindingKind) -> &'static str {
         FindingKind::Transactions => include_str!("../assets/explain/transactions.md"),
         FindingKind::Nondeterminism => include_str!("../assets/explain/nondeterminism.md"),
         FindingKind::Deadlock => include_str!("../assets/explain/deadlock.md"),
+        FindingKind::Hang => include_str!("../assets/explain/hang.md"),
         FindingKind::Lifetime => include_str!("../assets/explain/lifetime.md"),
     }
 }

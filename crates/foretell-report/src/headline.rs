@@ -2,6 +2,7 @@
 
 use foretell_trace::{EventId, EventKind, FindingKind, Op, ThreadId, Trace, Value, ValueId};
 
+use crate::hang;
 use crate::json::{Finding, Source as Writer};
 use crate::lifetime::{self, action};
 use crate::observed::Failure;
@@ -38,6 +39,7 @@ pub(crate) fn headline(finding: &Finding, trace: Option<&Trace>, sources: &Sourc
         ),
         (FindingKind::Nondeterminism, &[event]) => say.nondeterminism(event),
         (FindingKind::Deadlock, acquires) if acquires.len() > 1 => say.deadlock(acquires),
+        (FindingKind::Hang, blocked) if !blocked.is_empty() => say.hang(blocked),
         (FindingKind::Lifetime, &[free, used]) => say.lifetime(free, used),
         _ => without_trace(finding),
     }
@@ -53,6 +55,7 @@ pub(crate) fn kind_in_words(kind: FindingKind) -> &'static str {
         FindingKind::Transactions => "transaction cycle",
         FindingKind::Nondeterminism => "nondeterminism",
         FindingKind::Deadlock => "deadlock",
+        FindingKind::Hang => "hang",
         FindingKind::Lifetime => "lifetime violation",
     }
 }
@@ -75,10 +78,16 @@ pub(crate) fn role(trace: &Trace, event: EventId) -> String {
         return format!("{name} {}s {variable}{volatile}", action(trace, event));
     }
     match (trace.event(event).kind, fold::lock(trace, event)) {
-        (EventKind::Free { block }, _) => format!("{name} frees {}", trace.mem_block_name(block)),
-        (EventKind::Join { thread }, _) => {
-            format!("{name} waits for the end of {}", trace.display_name(thread))
+        (EventKind::Free { .. }, _) => {
+            format!("{name} {}", lifetime::act(trace, event).of_third_person().replace('`', ""))
         }
+        (
+            EventKind::Join { .. }
+            | EventKind::Woken { .. }
+            | EventKind::Down { .. }
+            | EventKind::Leave { .. },
+            _,
+        ) => format!("{name} waits for {}", hang::wanted(trace, event).replace('`', "")),
         (_, Some(lock)) => format!("{name} waits for {}", trace.lock_name(lock)),
         _ => name.to_owned(),
     }
@@ -328,6 +337,30 @@ impl Say<'_> {
             self.name(free),
             act(free).of_third_person(),
             self.at(free)
+        )
+    }
+
+    /// Returns the wait of each thread, and the notification that came too early.
+    fn hang(&self, blocked: &[EventId]) -> String {
+        let waits = |&e: &EventId| format!("for {}{}", hang::wanted(self.trace, e), self.at(e));
+        let schedule: Vec<EventId> = events(self.trace, &self.finding.witness.schedule).collect();
+        let early = blocked.iter().find_map(|&e| hang::missed(self.trace, &schedule, e));
+        let early = early.map_or_else(String::new, |notify| {
+            format!(
+                "; the notification of {}{} comes too early",
+                self.name(notify),
+                self.at(notify)
+            )
+        });
+        if let [only] = blocked {
+            return format!("Thread {} can wait for ever {}{early}", self.name(*only), waits(only));
+        }
+        let names: Vec<&str> = blocked.iter().map(|&e| self.name(e)).collect();
+        let (last, rest) = names.split_last().map_or(("", &[][..]), |(last, rest)| (*last, rest));
+        format!(
+            "Threads {} and {last} can wait for ever: {}{early}",
+            rest.join(", "),
+            join(blocked.iter().map(|e| format!("{} {}", self.name(*e), waits(e))), ", ")
         )
     }
 

@@ -18,8 +18,10 @@ use foretell_trace::{EventId, EventKind, FindingKind, SiteId, Trace};
 use crate::json::Finding;
 use crate::location::{Location, base_name, stack_at};
 use crate::observed::Failure;
+use crate::soundness::{self, Soundness};
 
-/// Sets the fingerprint of every finding that has none. Findings about events that the trace does
+/// Sets the fingerprint of every finding that has none, and what it means for a program in Rust.
+/// Findings about events that the trace does
 /// not have are left alone.
 pub fn assign(findings: &mut [Finding], trace: &Trace) {
     let open = |f: &Finding| f.fingerprint.is_none() && known(f, trace);
@@ -29,6 +31,9 @@ pub fn assign(findings: &mut [Finding], trace: &Trace) {
     let acts = Acts::new(findings, trace);
     for finding in findings.iter_mut().filter(|f| open(f)) {
         finding.fingerprint = Some(format!("{:016x}", hash(&acts.identity(finding))));
+        if let Some(soundness) = Soundness::of(finding) {
+            finding.extra.insert(soundness::FIELD.to_owned(), soundness.word().into());
+        }
     }
 }
 
@@ -115,7 +120,7 @@ impl<'a> Acts<'a> {
             }
             _ => finding.events.iter().map(|&e| self.numbered(e)).collect(),
         };
-        if matches!(finding.kind, FindingKind::Race | FindingKind::Deadlock) {
+        if finding.kind == FindingKind::Race || finding.kind.ends_blocked() {
             parts.sort();
         }
         if let Some(failure) = Failure::read(finding) {

@@ -30,12 +30,20 @@ pub(crate) fn act(trace: &Trace, e: EventId) -> Act {
     }
     let lock = |l| Act { verb: "use", noun: "the lock ", object: trace.lock_name(l).to_owned() };
     let condition = |c| {
+        if let Some(block) = trace.block_of_condition(c).filter(|_| is_java(trace)) {
+            let object = trace.mem_block_name(block).to_owned();
+            return Act { verb: "use", noun: "", object };
+        }
         let object = trace.condition_name(c).to_owned();
         Act { verb: "use", noun: "the condition ", object }
     };
     match trace.event(e).kind {
         EventKind::Free { block } => Act {
-            verb: if trace.variables_in(block).is_empty() { "destroy" } else { "free" },
+            verb: match (is_java(trace), trace.variables_in(block)) {
+                (true, _) => "close",
+                (_, []) => "destroy",
+                _ => "free",
+            },
             noun: "",
             object: trace.mem_block_name(block).to_owned(),
         },
@@ -56,6 +64,11 @@ pub(crate) fn act(trace: &Trace, e: EventId) -> Act {
         | EventKind::TryAcquireShared { lock: l } => lock(l),
         _ => Act { verb: "use", noun: "", object: "?".to_owned() },
     }
+}
+
+/// Whether blocks are resources of a Java program, which end with `close`.
+fn is_java(trace: &Trace) -> bool {
+    trace.meta().get("language").is_some_and(|language| language == "java")
 }
 
 /// Returns the verb for an event: that of its operation, or `free`.
@@ -87,5 +100,9 @@ mod tests {
         assert_eq!(bare[..4], words);
         assert_eq!(bare[4..], ["use the condition `c`", "destroy `k`"]);
         assert_eq!(act(&trace, EventId(5)).of_third_person(), "destroys `k`");
+        let lines = "#! meta language=java\n#! part c b\nT1|notifyall(c)\nT2|free(b)";
+        let trace = text::parse(lines.as_bytes()).expect("trace text").trace;
+        let bare: Vec<String> = trace.ids().map(|e| act(&trace, e).bare()).collect();
+        assert_eq!(bare, ["use `b`", "close `b`"]);
     }
 }

@@ -20,7 +20,7 @@ pub(crate) struct Note {
 pub(crate) fn notes(finding: &Finding, schedule: &[EventId], trace: &Trace) -> Vec<Note> {
     let known = |e: &u32| (*e as usize) < trace.len();
     let mut notes: Vec<Note> = Vec::new();
-    if finding.kind == FindingKind::Deadlock {
+    if finding.kind.ends_blocked() {
         let stuck: Vec<EventId> =
             finding.events.iter().copied().filter(known).map(EventId).collect();
         let wanted: Vec<_> = stuck.iter().filter_map(|&e| fold::lock(trace, e)).collect();

@@ -4,9 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Modules in an order in which each uses only those before it.
-const ORDER: [&str; 22] = [
+const ORDER: [&str; 24] = [
+    "hang",
     "lifetime",
     "json",
+    "soundness",
     "observed",
     "location",
     "span",

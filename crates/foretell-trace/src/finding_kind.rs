@@ -26,13 +26,15 @@ pub enum FindingKind {
     Nondeterminism,
     /// Threads can wait for each other's locks for ever.
     Deadlock,
+    /// All threads can wait for ever, or have ended: a lost wake-up, a semaphore, a barrier.
+    Hang,
     /// Memory, a lock or a condition can be used after it was freed or destroyed.
     Lifetime,
 }
 
 impl FindingKind {
     /// Every kind, in the order of reports.
-    pub const ALL: [FindingKind; 8] = [
+    pub const ALL: [FindingKind; 9] = [
         FindingKind::Observed,
         FindingKind::Race,
         FindingKind::Atomicity,
@@ -40,19 +42,26 @@ impl FindingKind {
         FindingKind::Transactions,
         FindingKind::Nondeterminism,
         FindingKind::Deadlock,
+        FindingKind::Hang,
         FindingKind::Lifetime,
     ];
 
     /// The kinds that an analysis looks for: all that are predicted.
-    pub const ANALYSES: [FindingKind; 7] = [
+    pub const ANALYSES: [FindingKind; 8] = [
         FindingKind::Race,
         FindingKind::Atomicity,
         FindingKind::Serializability,
         FindingKind::Transactions,
         FindingKind::Nondeterminism,
         FindingKind::Deadlock,
+        FindingKind::Hang,
         FindingKind::Lifetime,
     ];
+
+    /// Whether the events of such a finding wait at the end of its witness, and are not in it.
+    pub fn ends_blocked(self) -> bool {
+        matches!(self, FindingKind::Deadlock | FindingKind::Hang)
+    }
 
     /// Returns the word for the kind on the command line and in files.
     pub fn name(self) -> &'static str {
@@ -64,6 +73,7 @@ impl FindingKind {
             FindingKind::Transactions => "transactions",
             FindingKind::Nondeterminism => "nondeterminism",
             FindingKind::Deadlock => "deadlock",
+            FindingKind::Hang => "hang",
             FindingKind::Lifetime => "lifetime",
         }
     }
@@ -172,7 +182,7 @@ mod tests {
         assert_eq!(
             error.to_string(),
             "no analysis is called `races` (race, atomicity, serializability, transactions, \
-             nondeterminism, deadlock, lifetime)"
+             nondeterminism, deadlock, hang, lifetime)"
         );
     }
 

@@ -47,6 +47,6 @@ pub use memory_order::MemoryOrder;
 pub use model::Model;
 pub use names::Names;
 pub use output_file::{OutputFile, is_stream};
-pub use properties::{FREES, INSIDE, VALUE_FORMAT};
+pub use properties::{FREES, INSIDE, INTERNAL, VALUE_FORMAT};
 pub use trace::{Register, Site, Trace};
 pub use value::{Value, Values};

@@ -26,7 +26,17 @@ pub const INSIDE: &str = "inside ";
 /// Start of the key of the property that says that the writes at a location free memory.
 pub const FREES: &str = "frees at ";
 
+/// Start of the key of the property that says that a variable is one that the standard library of a
+/// language has for itself in locks, threads and counted references: `internal Bank#1.strong`,
+/// `rust`. That its values depend on the schedule is no finding.
+pub const INTERNAL: &str = "internal ";
+
 impl Trace {
+    /// Whether a variable is one that a standard library has for itself.
+    pub fn is_internal(&self, variable: &str) -> bool {
+        self.meta().contains_key(&format!("{INTERNAL}{variable}"))
+    }
+
     /// Whether an event is a `free`, or a write that stands for one in a recorded trace.
     pub fn is_free(&self, event: EventId) -> bool {
         if self.op(event) == Op::Free {

@@ -31,6 +31,7 @@
 //! assert_eq!(refusal.to_string(), message);
 //! ```
 
+mod hang;
 mod happens_before;
 mod lifetime;
 mod observed;

@@ -82,14 +82,21 @@ pub enum Pattern {
         /// Its last write in the schedule.
         challenger: EventId,
     },
-    /// Threads that wait for each other: for locks, or for the end of a thread. The schedule ends in
-    /// the stuck state, without the acquires and joins.
+    /// Threads that wait for each other: for locks, or for the end of a thread. The schedule ends
+    /// in the stuck state, without the acquires and joins.
     Deadlock {
         /// The blocked acquires and joins, in any order.
         acquires: Vec<EventId>,
     },
-    /// The use of a block of memory after its end, by another thread: an access to a variable in it,
-    /// another `free` of it, an operation on a lock or condition in it. The schedule ends with it.
+    /// A state in which no thread can ever go on, and at least one waits for something other than a
+    /// lock or the end of a thread. The schedule ends in that state, without these events.
+    Hang {
+        /// The next events of all threads that have one, in any order.
+        blocked: Vec<EventId>,
+    },
+    /// The use of a block of memory after its end, by another thread: an access to a variable in
+    /// it, another `free` of it, an operation on a lock or condition in it. The schedule ends with
+    /// it.
     Lifetime {
         /// The `free` of the block.
         free: EventId,
@@ -115,6 +122,7 @@ impl Pattern {
                 FindingKind::Nondeterminism
             }
             Pattern::Deadlock { .. } => FindingKind::Deadlock,
+            Pattern::Hang { .. } => FindingKind::Hang,
             Pattern::Lifetime { .. } => FindingKind::Lifetime,
             Pattern::Observed { .. } => FindingKind::Observed,
         }
@@ -147,6 +155,7 @@ impl PatternCheck<'_> {
                 self.final_value(*var, *writer, *challenger)
             }
             Pattern::Deadlock { acquires } => self.deadlock(acquires),
+            Pattern::Hang { blocked } => self.hang(blocked),
             Pattern::Lifetime { free, used } => self.lifetime(*free, *used),
             Pattern::Observed { last } => self.failure(last),
         }

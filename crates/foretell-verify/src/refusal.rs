@@ -95,7 +95,7 @@ pub enum Rule {
     WrongForm,
     /// A final value needs every event of the trace.
     Incomplete,
-    /// A final value needs a schedule without broken events.
+    /// A final value, or a hang, needs a schedule without broken events.
     Broken,
     /// A deadlock needs two acquires or more, of different threads.
     TooFew,
@@ -105,6 +105,12 @@ pub enum Rule {
     NotPending,
     /// The acquires do not wait for each other in one cycle.
     NoCycle,
+    /// The event does not wait: it can run, or only the order of the trace keeps it from running.
+    NotBlocked,
+    /// A thread without a next event has not ended, as far as the trace says.
+    NotEnded,
+    /// No event of a hang waits for a notification, a semaphore or a barrier.
+    NoRoot,
     /// The event is no `free`.
     NotFree,
     /// The event is no use of the freed block, or is of the thread of the `free`.

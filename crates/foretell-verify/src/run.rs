@@ -68,14 +68,20 @@ impl Run {
         observed: &Observed,
         schedule: &[EventId],
     ) -> Result<Run, Refusal> {
-        let mut machine = Machine::new(trace, model, observed, schedule);
-        for (step, &e) in schedule.iter().enumerate() {
-            foretell_limit::check();
-            machine
-                .step(step, e)
-                .map_err(|(rule, message)| Refusal::at(trace, rule, e, Some(step), message))?;
-        }
-        Ok(machine.run)
+        Machine::after(trace, model, observed, schedule, &[]).map(|machine| machine.run)
+    }
+
+    /// Runs a schedule once more, and says for each of `next`, next events after it, which rule
+    /// keeps it from running; `None` if none does that could change by what other threads do. No
+    /// waiter of `staying`, `woken` events of `next`, is notified, if some choice allows that.
+    pub(crate) fn blocked(
+        trace: &Trace,
+        (model, observed): (Model, &Observed),
+        schedule: &[EventId],
+        (next, staying): (&[EventId], &[EventId]),
+    ) -> Result<Vec<Option<Rule>>, Refusal> {
+        let machine = Machine::after(trace, model, observed, schedule, staying)?;
+        Ok(next.iter().map(|&e| machine.blocked(e)).collect())
     }
 
     /// Returns the number of events of the schedule.
@@ -124,6 +130,11 @@ impl Run {
         self.shared.contains_key(&(l, t))
     }
 
+    /// Whether no thread holds a lock.
+    pub(crate) fn is_free(&self, l: LockId) -> bool {
+        self.owner(l).is_none() && self.readers(l).next().is_none()
+    }
+
     /// The threads that hold a lock shared.
     fn readers(&self, l: LockId) -> impl Iterator<Item = ThreadId> {
         self.shared
@@ -167,9 +178,59 @@ struct Machine<'a> {
     /// `symbolic`: the values of registers, `None` where unknown.
     registers: Vec<Option<Value>>,
     evaluator: Evaluator,
+    /// The `woken` events after the schedule whose waiters must not be notified.
+    staying: &'a [EventId],
 }
 
 impl<'a> Machine<'a> {
+    /// The state after a feasible schedule.
+    fn after(
+        trace: &'a Trace,
+        model: Model,
+        observed: &'a Observed,
+        schedule: &[EventId],
+        staying: &'a [EventId],
+    ) -> Result<Self, Refusal> {
+        let mut machine = Machine::new(trace, model, observed, schedule);
+        machine.staying = staying;
+        for (step, &e) in schedule.iter().enumerate() {
+            foretell_limit::check();
+            machine
+                .step(step, e)
+                .map_err(|(rule, message)| Refusal::at(trace, rule, e, Some(step), message))?;
+        }
+        Ok(machine)
+    }
+
+    /// The rule by which the next event of a thread waits for another thread, if it does.
+    fn blocked(&self, e: EventId) -> Option<Rule> {
+        let t = self.trace.thread(e);
+        let held = |lock| self.must_be_free(lock).err();
+        let refused = match self.trace.event(e).kind {
+            EventKind::Acquire { lock } if self.run.owner(lock) != Some(t) => held(lock),
+            EventKind::AcquireShared { lock } => {
+                let owned = self.run.owner(lock).is_some_and(|owner| owner != t);
+                held(lock).filter(|_| owned)
+            }
+            EventKind::Woken { cond, lock } => match self.run.threads[t.index()].wait {
+                Some((.., future)) if self.waits[cond.index()].holds(t, future) => {
+                    return Some(Rule::NotNotified);
+                }
+                _ => held(lock),
+            },
+            EventKind::Down { sem } if self.counts[sem.index()] == 0 => return Some(Rule::NoCount),
+            EventKind::Leave { barrier } => {
+                let generation = *self.arrived.get(&(t, barrier))?;
+                let parties = u64::from(self.trace.parties(barrier)?);
+                let is_short = self.arrivals[barrier.index()] < (generation + 1) * parties;
+                return is_short.then_some(Rule::PartiesMissing);
+            }
+            EventKind::Join { thread } => self.join(thread).err(),
+            _ => None,
+        };
+        refused.map(|(rule, _)| rule)
+    }
+
     fn new(trace: &'a Trace, model: Model, observed: &'a Observed, schedule: &[EventId]) -> Self {
         let mut positions = vec![0; trace.len()];
         for (step, e) in schedule.iter().enumerate() {
@@ -218,6 +279,7 @@ impl<'a> Machine<'a> {
             opaque: BTreeMap::new(),
             registers,
             evaluator: Evaluator::default(),
+            staying: &[],
         }
     }
 
@@ -495,6 +557,7 @@ impl<'a> Machine<'a> {
         self.must_own(t, l)?;
         let next = self.observed.next(e);
         let future = match next.and_then(|next| self.run.position(next)) {
+            None if next.is_some_and(|next| self.staying.contains(&next)) => Future::Stays,
             None => Future::Free,
             Some(position) => match next.map(|next| self.trace.event(next).kind) {
                 Some(EventKind::TimedOut { .. }) => Future::TimesOut,

@@ -3,15 +3,17 @@
 //! A schedule does not say which waiter a notify woke, and it is feasible if some choice makes
 //! every event enabled (semantics section 6). The whole schedule is known, so each waiter's future
 //! is too: it is *wanted* by the position of its `woken`; or it stays where it is, *free*, to the
-//! end of the schedule; or it *times out* and must not be woken at all. Waking the wanted waiter
-//! whose `woken` comes first, else a free one, else one that times out, is always the best choice:
+//! end of the schedule; or it *times out*, or *stays* for ever (a hang), and must not be woken at
+//! all. Waking the wanted waiter
+//! whose `woken` comes first, else a free one, else one that must not be woken, is always the best
+//! choice:
 //!
 //! Take choices that make every event enabled, and a notify that wakes w where the rule says v.
 //! Both are in the wait set then, and v ranks no later than w.
-//! - w cannot be one that times out, for its `timed-out` would not be enabled. So v is wanted or
-//!   free.
+//! - w cannot be one that must not be woken: its `timed-out` would not be enabled, or it would not
+//!   stay. So v is wanted or free.
 //! - If v is never woken by a later notify, then v is free (a wanted one must be), and so is w (it
-//!   ranks no earlier, and was not timing out). Wake v instead and leave w: w has no event to come,
+//!   ranks no earlier, and may be woken). Wake v instead and leave w: w has no event to come,
 //!   and every later notify finds its own choice still there.
 //! - If v is woken later, by p: wake v now and let p wake w. Between the two, the set has w in the
 //!   place of v, so it is empty for neither or both, and other choices are untouched; p comes
@@ -34,6 +36,8 @@ pub(crate) enum Future {
     Free,
     /// It times out.
     TimesOut,
+    /// It stays in the wait set when the schedule is over.
+    Stays,
 }
 
 /// The wait set of one condition.

@@ -1,19 +1,10 @@
 //! Lifetime violations: what shows one, and every way in which a schedule does not.
 
-use foretell_trace::{EventId, Model, Trace, legality, text};
-use foretell_verify::{Checker, Pattern, Rule};
+mod common;
 
-/// A trace from words like `1:w(x)`, `~` for a space.
-fn trace(words: &str) -> Trace {
-    let line = |word: &str| match word.split_once(':') {
-        Some((thread, event)) => format!("T{thread}|{event}"),
-        None => word.replace('~', " "),
-    };
-    let lines: Vec<String> = words.split_whitespace().map(line).collect();
-    let trace = text::parse(lines.join("\n").as_bytes()).expect("trace text").trace;
-    legality::check(&trace).expect("a legal trace");
-    trace
-}
+use common::legal_trace as trace;
+use foretell_trace::{EventId, Model, Trace};
+use foretell_verify::{Checker, Pattern, Rule};
 
 #[track_caller]
 fn check(t: &Trace, pattern: &Pattern, schedule: &[u32], expected: Option<Rule>) {

@@ -49,6 +49,8 @@ fn patterns(e: &[u32]) -> Vec<Pattern> {
         Pattern::FinalValue { var: VarId(e[0]), writer: ids[1], challenger: ids[2] },
         Pattern::Deadlock { acquires: ids.clone() },
         Pattern::Deadlock { acquires: Vec::new() },
+        Pattern::Hang { blocked: ids.clone() },
+        Pattern::Hang { blocked: Vec::new() },
         Pattern::Lifetime { free: ids[0], used: ids[1] },
     ];
     for end in [None, Some(ids[1])] {

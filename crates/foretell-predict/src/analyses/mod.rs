@@ -3,6 +3,7 @@
 
 mod atomicity;
 mod deadlock;
+mod hang;
 mod lifetime;
 mod nondeterminism;
 mod race;
@@ -51,6 +52,9 @@ pub enum Candidate {
     FinalValue(EventId, VarId),
     /// Acquires, ascending.
     Deadlock(Vec<EventId>),
+    /// An event that waits for a notification, a semaphore or a barrier, and sets of blocked events
+    /// with it that are known already.
+    Hang(EventId, Vec<Vec<EventId>>),
     /// The `free` of a block, and a use of the block.
     Lifetime(EventId, EventId),
 }
@@ -67,6 +71,7 @@ impl Candidate {
                 FindingKind::Nondeterminism
             }
             Candidate::Deadlock(..) => FindingKind::Deadlock,
+            Candidate::Hang(..) => FindingKind::Hang,
             Candidate::Lifetime(..) => FindingKind::Lifetime,
         }
     }
@@ -82,6 +87,7 @@ impl Candidate {
             Candidate::NondeterministicRead(r) => nondeterminism::query_read(*r),
             Candidate::FinalValue(w, x) => nondeterminism::query_final(*w, *x),
             Candidate::Deadlock(acquires) => deadlock::query(acquires),
+            Candidate::Hang(root, known) => hang::query(*root, known),
             Candidate::Lifetime(free, used) => lifetime::query(*free, *used),
         }
     }
@@ -98,6 +104,7 @@ pub fn candidates(trace_model: &TraceModel<'_>, kind: FindingKind) -> Vec<Candid
         FindingKind::Transactions => transactions::candidates(trace_model),
         FindingKind::Nondeterminism => nondeterminism::candidates(trace_model),
         FindingKind::Deadlock => deadlock::candidates(trace_model),
+        FindingKind::Hang => hang::candidates(trace_model),
         FindingKind::Lifetime => lifetime::candidates(trace_model),
     }
 }

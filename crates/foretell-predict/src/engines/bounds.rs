@@ -159,7 +159,7 @@ impl Cone<'_> {
     fn goal(&mut self, goal: Goal) {
         let trace_model = self.trace_model;
         match goal {
-            Goal::Reach | Goal::Overwritten(..) | Goal::Unordered(..) => {}
+            Goal::Reach | Goal::Overwritten(..) | Goal::Unordered(..) | Goal::Stuck(_) => {}
             Goal::Broken(read) => {
                 if let Some(x) = trace_model.trace.variable(read) {
                     self.add_all(trace_model.reads_from.writes(x));

@@ -49,6 +49,9 @@ pub(crate) fn as_brute(found: &[Finding]) -> Findings {
                 findings.final_values.insert(var);
             }
             Pattern::Observed { .. } => {}
+            Pattern::Hang { blocked } => {
+                findings.hangs.insert(blocked);
+            }
             Pattern::Lifetime { free, used } => {
                 findings.lifetimes.insert([free, used]);
             }

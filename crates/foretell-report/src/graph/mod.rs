@@ -10,7 +10,7 @@ mod svg;
 
 use std::io::{self, Write};
 
-use foretell_trace::{EventId, FindingKind, Model, ThreadId, Trace, conflict};
+use foretell_trace::{EventId, Model, ThreadId, Trace, conflict};
 
 use crate::headline::headline;
 use crate::json::{Finding, Findings};
@@ -170,7 +170,7 @@ fn edges(
             }
         }
     }
-    if finding.kind == FindingKind::Deadlock {
+    if finding.kind.ends_blocked() {
         let holds = fold::held_at_end(&steps[..count], trace);
         for (i, node) in nodes.iter().enumerate().filter(|(_, node)| node.blocked) {
             let wanted = fold::lock(trace, steps[positions[i]]);

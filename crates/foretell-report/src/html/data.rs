@@ -7,13 +7,14 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use foretell_trace::{EventId, EventKind, FindingKind, Model, ThreadId, Trace, ValueId, VarId};
+use foretell_trace::{EventId, EventKind, Model, ThreadId, Trace, ValueId, VarId};
 use serde_json::{Value, json};
 
 use crate::headline::headline;
 use crate::json::{Finding, Findings};
 use crate::location::{Location, stack_at};
 use crate::notes;
+use crate::soundness::Soundness;
 use crate::source::Sources;
 use crate::witness::event::condition;
 use crate::witness::fold::{self, Row};
@@ -50,6 +51,7 @@ pub(super) fn finding(
         })),
         "confirmation": finding.confirmation,
         "tests": finding.tests(),
+        "rust": Soundness::of(finding).map(|soundness| soundness.text(finding.kind)),
         "cause": finding.cause,
         "suppressed": finding.suppressed,
         "baseline": finding.baseline,
@@ -132,7 +134,7 @@ impl<'a> Excerpt<'a> {
             })
             .collect();
         let row = |e: &EventId| Some(e.index()).filter(|&row| row < self.count);
-        let stuck = finding.kind == FindingKind::Deadlock;
+        let stuck = finding.kind.ends_blocked();
         let blocked: Vec<usize> =
             pattern.iter().filter(|e| stuck && !schedule.contains(e)).filter_map(row).collect();
         let notes: Vec<Value> = notes::notes(finding, &schedule, trace)

@@ -11,7 +11,7 @@ use foretell_verify::Pattern;
 use serde_json::Map;
 
 use super::{Block, Confirmation, Finding, Source, Witness};
-use crate::lifetime;
+use crate::{hang, lifetime};
 
 /// Returns the pattern that a finding claims its witness shows.
 ///
@@ -37,6 +37,7 @@ pub(crate) fn pattern(finding: &Finding, trace: &Trace) -> Result<Pattern, Strin
         }
         (FindingKind::Nondeterminism, &[event]) => nondeterminism(finding, event, trace),
         (FindingKind::Deadlock, _) => Ok(Pattern::Deadlock { acquires: events }),
+        (FindingKind::Hang, _) => Ok(Pattern::Hang { blocked: events }),
         (FindingKind::Lifetime, &[free, used]) => Ok(Pattern::Lifetime { free, used }),
         (FindingKind::Lifetime, _) => {
             Err(format!("a lifetime violation has 2 events, not {}", events.len()))
@@ -105,6 +106,7 @@ pub fn finding(pattern: &Pattern, schedule: &[EventId], engine: &str, trace: &Tr
         kind: pattern.kind(),
         objects: match pattern {
             Pattern::FinalValue { var, .. } => vec![trace.variable_name(*var).to_owned()],
+            Pattern::Hang { blocked } => hang::objects(trace, blocked),
             Pattern::Lifetime { used, .. } => vec![lifetime::act(trace, *used).object],
             _ => objects(&events, trace),
         },
@@ -185,6 +187,7 @@ impl Parts {
                 ..Parts::new(vec![challenger])
             },
             Pattern::Deadlock { ref acquires } => Parts::new(sorted(acquires.clone())),
+            Pattern::Hang { ref blocked } => Parts::new(sorted(blocked.clone())),
             Pattern::Lifetime { free, used } => Parts::new(vec![free, used]),
             Pattern::Observed { ref last } => Parts::new(last.clone()),
         }
@@ -253,6 +256,7 @@ mod tests {
             Pattern::FinalValue { var: VarId(0), writer: e(3), challenger: e(2) },
             Pattern::Deadlock { acquires: vec![e(4), e(7)] },
             Pattern::Lifetime { free: e(7), used: e(4) },
+            Pattern::Hang { blocked: vec![e(4), e(7)] },
         ]
     }
 

@@ -1,6 +1,6 @@
 //! The schedule as a code flow: a thread flow for each thread.
 
-use foretell_trace::{EventId, EventKind, FindingKind, Model, ThreadId, Trace};
+use foretell_trace::{EventId, EventKind, Model, ThreadId, Trace};
 use serde_json::{Value, json};
 
 use super::location::Locations;
@@ -60,7 +60,7 @@ pub(super) fn code_flow(
     };
     let mut steps: Vec<(ThreadId, Value)> =
         shown.into_iter().map(|position| step(position, schedule[position], false)).collect();
-    if finding.kind == FindingKind::Deadlock {
+    if finding.kind.ends_blocked() {
         let stuck = pattern.iter().filter(|e| !schedule.contains(e));
         let last = schedule.len();
         steps.extend(stuck.enumerate().map(|(i, &e)| step(last + i, e, true)));

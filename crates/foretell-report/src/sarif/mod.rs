@@ -24,6 +24,7 @@ use crate::headline::headline;
 use crate::json::{BaselineState, Confirmation, Finding, Findings};
 use crate::location::stack;
 use crate::notes;
+use crate::soundness::{self, Soundness};
 use crate::source::Sources;
 use crate::{replay, suppress};
 use location::Locations;
@@ -300,6 +301,9 @@ impl Describe<'_> {
         properties
             .insert("suppressWith".to_owned(), json!(suppress::suggestion(finding, self.trace)));
         properties.insert("confirmation".to_owned(), json!(finding.confirmation));
+        if let Some(soundness) = Soundness::of(finding) {
+            properties.insert(soundness::FIELD.to_owned(), json!(soundness.word()));
+        }
         if !self.variants.is_empty() {
             let variant = |variant: &&Finding| {
                 json!({
@@ -329,7 +333,10 @@ fn level(finding: &Finding) -> &'static str {
         _ if finding.confirmation == Confirmation::Unconfirmed => "note",
         _ if replay::went_wrong(finding) => "error",
         FindingKind::Nondeterminism => "note",
-        FindingKind::Deadlock | FindingKind::Lifetime | FindingKind::Observed => "error",
+        FindingKind::Deadlock
+        | FindingKind::Hang
+        | FindingKind::Lifetime
+        | FindingKind::Observed => "error",
         _ => "warning",
     }
 }

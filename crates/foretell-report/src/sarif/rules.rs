@@ -18,7 +18,10 @@ pub(super) fn descriptors() -> Vec<Value> {
 fn descriptor(kind: FindingKind) -> Value {
     let (level, severity) = match kind {
         FindingKind::Nondeterminism => ("note", "recommendation"),
-        FindingKind::Deadlock | FindingKind::Lifetime | FindingKind::Observed => ("error", "error"),
+        FindingKind::Deadlock
+        | FindingKind::Hang
+        | FindingKind::Lifetime
+        | FindingKind::Observed => ("error", "error"),
         _ => ("warning", "warning"),
     };
     json!({
@@ -46,6 +49,7 @@ fn name(kind: FindingKind) -> &'static str {
         FindingKind::Transactions => "TransactionCycle",
         FindingKind::Nondeterminism => "ScheduleDependentValue",
         FindingKind::Deadlock => "LockDeadlock",
+        FindingKind::Hang => "WaitForEver",
         FindingKind::Lifetime => "UseAfterEnd",
     }
 }
@@ -54,7 +58,7 @@ fn name(kind: FindingKind) -> &'static str {
 fn weakness(kind: FindingKind) -> &'static str {
     match kind {
         FindingKind::Race => "external/cwe/cwe-366",
-        FindingKind::Deadlock => "external/cwe/cwe-833",
+        FindingKind::Deadlock | FindingKind::Hang => "external/cwe/cwe-833",
         FindingKind::Lifetime => "external/cwe/cwe-416",
         FindingKind::Atomicity => "external/cwe/cwe-367",
         _ => "external/cwe/cwe-362",

@@ -16,10 +16,11 @@
 mod glob;
 mod rule;
 
-use foretell_trace::{EventId, EventKind, Trace};
+use foretell_trace::{EventId, EventKind, FindingKind, Trace};
 
 use crate::json::{Finding, Suppressed};
 use crate::location::stack;
+use crate::soundness::Soundness;
 use rule::{Line, Rule, Subject};
 
 /// Violation of the format of a suppressions file.
@@ -78,21 +79,25 @@ impl Suppressions {
         Ok(())
     }
 
-    /// Whether there are no rules.
-    pub fn is_empty(&self) -> bool {
-        self.rules.is_empty()
-    }
-
     /// Marks the findings that a rule matches. Without the trace only kinds, objects, files and
     /// fingerprints are known.
     pub fn apply(&mut self, findings: &mut [Finding], trace: Option<&Trace>) {
+        let no_rules = self.rules.is_empty();
         for finding in findings {
             let subject = subject(finding, trace);
             let rule = self.rules.iter_mut().find(|e| e.rule.matches(finding, &subject));
-            finding.suppressed = rule.map(|entry| {
-                entry.matched += 1;
-                Suppressed { rule: entry.rule.text.clone(), location: entry.location.clone() }
-            });
+            finding.suppressed = match rule {
+                Some(entry) => {
+                    entry.matched += 1;
+                    let Entry { rule, location, .. } = &*entry;
+                    Some(Suppressed { rule: rule.text.clone(), location: location.clone() })
+                }
+                None => {
+                    let default = trace.and_then(|trace| suppressed_by_default(finding, trace));
+                    // Without rules, a findings file keeps the marks that it has.
+                    default.or_else(|| finding.suppressed.take().filter(|_| no_rules))
+                }
+            };
         }
     }
 
@@ -104,6 +109,34 @@ impl Suppressions {
             matched: e.matched,
         })
     }
+}
+
+/// Returns the rule of the tool itself that suppresses a finding.
+///
+/// Variables that a standard library has for itself, such as the counters of references, have other
+/// values in another schedule. The scope of a lock of Rust protects what is in the lock; it says
+/// nothing about atomics, which the program's types share without it.
+fn suppressed_by_default(finding: &Finding, trace: &Trace) -> Option<Suppressed> {
+    let is_of_block = matches!(
+        finding.kind,
+        FindingKind::Atomicity | FindingKind::Serializability | FindingKind::Transactions
+    );
+    let is_internal =
+        || !finding.objects.is_empty() && finding.objects.iter().all(|o| trace.is_internal(o));
+    let is_atomic = |&e: &u32| (e as usize) < trace.len() && trace.op(EventId(e)).is_atomic();
+    let location = if (is_of_block || finding.kind == FindingKind::Nondeterminism) && is_internal()
+    {
+        "the standard library"
+    } else if is_of_block
+        && Soundness::of(finding).is_some()
+        && finding.events.iter().all(is_atomic)
+    {
+        "atomics of Rust"
+    } else {
+        return None;
+    };
+    let rule = format!("{} variable={}", finding.kind, finding.objects.join(","));
+    Some(Suppressed { rule, location: location.to_owned() })
 }
 
 /// Returns a rule that suppresses this finding.

@@ -106,7 +106,7 @@ fn kind(word: &str) -> Result<Option<FindingKind>, String> {
         Some(kind) => Ok(Some(kind)),
         None => Err(format!(
             "`{word}` is no kind of finding: observed, race, atomicity, serializability, transactions, \
-             nondeterminism, deadlock, lifetime, or * for all"
+             nondeterminism, deadlock, hang, lifetime, or * for all"
         )),
     }
 }

@@ -136,3 +136,43 @@ fn suggested_rule_suppresses_the_finding() {
     assert_eq!(rule, "race file=src/info.c variable=shared");
     assert!(suppresses(&rule));
 }
+
+#[test]
+fn nondeterminism_of_a_standard_library_is_hidden() {
+    let (trace, mut finding) = race();
+    let mut rules = Suppressions::default();
+    let mut b = TraceBuilder::new();
+    b.set_meta("internal shared", "rust");
+    let with_internal = b.build();
+    for (kind, trace, hidden) in [
+        (FindingKind::Nondeterminism, &with_internal, true),
+        (FindingKind::Nondeterminism, &trace, false),
+        (FindingKind::Race, &with_internal, false),
+    ] {
+        finding.kind = kind;
+        let mut findings = [finding.clone()];
+        rules.apply(&mut findings, Some(trace));
+        assert_eq!(findings[0].suppressed.is_some(), hidden, "{kind}");
+    }
+}
+
+#[test]
+fn atomics_in_scopes_of_locks_of_rust_are_hidden() {
+    for (atomic, location, hidden) in
+        [(true, "a.rs:1", true), (false, "a.rs:1", false), (true, "a.c:1", false)]
+    {
+        let mut b = TraceBuilder::new();
+        let (var, thread) = (b.variable("x"), b.thread("T1"));
+        for _ in 0..2 {
+            b.push(thread, EventKind::Write { var, atomic, value: None, expr: None }, None);
+        }
+        let trace = b.build();
+        let race = Pattern::Race { a: EventId(0), b: EventId(1) };
+        let mut finding = json::finding(&race, &[], "order", &trace);
+        finding.kind = FindingKind::Atomicity;
+        finding.locations = vec![Some(location.to_owned()); 2];
+        let mut findings = [finding];
+        Suppressions::default().apply(&mut findings, Some(&trace));
+        assert_eq!(findings[0].suppressed.is_some(), hidden, "{atomic} {location}");
+    }
+}

@@ -12,7 +12,7 @@
 use std::io::{self, Write};
 
 use anstyle::Style;
-use foretell_trace::{EventId, FindingKind, ThreadId, Trace};
+use foretell_trace::{EventId, ThreadId, Trace};
 use unicode_width::UnicodeWidthStr;
 
 use super::{MARKED, Printer, QUIET, TITLE, grouped, printable, wrap};
@@ -82,8 +82,8 @@ fn lines(
             Row::Folded(range) => Line::Folded(folded_text(trace, &schedule[range])),
         })
         .collect();
-    if finding.kind == FindingKind::Deadlock {
-        // The acquires are what the threads are stuck at: they come after the witness, not in it.
+    if finding.kind.ends_blocked() {
+        // These events are what the threads are stuck at: they come after the witness, not in it.
         let stuck = pattern.iter().filter(|e| !schedule.contains(e));
         lines.extend(stuck.map(|&id| event(id, silent, true)));
     }

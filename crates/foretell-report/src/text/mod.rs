@@ -25,6 +25,7 @@ use crate::json::{self, BaselineState, Confirmation, Finding, Findings};
 use crate::kept_by_order::KeptByOrder;
 use crate::location::{Frame, stack};
 use crate::observed::{self, Failure, ThreadState};
+use crate::soundness::Soundness;
 use crate::source::Sources;
 use crate::witness::values::Observed;
 use crate::{replay, suppress};
@@ -333,6 +334,7 @@ fn footer(
     if !tests.is_empty() {
         notes.push(("tests", tests.join(", ")));
     }
+    notes.extend(Soundness::of(finding).map(|s| ("rust", s.text(finding.kind).to_owned())));
     match Failure::read(finding) {
         Some(failure) => {
             for ThreadState { thread, state } in &failure.threads {

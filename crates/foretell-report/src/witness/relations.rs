@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use foretell_trace::{EventId, EventKind, FindingKind, LockId, Trace, VarId};
+use foretell_trace::{EventId, EventKind, LockId, Trace, VarId};
 
 use super::fold;
 use crate::json::Finding;
@@ -50,15 +50,15 @@ impl Relations {
     }
 }
 
-/// The schedule of a finding, with the acquires that a deadlock is stuck at after it; and how many
-/// of the steps are the schedule itself. Events that the trace does not have are left out.
+/// The schedule of a finding, with the events that a deadlock or hang is stuck at after it; and how
+/// many of the steps are the schedule itself. Events that the trace does not have are left out.
 pub(crate) fn steps(finding: &Finding, trace: &Trace) -> (Vec<EventId>, usize) {
     let known = |events: &[u32]| -> Vec<EventId> {
         events.iter().filter(|&&e| (e as usize) < trace.len()).map(|&e| EventId(e)).collect()
     };
     let mut steps = known(&finding.witness.schedule);
     let count = steps.len();
-    if finding.kind == FindingKind::Deadlock {
+    if finding.kind.ends_blocked() {
         let stuck: Vec<EventId> =
             known(&finding.events).into_iter().filter(|e| !steps.contains(e)).collect();
         steps.extend(stuck);

@@ -4,7 +4,7 @@
 
 use foretell_trace::expr::parse;
 use foretell_trace::{
-    EventId, EventKind, Model, RegId, ThreadId, Trace, TraceBuilder, Value, ValueId,
+    EventId, EventKind, Model, RegId, ThreadId, Trace, TraceBuilder, Value, ValueId, legality, text,
 };
 use foretell_verify::{Checker, Pattern, Rule};
 
@@ -25,6 +25,19 @@ pub(crate) fn trace(text: &str) -> Trace {
         }
     }
     b.build()
+}
+
+/// A legal trace from words of the text format: `1:w(x)` is an event of T1, others are lines of
+/// the header, with `~` for a space.
+pub(crate) fn legal_trace(words: &str) -> Trace {
+    let line = |word: &str| match word.split_once(':') {
+        Some((thread, event)) => format!("T{thread}|{event}"),
+        None => word.replace('~', " "),
+    };
+    let lines: Vec<String> = words.split_whitespace().map(line).collect();
+    let trace = text::parse(lines.join("\n").as_bytes()).expect("trace text").trace;
+    legality::check(&trace).expect("a legal trace");
+    trace
 }
 
 fn inside(word: &str) -> (&str, &str, &str) {

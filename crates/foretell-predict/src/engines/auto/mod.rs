@@ -66,7 +66,7 @@ impl<'s> AutoEngine<'s> {
 
     /// The engine that the rule names for a query.
     fn choose(&self, query: &Query) -> Choice {
-        if self.order_only || matches!(query.goal, Goal::Unordered(..)) {
+        if self.order_only || matches!(query.goal, Goal::Unordered(..) | Goal::Stuck(_)) {
             return Choice::Order;
         }
         let shape = QueryShape::of(query);

@@ -127,7 +127,10 @@ impl Engine for DporEngine<'_> {
         if let Goal::Unordered(a, b) = query.goal {
             let recorded = recorded_witness(self.trace_model, a, b);
             return recorded
-                .map_or_else(|| Verdict::Undecided(Goal::not_by("dpor")), Verdict::Witness);
+                .map_or_else(|| Verdict::Undecided(query.goal.not_by("dpor")), Verdict::Witness);
+        }
+        if let Goal::Stuck(_) = query.goal {
+            return Verdict::Undecided(query.goal.not_by("dpor"));
         }
         let verdict = self.search(query, limit);
         if let Verdict::Undecided(reason) = &verdict {

@@ -406,7 +406,7 @@ impl<'s, 'q> Builder<'s, 'q> {
         };
         match self.query.goal {
             // Happens-before is not a matter of states: the engine turns such queries down.
-            Goal::Reach | Goal::Unordered(..) => Aim::Reach,
+            Goal::Reach | Goal::Unordered(..) | Goal::Stuck(_) => Aim::Reach,
             Goal::Broken(read) => {
                 let (thread, position) = self.place(read).unwrap_or((0, u32::MAX));
                 Aim::Broken { thread, position }

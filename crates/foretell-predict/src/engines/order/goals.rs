@@ -20,11 +20,13 @@ use super::cycle::{Cycle, cycle};
 use super::encode::Encoding;
 use super::linearize::Proposal;
 use super::simulate::Outcome;
+use super::stuck_state::StuckState;
 use super::too_large::TooLarge;
 use super::unordered::Unordered;
 use crate::engines::writers::FinalWrites;
-use crate::query::Goal;
+use crate::query::{Goal, Query};
 use crate::reachability::{Reach, accesses_of};
+use crate::stuck::Stops;
 
 /// The goal of the current query.
 pub(crate) enum GoalEncoding {
@@ -34,6 +36,7 @@ pub(crate) enum GoalEncoding {
     Sees(EventId, Vec<Option<EventId>>),
     Cycle(Cycle),
     Unordered(Unordered),
+    Stuck(StuckState),
 }
 
 impl GoalEncoding {
@@ -84,7 +87,24 @@ impl GoalEncoding {
                 assumptions.extend([encoding.ran(a), encoding.ran(b), unordered.switch()]);
                 Ok(Some(GoalEncoding::Unordered(unordered)))
             }
+            // Needs the whole query: `GoalEncoding::stuck`.
+            Goal::Stuck(_) => Ok(None),
         }
+    }
+
+    /// Writes down that the query's root is stuck with all other threads, and adds what is to be
+    /// assumed; `None` if they cannot be.
+    pub(crate) fn stuck(
+        encoding: &mut Encoding<'_>,
+        stops: &Stops,
+        query: &Query,
+        root: EventId,
+        frontier: &[u32],
+        assumptions: &mut Vec<Lit>,
+    ) -> Result<Option<Self>, TooLarge> {
+        let goal = StuckState::new(encoding, stops, query, root, frontier)?;
+        assumptions.extend(goal.iter().map(StuckState::switch));
+        Ok(goal.map(GoalEncoding::Stuck))
     }
 
     /// Writes down that `read`, the last event of its thread, sees one of `writers`, all of which
@@ -102,6 +122,22 @@ impl GoalEncoding {
         assumptions.push(encoding.ran(read));
         assumptions.push(encoding.sees_one_of(read, writers));
         GoalEncoding::Sees(read, writers.to_vec())
+    }
+
+    /// A literal that is assumed as long as that is possible.
+    pub(crate) fn preferred(&self) -> Option<Lit> {
+        match self {
+            GoalEncoding::Stuck(goal) => goal.preferred(),
+            _ => None,
+        }
+    }
+
+    /// Gives the preference up if a search may have failed because of it; whether it did.
+    pub(crate) fn relax(&mut self, core: &[Lit]) -> bool {
+        match self {
+            GoalEncoding::Stuck(goal) => goal.relax(core),
+            _ => false,
+        }
     }
 
     /// The reads whose view decides whether the goal is reached.
@@ -143,6 +179,7 @@ impl GoalEncoding {
             }
             GoalEncoding::Cycle(cycle) => cycle.closed(encoding, &proposal.schedule()),
             GoalEncoding::Unordered(goal) => goal.reached(encoding, &proposal.schedule())?,
+            GoalEncoding::Stuck(goal) => goal.reached(encoding, &proposal.schedule())?,
         })
     }
 }

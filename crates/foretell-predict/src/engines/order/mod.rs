@@ -38,6 +38,7 @@ mod linearize;
 #[cfg(test)]
 mod mutations;
 mod simulate;
+mod stuck_state;
 mod symbolic;
 mod too_large;
 mod unordered;
@@ -53,6 +54,7 @@ use self::goals::GoalEncoding;
 use self::greedy_witness::GreedyWitness;
 use self::linearize::{Proposal, by_observed_order};
 use self::simulate::Simulator;
+pub(crate) use self::stuck_state::is_stuck;
 use self::too_large::TooLarge;
 pub(crate) use self::unordered::{earlier_first, is_ordered};
 use crate::analyses::{Candidate, recorded_witness};
@@ -60,6 +62,7 @@ use crate::engine::{Effort, Engine};
 use crate::query::{Goal, Limit, Query, Verdict};
 use crate::reachability::{observed_path, violations_nearby};
 use crate::simplify::{SliceCounts, Symbolic};
+use crate::stuck::Stops;
 
 /// Accesses between two of a block that are tried before a path is searched for.
 const MOST_TRIPLES: usize = 16;
@@ -95,6 +98,8 @@ pub struct OrderEngine<'s> {
     slices: SliceCounts,
     /// In the symbolic model: an engine for the value model.
     value_engine: Option<Box<OrderEngine<'s>>>,
+    /// Events at which threads may be stuck, once a query asked for them.
+    stops: Option<Arc<Stops>>,
     /// The latest event that the last query which was searched for named.
     last_place: EventId,
     rounds: u64,
@@ -136,6 +141,7 @@ impl<'s> OrderEngine<'s> {
             values,
             slices: SliceCounts::default(),
             value_engine: None,
+            stops: None,
             last_place: EventId(0),
             rounds: 0,
         }
@@ -231,8 +237,11 @@ impl<'s> OrderEngine<'s> {
 
     /// Returns the events that have run in every interleaving of the query; `None` if there is
     /// none.
-    fn frontier(&self, query: &Query) -> Option<Frontier> {
+    fn frontier(&mut self, query: &Query) -> Option<Frontier> {
         let TraceModel { trace, chains, must_happen_before, .. } = self.trace_model;
+        if let Goal::Stuck(root) = query.goal {
+            return self.stops().frontier(self.trace_model, root);
+        }
         let mut frontier = self.trace_model.frontier_of_next(&query.next)?;
         if let Goal::Overwritten(..) = query.goal {
             for (t, count) in frontier.iter_mut().enumerate() {
@@ -244,6 +253,11 @@ impl<'s> OrderEngine<'s> {
         }
         let still_next = |&e: &EventId| frontier[trace.thread(e).index()] <= chains.position(e);
         query.next.iter().all(still_next).then_some(frontier)
+    }
+
+    fn stops(&mut self) -> Arc<Stops> {
+        let trace_model = self.trace_model;
+        self.stops.get_or_insert_with(|| Arc::new(Stops::new(trace_model))).clone()
     }
 
     /// The query as literals to assume.
@@ -296,7 +310,14 @@ impl<'s> OrderEngine<'s> {
                 }
                 Some(GoalEncoding::sees(encoding, sight.read, sight.writers, &mut assumptions))
             }
-            None => GoalEncoding::new(encoding, query.goal, &mut assumptions)?,
+            None => match query.goal {
+                Goal::Stuck(root) => {
+                    let stops = self.stops();
+                    let asked = &mut assumptions;
+                    GoalEncoding::stuck(encoding, &stops, query, root, frontier, asked)?
+                }
+                goal => GoalEncoding::new(encoding, goal, &mut assumptions)?,
+            },
         };
         let Some(mut goal) = goal else { return Ok(Verdict::Impossible) };
         if self.values.is_some() {
@@ -312,12 +333,14 @@ impl<'s> OrderEngine<'s> {
             assumptions.truncate(asked_so_far);
             assumptions.extend(encoding.known_owners());
             assumptions.extend(encoding.known_writers());
+            assumptions.extend(goal.preferred());
             match encoding.solver.solve(&assumptions, &solver_limit) {
                 Answer::Sat => {}
                 Answer::Unsat => {
                     let core = encoding.solver.core().to_vec();
                     let more_owners = encoding.more_owners();
-                    if encoding.more_writers(&core)? || more_owners {
+                    let relaxed = goal.relax(&core);
+                    if encoding.more_writers(&core)? || more_owners || relaxed {
                         continue;
                     }
                     return Ok(Verdict::Impossible);

@@ -10,7 +10,7 @@ use std::cell::Cell;
 use foretell_brute::Findings;
 use foretell_generate::{Family, Params, generate};
 use foretell_model::TraceModel;
-use foretell_trace::{FindingKind, Model, Trace, text};
+use foretell_trace::{EventId, FindingKind, Model, RaceForm, ThreadId, Trace, conflict, text};
 use foretell_verify::Checker;
 
 use super::OrderEngine;
@@ -18,14 +18,16 @@ use crate::analyses::{Candidate, candidates};
 use crate::engine::Engine;
 use crate::finding::Finding;
 use crate::query::{Limit, Verdict};
+use crate::stuck::is_root;
 
 macro_rules! mutations {
-    ($($(#[$doc:meta])* $name:ident)*) => {
+    ($($(#[$doc:meta])* $name:ident)* ; $($(#[$hb_doc:meta])* $hb_name:ident)*) => {
         /// A rule that is switched off, or a clause that is wrong.
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-        pub(super) enum Mutation { $($(#[$doc])* $name,)* }
+        pub(super) enum Mutation { $($(#[$doc])* $name,)* $($(#[$hb_doc])* $hb_name,)* }
 
-        const ALL: &[Mutation] = &[$(Mutation::$name),*];
+        const FEASIBILITY: &[Mutation] = &[$(Mutation::$name),*];
+        const HAPPENS_BEFORE: &[Mutation] = &[$(Mutation::$hb_name),*];
     };
 }
 
@@ -95,6 +97,10 @@ mutations! {
     PendingAfterBroken
     /// a final state with broken reads
     FinalReadsMayBreak
+    /// a stuck state with a broken read
+    StuckThreadsMayBeCut
+    /// a stuck state that belongs to an earlier root
+    AnyRootIsFirst
     /// transactions that are reached from each other only
     CyclesSupportThemselves
 
@@ -111,8 +117,42 @@ mutations! {
     OtherArrivalsDoNotCount
     /// a waiter that another notify wakes
     OtherNotifiesDoNotCount
+    /// a thread that is stuck because others took the permits
+    OtherDownsTakeNothing
+    /// a thread that is stuck because others filled an earlier generation
+    OtherArrivalsFillNothing
+    /// a thread that waits for the lock of a stuck one
+    StuckThreadsHoldNothing
+    /// a thread that waits for the end of a stuck one
+    JoinsNeverWait
     /// a path along program order
     PathsIgnoreThreads
+    ;
+    // Happens-before lacks
+    /// a release before an acquire
+    ReleasesOrderNothing
+    /// a post before a down
+    PostsOrderNothing
+    /// a notification before the woken waiter
+    NotifiesOrderNothing
+    /// an arrival before a leave
+    ArrivalsOrderNothing
+    /// a fence that acquires
+    FencesDoNotAcquire
+    /// a fence that releases
+    FencesDoNotRelease
+    /// a release sequence that goes on with an update
+    UpdatesEndSequences
+
+    // Happens-before has
+    /// a relaxed load after the store that it sees
+    RelaxedLoadsAcquire
+    /// a relaxed store before the load that sees it
+    RelaxedStoresRelease
+    /// a reader of a lock before another reader
+    ReadersOrderReaders
+    /// the racing write before the racing read that sees it
+    SeeingTheRaceOrdersIt
 }
 
 thread_local! {
@@ -138,6 +178,8 @@ struct Case {
     trace: Trace,
     model: Model,
     findings: Findings,
+    /// Form of the races that are looked at; with the first one every other analysis is.
+    form: RaceForm,
 }
 
 /// A failed try for the reader side that no writer can have caused where the race is: random traces
@@ -164,14 +206,56 @@ fn cases() -> impl Iterator<Item = Case> {
         .flat_map(move |(seed, rare)| families.clone().map(move |family| (family, seed, rare)))
         .map(|(family, seed, rare)| (generate(family, &Params::small(family, seed)), rare))
         .filter(|(trace, rare)| !rare || has_opaque(trace))
-        .map(|(trace, _)| trace);
+        .map(|(trace, _)| with_ended(&trace));
     std::iter::once(written)
         .chain(random)
         .flat_map(|trace| [Model::View, Model::Value].map(|model| (trace.clone(), model)))
         .filter_map(|(trace, model)| {
             let findings = foretell_brute::findings_within(&trace, model, 20_000)?;
-            Some(Case { trace, model, findings })
+            Some(Case { trace, model, findings, form: RaceForm::Adjacent })
         })
+}
+
+/// Readers of a lock one after the other, because of a relaxed flag. The sections of the other lock
+/// order them in the trace, but need not.
+const READERS_IN_ORDER: &str = "T1|racq(l)
+T1|w(x)
+T1|rrel(l)
+T1|aw.rlx(f)
+T1|acq(m)
+T1|rel(m)
+T2|ar.rlx(f)
+T2|acq(m)
+T2|rel(m)
+T2|racq(l)
+T2|w(x)
+T2|rrel(l)
+";
+
+/// A trace by hand, and random traces of all families, with their races of both forms.
+fn unordered_cases() -> impl Iterator<Item = Case> {
+    let families = Family::ALL.iter().copied().filter(|&f| f != Family::Scalable);
+    let written = text::parse(READERS_IN_ORDER.as_bytes()).expect("a trace").trace;
+    let random = (0..1000)
+        .flat_map(move |seed| families.clone().map(move |family| (family, seed)))
+        .map(|(family, seed)| generate(family, &Params::small(family, seed)));
+    std::iter::once(written).chain(random).filter_map(|trace| {
+        let (model, form) = (Model::View, RaceForm::Unordered);
+        let findings = foretell_brute::races_of_both_forms(&trace, model, 5_000)?;
+        Some(Case { trace, model, findings, form })
+    })
+}
+
+/// The trace with all threads ended.
+fn with_ended(trace: &Trace) -> Trace {
+    let mut b = trace.builder_with_names();
+    for t in (0..trace.thread_count()).map(ThreadId::from_index) {
+        b.set_ended(t);
+    }
+    for event in trace.events() {
+        b.push_ordered(event.thread, event.kind, event.order, event.site);
+    }
+    b.build()
 }
 
 fn has_opaque(trace: &Trace) -> bool {
@@ -184,8 +268,13 @@ fn disagrees(case: &Case) -> bool {
     let trace_model = TraceModel::new(&case.trace, case.model);
     let checker = Checker::new(&case.trace, case.model);
     let mut engine = OrderEngine::search_only(&trace_model);
-    let mut all = FindingKind::ANALYSES.into_iter().flat_map(|a| candidates(&trace_model, a));
-    all.any(|candidate| match engine.decide(&candidate.query(), &Limit::default()) {
+    let all: Vec<Candidate> = match case.form {
+        RaceForm::Adjacent => {
+            FindingKind::ANALYSES.into_iter().flat_map(|a| candidates(&trace_model, a)).collect()
+        }
+        RaceForm::Unordered => unordered_candidates(case).collect(),
+    };
+    all.into_iter().any(|candidate| match engine.decide(&candidate.query(), &Limit::default()) {
         Verdict::Impossible => is_finding(&trace_model, &case.findings, &candidate),
         Verdict::Undecided(_) => true,
         Verdict::Witness(schedule) => {
@@ -193,6 +282,19 @@ fn disagrees(case: &Case) -> bool {
                 || Finding::new(&trace_model, &checker, &candidate, &schedule, "order").is_err()
         }
     })
+}
+
+/// Conflicting accesses, not both atomic, that cannot be next at the same time.
+fn unordered_candidates(case: &Case) -> impl Iterator<Item = Candidate> {
+    let trace = &case.trace;
+    let before = move |b| trace.ids().take_while(move |&a| a < b).map(move |a| [a, b]);
+    let is_candidate = |pair: &[EventId; 2]| {
+        let [a, b] = *pair;
+        conflict(trace, a, b)
+            && !(trace.op(a).is_atomic() && trace.op(b).is_atomic())
+            && !case.findings.races.contains(pair)
+    };
+    trace.ids().flat_map(before).filter(is_candidate).map(|[a, b]| Candidate::Unordered(a, b))
 }
 
 fn is_finding(trace_model: &TraceModel<'_>, findings: &Findings, candidate: &Candidate) -> bool {
@@ -205,15 +307,19 @@ fn is_finding(trace_model: &TraceModel<'_>, findings: &Findings, candidate: &Can
         Candidate::Transactions(b) => findings.transactions.contains(&begin(*b)),
         Candidate::NondeterministicRead(r) => findings.nondeterministic_reads.contains(r),
         Candidate::FinalValue(_, x) => findings.final_values.contains(x),
+        Candidate::Hang(root, _) => findings.hangs.iter().any(|blocked| {
+            let mut roots = blocked.iter().filter(|&&e| is_root(trace_model.trace.op(e)));
+            roots.next() == Some(root)
+        }),
         Candidate::Lifetime(f, a) => findings.lifetimes.contains(&[*f, *a]),
         Candidate::Deadlock(acquires) => findings.deadlocks.contains(acquires),
     }
 }
 
-#[test]
-fn every_mutation_is_noticed() {
-    let mut unnoticed = ALL.to_vec();
-    for case in cases() {
+/// Asserts that each mutation makes the engine disagree with brute force in some case.
+fn are_noticed(mutations: &[Mutation], cases: impl Iterator<Item = Case>) {
+    let mut unnoticed = mutations.to_vec();
+    for case in cases {
         unnoticed.retain(|&mutation| {
             ACTIVE.set(Some(mutation));
             let noticed = disagrees(&case);
@@ -226,4 +332,14 @@ fn every_mutation_is_noticed() {
         }
     }
     panic!("no test notices {unnoticed:?}");
+}
+
+#[test]
+fn every_mutation_is_noticed() {
+    are_noticed(FEASIBILITY, cases());
+}
+
+#[test]
+fn every_mutation_of_happens_before_is_noticed() {
+    are_noticed(HAPPENS_BEFORE, unordered_cases());
 }

@@ -124,7 +124,7 @@ impl Simulator {
         let mut conditions: Vec<_> = std::mem::take(&mut run.conditions).into_iter().collect();
         conditions.sort_unstable_by_key(|(c, _)| *c);
         for (cond, events) in conditions {
-            if !notifications_explain(trace_model, &events, counts) {
+            if !notifications_explain(trace_model, &events, counts, &[]) {
                 let woken = events.iter().filter(|&&e| trace_model.trace.op(e) == Op::Woken);
                 let woken = woken.filter_map(|&e| trace_model.waits.at(e)).collect();
                 run.outcome.violations.push(Violation::Condition { cond, woken });
@@ -376,9 +376,15 @@ fn excludes(a: &Section, b: &Section) -> bool {
 ///
 /// Each notify must wake a waiter if there is one. The waiter may be chosen by the deadline:
 /// first a waiter that is woken later in the sequence, the one whose `woken` comes first; else one
-/// that never leaves; a waiter that times out must not be chosen. Swapping two choices of any valid
+/// that never leaves; a waiter that times out, or is before one of `staying`, must not be chosen.
+/// Swapping two choices of any valid
 /// explanation into this order keeps it valid, so if this one fails, all do.
-fn notifications_explain(trace_model: &TraceModel<'_>, events: &[EventId], counts: &[u32]) -> bool {
+pub(crate) fn notifications_explain(
+    trace_model: &TraceModel<'_>,
+    events: &[EventId],
+    counts: &[u32],
+    staying: &[EventId],
+) -> bool {
     let trace = trace_model.trace;
     let place: FxHashMap<EventId, usize> =
         events.iter().enumerate().map(|(i, &e)| (e, i)).collect();
@@ -387,6 +393,10 @@ fn notifications_explain(trace_model: &TraceModel<'_>, events: &[EventId], count
     let mut waiting: Vec<WaitId> = Vec::new();
     let exit_place = |w: WaitId| {
         trace_model.waits.get(w).exit.filter(|&e| runs(e)).and_then(|e| place.get(&e).copied())
+    };
+    let stays = |w: WaitId| {
+        let exit = trace_model.waits.get(w).exit;
+        exit.is_some_and(|exit| !runs(exit) && staying.contains(&exit))
     };
     for &e in events {
         foretell_limit::check();
@@ -413,6 +423,7 @@ fn notifications_explain(trace_model: &TraceModel<'_>, events: &[EventId], count
                     let w = waiting[i];
                     match exit_place(w) {
                         Some(p) if !trace_model.waits.get(w).timed_out => (0, p),
+                        None if stays(w) => (3, i),
                         None => (1, i),
                         Some(p) => (2, p),
                     }
@@ -427,5 +438,8 @@ fn notifications_explain(trace_model: &TraceModel<'_>, events: &[EventId], count
             }
         }
     }
-    true
+    let waits = &trace_model.waits;
+    let of_condition = |w: &WaitId| place.contains_key(&waits.get(*w).enter);
+    let mut staying = staying.iter().filter_map(|&e| waits.at(e)).filter(of_condition);
+    staying.all(|w| waiting.contains(&w))
 }

@@ -89,8 +89,8 @@ struct Pass<'a> {
     updated: FxHashMap<VarId, (EventId, u32)>,
 }
 
-/// The reasons along a path of happens-before from `first` to `last`, a later event of the schedule;
-/// `None` if there is no path.
+/// The reasons along a path of happens-before from `first` to `last`, a later event of the
+/// schedule; `None` if there is no path.
 fn path(
     trace_model: &TraceModel<'_>,
     schedule: &[EventId],
@@ -200,26 +200,32 @@ impl Pass<'_> {
             EventKind::Woken { cond, lock } => match self.acquired(e, lock, false) {
                 Some(mark) => Some(mark),
                 None => {
-                    let (notify, from) = after(self.notified.get(&cond.0).copied())?;
+                    let notified = self.notified.get(&cond.0).copied();
+                    let (notify, from) =
+                        after(notified).filter(|_| !mutated!(NotifiesOrderNothing))?;
                     self.add(from, Reason::Order(notify, e))
                 }
             },
             EventKind::Down { sem } => {
-                let (post, from) = after(self.posted.get(&sem.0).copied())?;
+                let posted = self.posted.get(&sem.0).copied();
+                let (post, from) = after(posted).filter(|_| !mutated!(PostsOrderNothing))?;
                 self.add(from, Reason::Order(post, e))
             }
             EventKind::Leave { barrier } => {
                 let (own, generation) = self.own_arrival.get(&(t, barrier)).copied()?;
-                let (arrive, from) = after(self.arrived.get(&(barrier, generation)).copied())?;
+                let arrived = self.arrived.get(&(barrier, generation)).copied();
+                let (arrive, from) = after(arrived).filter(|_| !mutated!(ArrivalsOrderNothing))?;
                 self.add(from, Reason::Generation { arrive, own, leave: e })
             }
             EventKind::TryFailed { lock } => self.owned(t, e, lock, true),
             EventKind::TryFailedShared { lock } => self.owned(t, e, lock, false),
-            EventKind::Fence if trace.order(e).acquires() => self.threads[t.index()].seen,
+            EventKind::Fence if trace.order(e).acquires() && !mutated!(FencesDoNotAcquire) => {
+                self.threads[t.index()].seen
+            }
             EventKind::Read { var, atomic: false, .. } => {
                 let last = self.writes.get(&var).copied()?;
                 let (write, from) = (last.write?, last.mark.filter(|_| !last.atomic)?);
-                if e == self.goal && write == self.source {
+                if e == self.goal && write == self.source && !mutated!(SeeingTheRaceOrdersIt) {
                     // That it sees the write is the race.
                     return None;
                 }
@@ -243,12 +249,14 @@ impl Pass<'_> {
         let mark = self.add(from, Reason::Sees(e, write));
         let seen = &mut self.threads[t.index()].seen;
         *seen = seen.or(mark);
-        mark.filter(|_| self.trace_model.trace.order(e).acquires())
+        let acquires = self.trace_model.trace.order(e).acquires();
+        mark.filter(|_| acquires || mutated!(RelaxedLoadsAcquire))
     }
 
     fn acquired(&mut self, e: EventId, lock: LockId, shared: bool) -> Mark {
         let [writer, reader] = self.released.get(&lock).copied()?;
-        let (release, from) = writer.or(reader.filter(|_| !shared))?;
+        let reader = reader.filter(|_| !shared || mutated!(ReadersOrderReaders));
+        let (release, from) = writer.or(reader).filter(|_| !mutated!(ReleasesOrderNothing))?;
         self.add(from, Reason::Order(release, e))
     }
 
@@ -388,7 +396,7 @@ impl Pass<'_> {
                     self.arrived.entry((barrier, generation)).or_insert((e, step));
                 }
             }
-            EventKind::Fence if trace.order(e).releases() => {
+            EventKind::Fence if trace.order(e).releases() && !mutated!(FencesDoNotRelease) => {
                 self.threads[t.index()].release_fence = after;
             }
             EventKind::Write { var, atomic: true, .. } => {
@@ -399,7 +407,7 @@ impl Pass<'_> {
                 let last = self.writes.get(&var).copied().unwrap_or_default();
                 let mark = match (self.head(t, e), last.write) {
                     (Some(mark), _) => Some(mark),
-                    (None, Some(write)) if last.atomic => {
+                    (None, Some(write)) if last.atomic && !mutated!(UpdatesEndSequences) => {
                         last.mark.and_then(|from| self.add(from, Reason::Sees(e, write)))
                     }
                     _ => None,
@@ -422,7 +430,8 @@ impl Pass<'_> {
     /// The mark of an atomic store as a head of its release sequence.
     fn head(&self, t: ThreadId, e: EventId) -> Mark {
         let thread = &self.threads[t.index()];
-        let own = thread.after.filter(|_| self.trace_model.trace.order(e).releases());
+        let releases = self.trace_model.trace.order(e).releases();
+        let own = thread.after.filter(|_| releases || mutated!(RelaxedStoresRelease));
         own.or(thread.release_fence)
     }
 

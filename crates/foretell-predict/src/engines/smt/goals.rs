@@ -62,7 +62,7 @@ impl Formula<'_> {
             self.fact(Lit::Less(a, b));
         }
         match query.goal {
-            Goal::Reach | Goal::Unordered(..) => {}
+            Goal::Reach | Goal::Unordered(..) | Goal::Stuck(_) => {}
             Goal::Broken(_) if trace_model.model == Model::Symbolic => {}
             Goal::Broken(read) => {
                 let mut broken = FxHashMap::default();

@@ -260,6 +260,7 @@ fn file_name(query: &Query) -> String {
         Goal::Path(b) => format!("path-{}", b.0),
         Goal::Cycle(b) => format!("cycle-{}", b.0),
         Goal::Unordered(a, b) => format!("unordered-{}-{}", a.0, b.0),
+        Goal::Stuck(e) => format!("stuck-{}", e.0),
     };
     let mut add = |word: &str, events: &mut dyn Iterator<Item = u32>| {
         for (i, e) in events.enumerate() {
@@ -292,9 +293,12 @@ impl Engine for SmtEngine<'_> {
 
     fn decide(&mut self, query: &Query, limit: &Limit<'_>) -> Verdict {
         if let Goal::Unordered(a, b) = query.goal {
-            let undecided = || Verdict::Undecided(Goal::not_by(self.solver.name()));
+            let undecided = || Verdict::Undecided(query.goal.not_by(self.solver.name()));
             let recorded = recorded_witness(self.trace_model, a, b);
             return recorded.map_or_else(undecided, Verdict::Witness);
+        }
+        if let Goal::Stuck(_) = query.goal {
+            return Verdict::Undecided(query.goal.not_by(self.solver.name()));
         }
         let Some(bounds) = Bounds::of_query(self.trace_model, query) else {
             return Verdict::Impossible;

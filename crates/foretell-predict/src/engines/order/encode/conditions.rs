@@ -8,12 +8,16 @@
 use foretell_model::{TraceModel, WaitId};
 use foretell_order::Lit;
 use foretell_trace::{CondId, EventId};
+use rustc_hash::FxHashMap;
 
 use super::Encoding;
 use crate::engines::order::too_large::TooLarge;
 
-/// Too many pairs of notifications and waits to write down the rules of timed waits.
-const MOST_TIMED_CLAUSES: usize = 4_000_000;
+/// Literals of the rules of timed waits.
+const MOST_TIMED_LITERALS: usize = 4_000_000;
+
+/// Pairs of notifications and waits that are looked at for the rules of timed waits.
+const MOST_PAIRS: usize = 20_000_000;
 
 impl Encoding<'_> {
     /// Encodes which notify wakes which waiter of a condition.
@@ -28,6 +32,27 @@ impl Encoding<'_> {
             self.timed(cond)?;
         }
         Ok(())
+    }
+
+    /// Writes down that every notify of a condition picks a waiter, if there is one.
+    pub(crate) fn every_notify_picks(&mut self, cond: CondId) -> Result<(), TooLarge> {
+        let woken = self.trace_model.waits.of_cond(cond).to_vec();
+        for w in woken {
+            foretell_limit::check();
+            if !self.trace_model.waits.get(w).timed_out {
+                self.woken(w);
+            }
+        }
+        self.timed(cond)
+    }
+
+    /// Writes down that `lit` implies that no notify picks the waiter of `w`.
+    pub(crate) fn never_picked(&mut self, w: WaitId, lit: Lit) {
+        let notifies = self.wakes_by_wait.get(&w).cloned().unwrap_or_default();
+        for n in notifies {
+            let picked = self.wakes(n, w);
+            self.solver.add_clause(&[!lit, !picked]);
+        }
     }
 
     /// A waiter that is woken was picked by a notify or saw a notify-all.
@@ -113,14 +138,35 @@ impl Encoding<'_> {
         let waits = trace_model.waits.of_cond(cond);
         let notifies = trace_model.waits.notifies(cond);
         let alls = trace_model.waits.notify_alls(cond);
-        let size = (notifies.len() + alls.len() + waits.len()) * notifies.len() * waits.len();
-        if size > MOST_TIMED_CLAUSES {
-            return Err(TooLarge(format!(
+        let too_large = || {
+            TooLarge(format!(
                 "condition {} has {} timed and other waits and {} notifications",
                 trace_model.trace.condition_name(cond),
                 waits.len(),
                 notifies.len()
-            )));
+            ))
+        };
+        if waits.len() * (notifies.len() + alls.len()) > MOST_PAIRS {
+            return Err(too_large());
+        }
+        // The waiters that may be in the wait set when each notify runs.
+        let mut waiters: Vec<Vec<WaitId>> = Vec::with_capacity(notifies.len());
+        let mut rivals: FxHashMap<WaitId, usize> = FxHashMap::default();
+        for &n in notifies {
+            foretell_limit::check();
+            let list: Vec<WaitId> =
+                waits.iter().copied().filter(|&w| self.may_wake(n, w)).collect();
+            for &w in &list {
+                *rivals.entry(w).or_default() += 1;
+            }
+            waiters.push(list);
+        }
+        let literals = |list: &Vec<WaitId>| {
+            let each = list.iter().map(|w| rivals[w] + alls.len() + list.len());
+            each.sum::<usize>()
+        };
+        if waiters.iter().map(literals).sum::<usize>() > MOST_TIMED_LITERALS {
+            return Err(too_large());
         }
         for &w in waits {
             foretell_limit::check();
@@ -132,18 +178,11 @@ impl Encoding<'_> {
                 self.solver.add_clause(&[!ran, before, after]);
             }
         }
-        for &n in notifies {
+        for (&n, waiters) in notifies.iter().zip(&waiters) {
             foretell_limit::check();
-            let picks: Vec<Lit> = waits
-                .iter()
-                .filter(|&&w| self.may_wake(n, w))
-                .copied()
-                .collect::<Vec<_>>()
-                .into_iter()
-                .map(|w| self.wakes(n, w))
-                .collect();
+            let picks: Vec<Lit> = waiters.iter().map(|&w| self.wakes(n, w)).collect();
             let ran = self.ran(n);
-            for &w in waits {
+            for &w in waiters {
                 foretell_limit::check();
                 let mut clause = vec![!ran];
                 clause.extend(&picks);
