@@ -20,7 +20,7 @@ const JAR: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/foretell-agent.jar"
 pub(crate) const OPTIONS: &str = "JAVA_TOOL_OPTIONS";
 
 /// Settings for Java programs.
-#[derive(Clone, Default, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Java {
     /// Patterns of the full names of classes to record; if empty, all but the platform's.
     pub include: Vec<String>,
@@ -30,6 +30,23 @@ pub struct Java {
     pub atomic: Vec<String>,
     /// Names of annotations of methods whose calls are atomic blocks.
     pub annotations: Vec<String>,
+    /// Patterns of classes whose objects end with a call of `close`.
+    pub resources: Vec<String>,
+    /// Names of annotations of such classes.
+    pub resource_annotations: Vec<String>,
+}
+
+impl Default for Java {
+    fn default() -> Java {
+        Java {
+            include: Vec::new(),
+            exclude: Vec::new(),
+            atomic: Vec::new(),
+            annotations: Vec::new(),
+            resources: Vec::new(),
+            resource_annotations: ["MustCall", "InheritableMustCall"].map(String::from).into(),
+        }
+    }
 }
 
 /// Whether the agent is embedded in this program.
@@ -126,6 +143,8 @@ fn properties(agent: &AgentOptions<'_>, directory: &Path) -> Result<String, Erro
     put("exclude", &agent.java.exclude.join(","));
     put("atomic", &agent.java.atomic.join(","));
     put("annotations", &agent.java.annotations.join(","));
+    put("resources", &agent.java.resources.join(","));
+    put("resource-annotations", &agent.java.resource_annotations.join(","));
     Ok(text)
 }
 

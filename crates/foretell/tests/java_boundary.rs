@@ -3,11 +3,11 @@
 //! Each file of `java_boundary` has some scenarios: one thread fills a box and hands it over,
 //! another thread takes it and uses it. As they are, the programs are correct, and nothing may be
 //! predicted, confirmed or not. With the argument `late` the first thread writes to the box once
-//! more: a race in every scenario, which has to be found although the hand-over stays in order. Some
-//! of these races are lost ([`LOST`]): mostly because the thread that takes the box waits in code
-//! that is not modelled, or uses reflection, and comes back after everything that the other thread
-//! has done; in `ownExecutor` because both threads call one lambda, whose calls keep their order.
-//! Scenarios that do not look at `late` have no incorrect variant.
+//! more: a race in every scenario, which has to be found although the hand-over stays in order.
+//! Some of these races are lost ([`LOST`]): mostly because the thread that takes the box waits in
+//! code that is not modelled, or uses reflection, and comes back after everything that the other
+//! thread has done; in `ownExecutor` because both threads call one lambda, whose calls keep their
+//! order. Scenarios that do not look at `late` have no incorrect variant.
 
 use std::collections::BTreeSet;
 use std::fs;

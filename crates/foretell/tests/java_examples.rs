@@ -95,6 +95,42 @@ fn join_under_a_monitor_deadlocks() {
 }
 
 #[test]
+fn closed_file_is_used() {
+    let verdict = "use after close at Journal.java:16 (closed at Journal.java:37)";
+    predicts("Journal.java", "lifetime", &["Journal.java:16", "Journal.java:37"], verdict);
+    is_silent("JournalFixed.java");
+}
+
+#[test]
+fn opaque_flag_leaves_a_race_open() {
+    let places = ["OpaqueFlag.java:24", "OpaqueFlag.java:32"];
+    let verdict = "ran as predicted: happens-before does not order the two accesses";
+    predicts("OpaqueFlag.java", "race", &places, verdict);
+    is_silent("OpaqueFlagFixed.java");
+}
+
+#[test]
+fn waits_that_nothing_ends_hang() {
+    predicts("LostWakeup.java", "hang", &[], "stuck: thread 0");
+    is_silent("LostWakeupFixed.java");
+    predicts("Permits.java", "hang", &[], "stuck: thread 0 waits for the end of thread 1");
+    is_silent("PermitsFixed.java");
+    predicts("Meeting.java", "hang", &[], "stuck: thread 0");
+    is_silent("MeetingFixed.java");
+}
+
+#[test]
+fn explored_run_does_not_show_a_confirmed_hang_again() {
+    let output = Command::new(env!("CARGO_BIN_EXE_foretell"))
+        .args(["check", "--runs", "5"])
+        .arg(example("LostWakeup.java"))
+        .output()
+        .expect("foretell runs");
+    let shown = text(&output.stdout);
+    assert!(shown.contains("hang-1:") && !shown.contains("observed-1:"), "{shown}");
+}
+
+#[test]
 fn double_checked_locking_races() {
     predicts("DoubleChecked.java", "race", &["DoubleChecked.java:11"], "benign");
     is_silent("DoubleCheckedFixed.java");

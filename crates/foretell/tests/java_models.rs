@@ -14,7 +14,7 @@ use serde_json::Value;
 const FORETELL: &str = env!("CARGO_BIN_EXE_foretell");
 
 /// Analyses whose findings are bugs by themselves.
-const ANALYSES: &str = "race,atomicity,serializability,transactions,deadlock";
+const ANALYSES: &str = "race,atomicity,serializability,transactions,deadlock,lifetime";
 
 fn sources() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/java_models")
@@ -176,6 +176,62 @@ fn objects_race_after_they_were_handed_over() {
 #[test]
 fn objects_are_handed_over_correctly() {
     nothing_is_predicted("GuardedHandovers");
+}
+
+#[test]
+fn resources_are_used_after_their_end() {
+    every_bug_is_found("RacyResources");
+}
+
+#[test]
+fn resources_are_closed_correctly() {
+    nothing_is_predicted("GuardedResources");
+}
+
+#[test]
+fn uses_after_the_end_are_confirmed() {
+    confirmed("RacyResources", &["writerUnderALock", "channel", "markedClass"]);
+}
+
+/// Options say which classes of the program are resources; a replay has them from the trace.
+#[test]
+fn classes_with_an_end_are_named_by_options() {
+    let directory = compiled("RacyResources");
+    let record = |options: &[&str]| {
+        let mut record = Command::new(FORETELL);
+        record.args(["record", "-o", "run.ft", "--resource-annotations", "Other"]).args(options);
+        record.args(["--", "java", "RacyResources", "markedClass"]);
+        let recorded = output(record.current_dir(directory.path()));
+        assert_eq!(recorded.status.code(), Some(0), "{}", told(&recorded));
+        let mut predict = Command::new(FORETELL);
+        predict.args(["predict", "run.ft"]).current_dir(directory.path());
+        output(&mut predict).status.code()
+    };
+    assert_eq!(record(&[]), Some(0));
+    assert_eq!(record(&["--resources", "*Connection"]), Some(1));
+    let mut replay = Command::new(FORETELL);
+    replay.args(["replay", "run.ft", "lifetime-1", "--", "java", "RacyResources"]);
+    let replayed = output(replay.arg("markedClass").current_dir(directory.path()));
+    let text = told(&replayed);
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let verdict = "use after close at RacyResources.java:92 (closed at RacyResources.java:100)";
+    assert!(words.join(" ").contains(verdict), "{text}");
+}
+
+#[test]
+fn weak_access_modes_race() {
+    every_bug_is_found("RacyModes");
+}
+
+#[test]
+fn access_modes_are_used_correctly() {
+    nothing_is_predicted("GuardedModes");
+}
+
+#[test]
+fn races_of_weak_access_modes_are_confirmed() {
+    let modes = ["opaqueElement", "weakUpdater", "fenceOfTheWriterOnly", "plainStoreOfAnAtomic"];
+    confirmed("RacyModes", &modes);
 }
 
 #[test]

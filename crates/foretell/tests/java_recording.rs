@@ -233,8 +233,8 @@ fn handles_and_references_are_the_field_and_the_method() {
         "|au(Handles@Handles.java:14#1.y=2>5)|",
         "|au(Handles@Handles.java:14#1.y=5>4)|",
         "|ar(Handles@Handles.java:14#1.y=4)|",
-        "|au(Handles@Handles.java:14#1.y=4>-7)|",
-        "|aw(Handles@Handles.java:14#1.y=0)|",
+        "|au.rlx(Handles@Handles.java:14#1.y=4>-7)|",
+        "|aw.rel(Handles@Handles.java:14#1.y=0)|",
         "|au(AtomicInteger@Handles.java:14#1=0>1)|",
         "|acq(ReentrantLock@Handles.java:14#1)|",
     ] {

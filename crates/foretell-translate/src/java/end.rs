@@ -1,6 +1,7 @@
 //! End of a Java run, according to its log.
 
-use super::log::{Log, Record};
+use super::log::Log;
+use super::record::Record;
 use crate::Error;
 use std::path::Path;
 

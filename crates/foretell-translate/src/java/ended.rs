@@ -18,7 +18,8 @@
 use foretell_rt_format::SyncKind;
 use rustc_hash::FxHashMap;
 
-use super::log::{Entry, Record};
+use super::log::Entry;
+use super::record::Record;
 use super::survey::Survey;
 use crate::trace_writer::TraceWriter;
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use foretell_rt_format::Step;
-use foretell_trace::{EventKind, SiteId, TraceBuilder};
+use foretell_trace::{EventKind, MemoryOrder, SiteId, TraceBuilder};
 use rustc_hash::FxHashMap;
 
 use super::log::Entry;
@@ -63,10 +63,22 @@ impl<'a> EventWriter<'a> {
 
     /// Adds an event that is a step of the program.
     pub(super) fn push(&mut self, entry: &Entry<'_>, kind: EventKind) {
+        self.push_ordered(entry, kind, MemoryOrder::default());
+    }
+
+    /// Adds an event that is a step of the program, with its memory order.
+    pub(super) fn push_ordered(&mut self, entry: &Entry<'_>, kind: EventKind, order: MemoryOrder) {
         let site = self.site(entry.thread, entry.record.site());
         let step = self.last_steps.get(&entry.thread).copied();
         *self.counts.entry(entry.thread).or_insert(0) += 1;
-        self.trace.push(entry.thread, kind, site, step);
+        self.trace.push_ordered(entry.thread, kind, order, site, step);
+    }
+
+    /// Adds a memory fence, which is no step of its own.
+    pub(super) fn push_fence(&mut self, entry: &Entry<'_>, order: MemoryOrder) {
+        let site = self.site(entry.thread, entry.record.site());
+        *self.counts.entry(entry.thread).or_insert(0) += 1;
+        self.trace.push_fence(entry.thread, order, site);
     }
 
     /// Adds an event that is no step of its own, at a location; 0: none.

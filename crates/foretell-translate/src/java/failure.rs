@@ -6,9 +6,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::end::Uncaught;
 use super::event_writer::EventWriter;
-use super::log::Blocked;
 use super::objects::Objects;
 use super::progress::lock_of;
+use super::record::Blocked;
 use super::sync::SyncObjects;
 
 /// Signs of a failure so far.

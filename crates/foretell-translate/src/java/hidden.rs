@@ -12,6 +12,7 @@
 //! | `hidden:class NAME` | static state of a class |
 //! | `hidden:excluded classes` | state of the program's classes that are not recorded |
 //! | `hidden:kernel` | what passes through the kernel |
+//! | `hidden:closed in …` | resources closed so far that use the state |
 //! | `hidden:after THREAD` | the end of a thread so far, after which another thread comes |
 //!
 //! Recorded code uses some of these objects too: elements of arrays, and objects that the runtime
@@ -21,15 +22,21 @@
 //! Where other calls use the same group, a plain access follows those that came before it: it reads
 //! the group's variable. Those that come after it follow it: it writes a variable of its thread,
 //! `hidden:uses of OBJECT by THREAD`, which they read.
+//!
+//! The `close` of a [resource](super::resources) returns nothing, so that a thread gets to it and
+//! beyond it whatever others have done with the state. It updates the variable `hidden:closed in …`
+//! alone. All other uses of the state read that variable: they do not move across the `close`.
 
 use foretell_rt_format::SyncKind;
 use foretell_trace::{EventKind, VarId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::event_writer::EventWriter;
-use super::log::{Entry, Record};
+use super::log::Entry;
 use super::objects::Objects;
 use super::plain::{ObjectUse, PlainSurvey, PlainVariables};
+use super::record::Record;
+use super::resources::ResourceSurvey;
 use super::sync::{LOCK_OBJECT, SyncObjects};
 use crate::kept_order::KeptOrder;
 use crate::names::UniqueNames;
@@ -99,6 +106,12 @@ pub(super) struct HiddenSurvey {
     /// Groups that hidden calls use.
     used: FxHashSet<u32>,
     plain: PlainSurvey,
+    /// Resource that the next hidden call of each thread closes.
+    closing: FxHashMap<u32, u32>,
+    /// States that calls use which close a resource.
+    closed: Vec<(State, u32)>,
+    /// States of resources with blocks.
+    with_ends: FxHashSet<State>,
 }
 
 impl HiddenSurvey {
@@ -110,7 +123,17 @@ impl HiddenSurvey {
                 let (class, name) = (self.class(class), (*name).to_owned());
                 self.methods.insert(*number, Method { state: *state, class, name });
             }
+            Record::Resource { closes: true, is_step: false, object, .. } => {
+                self.closing.insert(thread, *object);
+            }
             Record::Hidden { method, uses, .. } => {
+                if let Some(resource) = self.closing.remove(&thread) {
+                    let groups = uses.iter().filter(|used| !used.locks());
+                    let states = groups.map(|used| State::Group(used.object));
+                    let states = states.chain(self.states_of(*method));
+                    let closed: Vec<(State, u32)> = states.map(|s| (s, resource)).collect();
+                    self.closed.extend(closed);
+                }
                 for &used in uses.iter().filter(|used| !used.locks()) {
                     self.use_state(State::Group(used.object), thread, used.is_opaque());
                     self.plain.take(thread, used);
@@ -211,7 +234,16 @@ impl HiddenSurvey {
     }
 
     /// Completes the survey: the users of an object are users of its group.
-    pub(super) fn finish(&mut self) {
+    pub(super) fn finish(&mut self, resources: &ResourceSurvey) {
+        for (state, resource) in std::mem::take(&mut self.closed) {
+            if resources.has_block(resource) {
+                let state = match state {
+                    State::Group(object) => State::Group(self.group(object)),
+                    state => state,
+                };
+                self.with_ends.insert(state);
+            }
+        }
         for object in self.plain.finish() {
             if let Some(used) = self.users.get_mut(&State::Group(object)) {
                 used.hidden = true;
@@ -255,12 +287,24 @@ struct Chain {
     updates: i64,
 }
 
+impl Chain {
+    /// Returns the next update.
+    fn update(&mut self, out: &mut EventWriter<'_>) -> EventKind {
+        let (old, new) = (out.trace.value(self.updates), out.trace.value(self.updates + 1));
+        self.updates += 1;
+        let (var, old, new) = (self.var, Some(old), Some(new));
+        EventKind::Update { var, old, new, register: None, expr: None }
+    }
+}
+
 /// Hidden state of a run so far.
 #[derive(Default)]
 pub(super) struct Hidden {
     survey: HiddenSurvey,
     names: UniqueNames,
     chains: FxHashMap<State, Chain>,
+    /// Variables of the resources that were closed.
+    ends_of_resources: FxHashMap<State, Chain>,
     /// End of each thread so far: the variable, the number of writes, the thread's events then.
     ends: FxHashMap<u32, (VarId, i64, u64)>,
     /// Threads that wait for a notification: they have no event before they are woken.
@@ -300,12 +344,14 @@ impl Hidden {
         }
     }
 
-    /// Adds the events of a call that is not recorded, or of its end.
+    /// Adds the events of a call that is not recorded, or of its end. Plain reads have none if the
+    /// program `discards` their values; `closes`: the call ends a resource.
     pub(super) fn call(
         &mut self,
         out: &mut EventWriter<'_>,
         (names, texts, sync): HiddenNames<'_>,
         entry: &Entry<'_>,
+        (discards, closes): (bool, bool),
     ) {
         let Record::Hidden { returns, method, uses, .. } = &entry.record else { return };
         let (ordered, plain): (Vec<ObjectUse>, Vec<ObjectUse>) = uses
@@ -332,7 +378,11 @@ impl Hidden {
             self.survey.users.contains_key(&state) && !states.contains(&state)
         });
         for state in states {
-            self.update(out, names, entry, state, !returns);
+            if closes {
+                self.end_resource(out, names, entry, state);
+            } else {
+                self.update(out, names, entry, state, !returns);
+            }
         }
         for &group in &groups {
             self.begin_plain(out, names, entry, group);
@@ -343,7 +393,7 @@ impl Hidden {
             let event = sync.event(out, names, (SyncKind::Lock, lock, 0));
             event.into_iter().for_each(|event| out.push(entry, event));
         }
-        for &used in uses {
+        for &used in uses.iter().filter(|used| !(discards && used.is_plain_read())) {
             let Hidden { survey, plain, .. } = self;
             let access = (used, *returns);
             plain.access(out, (&survey.plain, names, texts), entry, access);
@@ -432,6 +482,36 @@ impl Hidden {
         })
     }
 
+    /// Returns the variable of the resources that were closed, of those that use a state.
+    fn ends(
+        &mut self,
+        out: &mut EventWriter<'_>,
+        objects: &mut Objects,
+        state: State,
+    ) -> &mut Chain {
+        let var = self.chain(out, objects, state).var;
+        let Hidden { names, ends_of_resources, .. } = self;
+        ends_of_resources.entry(state).or_insert_with(|| {
+            let name = out.trace.builder.trace().variable_name(var);
+            let name = name.strip_prefix("hidden:").unwrap_or(name);
+            let name = names.unique(format!("hidden:closed in {name}"));
+            Chain { var: opaque_variable(out, &name), updates: 0 }
+        })
+    }
+
+    /// Adds the end of a resource that uses a state, which follows other ends alone.
+    fn end_resource(
+        &mut self,
+        out: &mut EventWriter<'_>,
+        objects: &mut Objects,
+        entry: &Entry<'_>,
+        state: State,
+    ) {
+        let event = self.ends(out, objects, state).update(out);
+        out.push_marker(entry.thread, event, entry.record.site());
+        out.trace.set_observed_last(entry.thread, true);
+    }
+
     fn update(
         &mut self,
         out: &mut EventWriter<'_>,
@@ -443,11 +523,14 @@ impl Hidden {
         if let State::Group(group) = state {
             self.after_plain(out, entry, group);
         }
-        let chain = self.chain(out, objects, state);
-        let (old, new) = (out.trace.value(chain.updates), out.trace.value(chain.updates + 1));
-        chain.updates += 1;
-        let (var, old, new) = (chain.var, Some(old), Some(new));
-        let event = EventKind::Update { var, old, new, register: None, expr: None };
+        if self.survey.with_ends.contains(&state) {
+            let ends = self.ends(out, objects, state);
+            let (var, value) = (ends.var, Some(out.trace.value(ends.updates)));
+            let event = EventKind::Read { var, atomic: true, value, register: None };
+            out.push_marker(entry.thread, event, entry.record.site());
+            out.trace.set_observed_last(entry.thread, true);
+        }
+        let event = self.chain(out, objects, state).update(out);
         if is_step {
             out.push(entry, event);
         } else {

@@ -11,11 +11,13 @@
 
 use std::cmp::Ordering;
 
-use foretell_rt_format::{FormatError, Kind, SyncKind};
+use foretell_rt_format::{FormatError, SyncKind};
+use foretell_trace::MemoryOrder;
 
 use super::mutex_semaphores::TRIED;
 use super::optimistic_reads::OPTIMISTIC;
 use super::plain::ObjectUse;
+use super::record::{Blocked, Effect, Mode, Record};
 
 const MAGIC: &[u8] = b"FTJAVA2\n";
 const CHUNK: usize = 8 << 20;
@@ -24,288 +26,8 @@ const SKIP: u8 = 255;
 /// write, an update, a failed update.
 const FIRST_ATOMIC: u8 = 48;
 const LAST_ATOMIC: u8 = FIRST_ATOMIC + 11;
-
-/// Effect of an atomic access, with the values read and written.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Effect {
-    Read(i64),
-    Write(i64),
-    Update(i64, i64),
-    /// Would have been an update, had it read another value.
-    FailedUpdate(i64),
-}
-
-/// A record.
-#[derive(Clone, PartialEq, Debug)]
-pub(crate) enum Record<'a> {
-    /// Object `id` is of class number `class`.
-    Object {
-        id: u32,
-        class: u32,
-    },
-    ClassName {
-        class: u32,
-        name: &'a str,
-    },
-    /// Object `id` was created at `site`, by a class initialiser if `for_all`.
-    Made {
-        id: u32,
-        site: u32,
-        for_all: bool,
-    },
-    /// Node of the call tree that the thread is in.
-    Node(u32),
-    Frame {
-        node: u32,
-        parent: u32,
-        call: u32,
-        method: u32,
-    },
-    /// Access to a field; `object` is 0 for a static one.
-    Access {
-        write: bool,
-        site: u32,
-        object: u32,
-        value: i64,
-    },
-    Element {
-        write: bool,
-        site: u32,
-        array: u32,
-        index: u32,
-        value: i64,
-    },
-    /// Access to an atomic object's value; `index` is 0 for the value, or 1 plus the index of an
-    /// element.
-    Atomic {
-        site: u32,
-        object: u32,
-        index: u32,
-        effect: Effect,
-    },
-    /// Accesses to consecutive elements of an array, in the step before the record.
-    Range {
-        write: bool,
-        site: u32,
-        array: u32,
-        first: u32,
-        values: Vec<i64>,
-    },
-    /// Access to a field through a handle in plain mode.
-    HandledPlain {
-        write: bool,
-        site: u32,
-        object: u32,
-        handle: u32,
-        value: i64,
-    },
-    /// Atomic access to a field through a handle or an updater.
-    Handled {
-        site: u32,
-        object: u32,
-        handle: u32,
-        effect: Effect,
-    },
-    Handle {
-        number: u32,
-        class: &'a str,
-        field: &'a str,
-    },
-    /// Operation on a collection, or on a key of a map (0: none): a down and a post of semaphores
-    /// (0: none), and its effect on the version.
-    Operation {
-        site: u32,
-        down: u32,
-        object: u32,
-        key: u32,
-        effect: Effect,
-        post: u32,
-    },
-    /// Down and post of all counts of a latch.
-    Latch {
-        site: u32,
-        semaphore: u32,
-        count: u64,
-    },
-    /// Transfer of a permit: a down of one semaphore and a post of another.
-    Permit {
-        site: u32,
-        down: u32,
-        post: u32,
-    },
-    /// Atomic access to an element of an array.
-    AtomicElement {
-        site: u32,
-        array: u32,
-        index: u32,
-        effect: Effect,
-    },
-    /// Synchronisation operation; `other` is the lock of a wait, the count of a semaphore's
-    /// operation, or 1 for an acquire by a try.
-    Sync {
-        kind: SyncKind,
-        site: u32,
-        object: u32,
-        other: u64,
-    },
-    Fork {
-        site: u32,
-        thread: u32,
-        nth: u32,
-    },
-    Join {
-        site: u32,
-        thread: u32,
-    },
-    End,
-    ThreadName {
-        thread: u32,
-        name: &'a str,
-    },
-    Semaphore {
-        number: u32,
-        count: u64,
-        name: &'a str,
-    },
-    Barrier {
-        object: u32,
-        parties: u64,
-    },
-    /// Order between tasks: a post, a down, or a down and a post; no step of the program.
-    Order {
-        post: bool,
-        down: bool,
-        site: u32,
-        semaphore: u32,
-    },
-    /// Look at the state of an object (a thread, a task, an executor, an atomic, a map), or change
-    /// of it; perhaps a step.
-    State {
-        change: bool,
-        is_step: bool,
-        site: u32,
-        object: u32,
-    },
-    /// Text of a key of a map.
-    Key {
-        map: u32,
-        key: u32,
-        text: &'a str,
-    },
-    /// Value of a field, or of the element with this index, that code without events has written.
-    Initial {
-        site: u32,
-        object: u32,
-        index: Option<u32>,
-        value: i64,
-    },
-    /// Method whose code is not recorded, with its state besides that of objects.
-    HiddenMethod {
-        number: u32,
-        state: u32,
-        class: &'a str,
-        name: &'a str,
-    },
-    /// Call of such a method, or the end of one: the objects that it uses.
-    Hidden {
-        returns: bool,
-        site: u32,
-        method: u32,
-        uses: Vec<ObjectUse>,
-    },
-    /// The result of such a call shares state with these objects.
-    HiddenJoin {
-        object: u32,
-        objects: Vec<u32>,
-    },
-    /// The rest of the thread follows everything that other threads have done so far.
-    AfterOthers,
-    Begin {
-        method: u32,
-    },
-    EndBlock,
-    Uncaught {
-        thread: u32,
-        class: &'a str,
-        message: &'a str,
-        frames: Vec<(&'a str, &'a str)>,
-    },
-    Deadlock {
-        threads: Vec<u32>,
-    },
-    Departure {
-        message: &'a str,
-    },
-    Stopped,
-    /// A wait of the run may end in a way that no event stands for.
-    OtherWake,
-    /// Every step of the schedule of a replay has run.
-    StepsDone,
-    /// Threads that wait as the schedule of a replay wants it: for a lock, or for the end of a
-    /// thread.
-    AllBlocked {
-        threads: Vec<Blocked>,
-    },
-}
-
-/// A thread that waits.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Blocked {
-    /// The thread.
-    pub thread: u32,
-    /// Whether it waits for the end of a thread.
-    pub joins: bool,
-    /// The lock, or the thread.
-    pub object: u32,
-}
-
-impl Record<'_> {
-    /// Returns the kind of the step, if the record is one.
-    pub(crate) fn kind(&self) -> Option<Kind> {
-        Some(match self {
-            Record::Access { write: false, .. }
-            | Record::Element { write: false, .. }
-            | Record::HandledPlain { write: false, .. } => Kind::Read,
-            Record::Access { .. } | Record::Element { .. } | Record::HandledPlain { .. } => {
-                Kind::Write
-            }
-            Record::Atomic { .. }
-            | Record::Handled { .. }
-            | Record::AtomicElement { .. }
-            | Record::State { is_step: true, .. }
-            | Record::Operation { .. } => Kind::Atomic,
-            Record::Latch { .. } | Record::Permit { .. } => Kind::Down,
-            Record::Hidden { returns: false, .. } => Kind::HiddenCall,
-            Record::Fork { .. } => Kind::Create,
-            Record::Join { .. } => Kind::Join,
-            Record::Sync { kind, .. } => return kind.step(),
-            _ => return None,
-        })
-    }
-
-    /// Returns the number of the step's location; 0: none.
-    pub(crate) fn site(&self) -> u32 {
-        match self {
-            Record::Access { site, .. }
-            | Record::Element { site, .. }
-            | Record::Atomic { site, .. }
-            | Record::Handled { site, .. }
-            | Record::HandledPlain { site, .. }
-            | Record::Range { site, .. }
-            | Record::AtomicElement { site, .. }
-            | Record::Operation { site, .. }
-            | Record::Latch { site, .. }
-            | Record::Permit { site, .. }
-            | Record::Sync { site, .. }
-            | Record::Fork { site, .. }
-            | Record::Order { site, .. }
-            | Record::State { site, .. }
-            | Record::Hidden { site, .. }
-            | Record::Join { site, .. } => *site,
-            _ => 0,
-        }
-    }
-}
+/// Tag before that of an atomic access whose mode is not volatile.
+const MODE: u8 = 83;
 
 /// A record, its thread, and the number of steps of that thread before it.
 #[derive(Clone, PartialEq, Debug)]
@@ -448,8 +170,22 @@ impl<'a> Reader<'a> {
         Some(Record::Order { post, down, site: self.id()?, semaphore: self.id()? })
     }
 
+    /// Parses the mode of an atomic access: a memory order, or 5 for the plain mode.
+    fn mode(&mut self) -> Option<Mode> {
+        let number = u8::try_from(self.varint()?).ok()?;
+        if number == 5 { Some(Mode::Plain) } else { MemoryOrder::from_u8(number).map(Mode::Atomic) }
+    }
+
+    /// Parses an atomic access with a mode of its own.
+    fn atomic_with_mode(&mut self) -> Option<Record<'a>> {
+        let mode = self.mode()?;
+        let tag = *self.bytes.get(self.at)?;
+        self.at += 1;
+        (FIRST_ATOMIC..=LAST_ATOMIC).contains(&tag).then(|| self.atomic(tag, mode))?
+    }
+
     /// Parses an atomic access; its tag has the kind of variable and the effect.
-    fn atomic(&mut self, tag: u8) -> Option<Record<'a>> {
+    fn atomic(&mut self, tag: u8, mode: Mode) -> Option<Record<'a>> {
         let (site, object, index) = (self.id()?, self.id()?, self.id()?);
         let effect = match (tag - FIRST_ATOMIC) % 4 {
             0 => Effect::Read(self.signed()?),
@@ -458,9 +194,9 @@ impl<'a> Reader<'a> {
             _ => Effect::FailedUpdate(self.signed()?),
         };
         Some(match (tag - FIRST_ATOMIC) / 4 {
-            0 => Record::Atomic { site, object, index, effect },
-            1 => Record::Handled { site, object, handle: index, effect },
-            _ => Record::AtomicElement { site, array: object, index, effect },
+            0 => Record::Atomic { site, object, index, mode, effect },
+            1 => Record::Handled { site, object, handle: index, mode, effect },
+            _ => Record::AtomicElement { site, array: object, index, mode, effect },
         })
     }
 
@@ -571,7 +307,12 @@ impl<'a> Reader<'a> {
             44 => Record::Permit { site: self.id()?, down: self.id()?, post: self.id()? },
             45 => Record::Handle { number: self.id()?, class: self.text()?, field: self.text()? },
             46 | 47 => self.operation(tag == 47)?,
-            FIRST_ATOMIC..=LAST_ATOMIC => self.atomic(tag)?,
+            FIRST_ATOMIC..=LAST_ATOMIC => self.atomic(tag, Mode::VOLATILE)?,
+            MODE => self.atomic_with_mode()?,
+            84 => {
+                let site = self.id()?;
+                Record::Fence { site, order: self.mode()?.order() }
+            }
             67 => Record::Sync {
                 kind: SyncKind::Down,
                 site: self.id()?,
@@ -587,6 +328,17 @@ impl<'a> Reader<'a> {
             },
             77 => self.optimistic(SyncKind::ReadLock)?,
             78 => self.optimistic(SyncKind::ReadUnlock)?,
+            79 | 82 => {
+                // The site of the call.
+                self.id()?;
+                Record::FailedOptimistic { begins: tag == 79, object: self.id()? }
+            }
+            85..=88 => Record::Resource {
+                closes: matches!(tag, 86 | 88),
+                is_step: tag >= 87,
+                site: self.id()?,
+                object: self.id()?,
+            },
             72 => self.tried(SyncKind::Lock)?,
             73 => self.tried(SyncKind::ReadLock)?,
             70 => Record::Initial {
@@ -668,6 +420,33 @@ mod tests {
         let read = Record::Access { write: false, site: 5, object: 0, value: 1 };
         assert_eq!(entries[2], Entry { thread: 2, ordinal: 1, record: read });
         assert_eq!(entries.len(), 3);
+    }
+
+    #[test]
+    fn atomic_accesses_have_modes() {
+        let bytes = log(&[1, 0, MODE, 3, 49, 4, 7, 0, 2, 84, 4, 2, 48, 4, 7, 0, 2, MODE, 5, 48, 4]);
+        let parsed = Log::parse(&bytes).unwrap();
+        let mut entries = parsed.entries();
+        let found: Vec<Record<'_>> = entries.by_ref().map(|entry| entry.record).collect();
+        let (site, object, index) = (4, 7, 0);
+        let mode = Mode::Atomic(MemoryOrder::Release);
+        assert_eq!(
+            found,
+            [
+                Record::Atomic { site, object, index, mode, effect: Effect::Write(1) },
+                Record::Fence { site, order: MemoryOrder::Acquire },
+                Record::Atomic {
+                    site,
+                    object,
+                    index,
+                    mode: Mode::VOLATILE,
+                    effect: Effect::Read(1),
+                },
+            ]
+        );
+        assert!(entries.damaged);
+        let bytes = log(&[1, 0, MODE, 1, 8, 4, 7, 0]);
+        assert_eq!(Log::parse(&bytes).unwrap().entries().count(), 0);
     }
 
     #[test]

@@ -19,6 +19,8 @@ mod optimistic_reads;
 mod plain;
 mod progress;
 mod provenance;
+mod record;
+mod resources;
 mod states;
 mod survey;
 mod sync;
@@ -32,8 +34,8 @@ mod variables;
 use std::path::Path;
 
 pub use end::{RunEnd, Uncaught};
-pub use log::Blocked;
 pub use progress::{Progress, Variable, Waiting};
+pub use record::Blocked;
 
 use crate::{Blocks, Error, Translated};
 

@@ -7,7 +7,8 @@
 use foretell_rt_format::SyncKind;
 use rustc_hash::FxHashMap;
 
-use super::log::{Entry, Record};
+use super::log::Entry;
+use super::record::Record;
 use super::sync::LOCK_OBJECT;
 
 /// Bit of the number of permits that an operation takes: it was a try.

@@ -17,9 +17,10 @@
 //! | `ReadPart`, `WritePart` | | read, or read and written, one of them |
 //!
 //! Views and iterators have the variables of their collection; `WriteOwn` is about an iterator's
-//! own position. Classes that lock a monitor in every method (`Vector`, `Collections.synchronizedMap`)
-//! have the same accesses between an acquire and a release of it, `Locked`. A collection with more than [`MAX_PARTS`] parts that are written keeps the
-//! recorded order of the calls that use parts ([`hidden`](super::hidden)).
+//! own position. Classes that lock a monitor in every method (`Vector`,
+//! `Collections.synchronizedMap`) have the same accesses between an acquire and a release of it,
+//! `Locked`. A collection with more than [`MAX_PARTS`] parts that are written keeps the recorded
+//! order of the calls that use parts ([`hidden`](super::hidden)).
 
 use foretell_trace::{EventKind, VarId};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -94,6 +95,10 @@ impl ObjectUse {
 
     pub(super) fn is_opaque(self) -> bool {
         self.how == How::Opaque
+    }
+
+    pub(super) fn is_plain_read(self) -> bool {
+        matches!(self.how, How::Read | How::ReadAll | How::ReadPart)
     }
 
     /// Whether the call uses parts.

@@ -9,9 +9,11 @@ use std::path::Path;
 use foretell_rt_format::SyncKind;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::log::{Blocked, Log, Record};
+use super::log::Log;
 use super::mutex_semaphores::MutexSemaphores;
 use super::plain::{OWN, PLAIN};
+use super::record::{Blocked, Record};
+use super::resources::{ClosedResources, LIFE, life};
 use super::survey::{ATOMIC, Access, ELEMENT, Fields, Key};
 use super::tables::Tables;
 use crate::Error;
@@ -50,6 +52,8 @@ pub struct Progress {
     pub steps_done: bool,
     /// Threads that waited, once all did that had to.
     pub all_blocked: Option<Vec<Waiting>>,
+    /// Message about the first use of a resource that another thread had closed.
+    pub use_after_close: Option<String>,
 }
 
 impl Progress {
@@ -73,10 +77,21 @@ impl Progress {
         let mut held: FxHashMap<(u32, u32), u32> = FxHashMap::default();
         let mut mutexes = MutexSemaphores::default();
         log.entries().for_each(|entry| mutexes.take(&entry));
+        let mut closed = ClosedResources::default();
+        // Resource of the next hidden call of each thread.
+        let mut resources: FxHashMap<u32, u32> = FxHashMap::default();
         for entry in log.entries() {
             let step = (entry.thread, entry.ordinal);
-            if entry.record.kind().is_some() && wanted.contains(&step) {
-                let keys = touched(&entry.record, &mut fields, tables);
+            let told = closed.take(&entry, tables);
+            progress.use_after_close = progress.use_after_close.or(told);
+            if let Record::Resource { is_step: false, object, .. } = entry.record {
+                resources.insert(entry.thread, object);
+            }
+            let is_step = entry.record.kind().is_some();
+            let resource = if is_step { resources.remove(&entry.thread) } else { None };
+            if is_step && wanted.contains(&step) {
+                let mut keys = touched(&entry.record, &mut fields, tables);
+                keys.extend(resource.map(life));
                 let name = keys.last().map(|&key| name(key, &fields));
                 progress.steps.insert(step, name.map(|name| Variable { keys, name }));
             }
@@ -136,6 +151,7 @@ pub(super) fn lock_of(kind: SyncKind, object: u32, other: u64) -> Option<(u32, b
 fn touched(record: &Record<'_>, fields: &mut Fields, tables: &Tables) -> Vec<Key> {
     match record {
         Record::Hidden { uses, .. } => uses.iter().filter_map(|used| used.key()).collect(),
+        Record::Resource { object, .. } => vec![life(*object)],
         record => Access::of(record, fields, tables).into_iter().map(|a| a.key).collect(),
     }
 }
@@ -143,7 +159,7 @@ fn touched(record: &Record<'_>, fields: &mut Fields, tables: &Tables) -> Vec<Key
 fn name(key: Key, fields: &Fields) -> String {
     match key {
         (object, ELEMENT, index) => format!("element {index} of object {object}"),
-        (object, ATOMIC | PLAIN | OWN, 0) => format!("object {object}"),
+        (object, ATOMIC | PLAIN | OWN | LIFE, 0) => format!("object {object}"),
         (object, ATOMIC | PLAIN, index) => format!("element {} of object {object}", index - 1),
         (object, field, _) => {
             let (class, field) = fields.name(field);

@@ -16,7 +16,8 @@
 use rustc_hash::FxHashMap;
 
 use super::hidden::HiddenSurvey;
-use super::log::{Effect, Entry, Record};
+use super::log::Entry;
+use super::record::{Effect, Record};
 
 /// Time of each thread that a thread, or a carrier of references, knows about.
 type Clock = Vec<u32>;

@@ -9,8 +9,9 @@ use foretell_trace::{EventKind, VarId};
 use rustc_hash::FxHashMap;
 
 use super::event_writer::EventWriter;
-use super::log::{Effect, Entry, Record};
+use super::log::Entry;
 use super::objects::Objects;
+use super::record::{Effect, Record};
 
 /// Use of an object's state in a run.
 #[derive(Clone, Copy)]

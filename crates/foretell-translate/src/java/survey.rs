@@ -1,14 +1,17 @@
 //! First pass over a log: which variables are shared, and which lock scopes are blocks.
 
 use foretell_rt_format::{Entry as RawEntry, Record as RawRecord, SyncKind};
+use foretell_trace::MemoryOrder;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::hidden::HiddenSurvey;
-use super::log::{Effect, Log, Record};
+use super::log::{Entry, Log};
 use super::mutex_semaphores::MutexSemaphores;
 use super::objects::Objects;
 use super::optimistic_reads::{OPTIMISTIC, OptimisticReads};
 use super::provenance::Provenance;
+use super::record::{Effect, Mode, Record};
+use super::resources::ResourceSurvey;
 use super::states::{self, StateUses};
 use super::tables::{FieldKind, Tables};
 use super::unexplained::Content;
@@ -121,6 +124,7 @@ pub(crate) struct Survey {
     pub(super) hidden: HiddenSurvey,
     pub(super) mutexes: MutexSemaphores,
     pub(super) optimistic: OptimisticReads,
+    pub(super) resources: ResourceSurvey,
 }
 
 impl Survey {
@@ -140,12 +144,14 @@ impl Survey {
             hidden: HiddenSurvey::default(),
             mutexes: MutexSemaphores::default(),
             optimistic: OptimisticReads::default(),
+            resources: ResourceSurvey::default(),
         };
         let mut scopes = ScopeFinder::default();
         for entry in log.entries() {
             survey.hidden.take(&entry);
             survey.mutexes.take(&entry);
             survey.optimistic.take(&entry);
+            survey.resources.take(&entry);
             if survey.provenance.take(&mut survey.hidden, &entry) {
                 survey.after_others.insert((entry.thread, entry.ordinal), None);
             }
@@ -203,8 +209,8 @@ impl Survey {
 
     /// Completes the survey.
     fn finish(&mut self) {
-        let Survey { hidden, rewritten, after_others, .. } = self;
-        hidden.finish();
+        let Survey { hidden, rewritten, after_others, resources, .. } = self;
+        hidden.finish(resources);
         // What hidden calls do with arrays and modelled objects is in order with their accesses.
         after_others.retain(|_, read| match *read {
             Some(key @ (object, ELEMENT | ATOMIC, _)) if hidden.is_used(object) => {
@@ -225,6 +231,13 @@ impl Survey {
     /// Whether a step comes after everything that other threads have done.
     pub(super) fn is_after_others(&self, thread: u32, ordinal: u64) -> bool {
         self.after_others.contains_key(&(thread, ordinal))
+    }
+
+    /// Whether the program discards the values of the plain reads of a record.
+    pub(super) fn discards(&self, entry: &Entry<'_>) -> bool {
+        // A record that is no step belongs to the step before it.
+        let after = u64::from(entry.record.kind().is_none());
+        self.optimistic.discards(entry.thread, entry.ordinal.saturating_sub(after))
     }
 
     fn touch(&mut self, (thread, ordinal): (u32, u64), access: &Access, tables: &Tables) {
@@ -320,62 +333,74 @@ pub(crate) struct Access {
     pub(crate) key: Key,
     pub(crate) action: Action,
     pub(crate) atomic: bool,
+    pub(crate) order: MemoryOrder,
     pub(crate) old: Option<i64>,
     pub(crate) new: Option<i64>,
 }
 
 impl Access {
-    fn atomic(key: Key, effect: Effect) -> Access {
+    /// Returns an access of one value, which it reads or writes.
+    fn simple(key: Key, write: bool, atomic: bool, value: i64) -> Access {
+        let action = if write { Action::Write } else { Action::Read };
+        let value = Some(value);
+        Access { key, action, atomic, order: MemoryOrder::SeqCst, old: value, new: value }
+    }
+
+    fn atomic(key: Key, mode: Mode, effect: Effect) -> Access {
         let (action, old, new) = match effect {
             Effect::Read(old) => (Action::Read, Some(old), None),
             Effect::Write(new) => (Action::Write, None, Some(new)),
             Effect::Update(old, new) => (Action::Update, Some(old), Some(new)),
             Effect::FailedUpdate(old) => (Action::FailedUpdate, Some(old), None),
         };
-        Access { key, action, atomic: true, old, new }
+        let order = mode.order();
+        let (acquires, releases) =
+            (order.acquires() && action.reads(), order.releases() && action.writes());
+        let order = match (order, acquires, releases) {
+            (MemoryOrder::SeqCst, ..) => order,
+            (_, true, true) => MemoryOrder::AcqRel,
+            (_, true, false) => MemoryOrder::Acquire,
+            (_, false, true) => MemoryOrder::Release,
+            (_, false, false) => MemoryOrder::Relaxed,
+        };
+        Access { key, action, atomic: mode != Mode::Plain, order, old, new }
+    }
+
+    pub(super) fn is_plain_read(&self) -> bool {
+        self.action == Action::Read && !self.atomic
     }
 
     /// Returns the accesses of a record that has several.
     pub(crate) fn of_range(record: &Record<'_>) -> Vec<Access> {
         let Record::Range { write, array, first, values, .. } = record else { return Vec::new() };
-        let action = if *write { Action::Write } else { Action::Read };
-        let access = |(index, &value)| {
-            let key = (*array, ELEMENT, index);
-            Access { key, action, atomic: false, old: Some(value), new: Some(value) }
-        };
+        let access =
+            |(index, &value)| Access::simple((*array, ELEMENT, index), *write, false, value);
         (*first..).zip(values).map(access).collect()
     }
 
     pub(crate) fn of(record: &Record<'_>, fields: &mut Fields, tables: &Tables) -> Option<Access> {
-        let plain = |write| if write { Action::Write } else { Action::Read };
         Some(match *record {
             Record::Access { write, site, object, value } => {
-                let (field, atomic) = fields.at(site, tables);
-                let value = Some(value);
-                let key = (object, field, 0);
-                Access { key, action: plain(write), atomic, old: value, new: value }
+                let (field, volatile) = fields.at(site, tables);
+                Access::simple((object, field, 0), write, volatile, value)
             }
             Record::Element { write, array, index, value, .. } => {
-                let value = Some(value);
-                let key = (array, ELEMENT, index);
-                Access { key, action: plain(write), atomic: false, old: value, new: value }
+                Access::simple((array, ELEMENT, index), write, false, value)
             }
-            Record::Atomic { object, index, effect, .. } => {
-                Access::atomic((object, ATOMIC, index), effect)
+            Record::Atomic { object, index, mode, effect, .. } => {
+                Access::atomic((object, ATOMIC, index), mode, effect)
             }
-            Record::AtomicElement { array, index, effect, .. } => {
-                Access::atomic((array, ELEMENT, index), effect)
+            Record::AtomicElement { array, index, mode, effect, .. } => {
+                Access::atomic((array, ELEMENT, index), mode, effect)
             }
             Record::HandledPlain { write, object, handle, value, .. } => {
-                let key = (object, *fields.by_handle.get(&handle)?, 0);
-                let value = Some(value);
-                Access { key, action: plain(write), atomic: false, old: value, new: value }
+                Access::simple((object, *fields.by_handle.get(&handle)?, 0), write, false, value)
             }
-            Record::Handled { object, handle, effect, .. } => {
-                Access::atomic((object, *fields.by_handle.get(&handle)?, 0), effect)
+            Record::Handled { object, handle, mode, effect, .. } => {
+                Access::atomic((object, *fields.by_handle.get(&handle)?, 0), mode, effect)
             }
             Record::Operation { object, key, effect, .. } => {
-                Access::atomic((object, ATOMIC, key), effect)
+                Access::atomic((object, ATOMIC, key), Mode::VOLATILE, effect)
             }
             _ => return None,
         })

@@ -17,8 +17,10 @@ use super::event_writer::EventWriter;
 use super::failed_rmw::Sections;
 use super::failure::FailureSigns;
 use super::hidden::Hidden;
-use super::log::{Entry, Log, Record};
+use super::log::{Entry, Log};
 use super::mutex_semaphores::TRIED;
+use super::record::Record;
+use super::resources::Resources;
 use super::states::States;
 use super::survey::{Access, Survey};
 use super::sync::SyncObjects;
@@ -54,10 +56,12 @@ struct Translation<'a> {
     map_orders: MapOrders,
     states: States,
     hidden: Hidden,
+    resources: Resources,
     scopes: BlockScopes,
     /// Accesses in the log.
     accesses: u64,
-    /// Accesses without events: to variables that one thread uses, or that no thread writes.
+    /// Accesses without events: to variables that one thread uses, or that no thread writes, and
+    /// reads whose values the program discards.
     private: u64,
     /// Whether events are missing at the end.
     damaged: bool,
@@ -76,6 +80,7 @@ impl<'a> Translation<'a> {
             sync: SyncObjects::default(),
             map_orders: MapOrders::default(),
             states: States::default(),
+            resources: Resources::default(),
             accesses: 0,
             private: 0,
             damaged: false,
@@ -117,7 +122,7 @@ impl<'a> Translation<'a> {
     }
 
     fn events(&mut self, entry: &Entry<'_>) {
-        let Translation { out, sync, survey, hidden, states, .. } = self;
+        let Translation { out, sync, survey, hidden, states, resources, .. } = self;
         match entry.record {
             Record::Node(node) => out.calls.set_current(entry.thread, node),
             Record::Frame { node, parent, call, method } => {
@@ -164,8 +169,16 @@ impl<'a> Translation<'a> {
                 states.access(out, (&survey.states, &mut survey.objects), entry, access);
             }
             Record::Hidden { .. } => {
-                hidden.call(out, (&mut survey.objects, &survey.keys, sync), entry);
+                let discards = survey.discards(entry);
+                let of_resources = (&survey.resources, &mut survey.objects);
+                let closes = resources.hidden_call(out, of_resources, entry);
+                let names = (&mut survey.objects, &survey.keys, sync);
+                hidden.call(out, names, entry, (discards, closes));
             }
+            Record::Resource { .. } => {
+                resources.take(out, (&survey.resources, &mut survey.objects), entry);
+            }
+            Record::Fence { order, .. } => out.push_fence(entry, order),
             Record::AfterOthers => hidden.after_others(out, entry.thread, 0),
             Record::Begin { method } => {
                 let name = out.tables.method(method);
@@ -208,9 +221,11 @@ impl<'a> Translation<'a> {
             | Record::Handled { .. }
             | Record::HandledPlain { .. } => self.operation(entry, 0, 0),
             Record::Range { .. } => {
+                let discards = self.survey.discards(entry);
                 for access in Access::of_range(&entry.record) {
                     self.accesses += 1;
-                    if self.survey.is_shared(&access.key) {
+                    let discarded = discards && access.is_plain_read();
+                    if self.survey.is_shared(&access.key) && !discarded {
                         self.access(entry, &access, 0, 0);
                     } else {
                         self.private += 1;
@@ -271,6 +286,7 @@ impl<'a> Translation<'a> {
         self.accesses += 1;
         let access = Access::of(&entry.record, &mut self.survey.fields, self.out.tables);
         let access = access.filter(|a| self.survey.is_shared(&a.key));
+        let access = access.filter(|a| !(a.is_plain_read() && self.survey.discards(entry)));
         self.private += u64::from(access.is_none());
         access
     }
@@ -297,7 +313,7 @@ impl<'a> Translation<'a> {
             out.push_marker(thread, acquire, site);
         }
         sync.push_down(out, entry, down);
-        out.push(entry, event);
+        out.push_ordered(entry, event, access.order);
         if let Some([_, release]) = sections.around {
             out.push_marker(thread, release, site);
         }

@@ -129,6 +129,28 @@ public class GuardedHandovers extends Scenarios {
         });
     }
 
+    static void validatedOptimisticRead() throws Exception {
+        StampedLock lock = new StampedLock();
+        Cell cell = new Cell();
+        Body write = () -> {
+            long stamp = lock.writeLock();
+            cell.value++;
+            lock.unlockWrite(stamp);
+        };
+        both(write, () -> {
+            for (int i = 0; i < 3; i++) {
+                long stamp = lock.tryOptimisticRead();
+                int value = cell.value;
+                if (!lock.validate(stamp)) {
+                    stamp = lock.readLock();
+                    value = cell.value;
+                    lock.unlockRead(stamp);
+                }
+                sink(value);
+            }
+        });
+    }
+
     static void streams() throws Exception {
         List<Cell> cells = new ArrayList<>();
         for (int i = 0; i < 3; i++) {

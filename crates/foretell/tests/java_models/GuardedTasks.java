@@ -113,6 +113,84 @@ public class GuardedTasks extends Scenarios {
         both(use, use);
     }
 
+    static void stampedPoint() throws Exception {
+        StampedLock lock = new StampedLock();
+        int[] point = new int[2];
+        both(() -> {
+            long stamp = lock.writeLock();
+            point[0]++;
+            point[1]++;
+            lock.unlockWrite(stamp);
+        }, () -> {
+            long stamp = lock.tryOptimisticRead();
+            int x = point[0];
+            int y = point[1];
+            if (!lock.validate(stamp)) {
+                stamp = lock.readLock();
+                x = point[0];
+                y = point[1];
+                lock.unlockRead(stamp);
+            }
+            sink(x + y);
+        });
+    }
+
+    static void invalidOptimisticReads() throws Exception {
+        StampedLock lock = new StampedLock();
+        StampedLock other = new StampedLock();
+        int[] point = new int[2];
+        List<Integer> list = new ArrayList<>();
+        both(() -> {
+            for (int i = 0; i < 12; i++) {
+                long stamp = lock.writeLock();
+                point[0]++;
+                list.add(i);
+                point[1]++;
+                lock.unlockWrite(stamp);
+            }
+        }, () -> {
+            for (int i = 0; i < 12; i++) {
+                long stamp = lock.tryOptimisticRead();
+                long second = other.tryOptimisticRead();
+                int sum = point[0];
+                sum += list.size();
+                sum += point[1];
+                if (!other.validate(second) || !lock.validate(stamp) || !lock.validate(stamp)) {
+                    stamp = lock.readLock();
+                    sum = point[0] + list.size() + point[1];
+                    lock.unlockRead(stamp);
+                }
+                sink(sum);
+            }
+        });
+    }
+
+    static void convertedOptimisticReads() throws Exception {
+        StampedLock lock = new StampedLock();
+        int[] point = new int[2];
+        Body move = () -> {
+            for (int i = 0; i < 8; i++) {
+                long stamp = lock.tryOptimisticRead();
+                int x = point[0];
+                int y = point[1];
+                stamp = lock.tryConvertToWriteLock(stamp);
+                if (stamp == 0) {
+                    stamp = lock.writeLock();
+                    x = point[0];
+                    y = point[1];
+                }
+                point[0] = y + 1;
+                point[1] = x + 1;
+                stamp = lock.tryConvertToOptimisticRead(stamp);
+                x = point[0] + point[1];
+                if (lock.validate(stamp)) {
+                    sink(x);
+                }
+            }
+        };
+        both(move, move);
+    }
+
     static void stampedUpgrade() throws Exception {
         StampedLock lock = new StampedLock();
         int[] box = new int[1];

@@ -1,6 +1,8 @@
 package foretell.agent;
 
+import foretell.rt.AccessModes;
 import foretell.rt.Options;
+import foretell.rt.Resources;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -10,7 +12,6 @@ import org.objectweb.asm.Handle;
 import org.objectweb.asm.Opcodes;
 import org.objectweb.asm.Type;
 import org.objectweb.asm.tree.AbstractInsnNode;
-import org.objectweb.asm.tree.AnnotationNode;
 import org.objectweb.asm.tree.ClassNode;
 import org.objectweb.asm.tree.FieldInsnNode;
 import org.objectweb.asm.tree.FrameNode;
@@ -475,6 +476,7 @@ final class MethodRewriter implements Opcodes {
         m.instructions.insertBefore(call, new FieldInsnNode(PUTSTATIC, HOOKS, "callSite", "I"));
         int site = site();
         HiddenCalls.replaced(site, call.owner, call.name, call.desc);
+        AccessModes.add(site, call.owner, call.name);
         m.instructions.insertBefore(call, number(site));
         m.instructions.insert(call, hook("afterCall", "()V"));
         String name = target.name(call.name, isResultDropped(call));
@@ -526,40 +528,18 @@ final class MethodRewriter implements Opcodes {
             && m.desc.endsWith(")Ljava/lang/Class;");
     }
 
-    private boolean isAtomic() {
-        String name = owner.name.replace('/', '.') + "." + m.name;
-        for (String pattern : options.atomic) {
-            if (Options.matches(pattern, name) || Options.matches("*." + pattern, name)
-                || Options.matches("*$" + pattern, name)) {
-                return true;
-            }
-        }
-        return annotated(m.visibleAnnotations) || annotated(m.invisibleAnnotations);
-    }
-
-    private boolean annotated(List<AnnotationNode> annotations) {
-        if (annotations != null) {
-            for (AnnotationNode a : annotations) {
-                String name = Type.getType(a.desc).getClassName();
-                String simple = name.substring(Math.max(name.lastIndexOf('.'),
-                    name.lastIndexOf('$')) + 1);
-                for (String wanted : options.annotations) {
-                    if (wanted.equals(simple) || wanted.equals(name)) {
-                        return true;
-                    }
-                }
-            }
-        }
-        return false;
-    }
-
     /** Adds the hooks at the entry of the method and at each of its exits. */
     private void addEntryAndExits() {
         boolean locks = (m.access & ACC_SYNCHRONIZED) != 0 && canLock();
         boolean unrecorded = isUnrecorded();
-        boolean atomic = isAtomic();
-        if (!hooked && !locks && !unrecorded && !atomic) {
+        boolean atomic = Marks.isAtomic(owner, m, options);
+        boolean resource = Marks.isOfResource(owner, m, options) && canLock();
+        if (!hooked && !locks && !unrecorded && !atomic && !resource) {
             return;
+        }
+        boolean closes = resource && Resources.isClose(m.name, m.desc);
+        if (closes) {
+            hookReturnsOfClose();
         }
         boolean isStatic = (m.access & ACC_STATIC) != 0;
         int lockSite = locks ? site() : 0;
@@ -583,6 +563,9 @@ final class MethodRewriter implements Opcodes {
         }
         LabelNode start = new LabelNode();
         begin.add(start);
+        if (resource && !closes) {
+            begin.add(resourceHook("used"));
+        }
         if (constructorCall != null) {
             m.instructions.insert(constructorCall, begin);
         } else {
@@ -590,6 +573,23 @@ final class MethodRewriter implements Opcodes {
         }
         int endSite = locks ? site() : 0;
         addExits(start, locks, isStatic, endSite, unrecorded, atomic);
+    }
+
+    private void hookReturnsOfClose() {
+        for (AbstractInsnNode n : m.instructions.toArray()) {
+            if (n.getOpcode() == RETURN) {
+                m.instructions.insertBefore(n, resourceHook("closed"));
+            }
+        }
+    }
+
+    private InsnList resourceHook(String name) {
+        InsnList list = new InsnList();
+        list.add(new VarInsnNode(ALOAD, 0));
+        list.add(number(site()));
+        list.add(new MethodInsnNode(INVOKESTATIC, "foretell/rt/Resources", name,
+            "(" + OBJ + "I)V", false));
+        return list;
     }
 
     private void addExits(LabelNode start, boolean locks, boolean isStatic, int site,

@@ -1,11 +1,13 @@
 package foretell.agent;
 
+import foretell.rt.AccessModes;
 import foretell.rt.ArrayMethods;
 import foretell.rt.AtomicArrays;
 import foretell.rt.Atomics;
 import foretell.rt.ConcurrentCollections;
-import foretell.rt.Observations;
+import foretell.rt.Fences;
 import foretell.rt.Locks;
+import foretell.rt.Observations;
 import foretell.rt.OwnSynchronizers;
 import foretell.rt.Permits;
 import foretell.rt.StampedLocks;
@@ -35,7 +37,7 @@ final class Replacements {
         String name(String name, boolean isResultDropped) {
             boolean blind = isResultDropped && name.equals("put")
                 && ConcurrentMap.class.isAssignableFrom(type);
-            return blind ? "blindPut" : name;
+            return blind ? "blindPut" : AccessModes.volatileName(type, name);
         }
 
         /** Returns the descriptor of the replacement: the receiver first, the site last. */
@@ -54,11 +56,14 @@ final class Replacements {
         add(METHODS, StampedLocks.METHODS, "foretell/rt/StampedLocks");
         add(METHODS, Synchronizers.METHODS, "foretell/rt/Synchronizers");
         add(METHODS, Atomics.METHODS, "foretell/rt/Atomics");
+        add(METHODS, AccessModes.SCALARS, "foretell/rt/Atomics");
         add(METHODS, AtomicArrays.METHODS, "foretell/rt/AtomicArrays");
+        add(METHODS, AccessModes.ARRAYS, "foretell/rt/AtomicArrays");
         add(METHODS, ConcurrentCollections.METHODS, "foretell/rt/ConcurrentCollections");
         add(METHODS, OwnSynchronizers.METHODS, "foretell/rt/OwnSynchronizers");
         add(METHODS, Observations.METHODS, "foretell/rt/Observations");
         add(STATIC_METHODS, Observations.STATIC_METHODS, "foretell/rt/Observations");
+        add(STATIC_METHODS, Fences.STATIC_METHODS, "foretell/rt/Fences");
         add(STATIC_METHODS, ArrayMethods.STATIC_METHODS, "foretell/rt/ArrayMethods");
         add(STATIC_METHODS, Permits.STATIC_METHODS, "foretell/rt/Permits");
     }

@@ -1,5 +1,6 @@
 package foretell.agent;
 
+import foretell.rt.AccessModes;
 import foretell.rt.Options;
 import java.util.ArrayList;
 import java.util.List;
@@ -126,6 +127,7 @@ final class Wrappers implements Opcodes {
         if (makes(call)) {
             making(m, call);
         } else {
+            AccessModes.add(site, call.owner, call.name);
             access(m, call, site);
         }
         call.setOpcode(INVOKESTATIC);
@@ -276,13 +278,15 @@ final class Wrappers implements Opcodes {
         MethodNode m = add("(" + receiver + h.getDesc().substring(1));
         int site = rewriter.site();
         HiddenCalls.replaced(site, h.getOwner(), h.getName(), h.getDesc());
+        AccessModes.add(site, h.getOwner(), h.getName());
         InsnList code = m.instructions;
         code.add(MethodRewriter.number(site));
         code.add(new FieldInsnNode(PUTSTATIC, MethodRewriter.HOOKS, "callSite", "I"));
         load(code, Type.getArgumentTypes(m.desc), 0);
         code.add(MethodRewriter.number(site));
         String desc = target.descriptor(h.getDesc(), isStatic);
-        code.add(new MethodInsnNode(INVOKESTATIC, target.helper, h.getName(), desc, false));
+        code.add(new MethodInsnNode(INVOKESTATIC, target.helper, target.name(h.getName(), false),
+            desc, false));
         code.add(new InsnNode(Type.getReturnType(m.desc).getOpcode(IRETURN)));
         return new Handle(H_INVOKESTATIC, owner.name, m.name, m.desc, isInterface());
     }

@@ -79,14 +79,6 @@ public final class AtomicArrays {
         return done;
     }
 
-    public static boolean weakCompareAndSet(AtomicIntegerArray a, int i, int expected, int v,
-                                            int site) {
-        int old = a.get(i);
-        boolean done = a.compareAndSet(i, expected, v);
-        Atomics.updatedOrFailed(done, a, i + 1, old, v, site);
-        return done;
-    }
-
     public static int getAndIncrement(AtomicIntegerArray a, int i, int site) {
         return add(a, i, 1, site, false);
     }
@@ -196,14 +188,6 @@ public final class AtomicArrays {
     }
 
     public static boolean compareAndSet(AtomicLongArray a, int i, long expected, long v, int site) {
-        long old = a.get(i);
-        boolean done = a.compareAndSet(i, expected, v);
-        Atomics.updatedOrFailed(done, a, i + 1, old, v, site);
-        return done;
-    }
-
-    public static boolean weakCompareAndSet(AtomicLongArray a, int i, long expected, long v,
-                                            int site) {
         long old = a.get(i);
         boolean done = a.compareAndSet(i, expected, v);
         Atomics.updatedOrFailed(done, a, i + 1, old, v, site);
@@ -326,14 +310,6 @@ public final class AtomicArrays {
         return done;
     }
 
-    public static <V> boolean weakCompareAndSet(AtomicReferenceArray<V> a, int i, V expected, V v,
-                                                int site) {
-        V old = a.get(i);
-        boolean done = a.compareAndSet(i, expected, v);
-        Atomics.updatedOrFailed(done, a, i + 1, Hooks.reference(old), Hooks.reference(v), site);
-        return done;
-    }
-
     public static <V> V getAndUpdate(AtomicReferenceArray<V> a, int i, UnaryOperator<V> f,
                                      int site) {
         while (true) {
@@ -384,6 +360,53 @@ public final class AtomicArrays {
             if (a.compareAndSet(i, old, now)) {
                 Atomics.updated(a, i + 1, Hooks.reference(old), Hooks.reference(now), site);
                 return now;
+            }
+        }
+    }
+
+    // Compare-and-exchange.
+
+    public static int compareAndExchange(AtomicIntegerArray a, int i, int expected, int v,
+                                         int site) {
+        while (true) {
+            int old = a.get(i);
+            if (old != expected) {
+                Atomics.event(Effect.FAILED_UPDATE, a, i + 1, old, 0, site);
+                return old;
+            }
+            if (a.compareAndSet(i, expected, v)) {
+                Atomics.updated(a, i + 1, old, v, site);
+                return old;
+            }
+        }
+    }
+
+    public static long compareAndExchange(AtomicLongArray a, int i, long expected, long v,
+                                         int site) {
+        while (true) {
+            long old = a.get(i);
+            if (old != expected) {
+                Atomics.event(Effect.FAILED_UPDATE, a, i + 1, old, 0, site);
+                return old;
+            }
+            if (a.compareAndSet(i, expected, v)) {
+                Atomics.updated(a, i + 1, old, v, site);
+                return old;
+            }
+        }
+    }
+
+    public static <V> V compareAndExchange(AtomicReferenceArray<V> a, int i, V expected, V v,
+                                         int site) {
+        while (true) {
+            V old = a.get(i);
+            if (old != expected) {
+                Atomics.event(Effect.FAILED_UPDATE, a, i + 1, Hooks.reference(old), 0, site);
+                return old;
+            }
+            if (a.compareAndSet(i, expected, v)) {
+                Atomics.updated(a, i + 1, Hooks.reference(old), Hooks.reference(v), site);
+                return old;
             }
         }
     }

@@ -4,6 +4,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.function.BinaryOperator;
 import java.util.function.IntBinaryOperator;
 import java.util.function.IntUnaryOperator;
@@ -81,10 +82,24 @@ public final class Atomics {
         if (Log.on) {
             int id = ObjectIds.of(o);
             if (id > 0) {
-                Log.atomic(t, Log.ATOMIC, effect, site, id, index, old, now);
+                int mode = AccessModes.at(site);
+                if (mode != AccessModes.VOLATILE) {
+                    mode = ofReference(o, index, effect, site);
+                }
+                Log.atomic(t, Log.ATOMIC, effect, mode, site, id, index, old, now);
             }
         }
         Hooks.step(t, Kind.ATOMIC, site);
+    }
+
+    /** Returns the mode of an access that may be one of a reference. */
+    private static int ofReference(Object o, int index, int effect, int site) {
+        if (o instanceof AtomicReference) {
+            return AccessModes.at(site, effect, ((AtomicReference<?>) o).get());
+        }
+        return o instanceof AtomicReferenceArray
+            ? AccessModes.at(site, effect, ((AtomicReferenceArray<?>) o).get(index - 1))
+            : AccessModes.at(site);
     }
 
     static void read(Object o, int index, long value, int site) {
@@ -130,13 +145,6 @@ public final class Atomics {
     }
 
     public static boolean compareAndSet(AtomicInteger a, int expected, int v, int site) {
-        int old = a.get();
-        boolean done = a.compareAndSet(expected, v);
-        updatedOrFailed(done, a, 0, old, v, site);
-        return done;
-    }
-
-    public static boolean weakCompareAndSet(AtomicInteger a, int expected, int v, int site) {
         int old = a.get();
         boolean done = a.compareAndSet(expected, v);
         updatedOrFailed(done, a, 0, old, v, site);
@@ -256,13 +264,6 @@ public final class Atomics {
         return done;
     }
 
-    public static boolean weakCompareAndSet(AtomicLong a, long expected, long v, int site) {
-        long old = a.get();
-        boolean done = a.compareAndSet(expected, v);
-        updatedOrFailed(done, a, 0, old, v, site);
-        return done;
-    }
-
     public static long getAndIncrement(AtomicLong a, int site) {
         return add(a, 1, site, false);
     }
@@ -376,14 +377,6 @@ public final class Atomics {
         return done;
     }
 
-    public static boolean weakCompareAndSet(AtomicBoolean a, boolean expected, boolean v,
-                                            int site) {
-        boolean old = a.get();
-        boolean done = a.compareAndSet(expected, v);
-        updatedOrFailed(done, a, 0, old ? 1 : 0, v ? 1 : 0, site);
-        return done;
-    }
-
     // AtomicReference.
 
     public static <V> V get(AtomicReference<V> a, int site) {
@@ -409,13 +402,6 @@ public final class Atomics {
     }
 
     public static <V> boolean compareAndSet(AtomicReference<V> a, V expected, V v, int site) {
-        V old = a.get();
-        boolean done = a.compareAndSet(expected, v);
-        updatedOrFailed(done, a, 0, Hooks.reference(old), Hooks.reference(v), site);
-        return done;
-    }
-
-    public static <V> boolean weakCompareAndSet(AtomicReference<V> a, V expected, V v, int site) {
         V old = a.get();
         boolean done = a.compareAndSet(expected, v);
         updatedOrFailed(done, a, 0, Hooks.reference(old), Hooks.reference(v), site);
@@ -470,6 +456,68 @@ public final class Atomics {
             if (a.compareAndSet(old, now)) {
                 updated(a, 0, Hooks.reference(old), Hooks.reference(now), site);
                 return now;
+            }
+        }
+    }
+
+    // Compare-and-exchange.
+
+    public static int compareAndExchange(AtomicInteger a, int expected, int v,
+                                         int site) {
+        while (true) {
+            int old = a.get();
+            if (old != expected) {
+                event(Effect.FAILED_UPDATE, a, 0, old, 0, site);
+                return old;
+            }
+            if (a.compareAndSet(expected, v)) {
+                updated(a, 0, old, v, site);
+                return old;
+            }
+        }
+    }
+
+    public static long compareAndExchange(AtomicLong a, long expected, long v,
+                                         int site) {
+        while (true) {
+            long old = a.get();
+            if (old != expected) {
+                event(Effect.FAILED_UPDATE, a, 0, old, 0, site);
+                return old;
+            }
+            if (a.compareAndSet(expected, v)) {
+                updated(a, 0, old, v, site);
+                return old;
+            }
+        }
+    }
+
+    public static boolean compareAndExchange(AtomicBoolean a, boolean expected, boolean v,
+                                         int site) {
+        while (true) {
+            boolean old = a.get();
+            if (old != expected) {
+                event(Effect.FAILED_UPDATE, a, 0, old ? 1 : 0, 0, site);
+                return old;
+            }
+            if (a.compareAndSet(expected, v)) {
+                updated(a, 0, old ? 1 : 0, v ? 1 : 0, site);
+                return old;
+            }
+        }
+    }
+
+    public static <V> V compareAndExchange(AtomicReference<V> a, V expected, V v,
+                                         int site) {
+        while (true) {
+            V old = a.get();
+            if (old != expected) {
+                event(Effect.FAILED_UPDATE, a, 0, Hooks.reference(old), 0, site);
+                return old;
+            }
+            if (a.compareAndSet(expected, v)) {
+                updated(a, 0, Hooks.reference(old), Hooks.reference(v), site);
+                return old;
             }
         }
     }

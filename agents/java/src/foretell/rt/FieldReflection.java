@@ -112,7 +112,8 @@ final class FieldReflection {
             return;
         }
         if (isVolatile(f)) {
-            Log.atomic(t, Log.HANDLED, effect, site, id, known.number, value, value);
+            Log.atomic(t, Log.HANDLED, effect, AccessModes.VOLATILE, site, id, known.number,
+                value, value);
         } else {
             int tag = effect == Effect.READ ? Log.HANDLED_READ : Log.HANDLED_WRITE;
             Log.element(t, tag, site, id, known.number, value);

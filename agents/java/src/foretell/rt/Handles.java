@@ -10,6 +10,9 @@ package foretell.rt;
  */
 public final class Handles {
     private static int last;
+    /** Last reference that became a value of an access; whether there was one. */
+    private static Object reference;
+    private static boolean isReference;
 
     private Handles() {
     }
@@ -41,25 +44,32 @@ public final class Handles {
         if (t == null) {
             return;
         }
+        int mode = isReference ? AccessModes.at(site, effect, reference) : AccessModes.at(site);
+        forgetReference();
         if (Log.on) {
             int id = ObjectIds.of(base);
             if (index >= 0) {
                 // Plain accesses of the element name the same variable.
                 if (id > 0) {
-                    Log.atomic(t, Log.ELEMENT, effect, site, id, index, old, now);
+                    Log.atomic(t, Log.ELEMENT, effect, mode, site, id, index, old, now);
                 }
             } else {
-                field(t, effect, handle, id, old, now, site);
+                field(t, effect, mode, handle, id, old, now, site);
             }
         }
         Hooks.step(t, Kind.ATOMIC, site);
     }
 
-    private static void field(ThreadState t, int effect, Object handle, int id, long old, long now,
-                              int site) {
+    private static void forgetReference() {
+        reference = null;
+        isReference = false;
+    }
+
+    private static void field(ThreadState t, int effect, int mode, Object handle, int id, long old,
+                              long now, int site) {
         int number = ObjectIds.monitor(handle).semaphore;
         if (number > 0 && id >= 0) {
-            Log.atomic(t, Log.HANDLED, effect, site, id, number, old, now);
+            Log.atomic(t, Log.HANDLED, effect, mode, site, id, number, old, now);
         } else {
             // The creation of the handle was not recorded: it may be any field. A thread that
             // reads what was written here finds a value that nothing explains.
@@ -83,6 +93,7 @@ public final class Handles {
         if (t == null) {
             return;
         }
+        forgetReference();
         if (Log.on) {
             int id = ObjectIds.of(base);
             int number = index >= 0 ? 0 : ObjectIds.monitor(handle).semaphore;
@@ -124,6 +135,10 @@ public final class Handles {
     }
 
     public static long value(Object o) {
+        if (Hooks.recordedThread() != null) {
+            reference = o;
+            isReference = true;
+        }
         return Hooks.reference(o);
     }
 

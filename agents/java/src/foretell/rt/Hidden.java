@@ -119,6 +119,9 @@ public final class Hidden {
             if (use.anything) {
                 t.unexplainedWait = true;
             }
+            if (use.usesResource || use.closesResource) {
+                Resources.beforeCall(t, receiver, use.closesResource, site);
+            }
             write(t, Log.HIDDEN_CALL, site, use.number);
         }
         forget();
@@ -193,7 +196,8 @@ public final class Hidden {
         for (int i = 0; i < atomics; i++) {
             int id = Log.on ? ObjectIds.of(ATOMICS[i]) : 0;
             if (id > 0) {
-                Log.atomic(t, Log.ATOMIC, Effect.READ, site, id, 0, Atomics.value(ATOMICS[i]), 0);
+                Log.atomic(t, Log.ATOMIC, Effect.READ, AccessModes.VOLATILE, site, id, 0,
+                    Atomics.value(ATOMICS[i]), 0);
             }
             ATOMICS[i] = null;
             Hooks.stepLater(t, Kind.ATOMIC, site);

@@ -63,6 +63,8 @@ public final class HiddenTable {
 
     /** Lines of the section about waits. */
     private static final List<Line> WAITS = new ArrayList<Line>();
+    /** Lines of the section about resources. */
+    private static final List<Line> RESOURCES = new ArrayList<Line>();
     private static final List<Line> LINES = read();
 
     private HiddenTable() {
@@ -81,8 +83,9 @@ public final class HiddenTable {
             for (String line = reader.readLine(); line != null; line = reader.readLine()) {
                 if (line.startsWith("[")) {
                     String section = line.substring(1, line.indexOf(']'));
-                    to = section.equals("waits") ? WAITS : lines;
-                    use = to == WAITS ? Use.ALL : section.equals("fresh") ? null
+                    to = section.equals("waits") ? WAITS
+                        : section.equals("resources") ? RESOURCES : lines;
+                    use = to != lines ? Use.ALL : section.equals("fresh") ? null
                         : Use.valueOf(section.toUpperCase());
                 } else if (!line.isEmpty() && !line.startsWith("#")) {
                     to.add(new Line(use, line));
@@ -165,7 +168,16 @@ public final class HiddenTable {
 
     /** Whether a wait in a method of a class ends by another use of the same object, or by time. */
     static boolean explainsWaits(Class<?> type) {
-        for (Line line : WAITS) {
+        return hasLine(WAITS, type);
+    }
+
+    /** Whether an object of a class ends with a call of `close`. */
+    static boolean isResource(Class<?> type) {
+        return hasLine(RESOURCES, type);
+    }
+
+    private static boolean hasLine(List<Line> lines, Class<?> type) {
+        for (Line line : lines) {
             if (line.fits(type.getName(), supertypes(type))) {
                 return true;
             }

@@ -57,6 +57,9 @@ final class HiddenUse {
     final boolean indexed;
     /** Whether arguments that are declared as Object are only stored and compared. */
     final boolean stores;
+    /** Whether the method uses, or closes, a resource. */
+    final boolean usesResource;
+    final boolean closesResource;
     /** Name of the class in the log. */
     final String className;
     final String method;
@@ -87,6 +90,9 @@ final class HiddenUse {
             && (method.equals("get") || method.equals("set"));
         polls = plain && !atomic && Plain.isPoll(method, desc);
         stores = className.startsWith("java.util.");
+        boolean resource = receiver && HiddenTable.isResource(type);
+        closesResource = resource && Resources.isClose(method, desc);
+        usesResource = resource && !closesResource && Resources.isUse(method);
         none = use == HiddenTable.Use.PURE || use == HiddenTable.Use.MODELLED;
     }
 

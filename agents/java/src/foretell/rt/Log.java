@@ -100,6 +100,21 @@ final class Log {
     /** Begin and validation of an optimistic read of a lock. */
     static final int OPTIMISTIC = 77;
     static final int VALIDATED = 78;
+    /**
+     * An optimistic read that gets no stamp, and a validation that fails; these come before the
+     * hidden call that they are.
+     */
+    static final int REFUSED = 79;
+    static final int INVALID = 82;
+    /** Before the record of an atomic access that is not volatile: its mode. */
+    static final int MODE = 83;
+    /** A memory fence, with its order; no step. */
+    static final int FENCE = 84;
+    /** Use and end of a resource: in the hidden call that comes next, or steps of their own. */
+    static final int RESOURCE_USED = 85;
+    static final int RESOURCE_CLOSED = 86;
+    static final int RESOURCE_USED_STEP = 87;
+    static final int RESOURCE_CLOSED_STEP = 88;
     /** Call whose code is not recorded; its end, which is no step; its result's group. */
     static final int HIDDEN_CALL = 60;
     static final int HIDDEN_RETURN = 61;
@@ -473,20 +488,25 @@ final class Log {
     /**
      * Writes an atomic access. `of` is {@link #ATOMIC} with the `index` of an element plus 1,
      * {@link #HANDLED} with the number of a handle, or {@link #ELEMENT} with its index. The effect
-     * says which of `old` and `now` count.
+     * says which of `old` and `now` count. `mode` is one of {@link AccessModes}.
      */
-    static void atomic(ThreadState t, int of, int effect, int site, int id, int index, long old,
-                       long now) {
+    static void atomic(ThreadState t, int of, int effect, int mode, int site, int id, int index,
+                       long old, long now) {
         if (room()) {
             writerIs(t);
-            int p = put(put(put(at + 1, site), id), index);
+            int p = at + 1;
+            if (mode != AccessModes.VOLATILE) {
+                p = put(p, mode);
+                buffer.put(p++, (byte) (of + effect));
+            }
+            p = put(put(put(p, site), id), index);
             if (effect != Effect.WRITE) {
                 p = put(p, zigzag(old));
             }
             if (effect == Effect.WRITE || effect == Effect.UPDATE) {
                 p = put(p, zigzag(now));
             }
-            buffer.put(at, (byte) (of + effect));
+            buffer.put(at, (byte) (mode == AccessModes.VOLATILE ? of + effect : MODE));
             at = p;
         }
     }

@@ -21,6 +21,10 @@ public final class Options {
     public final String[] atomic;
     /** Names of annotations that make a method an atomic block. */
     public final String[] annotations;
+    /** Patterns of classes whose objects end with a call of `close`. */
+    public final String[] resources;
+    /** Names of annotations of such classes. */
+    public final String[] resourceAnnotations;
     public final boolean verbose;
     /** Whether a replay is recorded after the last step of its schedule, too. */
     public final boolean recordsOn;
@@ -43,6 +47,8 @@ public final class Options {
         exclude = list(p, "exclude");
         atomic = list(p, "atomic");
         annotations = list(p, "annotations");
+        resources = list(p, "resources");
+        resourceAnnotations = list(p, "resource-annotations");
         verbose = p.containsKey("verbose");
         recordsOn = p.containsKey("records-on");
         reader = p.getProperty("reader");

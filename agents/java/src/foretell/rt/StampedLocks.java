@@ -7,9 +7,9 @@ import java.util.concurrent.locks.StampedLock;
 
 /**
  * Replacements for the methods of a StampedLock that take and give back one of its sides, as in
- * {@link Locks}. The log has where an optimistic read begins and where it is validated; a read that
- * fails, conversions and views use hidden state: a lock that has any keeps the recorded
- * order of its operations.
+ * {@link Locks}. The log has where an optimistic read begins and where it is validated, with or
+ * without success. A read that fails, conversions and views use hidden state: a lock that has any
+ * keeps the recorded order of its operations.
  */
 public final class StampedLocks {
     /** Replaced methods, see {@link Synchronizers#METHODS}. */
@@ -177,7 +177,7 @@ public final class StampedLocks {
     public static long tryOptimisticRead(StampedLock l, int site) {
         long stamp = l.tryOptimisticRead();
         if (stamp == 0) {
-            Hidden.call(l, null, null, null, site);
+            failed(l, Log.REFUSED, site);
         } else {
             optimistic(l, Log.OPTIMISTIC, Kind.READ_LOCK, site);
         }
@@ -186,12 +186,40 @@ public final class StampedLocks {
 
     public static boolean validate(StampedLock l, long stamp, int site) {
         boolean valid = l.validate(stamp);
-        if (!valid || (stamp & (WRITER | READER)) != 0) {
+        if (!isHeld(stamp)) {
+            validated(l, valid, site);
+        } else if (!valid || !isReader(l)) {
             Hidden.call(l, null, null, null, site);
-        } else {
-            optimistic(l, Log.VALIDATED, Kind.UNLOCK, site);
         }
         return valid;
+    }
+
+    /** Whether a stamp is that of a side that was taken. */
+    private static boolean isHeld(long stamp) {
+        return (stamp & (WRITER | READER)) != 0;
+    }
+
+    /** Whether the thread holds the reader side of a lock. */
+    private static boolean isReader(StampedLock l) {
+        ThreadState t = Synchronizers.recordingThread();
+        return t != null && readers(l, t, 0) > 0;
+    }
+
+    private static void validated(StampedLock l, boolean valid, int site) {
+        if (valid) {
+            optimistic(l, Log.VALIDATED, Kind.UNLOCK, site);
+        } else {
+            failed(l, Log.INVALID, site);
+        }
+    }
+
+    /** Records an optimistic read without a stamp, or a validation that failed. */
+    private static void failed(StampedLock l, int tag, int site) {
+        ThreadState t = Synchronizers.recordingThread();
+        if (t != null && Log.on) {
+            Log.event(t, tag, site, id(l));
+        }
+        Hidden.call(l, null, null, null, site);
     }
 
     private static void optimistic(StampedLock l, int tag, int kind, int site) {
@@ -208,9 +236,16 @@ public final class StampedLocks {
     // Conversions. The trace has no event that is both; hidden state keeps them together.
 
     private static long converted(StampedLock l, long from, long to, int site) {
+        if (to == 0 && !isHeld(from)) {
+            failed(l, Log.INVALID, site);
+            return to;
+        }
         Hidden.call(l, null, null, null, site);
         boolean same = (from & (WRITER | READER)) == (to & (WRITER | READER))
             || (from & READER) != 0 && (to & READER) != 0;
+        if (to != 0 && !isHeld(from)) {
+            validated(l, true, site);
+        }
         if (to == 0 || same) {
             return to;
         }
@@ -219,8 +254,10 @@ public final class StampedLocks {
         } else if ((from & READER) != 0) {
             released(l, true, site);
         }
-        if ((to & (WRITER | READER)) != 0) {
+        if (isHeld(to)) {
             taken(l, (to & WRITER) == 0, true, to, site);
+        } else {
+            optimistic(l, Log.OPTIMISTIC, Kind.READ_LOCK, site);
         }
         return to;
     }
