@@ -15,8 +15,10 @@ use object::{Object, ObjectSymbol, SymbolKind};
 use rustc_hash::FxHashMap;
 
 use crate::allocated_type::{Allocated, allocated};
-use crate::debug_info::{DebugInfo, LoggedFrame, Place, TypeId, Whole};
+use crate::debug_info::{DebugInfo, LoggedFrame, Place, TypeId, TypeParameter, Whole};
 use crate::file_cache::FileCache;
+use crate::function_names::{closure_at, library_name, plain, readable};
+use crate::rust_types::short_type;
 
 /// Meaning of a code address.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -25,12 +27,14 @@ pub struct Code {
     pub location: String,
     /// Whether `location` is a line of source.
     pub known: bool,
-    /// Whether the location is in a system header, which is not where a bug is looked for.
+    /// Whether the location is in a system header, in Rust's standard library or in a package of a
+    /// registry, which is not where a bug is looked for.
     pub system: bool,
     /// Functions around the address, innermost (an inlined one) first: the name, and for all but
     /// the last the location of the call in the next.
     pub functions: Vec<(String, String)>,
-    /// Outermost function of system headers that is inlined at the address, if there is one.
+    /// Outermost function of a library that is inlined at the address, if there is one, by its
+    /// short name.
     pub(crate) library: Option<String>,
     /// Path and line of `location`, if known.
     path: Option<(String, u32)>,
@@ -40,6 +44,12 @@ impl Code {
     /// Returns the name of the innermost function, if known.
     pub fn function(&self) -> Option<&str> {
         self.functions.first().map(|(name, _)| name.as_str())
+    }
+
+    /// Returns the short name of the function of a library that the address is in.
+    pub(crate) fn library_function(&self) -> Option<String> {
+        let (name, _) = self.functions.last()?;
+        Some(library_name(name, self.path.as_ref().is_some_and(|(path, _)| is_rust(path))))
     }
 }
 
@@ -142,8 +152,8 @@ impl Symbols {
         code
     }
 
-    /// Whether two return addresses are in one function, as far as symbols tell; those in one module
-    /// without symbols are.
+    /// Whether two return addresses are in one function, as far as symbols tell; those in one
+    /// module without symbols are.
     pub(crate) fn are_in_one_function(&mut self, a: u64, b: u64) -> bool {
         let file = |addr| self.file_offset(addr).map(|(file, _)| file);
         if file(a) != file(b) {
@@ -187,7 +197,8 @@ impl Symbols {
         let short = module.path.rsplit('/').next().unwrap_or("?");
         let unknown = format!("{short}+{at:#x}");
         let mut frames: Vec<Frame> = Vec::new();
-        let file = &self.files[module.file];
+        let file_number = module.file;
+        let file = &self.files[file_number];
         let loader = file.loader.get_or_init(|| {
             let read = || Loader::new(Path::new(&file.path)).ok();
             LOADERS.with_borrow_mut(|loaders| loaders.get(&file.path, read))
@@ -210,10 +221,15 @@ impl Symbols {
                 }
             }
         }
+        if frames.iter().any(|(_, line)| line.as_ref().is_some_and(|(path, _)| is_rust(path))) {
+            self.place_closures(&mut frames, file_number, at);
+        }
         // Code inlined from system headers has the location of its use.
         let mut library = None;
         while frames.len() > 1 && is_system(&frames[0]) {
-            library = frames.remove(0).0;
+            let (name, line) = frames.remove(0);
+            let is_rust = line.is_some_and(|(path, _)| is_rust(&path));
+            library = name.map(|name| library_name(&name, is_rust));
         }
         let system = frames.first().is_some_and(is_system);
         let locations: Vec<Option<String>> = frames
@@ -232,6 +248,49 @@ impl Symbols {
             .collect();
         let known = location.is_some();
         Code { known, location: location.unwrap_or(unknown), system, functions, library, path }
+    }
+
+    /// Gives the closures of Rust among the frames at an address of a file their places.
+    fn place_closures(&mut self, frames: &mut [Frame], file: usize, at: u64) {
+        let Some(info) = self.files[file].debug_info() else { return };
+        let lines = info.declaration_lines(at);
+        for ((name, place), line) in frames.iter_mut().zip(lines) {
+            if let (Some(name), Some((path, _)), Some(line)) = (name, place, line) {
+                let location = self.location(path, line as u32);
+                *name = closure_at(std::mem::take(name), &location);
+            }
+        }
+    }
+
+    /// Returns the types for which the functions of Rust around a return address were instantiated,
+    /// those of the innermost function first.
+    pub(crate) fn type_parameters(&self, pc: u64) -> Vec<(usize, TypeParameter)> {
+        let Some(module) = self.module(pc) else { return Vec::new() };
+        let Some(info) = self.files[module.file].debug_info() else { return Vec::new() };
+        let types = info.type_parameters(pc.wrapping_sub(module.bias).wrapping_sub(1));
+        types.into_iter().map(|kind| (module.file, kind)).collect()
+    }
+
+    /// Returns the type of an allocation of `size` bytes: the first of the types of the functions
+    /// around it, innermost first, that has the size, or else whose values fill it.
+    pub(crate) fn instantiated_type(
+        &self,
+        types: &[(usize, TypeParameter)],
+        size: u64,
+    ) -> Option<AllocatedType> {
+        let size_of = |&(file, parameter): &(usize, TypeParameter)| {
+            self.files.get(file)?.debug_info()?.size_of(parameter.kind).filter(|&own| own > 0)
+        };
+        let one = types.iter().find(|kind| size_of(kind) == Some(size));
+        let fills = |kind: &&(usize, TypeParameter)| {
+            kind.1.is_of_vector && size_of(kind).is_some_and(|own| size.is_multiple_of(own))
+        };
+        let &(file, TypeParameter { kind, .. }) = one.or_else(|| types.iter().find(fills))?;
+        let info = self.files.get(file)?.debug_info()?;
+        let name = info.name_of_type(kind).map(|name| short_type(&name));
+        let name = name.filter(|name| !name.is_empty());
+        let is_internal = info.is_synchronisation(kind);
+        Some(AllocatedType { file, kind, start: 0, many: one.is_none(), name, is_internal })
     }
 
     /// Returns `file:line` with the shortest name that is this file's alone.
@@ -264,7 +323,11 @@ impl Symbols {
             let kind = info.type_of_global(start)?;
             Some(info.place(kind, false, offset, whole))
         });
-        Some((name, known.unwrap_or_else(|| bare_place(offset))))
+        let mut place = known.unwrap_or_else(|| Place::at(offset));
+        place.is_internal |= ["std::sys::", "std::thread::", "std::rt::", "std::panicking::"]
+            .iter()
+            .any(|module| name.starts_with(module));
+        Some((name, place))
     }
 
     /// Returns the type of an allocation of `size` bytes by the call that returns to `pc`, if it is
@@ -304,16 +367,18 @@ impl Symbols {
             }
         };
         let name = info.name_of_type(kind).filter(|name| !name.is_empty());
-        Some(AllocatedType { file: module.file, kind, start, many, name })
+        Some(AllocatedType { file: module.file, kind, start, many, name, is_internal: false })
     }
 
     /// Returns the part of an allocation at `offset`.
     pub(crate) fn allocated_part(&self, kind: &AllocatedType, offset: u64, whole: Whole) -> Place {
         let info = self.files.get(kind.file).and_then(File::debug_info);
-        match (info, offset.checked_sub(kind.start)) {
+        let mut place = match (info, offset.checked_sub(kind.start)) {
             (Some(info), Some(offset)) => info.place(kind.kind, kind.many, offset, whole),
-            _ => bare_place(offset),
-        }
+            _ => Place::at(offset),
+        };
+        place.is_internal |= kind.is_internal;
+        place
     }
 
     /// Returns the name of the local variable at `addr` in a frame, `function::variable`, and the
@@ -365,12 +430,8 @@ pub(crate) struct AllocatedType {
     many: bool,
     /// Name of the type.
     pub(crate) name: Option<String>,
-}
-
-/// Returns a part of which only the offset is known.
-fn bare_place(offset: u64) -> Place {
-    let path = if offset == 0 { String::new() } else { format!("+{offset}") };
-    Place { path, format: None }
+    /// Whether the type is one that Rust's library has for threads and locks.
+    is_internal: bool,
 }
 
 /// Returns the type that `name` means in a function.
@@ -404,14 +465,32 @@ fn is_older(source: &str, program: &str) -> bool {
 /// A function and a line in it, each where known.
 type Frame = (Option<String>, Option<(String, u32)>);
 
-fn is_system((_, line): &Frame) -> bool {
-    line.as_ref().is_some_and(|(file, _)| {
-        let file = without_parents(file);
-        ["/usr/include/", "/usr/lib/"].iter().any(|d| file.starts_with(d))
-            || file.ends_with("/foretell.h")
-            // Headers that the compiler driver puts before those of the C++ library.
-            || file.contains("/foretell/include/bits/")
-    })
+/// Parts of the paths of Rust's standard library and of packages that cargo fetched.
+const RUST_LIBRARIES: [&str; 3] =
+    ["/rustlib/src/rust/library/", "/registry/src/", "/git/checkouts/"];
+
+fn is_rust(path: &str) -> bool {
+    path.ends_with(".rs")
+}
+
+fn is_system((name, line): &Frame) -> bool {
+    let Some((file, _)) = line else {
+        // Rust's standard library has no line numbers of its own.
+        return name.as_ref().is_some_and(|name| is_in_rust_library(name));
+    };
+    let file = without_parents(file);
+    ["/usr/include/", "/usr/lib/", "/rustc/"].iter().any(|d| file.starts_with(d))
+        || is_rust(&file) && RUST_LIBRARIES.iter().any(|d| file.contains(d))
+        || file.ends_with("/foretell.h")
+        // Headers that the compiler driver puts before those of the C++ library.
+        || file.contains("/foretell/include/bits/")
+}
+
+/// Whether a function without line numbers is one of Rust's standard library, by its name.
+fn is_in_rust_library(function: &str) -> bool {
+    let path = function.trim_start_matches(['<', '&', '*']);
+    let path = ["dyn ", "mut ", "const "].iter().fold(path, |p, word| p.trim_start_matches(word));
+    ["alloc::", "core::", "std::", "__rust", "__rdl_"].iter().any(|root| path.starts_with(root))
 }
 
 /// Returns a path without the parts that a `..` after them takes back: clang names the headers of
@@ -447,41 +526,6 @@ fn read_globals(path: &str) -> Globals {
     globals
 }
 
-/// Returns a symbol's name as in the source. Only mangled names are demangled: `x` alone would be a
-/// type.
-pub(crate) fn readable(symbol: &str) -> String {
-    if symbol.starts_with("_Z") || symbol.starts_with("_R") {
-        plain(&addr2line::demangle_auto(symbol.into(), None))
-    } else {
-        plain(symbol)
-    }
-}
-
-/// Returns a demangled name without its parameters, and without the suffix of gcc for a clone of a
-/// function or a local static (`worker.part.0`, `count.1`).
-fn plain(name: &str) -> String {
-    let name = match parameters(name) {
-        Some(at) if at > 0 && !name[..at].ends_with("operator") => &name[..at],
-        _ => name,
-    };
-    let cut = name.find('.').filter(|&at| at > 0).unwrap_or(name.len());
-    name[..cut].to_owned()
-}
-
-/// Returns the position of the parameters: the first bracket outside template arguments.
-fn parameters(name: &str) -> Option<usize> {
-    let mut depth = 0usize;
-    name.char_indices().find_map(|(at, c)| {
-        match c {
-            '<' if !name[..at].trim_end_matches('<').ends_with("operator") => depth += 1,
-            '>' => depth = depth.saturating_sub(1),
-            '(' if depth == 0 => return Some(at),
-            _ => {}
-        }
-        None
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -503,16 +547,6 @@ mod tests {
         assert!(is_system(&frame("/home/u/.cache/foretell/include/bits/stl_tree.h")));
         assert!(!is_system(&frame("/usr/include/../../src/a.c")));
         assert_eq!(without_parents("../a/../../b/./c"), "../../b/./c");
-    }
-
-    #[test]
-    fn names_lose_their_parameters() {
-        assert_eq!(plain("bank::Account::add(int, char const*)"), "bank::Account::add");
-        assert_eq!(plain("worker.part.0"), "worker");
-        assert_eq!((readable("x"), readable("_Z1xi")), ("x".to_owned(), "x".to_owned()));
-        assert_eq!(plain("operator()(int)"), "operator()(int)");
-        assert_eq!(plain("call<void (*)(int)>(void (*)(int))"), "call<void (*)(int)>");
-        assert_eq!(plain("operator<< (int)"), "operator<< ");
     }
 
     #[test]

@@ -126,17 +126,6 @@ impl TraceWriter {
         self.len() >= MAX_EVENTS
     }
 
-    /// Adds an event that is a step of the program.
-    pub(crate) fn push(
-        &mut self,
-        thread: u32,
-        kind: EventKind,
-        site: Option<SiteId>,
-        step: Option<Step>,
-    ) {
-        self.push_ordered(thread, kind, MemoryOrder::default(), site, step);
-    }
-
     /// Adds an event that is a step of the program, with its memory order.
     pub(crate) fn push_ordered(
         &mut self,

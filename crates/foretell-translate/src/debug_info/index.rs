@@ -3,6 +3,7 @@
 use gimli::{self, Abbreviation, Attribute, AttributeValue, EntriesRaw, Operation};
 use rustc_hash::FxHashMap;
 
+use super::types::is_rust;
 use super::{DebugInfo, Section, TypeId, Unit};
 
 /// Entries of a file by address and by name.
@@ -14,6 +15,19 @@ pub(super) struct Index {
     functions: Vec<(u64, u64, TypeId)>,
     /// Definitions of types by qualified name.
     pub(super) types: FxHashMap<String, Vec<TypeId>>,
+    /// Types of Rust's libraries.
+    pub(super) rust_library: FxHashMap<TypeId, RustLibrary>,
+}
+
+/// Part of Rust's libraries that a type belongs to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum RustLibrary {
+    /// Objects of the C library, whose members have no meaning.
+    Libc,
+    /// Threads, locks and counters.
+    Synchronisation,
+    /// The rest of the standard library, with the hash tables in it.
+    Other,
 }
 
 /// Attributes of one entry that the index uses.
@@ -57,6 +71,7 @@ impl Index {
 
     fn add(&mut self, info: &DebugInfo, number: usize, unit: &Unit) -> gimli::Result<()> {
         let mut entries = unit.entries_raw(None)?;
+        let is_rust = is_rust(unit);
         // Names of the namespaces and types around an entry, by depth.
         let mut scopes: Vec<String> = Vec::new();
         while !entries.is_empty() {
@@ -104,6 +119,9 @@ impl Index {
                         (Some(name), false) => format!("{outer}::{name}"),
                         (None, _) => outer,
                     };
+                    if is_rust && let Some(library) = RustLibrary::of(&full) {
+                        self.rust_library.insert(entry, library);
+                    }
                     let named = name.is_some() && tag != gimli::DW_TAG_namespace;
                     if named && !attributes.declaration {
                         self.types.entry(full.clone()).or_default().push(entry);
@@ -167,6 +185,31 @@ impl Attributes {
     }
 }
 
+impl RustLibrary {
+    /// Returns the library of a type of Rust with this qualified name.
+    fn of(name: &str) -> Option<RustLibrary> {
+        let path = name.split_once('<').map_or(name, |(path, _)| path);
+        let (root, rest) = path.split_once("::")?;
+        match root {
+            "libc" => Some(RustLibrary::Libc),
+            "alloc" | "core" | "std" => {
+                let module = rest.split_once("::").map_or("", |(module, _)| module);
+                let is_synchronisation = match root {
+                    "alloc" => ["rc", "sync"].contains(&module),
+                    "std" => ["sync", "sys", "thread"].contains(&module),
+                    _ => false,
+                };
+                Some(match is_synchronisation {
+                    true => RustLibrary::Synchronisation,
+                    false => RustLibrary::Other,
+                })
+            }
+            "hashbrown" => Some(RustLibrary::Other),
+            _ => None,
+        }
+    }
+}
+
 /// Returns the address that a location consists of.
 fn fixed_address(info: &DebugInfo, unit: &Unit, value: AttributeValue<Section>) -> Option<u64> {
     let AttributeValue::Exprloc(expression) = value else { return None };
@@ -177,4 +220,24 @@ fn fixed_address(info: &DebugInfo, unit: &Unit, value: AttributeValue<Section>) 
         _ => return None,
     };
     operations.next().ok()?.is_none().then_some(address)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_of_rust_belong_to_libraries() {
+        use RustLibrary::*;
+        for (name, library) in [
+            ("alloc::sync::ArcInner<app::Bank>", Some(Synchronisation)),
+            ("alloc::vec::Vec<app::Job, alloc::alloc::Global>", Some(Other)),
+            ("core::cell::UnsafeCell<u8>", Some(Other)),
+            ("libc::unix::pthread_mutex_t", Some(Libc)),
+            ("app::sync::Queue", None),
+            ("Queue", None),
+        ] {
+            assert_eq!(RustLibrary::of(name), library, "{name}");
+        }
+    }
 }

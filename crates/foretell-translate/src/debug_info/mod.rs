@@ -7,6 +7,7 @@
 //! gives.
 
 mod frames;
+mod generics;
 mod index;
 mod path;
 mod types;
@@ -23,6 +24,7 @@ use rustc_hash::FxHashMap;
 
 pub(crate) use frames::LoggedFrame;
 use frames::UnwindTable;
+pub(crate) use generics::TypeParameter;
 use index::Index;
 pub(crate) use path::{Place, Whole};
 use types::Type;

@@ -1,10 +1,12 @@
 //! Paths from a variable to one of its parts: `.stats_.executed`, `[3].next`.
 //!
-//! Members of library classes have reserved names (`_M_impl`), which a user of the library does not
-//! know. A path through them keeps the indices and the names that are not reserved; if none are
-//! left it keeps the last reserved name, unless the part is all that the library's object holds:
-//! `count` for the member of a `std::atomic<int>`, `names._M_finish` for that of a `std::vector`.
+//! Members of library classes, which in C++ have reserved names (`_M_impl`), are not known to a
+//! user of the library. A path through them keeps the indices and the names of the program itself;
+//! where it ends in the library's object it keeps the last name of the library, unless the part is
+//! all that the object holds: `count` for the member of a `std::atomic<int>`, `names._M_finish` for
+//! that of a `std::vector`.
 
+use super::index::RustLibrary;
 use super::types::{Aggregate, Member, Type};
 use super::{DebugInfo, MAX_NESTING, TypeId};
 
@@ -18,6 +20,17 @@ pub(crate) struct Place {
     pub(crate) path: String,
     /// Format of the values, if the part is one scalar that is not a signed integer.
     pub(crate) format: Option<String>,
+    /// Whether the part is one that Rust's library has for itself in a lock, a counted value or a
+    /// thread.
+    pub(crate) is_internal: bool,
+}
+
+impl Place {
+    /// Returns a part of which only the offset is known.
+    pub(crate) fn at(offset: u64) -> Place {
+        let path = if offset == 0 { String::new() } else { format!("+{offset}") };
+        Place { path, format: None, is_internal: false }
+    }
 }
 
 /// Use of a part.
@@ -32,9 +45,20 @@ pub(crate) enum Whole {
 /// One step of a path.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Step {
-    /// Member, with the size of the aggregate.
-    Name(String, u64),
+    Name(String),
+    /// Member of a library's class.
+    Internal(Internal),
     Index(u64),
+}
+
+/// Member of a library's class.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Internal {
+    name: String,
+    /// Size of the class.
+    size: u64,
+    /// Whether the class is one of Rust's library for threads and locks.
+    is_synchronisation: bool,
 }
 
 /// Result of a walk from a type to a part.
@@ -101,13 +125,15 @@ impl DebugInfo {
         let met: Vec<&Member> = members.filter(meets).collect();
         if !met.is_empty() && met.iter().all(|m| m.is_bit_field) {
             let names = met.iter().filter_map(|m| m.name.clone()).collect();
-            let steps = vec![Step::Name(alternatives(names)?, aggregate.size)];
+            let steps = vec![Step::member(alternatives(names)?, aggregate)];
             return Some(Walk { steps, rest: 0, format: None, exact: false });
         }
         let into = |m: &Member| {
             let mut walk = self.walk(m.target, offset - m.offset, len, depth + 1);
-            let name = m.name.clone().map(|name| Step::Name(name, aggregate.size));
-            walk.steps.splice(0..0, name);
+            if walk.exact && m.format.is_some() {
+                walk.format = m.format.clone();
+            }
+            walk.steps.splice(0..0, m.name.clone().map(|name| Step::member(name, aggregate)));
             walk
         };
         let mut walks: Vec<Walk> =
@@ -122,8 +148,8 @@ impl DebugInfo {
             _ => {
                 let format = walks[0].format.clone();
                 let same = walks.iter().all(|walk| walk.format == format);
-                let names = walks.iter().map(|walk| walk.text(0..walk.steps.len())).collect();
-                let steps = vec![Step::Name(alternatives(names)?, aggregate.size)];
+                let names = walks.iter().map(Walk::text).collect();
+                let steps = vec![Step::member(alternatives(names)?, aggregate)];
                 Some(Walk { steps, rest: 0, format: format.filter(|_| same), exact: same })
             }
         }
@@ -131,49 +157,71 @@ impl DebugInfo {
 }
 
 impl Walk {
-    /// Returns some of the steps as text, without a dot in front.
-    fn text(&self, range: std::ops::Range<usize>) -> String {
+    /// Returns the steps as text, without a dot in front.
+    fn text(&self) -> String {
         let mut text = String::new();
-        for step in &self.steps[range] {
-            step.append(&mut text);
-        }
+        self.steps.iter().for_each(|step| step.append(&mut text));
         text.strip_prefix('.').unwrap_or(&text).to_owned()
     }
 
-    fn place(self, whole: Whole) -> Place {
-        let reserved = |step: &Step| matches!(step, Step::Name(name, _) if is_reserved(name));
-        let first = self.steps.iter().position(reserved).unwrap_or(self.steps.len());
-        let (own, library) = self.steps.split_at(first);
+    fn place(mut self, whole: Whole) -> Place {
+        // A synchronisation object of a library may begin with an array.
+        while whole == Whole::Object
+            && let [.., Step::Internal(_), Step::Index(_)] = self.steps[..]
+        {
+            self.steps.pop();
+        }
+        let internal = |step: &Step| match step {
+            Step::Internal(member) => Some(member.clone()),
+            _ => None,
+        };
+        let is_own = |step: &&Step| internal(step).is_none();
+        let own = self.steps.iter().rposition(|step| is_own(&step)).map_or(0, |at| at + 1);
+        let (known, library) = self.steps.split_at(own);
+        let library: Vec<Internal> = library.iter().filter_map(internal).collect();
         let mut path = String::new();
-        own.iter().for_each(|step| step.append(&mut path));
+        known.iter().filter(is_own).for_each(|step| step.append(&mut path));
         let format = self.format;
         // A library's object that one value fills, and a synchronisation object, are as a whole.
         let filled = match (library.first(), whole) {
-            (Some(Step::Name(_, size)), Whole::Bytes(len)) => self.rest == 0 && *size == len,
+            (Some(first), Whole::Bytes(len)) => self.rest == 0 && first.size == len,
             (_, whole) => whole == Whole::Object && (!library.is_empty() || self.rest == 0),
         };
         if filled {
-            return Place { path, format };
+            return Place { path, format, is_internal: false };
         }
-        let before = path.len();
-        let known = library.iter().filter(|step| !reserved(step));
-        known.for_each(|step| step.append(&mut path));
-        if path.len() == before
-            && let Some(last) = library.last()
-        {
-            last.append(&mut path);
+        let last = library.into_iter().rfind(|member| !member.is_wrapper());
+        let is_internal = last.as_ref().is_some_and(|member| member.is_synchronisation);
+        if let Some(last) = last {
+            Step::Internal(last).append(&mut path);
         }
         if self.rest > 0 {
             path.push_str(&format!("+{}", self.rest));
         }
-        Place { path, format }
+        Place { path, format, is_internal }
+    }
+}
+
+impl Internal {
+    /// Whether the member is what a type of Rust's standard library wraps, whose name says nothing.
+    fn is_wrapper(&self) -> bool {
+        ["0", "data", "inner", "pointer", "v", "value"].contains(&self.name.as_str())
     }
 }
 
 impl Step {
+    /// Returns the step to a member of an aggregate.
+    fn member(name: String, aggregate: &Aggregate) -> Step {
+        if aggregate.rust_library.is_none() && !is_reserved(&name) {
+            return Step::Name(name);
+        }
+        let is_synchronisation = aggregate.rust_library == Some(RustLibrary::Synchronisation);
+        Step::Internal(Internal { name, size: aggregate.size, is_synchronisation })
+    }
+
     fn append(&self, text: &mut String) {
         match self {
-            Step::Name(name, _) => {
+            Step::Name(name) | Step::Internal(Internal { name, .. }) => {
                 text.push('.');
                 text.push_str(name);
             }
@@ -198,8 +246,20 @@ fn alternatives(mut names: Vec<String>) -> Option<String> {
     }
 }
 
-/// Whether a name is one that C and C++ reserve for the implementation.
+/// Whether a name, or the first one of several alternatives, is one that C and C++ reserve for the
+/// implementation.
 fn is_reserved(name: &str) -> bool {
-    let mut chars = name.chars();
+    let mut chars = name.trim_start_matches('{').chars();
     chars.next() == Some('_') && chars.next().is_some_and(|c| c == '_' || c.is_ascii_uppercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_of_the_c_library_are_reserved() {
+        assert!(is_reserved("__data") && is_reserved("_M_impl") && is_reserved("{__data.__a/__b}"));
+        assert!(!is_reserved("next") && !is_reserved("{a/b}") && !is_reserved("_x"));
+    }
 }

@@ -4,7 +4,12 @@ use std::rc::Rc;
 
 use gimli::{self, AttributeValue, Operation, UnitOffset};
 
+use super::index::RustLibrary;
 use super::{DebugInfo, Section, TypeId, Unit};
+use crate::rust_types::is_counted;
+
+/// Entry of a unit.
+type Entry<'u, 'a> = gimli::DebuggingInformationEntry<'u, 'a, Section>;
 
 /// Type of a variable, as far as names and values need it.
 #[derive(Debug)]
@@ -20,6 +25,8 @@ pub(super) enum Type {
 pub(super) struct Aggregate {
     pub(super) size: u64,
     pub(super) members: Vec<Member>,
+    /// Library of Rust that it belongs to, if it does.
+    pub(super) rust_library: Option<RustLibrary>,
 }
 
 /// Member of an aggregate, or one of its base classes.
@@ -31,6 +38,8 @@ pub(super) struct Member {
     pub(super) size: u64,
     pub(super) target: TypeId,
     pub(super) is_bit_field: bool,
+    /// Format of its values, if its type does not say it: the variants behind a discriminant.
+    pub(super) format: Option<String>,
 }
 
 impl DebugInfo {
@@ -58,12 +67,37 @@ impl DebugInfo {
         }
     }
 
-    /// Returns the name of a type, without namespaces.
+    /// Returns the name of a type, without namespaces; that of an array is `[T]`.
     pub(crate) fn name_of_type(&self, id: TypeId) -> Option<String> {
         let unit = self.unit(id.unit)?;
         let entry = unit.entry(UnitOffset(id.offset)).ok()?;
+        if entry.tag() == gimli::DW_TAG_array_type {
+            let element = self.type_of(id.unit, &entry.attr_value(gimli::DW_AT_type).ok()??)?;
+            return Some(format!("[{}]", self.name_of_type(element)?));
+        }
         let name = entry.attr(gimli::DW_AT_name).ok()??;
         self.text(&unit, &name)
+    }
+
+    /// Returns the library of Rust that a type belongs to, if it does.
+    fn rust_library(&self, id: TypeId) -> Option<RustLibrary> {
+        self.index().rust_library.get(&id).copied()
+    }
+
+    /// Whether a type, or what it counts the references of, is one that Rust's library has for
+    /// threads and locks.
+    pub(crate) fn is_synchronisation(&self, id: TypeId) -> bool {
+        if self.rust_library(id) != Some(RustLibrary::Synchronisation) {
+            return false;
+        }
+        match &*self.parsed_type(id) {
+            Type::Aggregate(aggregate) => {
+                let value = aggregate.members.iter().find(|m| m.name.as_deref() == Some("data"));
+                let is_counted = self.name_of_type(id).is_some_and(|name| is_counted(&name));
+                value.filter(|_| is_counted).is_none_or(|m| self.is_synchronisation(m.target))
+            }
+            _ => true,
+        }
     }
 
     /// Returns the type that a pointer type points to.
@@ -115,6 +149,9 @@ impl DebugInfo {
             gimli::DW_TAG_array_type => self.array(&unit, id, target?)?,
             gimli::DW_TAG_structure_type | gimli::DW_TAG_class_type | gimli::DW_TAG_union_type => {
                 match size {
+                    Some(size) if self.rust_library(id) == Some(RustLibrary::Libc) => {
+                        Rc::new(Type::Scalar { size, format: None })
+                    }
                     Some(size) => Rc::new(Type::Aggregate(self.aggregate(&unit, id, size)?)),
                     None => {
                         // The definition is in another unit.
@@ -198,50 +235,126 @@ impl DebugInfo {
         let mut tree = unit.entries_tree(Some(UnitOffset(id.offset))).ok()?;
         let mut children = tree.root().ok()?.children();
         while let Ok(Some(child)) = children.next() {
+            match child.entry().tag() {
+                gimli::DW_TAG_variant_part => {
+                    self.variants(unit, (id.unit, size), child, &mut members);
+                }
+                _ => members.extend(self.member_of(unit, (id.unit, size), child.entry())),
+            }
+        }
+        Some(Aggregate { size, members, rust_library: self.rust_library(id) })
+    }
+
+    /// Returns the member or base class that an entry of an aggregate of `size` bytes describes.
+    fn member_of(
+        &self,
+        unit: &Unit,
+        (number, size): (usize, u64),
+        entry: &Entry<'_, '_>,
+    ) -> Option<Member> {
+        let is_base = entry.tag() == gimli::DW_TAG_inheritance;
+        let attribute = |name| entry.attr_value(name).ok().flatten();
+        // Static members are variables of their own.
+        if !is_base && entry.tag() != gimli::DW_TAG_member
+            || attribute(gimli::DW_AT_external).is_some()
+            || attribute(gimli::DW_AT_declaration).is_some()
+        {
+            return None;
+        }
+        let target = self.type_of(number, &attribute(gimli::DW_AT_type)?)?;
+        let start = match attribute(gimli::DW_AT_data_member_location) {
+            None => 0,
+            Some(AttributeValue::Exprloc(expression)) => {
+                // A virtual base has a longer expression.
+                let mut operations = expression.operations(unit.encoding());
+                match (operations.next(), operations.next()) {
+                    (Ok(Some(Operation::PlusConstant { value })), Ok(None)) => value,
+                    _ => return None,
+                }
+            }
+            Some(value) => value.udata_value()?,
+        };
+        let number = |name| attribute(name).and_then(|value| value.udata_value());
+        let bits = number(gimli::DW_AT_bit_size);
+        let own_size = self.size_of(target);
+        let (offset, member_size) = match (bits, number(gimli::DW_AT_data_bit_offset)) {
+            (Some(bits), Some(first)) => {
+                let first = start.saturating_mul(8).saturating_add(first);
+                (first / 8, (first % 8 + bits).div_ceil(8))
+            }
+            // DWARF 3: the storage unit of the field.
+            (Some(_), None) => (start, number(gimli::DW_AT_byte_size).or(own_size)?),
+            (None, _) => (start, own_size.unwrap_or(size.saturating_sub(start))),
+        };
+        let name = entry.attr(gimli::DW_AT_name).ok().flatten();
+        let name = name.and_then(|name| self.text(unit, &name)).filter(|_| !is_base);
+        let name = name.map(|name| match tuple_field(&name) {
+            Some(field) if is_rust(unit) => field.to_owned(),
+            _ => name,
+        });
+        let is_bit_field = bits.is_some();
+        Some(Member { name, offset, size: member_size, target, is_bit_field, format: None })
+    }
+
+    /// Adds the discriminant and the variants of an enumeration of Rust as members.
+    fn variants(
+        &self,
+        unit: &Unit,
+        (number, size): (usize, u64),
+        part: gimli::EntriesTreeNode<'_, '_, '_, Section>,
+        members: &mut Vec<Member>,
+    ) {
+        let mut discriminant = None;
+        let mut format = "enum".to_owned();
+        let mut children = part.children();
+        while let Ok(Some(child)) = children.next() {
             let entry = child.entry();
-            let is_base = entry.tag() == gimli::DW_TAG_inheritance;
-            let attribute = |name| entry.attr_value(name).ok().flatten();
-            // Static members are variables of their own.
-            if !is_base && entry.tag() != gimli::DW_TAG_member
-                || attribute(gimli::DW_AT_external).is_some()
-                || attribute(gimli::DW_AT_declaration).is_some()
-            {
+            if entry.tag() == gimli::DW_TAG_member {
+                discriminant = self.member_of(unit, (number, size), entry);
                 continue;
             }
-            let Some(target) = attribute(gimli::DW_AT_type) else { continue };
-            let Some(target) = self.type_of(id.unit, &target) else { continue };
-            let start = match attribute(gimli::DW_AT_data_member_location) {
-                None => Some(0),
-                Some(AttributeValue::Exprloc(expression)) => {
-                    // A virtual base has a longer expression.
-                    let mut operations = expression.operations(unit.encoding());
-                    match (operations.next(), operations.next()) {
-                        (Ok(Some(Operation::PlusConstant { value })), Ok(None)) => Some(value),
-                        _ => None,
-                    }
+            let value = entry.attr(gimli::DW_AT_discr_value).ok().flatten();
+            let value = value.and_then(|value| {
+                value.sdata_value().or_else(|| value.udata_value().map(|v| v as i64))
+            });
+            let mut variant = child.children();
+            while let Ok(Some(child)) = variant.next() {
+                let member = self.member_of(unit, (number, size), child.entry());
+                if let Some((name, value)) =
+                    member.as_ref().and_then(|m| m.name.as_ref()).zip(value)
+                {
+                    format.push_str(&format!(" {name}={value}"));
                 }
-                Some(value) => value.udata_value(),
-            };
-            let Some(start) = start else { continue };
-            let number = |name| attribute(name).and_then(|value| value.udata_value());
-            let bits = number(gimli::DW_AT_bit_size);
-            let own_size = self.size_of(target);
-            let (offset, member_size) = match (bits, number(gimli::DW_AT_data_bit_offset)) {
-                (Some(bits), Some(first)) => {
-                    let first = start.saturating_mul(8).saturating_add(first);
-                    (first / 8, (first % 8 + bits).div_ceil(8))
-                }
-                // DWARF 3: the storage unit of the field.
-                (Some(_), None) => (start, number(gimli::DW_AT_byte_size).or(own_size)?),
-                (None, _) => (start, own_size.unwrap_or(size.saturating_sub(start))),
-            };
-            let name = entry.attr(gimli::DW_AT_name).ok().flatten();
-            let name = name.and_then(|name| self.text(unit, &name)).filter(|_| !is_base);
-            let is_bit_field = bits.is_some();
-            members.push(Member { name, offset, size: member_size, target, is_bit_field });
+                // A variant without fields is the discriminant alone.
+                members.extend(member.filter(|m| !self.is_empty(m.target)));
+            }
         }
-        Some(Aggregate { size, members })
+        if let Some(discriminant) = discriminant {
+            let name = Some("discriminant".to_owned());
+            let format = format.contains('=').then_some(format);
+            members.push(Member { name, format, ..discriminant });
+        }
     }
+
+    fn is_empty(&self, id: TypeId) -> bool {
+        matches!(&*self.parsed_type(id), Type::Aggregate(aggregate) if aggregate.members.is_empty())
+    }
+}
+
+/// Whether a unit was compiled from Rust.
+pub(super) fn is_rust(unit: &Unit) -> bool {
+    let language = || {
+        let mut tree = unit.entries_tree(None).ok()?;
+        let root = tree.root().ok()?;
+        root.entry().attr_value(gimli::DW_AT_language).ok()?
+    };
+    language() == Some(AttributeValue::Language(gimli::DW_LANG_Rust))
+}
+
+/// Returns the number of a field of a tuple, which debug information calls `__0`.
+fn tuple_field(name: &str) -> Option<&str> {
+    let number = name.strip_prefix("__")?;
+    (!number.is_empty() && number.bytes().all(|b| b.is_ascii_digit())).then_some(number)
 }
 
 /// Returns the format of a base type's values; none: signed integers.

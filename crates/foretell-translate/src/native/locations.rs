@@ -1,5 +1,6 @@
 //! Source locations of a native run: symbols, sites and the accesses that come again and again.
 
+mod instantiated_types;
 mod instructions;
 mod sites;
 
@@ -7,9 +8,13 @@ use foretell_log::{CallId, Calls, LastStep};
 use foretell_rt_format::{Slot, Step};
 use foretell_trace::{SiteId, TraceBuilder};
 
+use super::names::Addressed;
+use super::regions::RegionId;
 use super::stack_frames::StackFrames;
+use crate::debug_info::Place;
 use crate::steps::EventSteps;
 use crate::symbols::Symbols;
+pub(super) use instantiated_types::InstantiatedTypes;
 use instructions::Instructions;
 use sites::{FileOffset, Sites};
 
@@ -21,6 +26,8 @@ pub(crate) struct Locations {
     pub(super) frames: StackFrames,
     sites: Sites,
     instructions: Instructions,
+    /// Types for which the functions of Rust around allocations were instantiated.
+    pub(super) instantiated: InstantiatedTypes,
 }
 
 impl Locations {
@@ -44,6 +51,7 @@ impl Locations {
     fn forget_code(&mut self) {
         self.sites = Sites::default();
         self.instructions = Instructions::default();
+        self.instantiated.forget_code();
     }
 
     /// Returns the site of an event at `pc` under a call stack, and the file offset of `pc`.
@@ -60,6 +68,17 @@ impl Locations {
     /// Returns the code address that stands for an allocation; see [`Sites::own_code`].
     pub(super) fn own_code(&mut self, pc: u64, stack: CallId, calls: &Calls) -> u64 {
         self.sites.own_code(pc, stack, calls, &mut self.symbols)
+    }
+
+    /// Returns the local variable of a thread at an address of its stack; see
+    /// [`StackFrames::local`].
+    pub(super) fn local(&mut self, object: Addressed, thread: u32) -> Option<(String, Place)> {
+        self.frames.local(&mut self.symbols, object, thread)
+    }
+
+    /// Notes the types of the functions of Rust around the allocation of a region.
+    pub(super) fn allocated(&mut self, region: RegionId, at: (u64, CallId), calls: &Calls) {
+        self.instantiated.allocated(region, at, calls, &mut self.symbols);
     }
 
     /// Returns the site of a plain access, and the number of its step's kind and location.

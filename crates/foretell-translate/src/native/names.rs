@@ -8,7 +8,7 @@ use super::locations::Locations;
 use super::regions::{RegionId, RegionKind, Regions};
 use crate::debug_info::{Place, Whole};
 use crate::names::UniqueNames;
-use crate::symbols::{AllocatedType, Symbols};
+use crate::symbols::AllocatedType;
 
 /// Beginning of the symbols in the runtime that stand for states of the C library.
 const LIBRARY_STATE: &str = "foretell_rt::library_state::";
@@ -26,17 +26,20 @@ pub(super) struct MemoryName {
     pub(super) name: String,
     /// Format of its values, if they are not signed integers.
     pub(super) format: Option<String>,
+    /// Whether it is one that Rust's library has for itself.
+    pub(super) is_internal: bool,
 }
 
 impl From<String> for MemoryName {
     fn from(name: String) -> MemoryName {
-        MemoryName { name, format: None }
+        MemoryName { name, format: None, is_internal: false }
     }
 }
 
 impl MemoryName {
     fn part(object: &str, place: Place) -> MemoryName {
-        MemoryName { name: format!("{object}{}", place.path), format: place.format }
+        let Place { path, format, is_internal } = place;
+        MemoryName { name: format!("{object}{path}"), format, is_internal }
     }
 }
 
@@ -71,7 +74,7 @@ impl MemoryNames {
         let (kind, start) = regions.kind(region);
         let name = match kind {
             RegionKind::Heap { pc, nth } => {
-                self.heap_object(regions, &mut locations.symbols, region, (pc, nth)).0.clone()
+                self.heap_object(regions, locations, region, (pc, nth)).0.clone()
             }
             _ => {
                 let object = Addressed { region, addr: start, whole: Whole::Object };
@@ -85,14 +88,16 @@ impl MemoryNames {
     fn heap_object(
         &mut self,
         regions: &Regions,
-        symbols: &mut Symbols,
+        locations: &mut Locations,
         region: RegionId,
         (pc, nth): (u64, u32),
     ) -> &(String, Option<AllocatedType>) {
+        let Locations { symbols, instantiated, .. } = locations;
         self.heap.entry(region).or_insert_with(|| {
             let location = symbols.code(pc).location.clone();
             let size = regions.end(region).saturating_sub(regions.kind(region).1);
             let kind = symbols.allocated_type(pc, size);
+            let kind = kind.or_else(|| symbols.instantiated_type(instantiated.of(region), size));
             let what = kind.as_ref().and_then(|kind| kind.name.as_deref());
             (format!("{}@{location}#{}", what.unwrap_or("heap"), nth + 1), kind)
         })
@@ -105,18 +110,17 @@ impl MemoryNames {
         locations: &mut Locations,
         object: Addressed,
     ) -> MemoryName {
-        let Locations { symbols, frames, .. } = locations;
         let Addressed { region, addr, whole } = object;
         let (kind, start) = regions.kind(region);
         match kind {
-            RegionKind::Module => match symbols.global_part(addr, whole) {
+            RegionKind::Module => match locations.symbols.global_part(addr, whole) {
                 Some((name, place)) => match name.strip_prefix(LIBRARY_STATE) {
                     Some(state) => format!("state of {state}").into(),
                     None => MemoryName::part(&name, place),
                 },
                 None => format!("memory+{addr:#x}").into(),
             },
-            RegionKind::Stack { thread } => match frames.local(symbols, object, thread) {
+            RegionKind::Stack { thread } => match locations.local(object, thread) {
                 Some((name, place)) => MemoryName::part(&name, place),
                 // Offsets from the top do not depend on the size limit of the stack.
                 None => {
@@ -125,15 +129,15 @@ impl MemoryNames {
                 }
             },
             RegionKind::Heap { pc, nth } => {
-                let (name, kind) = self.heap_object(regions, symbols, region, (pc, nth));
+                let (name, kind) = self.heap_object(regions, locations, region, (pc, nth));
                 let offset = addr.saturating_sub(start);
-                match (kind, offset) {
-                    (Some(kind), offset) => {
-                        MemoryName::part(name, symbols.allocated_part(kind, offset, whole))
-                    }
-                    (None, 0) => name.clone().into(),
-                    (None, offset) => format!("{name}+{offset}").into(),
-                }
+                let place = match kind {
+                    Some(kind) => locations.symbols.allocated_part(kind, offset, whole),
+                    None => Place::at(offset),
+                };
+                let mut part = MemoryName::part(name, place);
+                part.is_internal |= locations.instantiated.is_internal(region);
+                part
             }
             RegionKind::Elsewhere => format!("memory+{addr:#x}").into(),
         }

@@ -263,13 +263,14 @@ impl<'a> Translation<'a> {
         }
         let (thread, record) = (logged.entry.thread, &logged.entry.record);
         let regions = &mut self.memory.regions;
-        if let Record::Alloc { pc, addr, size } = *record {
-            let pc = self.out.locations.own_code(pc, logged.stack, calls);
+        if let Record::Alloc { pc: call, addr, size } = *record {
+            let pc = self.out.locations.own_code(call, logged.stack, calls);
             if logged.private > 0 {
                 regions.count(pc, logged.private);
                 return true;
             }
             regions.apply(thread, &Record::Alloc { pc, addr, size });
+            self.out.locations.allocated(regions.last(), (call, logged.stack), calls);
         } else {
             regions.apply(thread, record);
         }

@@ -366,7 +366,9 @@ fn findings(t: &Translated, model: Model) -> [BTreeSet<String>; 2] {
                 vec![a, b]
             }
             Candidate::Atomicity(a, b, c) => vec![a, b, c],
-            Candidate::NondeterministicRead(e) | Candidate::FinalValue(e, _) => vec![e],
+            Candidate::NondeterministicRead(e)
+            | Candidate::FinalValue(e, _)
+            | Candidate::Hang(e, _) => vec![e],
             Candidate::Deadlock(events) => events,
             // Both traces have the same blocks.
             Candidate::Serializability(b) | Candidate::Transactions(b) => {

@@ -108,13 +108,10 @@ impl Sites {
         let mut inner = calls.outwards(stack).nth(deeper).map_or(OUTSIDE, |(id, _)| id);
         let mut at = pc;
         let mut library = None;
-        while symbols.code(at).system
-            && let Some(outer) = calls.get(inner)
-            && symbols.code(outer.call).known
+        if symbols.code(pc).system
+            && let Some((call, outer, function)) = called_library(inner, pc, calls, symbols)
         {
-            library = symbols.code(at).functions.last().map(|(name, _)| name.clone());
-            at = outer.call;
-            inner = outer.outer;
+            (at, inner, library) = (call, outer, function);
         }
         let caller = self.frame(inner, calls, builder, symbols);
         let code = symbols.code(at);
@@ -167,36 +164,39 @@ impl Sites {
     }
 }
 
+/// Returns the call of a library from the program's own code under which `pc` is, the call stack
+/// around that call, and the library's function; none if no code of the program is on the stack.
+fn called_library(
+    stack: CallId,
+    pc: u64,
+    calls: &Calls,
+    symbols: &mut Symbols,
+) -> Option<(u64, CallId, Option<String>)> {
+    let mut at = pc;
+    for (_, call) in calls.outwards(stack) {
+        let from = symbols.code(call.call);
+        if !from.known && !from.system {
+            return None;
+        }
+        if !from.system {
+            return Some((call.call, call.outer, symbols.code(at).library_function()));
+        }
+        at = call.call;
+    }
+    None
+}
+
 /// Notes that an event at a location of the program is inside a library's function, as a property
 /// of the trace.
 fn note_library(builder: &mut TraceBuilder, code: &Code, function: &str) {
     let Some(around) = code.function() else { return };
     let key = format!("{INSIDE}{around} at {}", code.location);
-    let name = library_name(function);
     let value = match builder.trace().meta().get(&key) {
-        Some(known) if known.split(", ").any(|one| one == name) => return,
-        Some(known) => format!("{known}, {name}"),
-        None => name,
+        Some(known) if known.split(", ").any(|one| one == function) => return,
+        Some(known) => format!("{known}, {function}"),
+        None => function.to_owned(),
     };
     builder.set_meta(&key, &value);
-}
-
-/// Returns the class or the free function that a function of a C++ library belongs to, without
-/// template arguments and inline namespaces: `std::string` for a member of `std::basic_string<…>`.
-fn library_name(function: &str) -> String {
-    let mut bare = String::new();
-    let mut depth = 0;
-    for c in function.chars() {
-        match c {
-            '<' if !bare.ends_with("operator") && !bare.ends_with("operator<") => depth += 1,
-            '>' if depth > 0 => depth -= 1,
-            c if depth == 0 => bare.push(c),
-            _ => {}
-        }
-    }
-    let parts = bare.split("::").filter(|part| *part != "__cxx11");
-    let parts: Vec<&str> = parts.take(2).map(str::trim).collect();
-    parts.join("::").replace("std::basic_string", "std::string")
 }
 
 /// Adds the frames of inlined functions: all but the last of `functions`.
@@ -224,23 +224,4 @@ fn frame(function: &str, call: Option<&str>) -> String {
 fn function_name(pc: u64, symbols: &mut Symbols) -> String {
     let code = symbols.code(pc);
     code.functions.last().map_or_else(|| code.location.clone(), |(name, _)| name.clone())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn functions_of_libraries_are_named_by_class() {
-        for (function, name) in [
-            ("std::__cxx11::basic_string<char, std::char_traits<char> >::append", "std::string"),
-            ("std::vector<int, std::allocator<int> >::push_back", "std::vector"),
-            ("std::sort<int*>", "std::sort"),
-            ("std::operator<< <char>", "std::operator<<"),
-            ("qsort", "qsort"),
-            ("a<b", "a"),
-        ] {
-            assert_eq!(library_name(function), name, "{function}");
-        }
-    }
 }

@@ -1,6 +1,6 @@
 //! Variables of a native trace: shared cells of memory, and what is known of their contents.
 
-use foretell_trace::{LockId, TraceBuilder, VALUE_FORMAT, ValueId, VarId};
+use foretell_trace::{INTERNAL, LockId, TraceBuilder, VALUE_FORMAT, ValueId, VarId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::access_cache::AccessCache;
@@ -132,6 +132,9 @@ impl Variables {
             (builder.variable(name).0, builder.trace().variable_count() > before)
         });
         let id = VarId(id);
+        if base.is_internal {
+            out.trace.builder.set_meta(&format!("{INTERNAL}{name}"), "rust");
+        }
         if let Some(format) = base.format {
             out.trace.builder.set_meta(&format!("{VALUE_FORMAT}{name}"), &format);
         }
