@@ -441,7 +441,7 @@ unsafe extern "C" fn func_entry(call: usize, pc: usize, sp: usize, fp: usize) {
 #[inline(never)]
 unsafe extern "C" fn func_entry_slow(call: usize, pc: usize, sp: usize, fp: usize) {
     let Some(t) = enter_unflushed() else { return };
-    t.frames(|frames| frames.unwind(sp));
+    t.frames(|frames| frames.unwind(sp, call));
     recorder::flush(t);
     let depth = t.frames(|frames| {
         frames.push(Frame { sp, call, pc, fp });

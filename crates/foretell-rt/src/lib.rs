@@ -48,6 +48,7 @@ mod paths;
 mod printed_text;
 mod process;
 mod pthread;
+mod random;
 mod reader;
 mod real;
 mod recorder;

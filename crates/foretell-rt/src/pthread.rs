@@ -15,6 +15,7 @@ use crate::thread::{Baton, State, ThreadRef, Wake};
 use foretell_rt_format::{Kind, Record, WaitingFor};
 use libc::{pthread_t, timespec};
 use std::ffi::{CStr, c_char, c_int, c_void};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Returns the state of a new thread; `t` creates it.
 fn prepare(t: Baton, routine: usize, argument: usize, c11: bool) -> ThreadRef {
@@ -342,6 +343,15 @@ extern "C-unwind" fn setname(handle: pthread_t, name: *const c_char) -> c_int {
     real!(pthread_setname_np(handle: pthread_t, name: *const c_char) -> c_int)
 }
 
+/// Number of ids that were given to threads of Rust's standard library.
+static RUST_IDS: AtomicU64 = AtomicU64::new(0);
+
+/// Returns a new id for a thread of Rust's standard library, whose own counter would order the
+/// threads that create others.
+extern "C" fn rust_thread_id() -> u64 {
+    RUST_IDS.fetch_add(1, Relaxed) + 1
+}
+
 entries! {
     pthread_create => create, "r8";
     pthread_join => join, "rdx";
@@ -358,4 +368,5 @@ plain_entries! {
     pthread_setname_np => setname;
     thrd_detach => thrd_detach_fn;
     thrd_exit => thrd_exit_fn;
+    __foretell_thread_id => rust_thread_id;
 }

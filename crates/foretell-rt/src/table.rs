@@ -307,6 +307,7 @@ pub const SYMBOLS: &[(Class, &[&str])] = &[
             "memcpy",
             "memmove",
             "memset",
+            "getrandom",
             "__tsan_memcpy",
             "__tsan_memmove",
             "__tsan_memset",
@@ -398,6 +399,9 @@ pub const SYMBOLS: &[(Class, &[&str])] = &[
             "pthread_rwlock_timedwrlock",
             "pthread_rwlock_clockwrlock",
             "pthread_rwlock_unlock",
+            "__foretell_rwlock_read",
+            "__foretell_rwlock_write",
+            "__foretell_rwlock_downgrade",
         ],
     ),
     (
@@ -457,6 +461,7 @@ pub const SYMBOLS: &[(Class, &[&str])] = &[
             "thrd_detach",
             "thrd_exit",
             "pthread_cancel",
+            "__foretell_thread_id",
         ],
     ),
     (

@@ -67,8 +67,8 @@ fn mutexes() {
 #[test]
 fn rwlocks() {
     let run = record("rwlocks.c");
-    assert_eq!(sync(&run, SyncKind::TryReadFailed), 3 + 1);
-    assert_eq!(sync(&run, SyncKind::TryFailed), 3 + 1);
+    assert_eq!(sync(&run, SyncKind::TryReadFailed), 2 * 3 + 1);
+    assert_eq!(sync(&run, SyncKind::TryFailed), 2 * (3 + 1));
     assert_eq!(sync(&run, SyncKind::ReadLock), sync(&run, SyncKind::ReadUnlock));
     assert_eq!(sync(&run, SyncKind::Lock), sync(&run, SyncKind::Unlock));
 }

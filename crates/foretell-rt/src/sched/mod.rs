@@ -20,8 +20,8 @@ mod wait;
 mod wait_report;
 
 pub(crate) use wait::{
-    Deadline, Waiting, block, enter_blocking_call, interrupt, leave_blocking_call, look_at_signal,
-    wait_turn, wake_waiters,
+    Deadline, Waiting, block, enter_blocking_call, interrupt, is_awaited, leave_blocking_call,
+    look_at_signal, wait_turn, wake_waiters,
 };
 pub(crate) use wait_report::{describe, wait_report};
 

@@ -329,6 +329,11 @@ pub(super) fn next(s: &mut Sched) -> Option<ThreadRef> {
     if wait.state.get() == State::Blocked && times_out {
         s.make_runnable(t, Wake::Time);
     }
+    // A wake-up is no step, and a wait for a futex may end at any time: the thread looks again.
+    let on_futex = wait.state.get() == State::Blocked && wait.what.get() == WaitingFor::Futex;
+    if on_futex && wait.real_deadline.get() == u64::MAX {
+        s.make_runnable(t, Wake::Event);
+    }
     match wait.state.get() {
         State::Blocked => ahead_of(s, Some(t)).unwrap_or_else(|| {
             if wait.real_deadline.get() != u64::MAX {
@@ -405,8 +410,8 @@ pub(super) fn runs_ahead(s: &mut Sched, t: ThreadRef) -> bool {
     s.replay.ahead.is_some()
 }
 
-/// Puts the waiters first whose wake-up the schedule wants first, then the one that goes on when the
-/// schedule ends, and those last that it wants to time out.
+/// Puts the waiters first whose wake-up the schedule wants first, then the one that goes on when
+/// the schedule ends, and those last that it wants to time out.
 pub(super) fn prefer(s: &Sched, waiting: &mut [ThreadRef]) {
     let rest = &s.replay.schedule.steps[s.replay.at.min(s.replay.schedule.steps.len())..];
     let ends_wait = |kind: Kind| matches!(kind, Kind::Woken | Kind::TimedOut);

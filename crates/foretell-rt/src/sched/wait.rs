@@ -170,6 +170,12 @@ pub(crate) fn wake_waiters(what: &[WaitingFor], object: usize, max: usize) -> us
     wake_waiters_in(&mut SCHED.lock(), what, object, max)
 }
 
+/// Whether a thread waits for `object`.
+pub(crate) fn is_awaited(what: WaitingFor, object: usize) -> bool {
+    let waits = |t: &ThreadRef| t.wait().object.get() == object && t.wait().what.get() == what;
+    BLOCKED.load(Relaxed) != 0 && SCHED.lock().blocked.iter().any(waits)
+}
+
 /// Wakes threads as [`wake_waiters`] does, with the scheduler's lock held.
 pub(super) fn wake_waiters_in(
     s: &mut Sched,

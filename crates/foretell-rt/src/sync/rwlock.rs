@@ -1,12 +1,34 @@
-//! Reader-writer locks.
+//! Reader-writer locks of pthreads, and those of Rust's standard library.
+//!
+//! The locks of Rust are locks of pthreads with three differences: a reader waits while a writer
+//! does, a thread that has the lock and waits for it again waits for ever, and a writer can become
+//! a reader in one step.
 
 use super::*;
+use crate::sched::is_awaited;
 
 const READER: (Kind, SyncKind, SyncKind) =
     (Kind::ReadLock, SyncKind::ReadLock, SyncKind::TryReadFailed);
 
-fn take_rwlock(t: Baton, l: usize, pc: usize, write: bool, patience: Patience) -> c_int {
+/// Rules of a lock: those of pthreads, or of Rust.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Rules {
+    Pthread,
+    Rust,
+}
+
+fn take_rwlock(
+    t: Baton,
+    l: usize,
+    pc: usize,
+    write: bool,
+    patience: Patience,
+    rules: Rules,
+) -> c_int {
     let attempt = || {
+        if rules == Rules::Rust && !write && is_awaited(WaitingFor::Lock, l) {
+            return EBUSY;
+        }
         if write {
             real!(pthread_rwlock_trywrlock(l: usize) -> c_int)
         } else {
@@ -18,7 +40,7 @@ fn take_rwlock(t: Baton, l: usize, pc: usize, write: bool, patience: Patience) -
     let a = Acquire { kind, done, failed, waiting, owner_at: RWLOCK_WRITER, attempt: &attempt };
     // The library refuses what would deadlock; trying would only say busy.
     let own = field(l, RWLOCK_WRITER) == sys::gettid();
-    if own && !matches!(patience, Patience::None) {
+    if own && rules == Rules::Pthread && !matches!(patience, Patience::None) {
         step(t, kind, pc);
         put(t, failed, l, libc::EDEADLK as usize, pc);
         return libc::EDEADLK;
@@ -27,7 +49,7 @@ fn take_rwlock(t: Baton, l: usize, pc: usize, write: bool, patience: Patience) -
 }
 
 macro_rules! rwlock_fns {
-    ($($name:ident = $real:ident, $write:literal, $patience:expr;)*) => {$(
+    ($($name:ident = $real:ident, $write:literal, $patience:expr, $rules:expr;)*) => {$(
         extern "C-unwind" fn $name(l: usize, pc: usize) -> c_int {
                 let real = || real!($real(l: usize) -> c_int);
                 let Some(t) = enter() else { return real() };
@@ -35,7 +57,7 @@ macro_rules! rwlock_fns {
                 let r = if waits && served_by(t, ObjectKind::RwLock, l) == ServedBy::Library {
                     native(t, l, pc, if $write { MUTEX } else { READER }, false, stringify!($real), &real)
                 } else {
-                    take_rwlock(t, l, pc, $write, $patience)
+                    take_rwlock(t, l, pc, $write, $patience, $rules)
                 };
                 leave(t);
                 r
@@ -43,10 +65,26 @@ macro_rules! rwlock_fns {
     )*};
 }
 rwlock_fns! {
-    rwlock_rdlock = pthread_rwlock_rdlock, false, Patience::Forever;
-    rwlock_tryrdlock = pthread_rwlock_tryrdlock, false, Patience::None;
-    rwlock_wrlock = pthread_rwlock_wrlock, true, Patience::Forever;
-    rwlock_trywrlock = pthread_rwlock_trywrlock, true, Patience::None;
+    rwlock_rdlock = pthread_rwlock_rdlock, false, Patience::Forever, Rules::Pthread;
+    rwlock_tryrdlock = pthread_rwlock_tryrdlock, false, Patience::None, Rules::Pthread;
+    rwlock_wrlock = pthread_rwlock_wrlock, true, Patience::Forever, Rules::Pthread;
+    rwlock_trywrlock = pthread_rwlock_trywrlock, true, Patience::None, Rules::Pthread;
+    rust_read = pthread_rwlock_rdlock, false, Patience::Forever, Rules::Rust;
+    rust_write = pthread_rwlock_wrlock, true, Patience::Forever, Rules::Rust;
+}
+
+/// Makes the writer a reader. It has both sides for a moment, so no other writer comes between.
+extern "C-unwind" fn rust_downgrade(l: usize, pc: usize) -> c_int {
+    let real = || {
+        real!(pthread_rwlock_unlock(l: usize) -> c_int);
+        real!(pthread_rwlock_rdlock(l: usize) -> c_int)
+    };
+    let Some(t) = enter() else { return real() };
+    access_step(t, Kind::ReadLock, pc, (l, 1));
+    put(t, SyncKind::ReadLock, l, 1, pc);
+    let r = release(t, l, SyncKind::Unlock, pc, &real);
+    leave(t);
+    r
 }
 
 fn rwlock_until(
@@ -62,8 +100,8 @@ fn rwlock_until(
         native(t, l, pc, if write { MUTEX } else { READER }, true, "pthread_rwlock_timed", real)
     } else {
         match until(clock, at) {
-            Some(d) => take_rwlock(t, l, pc, write, Patience::Until(d)),
-            None => take_rwlock(t, l, pc, write, Patience::Forever),
+            Some(d) => take_rwlock(t, l, pc, write, Patience::Until(d), Rules::Pthread),
+            None => take_rwlock(t, l, pc, write, Patience::Forever, Rules::Pthread),
         }
     };
     leave(t);
@@ -113,4 +151,7 @@ entries! {
     pthread_rwlock_timedwrlock => rwlock_timedwrlock, "rdx";
     pthread_rwlock_clockwrlock => rwlock_clockwrlock, "rcx";
     pthread_rwlock_unlock => rwlock_unlock, "rsi";
+    __foretell_rwlock_read => rust_read, "rsi";
+    __foretell_rwlock_write => rust_write, "rsi";
+    __foretell_rwlock_downgrade => rust_downgrade, "rsi";
 }

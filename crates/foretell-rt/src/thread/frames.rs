@@ -74,11 +74,14 @@ impl CallFrames {
         self.depth += 1;
     }
 
-    /// Leaves the frames that `longjmp` abandoned: those that are not above `sp`.
-    pub(crate) fn unwind(&mut self, sp: usize) {
+    /// Leaves the frames that `longjmp` abandoned before a function with the stack pointer `sp` was
+    /// entered: those that are not above `sp`. A frame at `sp` itself with the same return address
+    /// stays: the function was inlined into that one after hooks had been put into both.
+    pub(crate) fn unwind(&mut self, sp: usize, call: usize) {
         while (1..=MAX_DEPTH).contains(&self.depth) {
             // SAFETY: frames below the depth are in the stack.
-            if unsafe { (*self.stack.add(self.depth - 1)).sp } > sp {
+            let top = unsafe { *self.stack.add(self.depth - 1) };
+            if top.sp > sp || (top.sp, top.call) == (sp, call) {
                 return;
             }
             self.depth -= 1;

@@ -7,6 +7,8 @@ use std::cell::Cell;
 pub(crate) struct Lifecycle {
     /// Number of threads that this thread has created.
     pub(crate) children: Cell<u32>,
+    /// Number of times that this thread has asked for random bytes.
+    pub(crate) random_draws: Cell<u64>,
     pub(crate) tid: Cell<u32>,
     pub(crate) pthread: Cell<libc::pthread_t>,
     pub(crate) detached: Cell<bool>,

@@ -1,5 +1,6 @@
 /* Functions that give out, read and write memory: the results are the library's. */
 #include "check.h"
+#include <sys/random.h>
 #include <malloc.h>
 #include <search.h>
 #include <strings.h>
@@ -108,6 +109,7 @@ int main(void) {
     CHECK(strcmp(b, "a-b-cdef") == 0 && strcasestr(b, "CDE") == b + 4);
     CHECK(strchrnul(b, 'z') == b + 8 && strspn(b, "-ab") == 4 && strcspn(b, "c") == 4);
     CHECK(strpbrk(b, "dc") == b + 4);
+    CHECK(getrandom(b, 8, 0) == 8);
     checked();
     sorted();
     mapped();

@@ -1,6 +1,11 @@
 /* Every operation on reader-writer locks. */
 #include "check.h"
 
+/* The locks of Rust's standard library, which only the runtime has. */
+int __foretell_rwlock_read(pthread_rwlock_t *) __attribute__((weak));
+int __foretell_rwlock_write(pthread_rwlock_t *) __attribute__((weak));
+int __foretell_rwlock_downgrade(pthread_rwlock_t *) __attribute__((weak));
+
 pthread_rwlock_t l = PTHREAD_RWLOCK_INITIALIZER, made;
 int value, readers;
 
@@ -70,6 +75,17 @@ int main(void) {
     for (int i = 0; i < 4; i++)
         pthread_join(t[i], NULL);
     CHECK(value == 40);
+    if (__foretell_rwlock_write) {
+        CHECK(__foretell_rwlock_write(&l) == 0);
+        alone(while_written);
+        CHECK(__foretell_rwlock_downgrade(&l) == 0);
+        alone(while_read);
+        CHECK(__foretell_rwlock_read(&l) == 0);
+        CHECK(pthread_rwlock_unlock(&l) == 0);
+        CHECK(pthread_rwlock_unlock(&l) == 0);
+        CHECK(pthread_rwlock_trywrlock(&l) == 0);
+        CHECK(pthread_rwlock_unlock(&l) == 0);
+    }
     CHECK(pthread_rwlock_destroy(&made) == 0);
     printf("ok\n");
     return 0;

@@ -2,6 +2,9 @@
 #include "check.h"
 #include <threads.h>
 
+/* Only the runtime has it. */
+unsigned long __foretell_thread_id(void) __attribute__((weak));
+
 pthread_key_t key;
 int destroyed, cleaned, ran, thousand;
 pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
@@ -68,6 +71,8 @@ static void cancel(void *(*f)(void *), void *arg) {
 }
 
 int main(void) {
+    if (__foretell_thread_id)
+        CHECK(__foretell_thread_id() != __foretell_thread_id());
     pthread_t t;
     void *r;
     int flag = 0, fds[2];
