@@ -347,7 +347,9 @@ impl Explorer {
         let mut leads = Leads::new(&model, &keys, sets, number, self.limits());
         let mut flips = leads.flips();
         // What no run has shown comes first.
-        flips.sort_by_key(|flip| self.frontier.shown.contains(&leads.novelty(flip)));
+        flips.sort_by_key(|flip| {
+            (leads.is_internal(flip), self.frontier.shown.contains(&leads.novelty(flip)))
+        });
         let mut flips: VecDeque<Flip> = flips.into();
         let mut found = self.ask(&mut leads, &mut flips);
         if !flips.is_empty() {

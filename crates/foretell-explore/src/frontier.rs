@@ -3,6 +3,7 @@
 //! A lead to a place and an observation that no run has shown comes first; then the number of
 //! preemptions decides, then the order in which the leads were found. Every fourth lead is the one
 //! with the most preemptions: what needs the threads to alternate many times would come last else.
+//! Leads to what a standard library observes for itself, such as its counters, come last.
 
 use std::collections::BTreeMap;
 
@@ -53,6 +54,7 @@ impl Frontier {
     fn rank(&self, candidate: &Candidate, number: usize) -> (u8, u32, usize) {
         let rank = match &candidate.cause {
             Cause::Stuck => 0,
+            _ if candidate.is_internal => 2,
             _ if candidate.novelty.is_some_and(|n| !self.shown.contains(&n)) => 0,
             _ => 1,
         };
@@ -74,7 +76,7 @@ impl Frontier {
     fn pop_most_preempted(&mut self) -> Option<Candidate> {
         loop {
             let by_preemptions =
-                |&&(_, preemptions, number): &&(u8, u32, usize)| (preemptions, number);
+                |&&(rank, preemptions, number): &&(u8, u32, usize)| (rank < 2, preemptions, number);
             let key = *self.queue.keys().max_by_key(by_preemptions)?;
             let candidate = self.queue.remove(&key)?;
             if candidate.cause == Cause::Stuck || !self.is_covered(&candidate.key) {

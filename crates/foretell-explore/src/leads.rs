@@ -4,10 +4,10 @@
 //! One sequence for each observation would lose executions. It says nothing of how far the other
 //! threads had come, and what they observed there may be impossible to combine with the new
 //! observation later. So the leads of an observation are *maximal*: no other sequence with this
-//! observation keeps all that the other threads observed in the lead, and more. There may be several
-//! such sequences. The first is found, and extended by every event that can follow. Any other
-//! contains an event that the first does not: for each thread, the next event that observes is
-//! required, and so on.
+//! observation keeps all that the other threads observed in the lead, and more. There may be
+//! several such sequences. The first is found, and extended by every event that can follow. Any
+//! other contains an event that the first does not: for each thread, the next event that observes
+//! is required, and so on.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -65,6 +65,8 @@ pub(crate) struct Candidate {
     pub(crate) key: CutKey,
     /// Hash of place and observation that are new.
     pub(crate) novelty: Option<u64>,
+    /// Whether a standard library observes something else that it has for itself.
+    pub(crate) is_internal: bool,
     /// Number of events of each thread in the lead.
     pub(crate) counts: Vec<u32>,
     /// Events that the lead had to contain.
@@ -243,6 +245,13 @@ impl<'t> Leads<'t> {
         hash_of((entry.place, entry.seen))
     }
 
+    /// Whether a flip is of a variable that a standard library has for itself.
+    pub(crate) fn is_internal(&self, flip: &Flip) -> bool {
+        let trace = self.trace();
+        let variable = trace.variable(flip.event);
+        variable.is_some_and(|variable| trace.is_internal(trace.variable_name(variable)))
+    }
+
     /// Returns leads to states in which no thread can go on, found in at most `states` states;
     /// `None` if the search found none and did not come to an end.
     pub(crate) fn stuck(&mut self, states: usize) -> Option<Vec<Candidate>> {
@@ -348,9 +357,9 @@ impl<'t> Leads<'t> {
             let history = key.get(&of).copied().unwrap_or_default();
             key.insert(hash_of((of, "more")), history);
         }
-        let novelty = match &cause {
-            Cause::Flip(flip) => Some(self.novelty(flip)),
-            _ => None,
+        let (novelty, is_internal) = match &cause {
+            Cause::Flip(flip) => (Some(self.novelty(flip)), self.is_internal(flip)),
+            _ => (None, false),
         };
         let preemptions = preemptions(trace, &events, flipped);
         let then = match cause {
@@ -359,7 +368,8 @@ impl<'t> Leads<'t> {
         };
         let lead = Lead { run: self.run, events, flipped, then, preemptions };
         let counts = state.counts;
-        Candidate { lead, cause, key, novelty, counts, required: required.to_vec() }
+        let required = required.to_vec();
+        Candidate { lead, cause, key, novelty, is_internal, counts, required }
     }
 
     /// Returns the events of which one is in every lead that keeps more than this one: for each
