@@ -20,6 +20,13 @@ pub(crate) fn unpacked(name: &str, content: &[u8]) -> Result<PathBuf, Error> {
     unpacked_in(&directory()?, name, content)
 }
 
+/// Returns a directory of the user's cache, which is made if it is not there.
+pub(crate) fn subdirectory(name: &str) -> Result<PathBuf, Error> {
+    let path = directory()?.join(name);
+    own_directory(&path).map_err(Error::file(&path))?;
+    Ok(path)
+}
+
 fn unpacked_in(cache: &Path, name: &str, content: &[u8]) -> Result<PathBuf, Error> {
     let path = cache.join(name);
     let parents = Path::new(name).parent().into_iter().flat_map(Path::components);

@@ -2,10 +2,10 @@
 
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
-use std::process::ExitStatus;
+use std::process::{Command, ExitStatus};
 
 use crate::compiler::{Language, compiler};
-use crate::{Error, instrument, symbolic};
+use crate::{Error, instrument, rust, status, symbolic};
 
 /// Runs the real compiler for recording, or for symbolic recording with `--symbolic`. Returns its
 /// exit status; passes a warning, if there is one, to `warn`.
@@ -23,6 +23,11 @@ pub fn compile(
         return symbolic::build::compile(language, &plain, warn);
     }
     let (compiler, arguments) = compiler(language, &plain);
+    let links_rust = arguments.iter().any(|word| word == instrument::RUST_LINK);
+    if rust::compiles_for_host() && !links_rust {
+        let start = |source| Error::Start { program: compiler.to_string_lossy().into(), source };
+        return status(Command::new(&compiler).args(&arguments)).map_err(start);
+    }
     instrument::run(&compiler, &arguments, warn)
 }
 

@@ -57,6 +57,22 @@ fn lock_tables(arguments: &[OsString]) -> Result<(Locks, Vec<OsString>), Error> 
     Ok((locks, rest))
 }
 
+/// Option of the linker of Rust programs, which link the runtime's shared library by themselves.
+pub(crate) const RUST_LINK: &str = "--foretell-rust";
+
+/// Links a Rust program: calls of functions that are not recorded go through stubs.
+fn link_rust(compiler: &OsStr, arguments: &[OsString]) -> Result<ExitStatus, Error> {
+    let arguments: Vec<OsString> =
+        arguments.iter().filter(|word| *word != RUST_LINK).cloned().collect();
+    let start = |source| Error::Start { program: compiler.to_string_lossy().into(), source };
+    let directory = runtime::linker_directory(None)?;
+    let locks = Locks::table().clone();
+    let (linker, arguments) = Linker::new(directory.path(), compiler, &arguments, None, locks)?;
+    let mut command = Command::new(compiler);
+    command.arg(format!("-B{}", directory.path().display())).args(arguments);
+    linker.serve(|| status(&mut command)).map_err(start)
+}
+
 /// Runs `compiler` with the arguments of the user and those for recording. Returns its exit status;
 /// passes a warning, if there is one, to `warn`.
 ///
@@ -67,6 +83,9 @@ pub(crate) fn run(
     arguments: &[OsString],
     warn: impl FnOnce(&str),
 ) -> Result<ExitStatus, Error> {
+    if arguments.iter().any(|word| word == RUST_LINK) {
+        return link_rust(compiler, arguments);
+    }
     let (locks, arguments) = &lock_tables(arguments)?;
     let request = Request::of(arguments);
     let mut command = Command::new(compiler);

@@ -14,6 +14,7 @@
 //! | `instrument` | arguments for instrumentation and for the runtime |
 //! | `link` | the linker's wrapper: stubs of functions that are not recorded |
 //! | [`runtime`] | the runtime's libraries |
+//! | [`rust`] | Rust programs: the instrumented standard library, the compiler's wrapper |
 //! | `cache` | embedded files, unpacked |
 //! | `child` | processes that end with this one |
 //! | `scratch` | directories for the files of one job |
@@ -29,6 +30,7 @@ mod instrument;
 mod link;
 mod request;
 pub mod runtime;
+pub mod rust;
 mod scratch;
 pub mod symbolic;
 

@@ -47,9 +47,9 @@ pub enum Verdict {
         /// Time limit in seconds.
         seconds: u64,
     },
-    /// The program used memory that it had freed.
+    /// The program used memory that it had freed, or a resource that it had closed.
     UseAfterFree {
-        /// Locations of the use, the allocation and the free.
+        /// Locations of the use, the allocation and the free, or the end.
         message: String,
     },
     /// Threads wait for each other forever.
@@ -327,7 +327,8 @@ fn judge_java(
         return Ok(Verdict::Departed { message });
     }
     let wanted: Vec<(u32, u64)> = expected.reaching().iter().map(|&(_, step)| step).collect();
-    let progress = java::Progress::load(&run.log(), &wanted)?;
+    let mut progress = java::Progress::load(&run.log(), &wanted)?;
+    let use_after_close = progress.use_after_close.take();
     let progress = Progress::of_java(progress, expected.reaching(), end.deadlock.as_deref());
     if let Some(reason) = expected.missed(&progress) {
         return Ok(not_reached(run, &reason, end.deadlock.is_some(), seconds));
@@ -346,6 +347,9 @@ fn judge_java(
             Some(message) => Verdict::Assertion { message },
             None => Verdict::Exception { message: e.text() },
         });
+    }
+    if let Some(message) = use_after_close {
+        return Ok(Verdict::UseAfterFree { message });
     }
     if run.timed_out {
         return Ok(Verdict::Hang { seconds });

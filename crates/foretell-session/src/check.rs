@@ -14,7 +14,7 @@ use foretell_replay::{Error as ReplayError, Reference, Replay, Verdict};
 use foretell_report::cause;
 use foretell_report::json::{Finding, Findings};
 use foretell_report::observed;
-use foretell_trace::{FindingKind, Model, RunFailure, Trace};
+use foretell_trace::{EventId, FindingKind, Model, Op, RunFailure, Trace};
 use foretell_translate::{Blocks, Steps, TraceOutput};
 use serde_json::Value;
 
@@ -414,8 +414,8 @@ impl Replays<'_> {
                 vec![Some(format!("{}: {}", failure.kind, failure.message))]
             }
             // A deadlock is a cycle, which may be told from any of its threads; the accesses of a
-            // race come in either order.
-            _ if matches!(finding.kind, FindingKind::Deadlock | FindingKind::Race) => {
+            // race, and the threads of a hang, come in any order.
+            _ if finding.kind == FindingKind::Race || finding.kind.ends_blocked() => {
                 let mut places = finding.locations.clone();
                 places.sort();
                 places
@@ -427,8 +427,21 @@ impl Replays<'_> {
         }
         if observed::is_observed(finding) {
             self.observed = Some(finding.id.clone());
-            // A deadlock that an earlier run predicted, and a replay has shown.
-            let known = |failure| self.seen.contains(&(FindingKind::Observed, waits_of(failure)));
+            // A deadlock or hang that an earlier run predicted, and a replay has shown.
+            let known = |failure: &RunFailure| {
+                let mut waits =
+                    [true, false].map(|for_locks| waits_of(failure, for_locks)).to_vec();
+                // A state of a Java thread has no place.
+                if !failure.threads.iter().any(|(_, state)| state.contains(" at ")) {
+                    let mut places = finding.locations.clone();
+                    places.sort();
+                    waits.push(places);
+                }
+                let seen = |w: &mut Vec<_>| {
+                    !w.is_empty() && self.seen.contains(&(FindingKind::Observed, std::mem::take(w)))
+                };
+                waits.iter_mut().any(seen)
+            };
             return !self.failure.is_some_and(known);
         }
         if self.left > 0 {
@@ -438,8 +451,15 @@ impl Replays<'_> {
         if let Some(worst) = &verdict {
             self.observer.replayed(finding, worst);
             finding.set_replay(replay_json(worst, 1, 1), worst.confirms());
-            if finding.kind == FindingKind::Deadlock && worst.confirms() {
-                let mut places = finding.locations.clone();
+            if finding.kind.ends_blocked() && worst.confirms() {
+                let roots = finding.events.iter().map(|&e| {
+                    let op = trace.op(EventId(e));
+                    matches!(op, Op::Woken | Op::Down | Op::Leave)
+                });
+                let is_hang = finding.kind == FindingKind::Hang;
+                let places = finding.locations.iter().zip(roots);
+                let places = places.filter(|(_, is_root)| *is_root || !is_hang);
+                let mut places: Vec<_> = places.map(|(place, _)| place.clone()).collect();
                 places.sort();
                 self.seen.insert((FindingKind::Observed, places));
             }
@@ -460,10 +480,12 @@ impl Replays<'_> {
     }
 }
 
-/// Returns the locations at which threads of a deadlock wait for locks, sorted.
-fn waits_of(failure: &RunFailure) -> Vec<Option<String>> {
+/// Returns the locations at which threads of a deadlock or hang wait, sorted: for locks, or for
+/// what no thread holds.
+fn waits_of(failure: &RunFailure, for_locks: bool) -> Vec<Option<String>> {
     let place = |state: &String| {
-        let (_, rest) = state.split_once(" at ").filter(|_| state.contains("held by"))?;
+        let is_asked = state.contains("held by") == for_locks && !state.contains("the end of");
+        let (_, rest) = state.split_once(" at ").filter(|_| is_asked)?;
         Some(rest.split(',').next()?.to_owned())
     };
     let mut places: Vec<_> =

@@ -192,6 +192,7 @@ fn undecided(blocks: &Blocks, candidate: &Candidate, reason: &str) -> json::Unde
         }
         Candidate::NondeterministicRead(e) | Candidate::FinalValue(e, _) => vec![*e],
         Candidate::Deadlock(acquires) => acquires.clone(),
+        Candidate::Hang(root, _) => vec![*root],
     };
     json::Undecided {
         kind: candidate.kind(),

@@ -227,7 +227,7 @@ impl<'a> Known<'a> {
             None => events.iter().map(|&e| self.location(e)).collect(),
         };
         match kind {
-            FindingKind::Race | FindingKind::Deadlock => group.sort_unstable(),
+            FindingKind::Race | FindingKind::Deadlock | FindingKind::Hang => group.sort_unstable(),
             FindingKind::Nondeterminism if is_final => group.extend_from_within(..),
             _ => {}
         }

@@ -83,6 +83,7 @@
 //! ```
 
 mod build;
+pub mod cargo;
 mod check;
 pub mod columns;
 mod doctor;
@@ -117,6 +118,7 @@ pub use replay::{ReplayRequest, Replayed, debug, find, launch_as_recorded, load_
 pub use save::{save, save_trace};
 pub use suite::{Bug, ProcessInfo, Suite, SuiteOptions, SuiteProgress, Test, run_suite};
 
+pub use foretell_build::rust::Wrapper as RustWrapper;
 pub use foretell_build::{Language, compile, shell_status};
 pub use foretell_explore::{Exploration, Open};
 pub use foretell_launch::{Java, Launch, Mode, Run, SignalGuard, supervise};

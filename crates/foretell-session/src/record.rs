@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use foretell_launch::{Launch, Mode, Run};
+use foretell_launch::{Java, Launch, Mode, Run};
 use foretell_limit::shielded;
 use foretell_log::{ChunkStore, Filter, FilterLimits, Ring, memory_limit};
 use foretell_rt_format::{EXIT_STEPS, Header, Log, Record, StopReason};
@@ -40,6 +40,10 @@ pub struct RecordedProcess {
     pub failure: Option<RunFailure>,
 }
 
+/// Properties of a trace: options about classes with `close`, whose methods are steps.
+pub(crate) const RESOURCES: &str = "resources";
+pub(crate) const RESOURCE_ANNOTATIONS: &str = "resource annotations";
+
 /// Environment variable for tests: with `off` no record is filtered out while the program runs. The
 /// trace does not depend on it.
 const FILTER: &str = "FORETELL_FILTER";
@@ -71,6 +75,16 @@ pub fn record(launch: &Launch, blocks: &Blocks) -> Result<Recorded, Error> {
     let deadlock = failure.as_ref().is_some_and(|f| f.kind == FailureKind::Deadlock);
     let ended = if deadlock { "deadlock".to_owned() } else { run.ended() };
     translated.trace.set_meta("ended", &ended);
+    if run.java {
+        let (java, usual) = (&launch.java, Java::default());
+        if java.resources != usual.resources {
+            translated.trace.set_meta(RESOURCES, &java.resources.join(","));
+        }
+        if java.resource_annotations != usual.resource_annotations {
+            let names = java.resource_annotations.join(",");
+            translated.trace.set_meta(RESOURCE_ANNOTATIONS, &names);
+        }
+    }
     if !run.java && launch.exit_steps != EXIT_STEPS {
         translated.trace.set_meta("exit steps", &launch.exit_steps.to_string());
     }

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
-use foretell_launch::Launch;
+use foretell_launch::{Java, Launch};
 use foretell_limit::{Limit, deadline};
 use foretell_replay::{Error as ReplayError, Reference, Replay, Verdict};
 use foretell_report::json::{Finding, Findings};
@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use crate::Error;
 use crate::explore::{SCHEDULE, follow};
 use crate::failure::of_status;
-use crate::record::{Recorded, record};
+use crate::record::{RESOURCE_ANNOTATIONS, RESOURCES, Recorded, record};
 use crate::witnesses::Witnesses;
 
 /// Most names that [`find`] lists in its error.
@@ -198,7 +198,18 @@ pub fn load_steps(path: &Path, trace: &Trace) -> Result<Steps, Error> {
 pub fn launch_as_recorded(trace: &Trace, command: Vec<OsString>) -> Launch {
     let number =
         |key: &str, default| trace.meta().get(key).and_then(|n| n.parse().ok()).unwrap_or(default);
+    let list = |key: &str, default: Vec<String>| match trace.meta().get(key) {
+        Some(list) => list.split(',').map(str::to_owned).collect(),
+        None => default,
+    };
+    let usual = Java::default();
+    let java = Java {
+        resources: list(RESOURCES, usual.resources),
+        resource_annotations: list(RESOURCE_ANNOTATIONS, usual.resource_annotations),
+        ..Java::default()
+    };
     Launch {
+        java,
         seed: number("seed", 0),
         quantum: number("quantum", 1000),
         exit_steps: number("exit steps", EXIT_STEPS),

@@ -31,11 +31,6 @@ impl Witnesses<'_> {
         self.finding.kind == FindingKind::Race && !self.finding.is_unordered()
     }
 
-    /// Whether the finding is of the kind with this name.
-    fn is(&self, kind: &str) -> bool {
-        self.finding.kind.name() == kind
-    }
-
     /// Returns the state of the program that confirms the finding.
     pub(crate) fn target(&self) -> Target {
         let mut events = self.finding.events.clone();
@@ -48,7 +43,7 @@ impl Witnesses<'_> {
         let goal = match (self.finding.kind, &events[..]) {
             (FindingKind::Race, &[a, b]) if self.is_race() => Goal::Together([a, b]),
             (FindingKind::Deadlock, _) => Goal::Blocked(events.clone()),
-            (_, _) if self.is("hang") => Goal::Stuck(events.clone()),
+            (FindingKind::Hang, _) => Goal::Stuck(events.clone()),
             _ => Goal::Along(events.clone()),
         };
         let known = |e: u32| ((e as usize) < self.trace.len()).then_some(EventId(e));
@@ -66,7 +61,8 @@ impl Witnesses<'_> {
         };
         let same_memory = pairs.filter(|&(a, b)| conflicts(a, b) || ended_and_used(a, b)).collect();
         let waits = events.iter().filter_map(|&e| self.wait(known(e)?));
-        let stuck = if self.is("hang") { waits.collect() } else { Vec::new() };
+        let is_hang = self.finding.kind == FindingKind::Hang;
+        let stuck = if is_hang { waits.collect() } else { Vec::new() };
         Target { goal, same_memory, stuck }
     }
 

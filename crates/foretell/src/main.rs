@@ -78,6 +78,12 @@ fn main() -> ExitCode {
             Err(failure) => fail(&failure.to_string()),
         };
     }
+    if let Some(result) = commands::cargo::asked_for() {
+        return match result {
+            Ok(status) => status.into(),
+            Err(failure) => fail(&failure.to_string()),
+        };
+    }
     let mut command = Arguments::command();
     command.build();
     let configured = match config::with_file(&command, std::env::args_os().collect()) {

@@ -59,7 +59,11 @@ pub(crate) struct RecordOptions {
     /// race with one another, as programs assume that use volatile flags between threads.
     #[arg(long, value_name = "MEANING", default_value = "plain", hide_short_help = true)]
     volatile: Volatile,
+}
 
+/// Options of a recording for Java programs.
+#[derive(clap::Args, Clone, Default, Debug)]
+pub(crate) struct JavaOptions {
     /// Record only these classes, by full name: 'com.example.*'
     #[arg(long, value_name = "GLOB", value_delimiter = ',')]
     #[arg(help_heading = JAVA, hide_short_help = true)]
@@ -74,6 +78,17 @@ pub(crate) struct RecordOptions {
     #[arg(long, value_name = "NAME", value_delimiter = ',', default_value = "Atomic")]
     #[arg(help_heading = JAVA, hide_short_help = true)]
     atomic_annotations: Vec<String>,
+
+    /// Classes whose objects end with `close`: a later call is a lifetime violation
+    #[arg(long, value_name = "GLOB", value_delimiter = ',')]
+    #[arg(help_heading = JAVA, hide_short_help = true)]
+    resources: Vec<String>,
+
+    /// Annotations that mark such a class
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    #[arg(default_value = "MustCall,InheritableMustCall")]
+    #[arg(help_heading = JAVA, hide_short_help = true)]
+    resource_annotations: Vec<String>,
 }
 
 /// Heading of the options for Java programs.
@@ -110,13 +125,15 @@ impl RecordOptions {
     }
 
     /// Returns the launch of a command with these options.
-    pub(crate) fn launch(&self, command: Vec<OsString>) -> Launch {
+    pub(crate) fn launch(&self, command: Vec<OsString>, java: &JavaOptions) -> Launch {
         let markers = self.blocks.contains(&BlockSource::Markers);
         let java = Java {
-            include: self.include.clone(),
-            exclude: self.exclude.clone(),
+            include: java.include.clone(),
+            exclude: java.exclude.clone(),
             atomic: self.atomic_functions.clone(),
-            annotations: if markers { self.atomic_annotations.clone() } else { Vec::new() },
+            annotations: if markers { java.atomic_annotations.clone() } else { Vec::new() },
+            resources: java.resources.clone(),
+            resource_annotations: java.resource_annotations.clone(),
         };
         let Self { seed, quantum, exit_steps, symbolic, keep_all, .. } = *self;
         Launch { seed, quantum, exit_steps, symbolic, keep_all, java, ..Launch::new(command) }
@@ -124,8 +141,8 @@ impl RecordOptions {
 }
 
 impl RecordOptions {
-    /// Returns the options as they are written on a command line, each after a space; those that have
-    /// their default are left out.
+    /// Returns the options as they are written on a command line, each after a space; those that
+    /// have their default are left out.
     pub(crate) fn words(&self) -> String {
         let mut words: Vec<String> = Vec::new();
         let mut add = |name: &str, value: Option<String>, default: &str| match value {

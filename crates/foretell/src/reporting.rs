@@ -223,9 +223,7 @@ impl Reporting {
 
     /// Marks the findings to hide.
     pub(crate) fn mark(&mut self, findings: &mut [Finding], trace: Option<&Trace>) {
-        if !self.suppressions.is_empty() {
-            self.suppressions.apply(findings, trace);
-        }
+        self.suppressions.apply(findings, trace);
         if let Some(baseline) = &self.baseline {
             baseline.apply(findings);
             let known = |f: &&Finding| f.baseline == Some(BaselineState::Unchanged);

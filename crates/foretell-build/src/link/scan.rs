@@ -68,9 +68,17 @@ fn is_recorded(elf: &Elf<'_>) -> bool {
     elf.symbols.iter().any(|s| !s.defined && s.name.starts_with(b"__tsan_"))
 }
 
+/// Whether an input is compiled from Rust: crates that are not instrumented, which unwind and make
+/// backtraces, have no state that orders threads.
+fn is_rust(input: &Input) -> bool {
+    let name = input.path.file_name().unwrap_or_default().as_encoded_bytes();
+    name.ends_with(b".rlib") || name.ends_with(b".rcgu.o")
+}
+
 impl<'a> Linked<'a> {
-    fn add(&mut self, elf: &Elf<'a>, input: usize) {
-        let recorded = is_recorded(elf);
+    /// Adds an object of an input; `rust` if it is one of Rust.
+    fn add(&mut self, elf: &Elf<'a>, input: usize, rust: bool) {
+        let recorded = rust || is_recorded(elf);
         for symbol in &elf.symbols {
             let name = symbol.name;
             if symbol.defined {
@@ -104,11 +112,11 @@ pub(super) fn plan(command: &Command, runtime: Option<&Path>, locks: &Locks) -> 
     let mut taken: HashMap<(usize, usize), Elf<'_>> = HashMap::new();
     for (i, content) in contents.iter().enumerate() {
         match content {
-            Some(Content::Object(elf)) => linked.add(elf, i),
+            Some(Content::Object(elf)) => linked.add(elf, i, is_rust(&command.inputs[i])),
             Some(Content::Archive(archive)) if command.inputs[i].whole => {
                 for (m, member) in archive.members.iter().enumerate() {
                     if let Some(elf) = Elf::parse(member.bytes()) {
-                        linked.add(&elf, i);
+                        linked.add(&elf, i, is_rust(&command.inputs[i]));
                         taken.insert((i, m), elf);
                     }
                 }
@@ -129,7 +137,7 @@ pub(super) fn plan(command: &Command, runtime: Option<&Path>, locks: &Locks) -> 
             continue;
         }
         if let Some(elf) = archive.members.get(member).and_then(|m| Elf::parse(m.bytes())) {
-            linked.add(&elf, input);
+            linked.add(&elf, input, is_rust(&command.inputs[input]));
             taken.insert((input, member), elf);
         }
     }

@@ -27,6 +27,7 @@ use foretell_trace::io::ReadOptions;
 use foretell_trace::{FindingKind, RunFailure, Trace};
 use foretell_translate::{Blocks, Error as LogError, Steps, Translated, java, translate};
 
+use crate::cargo::ONE_TEST;
 use crate::record::is_child_of_fork;
 use crate::{
     Error, PredictOptions, ReplayRequest, launch_as_recorded, load_steps, predict_watched, replay,
@@ -115,6 +116,8 @@ pub struct Suite {
     pub bugs: Vec<Bug>,
     /// Processes that could not be analysed, one line each.
     pub problems: Vec<String>,
+    /// Number of tests of Rust that had one thread: there is nothing to predict.
+    pub single_threaded: usize,
     /// Directory of the traces if they are not kept.
     _scratch: Option<ScratchDirectory>,
 }
@@ -190,7 +193,13 @@ pub fn run_suite(options: &SuiteOptions, progress: &SuiteProgress) -> Result<Sui
     launch.java.exclude.extend(RUNNERS.map(str::to_owned));
     let names = TestNames::of(&launch.command);
     let (queue, results) = (Queue::default(), Mutex::new(Vec::new()));
-    let analysis = Analysis { options, directory: &directory, names: &names };
+    let single_threaded = AtomicUsize::new(0);
+    let analysis = Analysis {
+        options,
+        directory: &directory,
+        names: &names,
+        single_threaded: &single_threaded,
+    };
     let run = std::thread::scope(|scope| {
         for _ in 0..options.jobs.max(1) {
             scope.spawn(|| {
@@ -248,8 +257,15 @@ pub fn run_suite(options: &SuiteOptions, progress: &SuiteProgress) -> Result<Sui
     }
     let bugs = merge(&mut tests);
     let keeps = options.output.is_some();
-    let mut suite =
-        Suite { status, interrupted, tests, bugs, problems, _scratch: (!keeps).then_some(scratch) };
+    let mut suite = Suite {
+        status,
+        interrupted,
+        tests,
+        bugs,
+        problems,
+        single_threaded: single_threaded.into_inner(),
+        _scratch: (!keeps).then_some(scratch),
+    };
     suite.replay(options, progress);
     suite.tests.iter_mut().for_each(|test| cause::assign(&mut test.findings.findings));
     if keeps {
@@ -263,11 +279,12 @@ struct Analysis<'a> {
     options: &'a SuiteOptions,
     directory: &'a Path,
     names: &'a TestNames,
+    single_threaded: &'a AtomicUsize,
 }
 
 impl Analysis<'_> {
     /// Translates a log, saves the trace, and predicts. `None`: the child of a fork that had no
-    /// second thread.
+    /// second thread, or a test of Rust that had none.
     fn process(&self, log: ProcessLog) -> Result<Option<Test>, Error> {
         let name = self.names.name(&log.info);
         let Some(mut translated) = self.translate(&log)? else { return Ok(None) };
@@ -312,8 +329,14 @@ impl Analysis<'_> {
             let (translated, _) = java::translate(path, &bytes, &self.options.blocks)?;
             return Ok(Some(translated));
         }
+        let is_one_test = log.info.command.get(1).is_some_and(|word| word == ONE_TEST);
         let log =
             Log::parse(&bytes).map_err(|source| LogError::Log { path: path.clone(), source })?;
+        // Most tests are like this, and reading the symbols takes longer than the test.
+        if is_one_test && log.events().map_while(Result::ok).all(|entry| entry.thread == 0) {
+            self.single_threaded.fetch_add(1, Ordering::Relaxed);
+            return Ok(None);
+        }
         let translated = translate(&log, &self.options.blocks);
         let is_empty = translated.steps.threads.is_empty() && translated.failure.is_none();
         Ok((!is_empty || !is_child_of_fork(&log)).then_some(translated))

@@ -49,6 +49,11 @@ impl TestNames {
         if program == "java" {
             return java(&words);
         }
+        if let [_, option, test] = &words[..]
+            && option == crate::cargo::ONE_TEST
+        {
+            return format!("{} {test}", without_hash(program));
+        }
         let option = words.iter().find_map(|word| word.strip_prefix("--gtest_filter="));
         let filter = option.map(str::to_owned).or_else(|| process.variable("GTEST_FILTER"));
         match filter.filter(|filter| filter != "*") {
@@ -56,6 +61,12 @@ impl TestNames {
             None => program.strip_prefix("lt-").unwrap_or(program).to_owned(),
         }
     }
+}
+
+/// Returns the name of a test binary of cargo without the hash at its end.
+fn without_hash(program: &str) -> &str {
+    let is_hash = |text: &str| text.len() == 16 && text.bytes().all(|b| b.is_ascii_hexdigit());
+    program.rsplit_once('-').filter(|(_, end)| is_hash(end)).map_or(program, |(name, _)| name)
 }
 
 /// Reads the list of tests of ctest.
@@ -136,6 +147,12 @@ mod tests {
         assert_eq!(named(&["./unit"], &[("GTEST_FILTER", "Map.Put")]), "unit Map.Put");
         let pytest = [("PYTEST_CURRENT_TEST", "test_a.py::test_b[1 (x)] (call)")];
         assert_eq!(named(&["./helper"], &pytest), "test_a.py::test_b[1 (x)]");
+    }
+
+    #[test]
+    fn cargo_names_one_test_of_a_binary() {
+        let words = ["/t/debug/deps/queue-0123456789abcdef", "--foretell-one", "tests::put"];
+        assert_eq!(named(&words, &[]), "queue tests::put");
     }
 
     #[test]

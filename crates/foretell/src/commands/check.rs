@@ -23,7 +23,7 @@ use crate::failure::{Failure, Status};
 use crate::limits::{Budget, message, seconds};
 use crate::output::{self, Destination};
 use crate::progress;
-use crate::recording::{RecordOptions, quoted, summary};
+use crate::recording::{JavaOptions, RecordOptions, quoted, summary};
 use crate::reporting::{Format, ReportOptions, Reporting};
 use crate::terminal::{Terminal, complain};
 
@@ -43,6 +43,41 @@ pub(crate) struct Check {
     #[arg(required = true, value_name = "SOURCE")]
     sources: Vec<PathBuf>,
 
+    #[command(flatten)]
+    budget: RunBudget,
+
+    /// Arguments of the program
+    #[arg(last = true, value_name = "ARGS")]
+    arguments: Vec<OsString>,
+
+    #[command(flatten)]
+    build: SourceOptions,
+
+    #[command(flatten)]
+    common: CheckArguments,
+}
+
+impl Check {
+    pub(crate) fn run(self, terminal: &mut Terminal) -> Result<Status, Failure> {
+        let Check { sources, budget, arguments, build, common } = self;
+        let explore = budget.explore();
+        let job = CheckJob {
+            sources,
+            build,
+            arguments,
+            environment: None,
+            explore_again: None,
+            explore,
+            in_depth: false,
+            common,
+        };
+        job.run(terminal)
+    }
+}
+
+/// How far a check explores.
+#[derive(clap::Args, Debug)]
+pub(crate) struct RunBudget {
     /// Most runs, the first one included; 1: no exploration
     #[arg(long, value_name = "N", default_value_t = 21,
           value_parser = clap::value_parser!(u64).range(1..))]
@@ -51,46 +86,26 @@ pub(crate) struct Check {
     /// Most time for runs after the first
     #[arg(long, value_name = "SECS", default_value = "10", value_parser = seconds)]
     time: Duration,
-
-    /// Arguments of the program
-    #[arg(last = true, value_name = "ARGS")]
-    arguments: Vec<OsString>,
-
-    #[command(flatten)]
-    common: CheckArguments,
 }
 
-impl Check {
-    pub(crate) fn run(self, terminal: &mut Terminal) -> Result<Status, Failure> {
-        let Check { sources, runs, time, arguments, common } = self;
-        let explore = (runs > 1).then_some(ExploreOptions {
-            runs: Some(runs as usize),
-            time: Some(time),
+impl RunBudget {
+    /// Returns the options of the exploration after the first run, if there is one.
+    pub(crate) fn explore(&self) -> Option<ExploreOptions> {
+        (self.runs > 1).then_some(ExploreOptions {
+            runs: Some(self.runs as usize),
+            time: Some(self.time),
             first: false,
             loop_bound: LOOP_BOUND,
             in_depth: false,
             jobs: 1,
             state: None,
-        });
-        let job = CheckJob { sources, arguments, explore, in_depth: false, common };
-        job.run(terminal)
+        })
     }
 }
 
-/// Other observations of one place by one thread that are followed in a run if nothing is said.
-pub(crate) const LOOP_BOUND: u32 = 100;
-
-/// Options of the commands that check a program in one go.
-#[derive(clap::Args, Debug)]
-pub(crate) struct CheckArguments {
-    #[command(flatten)]
-    options: RecordOptions,
-
-    /// Number of free runs to record, each with the next seed
-    #[arg(long, value_name = "N", default_value_t = 1, hide_short_help = true,
-          value_parser = clap::value_parser!(u64).range(1..))]
-    seeds: u64,
-
+/// Options of building a program from its sources.
+#[derive(clap::Args, Default, Debug)]
+pub(crate) struct SourceOptions {
     /// Compiler: gcc, clang, clang-19, or a path
     ///
     /// The default is gcc, and with --symbolic a clang of version 16 or newer.
@@ -107,10 +122,28 @@ pub(crate) struct CheckArguments {
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     locks: Vec<PathBuf>,
 
+    #[command(flatten)]
+    java: JavaOptions,
+}
+
+/// Other observations of one place by one thread that are followed in a run if nothing is said.
+pub(crate) const LOOP_BOUND: u32 = 100;
+
+/// Options of the commands that check a program in one go.
+#[derive(clap::Args, Debug)]
+pub(crate) struct CheckArguments {
+    #[command(flatten)]
+    options: RecordOptions,
+
+    /// Number of free runs to record, each with the next seed
+    #[arg(long, value_name = "N", default_value_t = 1, hide_short_help = true,
+          value_parser = clap::value_parser!(u64).range(1..))]
+    seeds: u64,
+
     /// Kinds of findings to look for [default: all]
     ///
     /// race, atomicity, serializability, transactions, nondeterminism, deadlock,
-    /// lifetime
+    /// hang, lifetime
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     analyses: Vec<FindingKind>,
 
@@ -160,7 +193,12 @@ pub(crate) struct CheckArguments {
 pub(crate) struct CheckJob {
     /// Sources of the program; none if the arguments are a whole command.
     pub(crate) sources: Vec<PathBuf>,
+    pub(crate) build: SourceOptions,
     pub(crate) arguments: Vec<OsString>,
+    /// Environment of the program; none: that of this process.
+    pub(crate) environment: Option<Vec<(OsString, OsString)>>,
+    /// The command that explores the program further, if it is not one of `foretell`.
+    pub(crate) explore_again: Option<String>,
     pub(crate) explore: Option<ExploreOptions>,
     /// Whether the exploration is what was asked for.
     pub(crate) in_depth: bool,
@@ -225,7 +263,7 @@ impl Tally {
 
 impl CheckJob {
     pub(crate) fn run(self, terminal: &mut Terminal) -> Result<Status, Failure> {
-        if !self.common.locks.is_empty()
+        if !self.build.locks.is_empty()
             && matches!(self.program().kind(), ProgramKind::Java | ProgramKind::Jar)
         {
             return Err(Failure::Input("--locks is for C and C++ programs".to_owned()));
@@ -330,15 +368,15 @@ impl CheckJob {
     }
 
     fn program(&self) -> Program {
-        let locks = self.common.locks.iter().map(|file| {
+        let locks = self.build.locks.iter().map(|file| {
             let mut option = OsString::from("--foretell-locks=");
             option.push(file);
             option
         });
         Program {
             sources: self.sources.clone(),
-            compiler: self.common.compiler.clone(),
-            flags: self.common.cflag.iter().cloned().chain(locks).collect(),
+            compiler: self.build.compiler.clone(),
+            flags: self.build.cflag.iter().cloned().chain(locks).collect(),
             symbolic: self.common.options.symbolic,
         }
     }
@@ -351,9 +389,13 @@ impl CheckJob {
         if !self.common.analyses.is_empty() {
             driver.analyses = self.common.analyses.iter().copied().collect();
         }
-        let launch = self.common.options.launch(self.arguments.clone());
+        let launch = self.common.options.launch(self.arguments.clone(), &self.build.java);
         Ok(CheckOptions {
-            launch: Launch { input: self.common.stdin.clone(), ..launch },
+            launch: Launch {
+                input: self.common.stdin.clone(),
+                environment: self.environment.clone(),
+                ..launch
+            },
             blocks: self.common.options.blocks()?,
             seeds: self.common.seeds,
             explore: self.explore.clone(),
@@ -460,6 +502,9 @@ impl CheckJob {
 
     /// Returns the command that explores the program further.
     fn again(&self) -> String {
+        if let Some(command) = &self.explore_again {
+            return command.clone();
+        }
         let mut command = "foretell explore".to_owned();
         let sources = self.sources.iter().map(|source| source.as_os_str());
         command.extend(sources.map(|word| format!(" {}", quoted(word))));
@@ -480,7 +525,8 @@ impl CheckJob {
             ProgramKind::Cpp => "c++",
             ProgramKind::Java | ProgramKind::Jar => return Ok(()),
         };
-        let CheckArguments { options, compiler: chosen, cflag, stdin, .. } = &self.common;
+        let CheckArguments { options, stdin, .. } = &self.common;
+        let SourceOptions { compiler: chosen, cflag, .. } = &self.build;
         let symbolic = if options.symbolic { " --symbolic" } else { "" };
         let chosen = chosen.iter().map(|name| format!("--foretell-compiler={name}"));
         let chosen = chosen.map(|word| format!(" {}", quoted(word.as_ref())));

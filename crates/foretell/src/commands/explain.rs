@@ -14,7 +14,7 @@ pub(crate) struct Explain {
     /// Kind of finding, or the name of one: race-1 [default: list all kinds]
     ///
     /// race, atomicity, serializability, transactions, nondeterminism, deadlock,
-    /// lifetime
+    /// hang, lifetime
     #[arg(value_parser = kind)]
     kind: Option<FindingKind>,
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use foretell_session::ExploreOptions;
 
-use super::check::{CheckArguments, CheckJob, LOOP_BOUND};
+use super::check::{CheckArguments, CheckJob, LOOP_BOUND, SourceOptions};
 use crate::failure::{Failure, Status};
 use crate::limits::seconds;
 use crate::terminal::Terminal;
@@ -23,6 +23,23 @@ pub(crate) struct Explore {
     #[arg(value_name = "SOURCE", required_unless_present = "arguments")]
     sources: Vec<PathBuf>,
 
+    #[command(flatten)]
+    depth: DepthOptions,
+
+    /// Arguments of the program; without SOURCE, a whole command
+    #[arg(last = true, value_name = "ARGS")]
+    arguments: Vec<OsString>,
+
+    #[command(flatten)]
+    build: SourceOptions,
+
+    #[command(flatten)]
+    common: CheckArguments,
+}
+
+/// Options of an exploration in depth.
+#[derive(clap::Args, Debug)]
+pub(crate) struct DepthOptions {
     /// Most runs, the first one included [default: no limit]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     runs: Option<u64>,
@@ -47,40 +64,48 @@ pub(crate) struct Explore {
 
     /// Directory of the exploration's state, to go on with it
     ///
-    /// A new directory is filled; one of an exploration that was cut short, or killed, continues it.
+    /// A new directory is filled; one of an exploration that was cut short, or killed, continues
+    /// it.
     ///
     /// The directory also gets the program and the traces of runs with new outcomes, as with
     /// --save.
     #[arg(long, value_name = "DIR", conflicts_with = "save")]
     resume: Option<PathBuf>,
+}
 
-    /// Arguments of the program; without SOURCE, a whole command
-    #[arg(last = true, value_name = "ARGS")]
-    arguments: Vec<OsString>,
-
-    #[command(flatten)]
-    common: CheckArguments,
+impl DepthOptions {
+    /// Returns the options of the exploration. Its state directory is that of `common`, too.
+    pub(crate) fn explore(self, common: &mut CheckArguments) -> ExploreOptions {
+        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+        if self.resume.is_some() {
+            common.save.clone_from(&self.resume);
+        }
+        ExploreOptions {
+            runs: self.runs.map(|runs| runs as usize),
+            time: Some(self.time),
+            first: self.first,
+            loop_bound: self.loop_bound,
+            in_depth: true,
+            jobs: self.jobs.map_or_else(cores, |jobs| jobs as usize),
+            state: self.resume,
+        }
+    }
 }
 
 impl Explore {
     pub(crate) fn run(self, terminal: &mut Terminal) -> Result<Status, Failure> {
-        let Explore { sources, runs, time, first, loop_bound, jobs, resume, arguments, common } =
-            self;
-        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-        let mut common = common;
-        if resume.is_some() {
-            common.save.clone_from(&resume);
-        }
-        let explore = Some(ExploreOptions {
-            runs: runs.map(|runs| runs as usize),
-            time: Some(time),
-            first,
-            loop_bound,
+        let Explore { sources, depth, arguments, build, mut common } = self;
+        let explore = Some(depth.explore(&mut common));
+        let job = CheckJob {
+            sources,
+            build,
+            arguments,
+            environment: None,
+            explore_again: None,
+            explore,
             in_depth: true,
-            jobs: jobs.map_or_else(cores, |jobs| jobs as usize),
-            state: resume,
-        });
-        let job = CheckJob { sources, arguments, explore, in_depth: true, common };
+            common,
+        };
         job.run(terminal)
     }
 }

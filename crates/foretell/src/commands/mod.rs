@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+pub(crate) mod cargo;
 pub(crate) mod cc;
 mod check;
 mod cluster;
@@ -30,6 +31,7 @@ pub(crate) enum Command {
     #[command(name = "c++")]
     Cpp(cc::Cpp),
     Explore(Box<explore::Explore>),
+    Cargo(cargo::Cargo),
     Cluster(cluster::Cluster),
     Record(record::Record),
     Test(Box<test::Test>),
@@ -51,7 +53,11 @@ impl Command {
     /// Whether signals end the command's work but not its report, and its memory is limited. A
     /// recording passes signals to the program, and a compiler driver is one of many.
     pub(crate) fn is_limited(&self) -> bool {
-        !matches!(self, Command::Record(_) | Command::Cc(_) | Command::Cpp(_) | Command::Cluster(_))
+        match self {
+            Command::Record(_) | Command::Cc(_) | Command::Cpp(_) | Command::Cluster(_) => false,
+            Command::Cargo(command) => command.is_limited(),
+            _ => true,
+        }
     }
 
     /// Runs the command.
@@ -59,6 +65,7 @@ impl Command {
         match self {
             Command::Check(command) => command.run(terminal),
             Command::Explore(command) => command.run(terminal),
+            Command::Cargo(command) => command.run(terminal),
             Command::Cluster(command) => command.run(),
             Command::Cc(command) => command.run(),
             Command::Cpp(command) => command.run(),

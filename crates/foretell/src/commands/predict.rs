@@ -41,7 +41,7 @@ pub(crate) struct Predict {
     /// Kinds of findings to look for [default: all]
     ///
     /// race, atomicity, serializability, transactions, nondeterminism, deadlock,
-    /// lifetime
+    /// hang, lifetime
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     analyses: Vec<FindingKind>,
 

@@ -14,7 +14,7 @@ use foretell_trace::Model;
 
 use crate::failure::{Failure, Status};
 use crate::output;
-use crate::recording::{RecordOptions, summary};
+use crate::recording::{JavaOptions, RecordOptions, summary};
 use crate::terminal::complain;
 
 /// Run an instrumented program and save its trace
@@ -26,6 +26,20 @@ use crate::terminal::complain;
 /// like SIGTERM ended it.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Record {
+    #[command(flatten)]
+    arguments: RecordArguments,
+
+    #[command(flatten)]
+    java: JavaOptions,
+
+    /// Program and arguments
+    #[arg(last = true, required = true, value_name = "CMD")]
+    command: Vec<OsString>,
+}
+
+/// Options of the commands that record a program.
+#[derive(clap::Args, Debug)]
+pub(crate) struct RecordArguments {
     /// File for the trace, or directory for the traces; OUT.steps beside it is for `replay`
     ///
     /// Every instrumented process below the command has a trace of its own. In a directory their
@@ -43,14 +57,23 @@ pub(crate) struct Record {
     /// Print nothing about the recording
     #[arg(long, short)]
     quiet: bool,
-
-    /// Program and arguments
-    #[arg(last = true, required = true, value_name = "CMD")]
-    command: Vec<OsString>,
 }
 
 impl Record {
     pub(crate) fn run(self) -> Result<Status, Failure> {
+        let launch = self.arguments.options.launch(self.command, &self.java);
+        self.arguments.record(launch)
+    }
+}
+
+impl RecordArguments {
+    /// Returns the launch of a command that is no Java program.
+    pub(crate) fn launch(&self, command: Vec<OsString>) -> Launch {
+        self.options.launch(command, &JavaOptions::default())
+    }
+
+    /// Runs the command of the launch, which these options have made, and saves its trace.
+    pub(crate) fn record(self, launch: Launch) -> Result<Status, Failure> {
         let blocks = self.options.blocks()?;
         // SAFETY: no thread has been started yet.
         if let Ok(Some(status)) = unsafe { supervise() } {
@@ -64,7 +87,7 @@ impl Record {
             _ => PathBuf::from("."),
         };
         let mode = if self.parallel { Mode::Parallel } else { Mode::Record };
-        let launch = Launch { mode, directory, ..self.options.launch(self.command.clone()) };
+        let launch = Launch { mode, directory, ..launch };
         // Until the trace is saved, requests to end this process do not end it.
         let _signals = SignalGuard::new();
         let recorded = record(&launch, &blocks)?;

@@ -22,33 +22,55 @@ use foretell_trace::{FindingKind, Trace};
 use crate::failure::{Failure, Status};
 use crate::limits::{Budget, message};
 use crate::output::Destination;
-use crate::recording::RecordOptions;
+use crate::recording::{JavaOptions, RecordOptions};
 use crate::reporting::{Format, ReportOptions, Reporting};
 use crate::terminal::{Terminal, complain};
 
 /// Run a test suite, and analyse every recorded process below the runner
 ///
-/// RUNNER is ctest, make check, a gtest binary, a JUnit launcher, ant, mvn test, …: its programs were
-/// built with `foretell cc` or gcc -fsanitize=thread, or are Java programs. Each process is analysed
-/// as soon as it has ended. A bug that several tests show is reported once, with the tests, and
-/// replayed on the smallest of their traces. Input and output are those of the runner; the report
-/// follows. Exit status: that of the runner if it failed; else 1 if something was found, else 0 (3
-/// if cut short).
+/// RUNNER is ctest, make check, a gtest binary, a JUnit launcher, ant, mvn test, …: its programs
+/// were built with `foretell cc` or gcc -fsanitize=thread, or are Java programs. Each process is
+/// analysed as soon as it has ended. A bug that several tests show is reported once, with the
+/// tests, and replayed on the smallest of their traces. Input and output are those of the runner;
+/// the report follows. Exit status: that of the runner if it failed; else 1 if something was found,
+/// else 0 (3 if cut short).
 #[derive(clap::Args, Debug)]
 pub(crate) struct Test {
+    #[command(flatten)]
+    common: TestArguments,
+
+    #[command(flatten)]
+    java: JavaOptions,
+
+    /// Record programs that are not instrumented too, for instrumented libraries that they load
+    ///
+    /// For extension modules of Python. Everything that such a program does with threads and locks
+    /// is recorded, of its memory only what the libraries access.
+    #[arg(long, hide_short_help = true)]
+    preload: bool,
+
+    /// Runner and arguments
+    #[arg(last = true, required = true, value_name = "RUNNER")]
+    command: Vec<OsString>,
+}
+
+impl Test {
+    pub(crate) fn run(self, terminal: &mut Terminal) -> Result<Status, Failure> {
+        let launch = self.common.options.launch(self.command, &self.java);
+        let launch = Launch { preload: self.preload, ..launch };
+        self.common.run(terminal, launch)
+    }
+}
+
+/// Options of the commands that analyse a test suite.
+#[derive(clap::Args, Debug)]
+pub(crate) struct TestArguments {
     /// Directory for the traces and their findings, for `replay` [default: they are not kept]
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
 
     #[command(flatten)]
-    options: RecordOptions,
-
-    /// Record programs that are not instrumented too, for instrumented libraries that they load
-    ///
-    /// For extension modules of Python. Everything that such a program does with threads and locks is
-    /// recorded, of its memory only what the libraries access.
-    #[arg(long, hide_short_help = true)]
-    preload: bool,
+    pub(crate) options: RecordOptions,
 
     /// Number of processes to analyse at a time [default: all cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
@@ -57,7 +79,7 @@ pub(crate) struct Test {
     /// Kinds of findings to look for [default: all]
     ///
     /// race, atomicity, serializability, transactions, nondeterminism, deadlock,
-    /// lifetime
+    /// hang, lifetime
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     analyses: Vec<FindingKind>,
 
@@ -86,22 +108,19 @@ pub(crate) struct Test {
 
     #[command(flatten)]
     report: ReportOptions,
-
-    /// Runner and arguments
-    #[arg(last = true, required = true, value_name = "RUNNER")]
-    command: Vec<OsString>,
 }
 
-impl Test {
-    pub(crate) fn run(self, terminal: &mut Terminal) -> Result<Status, Failure> {
+impl TestArguments {
+    /// Runs the runner of the launch, which these options have made, and reports.
+    pub(crate) fn run(self, terminal: &mut Terminal, launch: Launch) -> Result<Status, Failure> {
         let mut report = self.report.start(Format::Text, &[])?;
-        let options = self.options()?;
+        let options = self.suite_options(launch)?;
         let budget = options.budget;
         let mut suite = shown_while(|progress| run_suite(&options, progress))?;
         for problem in &suite.problems {
             complain(&format!("foretell: {problem}"));
         }
-        if suite.tests.is_empty() {
+        if suite.tests.is_empty() && suite.single_threaded == 0 {
             complain(
                 "foretell: nothing was recorded: no process below the runner is instrumented; build \
                  with `foretell cc` or gcc -fsanitize=thread",
@@ -115,13 +134,13 @@ impl Test {
         }
         Ok(match shell_status(suite.status) {
             0 if counted > 0 => Status::Found,
-            0 if suite.tests.is_empty() => Status::Program(2),
+            0 if suite.tests.is_empty() && suite.single_threaded == 0 => Status::Program(2),
             0 if cut_short => Status::CutShort,
             status => Status::Program(status),
         })
     }
 
-    fn options(&self) -> Result<SuiteOptions, Failure> {
+    fn suite_options(&self, launch: Launch) -> Result<SuiteOptions, Failure> {
         let mut driver = DriverOptions {
             timeout: Some(Duration::from_secs(self.timeout)),
             jobs: 1,
@@ -130,17 +149,22 @@ impl Test {
         if !self.analyses.is_empty() {
             driver.analyses = self.analyses.iter().copied().collect();
         }
-        let cores = thread::available_parallelism().map_or(1, usize::from);
         Ok(SuiteOptions {
-            launch: Launch { preload: self.preload, ..self.options.launch(self.command.clone()) },
+            launch,
             blocks: self.options.blocks()?,
             predict: PredictOptions { driver, ..PredictOptions::default() },
-            jobs: self.jobs.map_or(cores, usize::from),
+            jobs: self.jobs(),
             limit: Duration::from_secs(self.limit),
             replays: self.replays,
             budget: self.budget.start(),
             output: self.output.clone(),
         })
+    }
+
+    /// Returns the number of processes to analyse at a time.
+    pub(crate) fn jobs(&self) -> usize {
+        let cores = || thread::available_parallelism().map_or(1, usize::from);
+        self.jobs.map_or_else(cores, usize::from)
     }
 
     fn wants(&self, finding: &Finding) -> bool {
@@ -280,6 +304,11 @@ fn summary(suite: &Suite, findings: &[&Finding], counted: usize) -> String {
     let processes = match suite.tests.len() {
         1 => "1 process recorded".to_owned(),
         n => format!("{n} processes recorded"),
+    };
+    let processes = match suite.single_threaded {
+        0 => processes,
+        1 => format!("{processes}, 1 more test has one thread"),
+        n => format!("{processes}, {n} more tests have one thread"),
     };
     if findings.is_empty() {
         return format!("{processes}; nothing was predicted");
