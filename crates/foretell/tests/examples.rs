@@ -162,6 +162,24 @@ fn predicts_briefly(name: &str, kind: &str, verdict: &str) {
 }
 
 #[test]
+fn lost_wakeup_hangs() {
+    let stuck = "stuck: thread 0 waits for the condition changed at lost_wakeup.c:24";
+    predicts_briefly("lost_wakeup.c", "hang", stuck);
+}
+
+#[test]
+fn permits_taken_one_by_one_hang() {
+    let stuck = "stuck: thread 0 waits for the end of thread 1 at permits.c:24";
+    predicts_briefly("permits.c", "hang", stuck);
+}
+
+#[test]
+fn barrier_one_party_short_hangs() {
+    let stuck = "thread 0 waits for the other parties of the barrier meeting at meeting.c:";
+    predicts_briefly("meeting.c", "hang", stuck);
+}
+
+#[test]
 fn free_in_the_wrong_order_needs_no_race() {
     let used = "use after free in worker at locked_free.c:18 (allocated at locked_free.c:25";
     predicts_briefly("locked_free.c", "lifetime", used);

@@ -75,6 +75,7 @@ fn every_kind_is_explained() {
         "transactions",
         "nondeterminism",
         "deadlock",
+        "hang",
         "lifetime",
     ] {
         assert!(all.contains(&format!("{kind} ")), "{all}");

@@ -183,3 +183,34 @@ fn a_library_is_shown_by_the_nearest_own_frame() {
     assert!(w.trace("a.sarif").contains("inside std::string"));
     assert!(w.trace("a.html").contains("Mailbox::put, inside std::string"));
 }
+
+/// A function that was inlined with its hooks enters and leaves at the stack pointer of the
+/// function around it, as in optimised libraries of Rust.
+const INLINED_HOOKS: &str = r#"
+#include <pthread.h>
+void __tsan_func_entry(void *);
+void __tsan_func_exit(void);
+int x;
+static void *worker(void *a) { x = 1; return a; }
+static void start(pthread_t *t) {
+    __tsan_func_entry(__builtin_return_address(0));
+    __tsan_func_exit();
+    pthread_create(t, 0, worker, 0);
+}
+static int report(void) { return x; }
+static int both(void) { pthread_t t; start(&t); int r = report(); pthread_join(t, 0); return r; }
+int main(void) { return both() * 0; }
+"#;
+
+#[test]
+fn inlined_hooks_leave_the_callers_on_the_stack() {
+    let w = Workshop::new();
+    w.write("a.c", INLINED_HOOKS);
+    w.expect(0, &["cc", "-g", "-O0", "-w", "a.c", "-o", "a"]);
+    w.expect(0, &["record", "-o", "a.ft", "--", "./a"]);
+    let text = stdout(&w.expect(1, &["predict", "a.ft", "--analyses", "race"]));
+    assert!(
+        text.contains("in report at a.c:12, called from both at a.c:13, called from main"),
+        "{text}"
+    );
+}
