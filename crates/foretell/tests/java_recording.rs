@@ -123,6 +123,23 @@ fn same_seed_gives_the_same_trace() {
     assert_ne!(first, trace("6"));
 }
 
+/// A thread that is notified runs before the thread that passed the baton to it has woken it, and
+/// takes the monitor in which it was to be woken.
+#[test]
+fn notified_threads_do_not_hold_up_the_program() {
+    let w = Workshop::new();
+    let example =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/java/BoundedBuffer.java");
+    let source = fs::read_to_string(example).expect("it is there");
+    let longer = source.replace("int n = 6;", "int n = 4000;");
+    assert_ne!(source, longer);
+    w.compile("BoundedBuffer.java", &longer);
+    for seed in ["1", "2", "3"] {
+        let options = ["record", "-q", "--seed", seed, "--quantum", "2", "-o", "run.ft"];
+        w.expect(0, &[&options[..], &["--", "java", "BoundedBuffer"]].concat());
+    }
+}
+
 #[test]
 fn killed_program_leaves_a_trace() {
     let w = Workshop::new();

@@ -31,6 +31,8 @@ final class Scheduler {
 
     /** Holder of the baton. */
     static volatile ThreadState current = NO_THREAD;
+    /** Holder of the baton whose stack the watchdog examines; NO_THREAD has the baton meanwhile. */
+    static volatile ThreadState examined;
 
     /** States by thread, and by number. */
     static final Map<Thread, ThreadState> BY_THREAD = new IdentityHashMap<Thread, ThreadState>();
@@ -271,6 +273,7 @@ final class Scheduler {
             inBlockingCall--;
         }
         t.state = ThreadState.RUNNING;
+        t.isToBeWoken = t.sleepObject != t;
         current = t;
         batonPasses++;
         if (schedule != null) {
@@ -286,8 +289,18 @@ final class Scheduler {
         }
         Object sleepObject = t.sleepObject;
         synchronized (sleepObject) {
+            t.isToBeWoken = false;
             sleepObject.notifyAll();
         }
+    }
+
+    /** Whether a thread that sleeps may go on. */
+    private static boolean mayGoOn(ThreadState t) {
+        // The watchdog gives the baton back before it ends its examination.
+        boolean hasBaton = current == t || examined == t || current == t;
+        // A notification of the program may come before that of the thread that passed the baton.
+        // The latter must have the monitor first: it could not enter it any more.
+        return hasBaton && !t.isToBeWoken;
     }
 
     /** Waits for the baton. The program sees interrupts later. */
@@ -295,7 +308,7 @@ final class Scheduler {
         Object sleepObject = t.sleepObject;
         boolean interrupted = false;
         synchronized (sleepObject) {
-            while (current != t) {
+            while (!mayGoOn(t)) {
                 try {
                     sleepObject.wait();
                 } catch (InterruptedException e) {

@@ -51,6 +51,8 @@ final class ThreadState {
     boolean notified;
     /** Object in whose monitor the thread sleeps while it does not have the baton. */
     volatile Object sleepObject = this;
+    /** Whether the thread has the baton and sleeps in the monitor of an object, to be woken there. */
+    volatile boolean isToBeWoken;
     /** Logical state of that monitor, if the object is one of the program. */
     Monitor sleepMonitor;
     long virtualDeadline = NEVER;

@@ -128,6 +128,7 @@ final class Watchdog extends Thread {
             if (Scheduler.current != c || Scheduler.schedule != null) {
                 return;
             }
+            Scheduler.examined = c;
             Scheduler.current = Scheduler.NO_THREAD;
             if (isInBlockingCall(c.thread)) {
                 c.state = ThreadState.BLOCKING_CALL;
@@ -136,8 +137,8 @@ final class Watchdog extends Thread {
                 next = Scheduler.passBaton();
             } else {
                 Scheduler.current = c;
-                next = c;
             }
+            Scheduler.examined = null;
         }
         Scheduler.wake(next);
     }
