@@ -79,8 +79,18 @@ impl Replay<'_> {
         worst.ok_or(Error::NothingToReplay)
     }
 
-    /// Runs the program along one order of events.
+    /// Runs the program along one order of events. A run that reaches its time limit is repeated, and
+    /// the second run decides: a program that hangs along the order does so again, one that a busy
+    /// machine held up does not.
     fn run_one(&self, target: &Target, order: &[u32]) -> Result<Verdict, Error> {
+        let verdict = self.run_once(target, order)?;
+        match verdict {
+            Verdict::Hang { .. } => self.run_once(target, order),
+            _ => Ok(verdict),
+        }
+    }
+
+    fn run_once(&self, target: &Target, order: &[u32]) -> Result<Verdict, Error> {
         let (launch, _schedule, expected) = self.launch_along(target, order, false)?;
         let run = launch.run()?;
         if run.interrupted {

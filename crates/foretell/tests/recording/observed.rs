@@ -160,3 +160,24 @@ fn hang_is_observed_and_repeated_failures_are_folded() {
     let race = findings.iter().find(|f| f["kind"] == "race").expect("the race");
     assert_eq!(race["folded_into"], "observed-1");
 }
+
+/// A replay that reaches its time limit is repeated: the program here hangs in its second run only,
+/// the first replay.
+#[test]
+fn replay_that_a_busy_machine_held_up_is_repeated() {
+    let w = Workshop::new();
+    w.write(
+        "a.c",
+        "#include <fcntl.h>\n#include <pthread.h>\n#include <unistd.h>\nint x, y;\n\
+         static void *f(void *q) { x = 1; return q; }\n\
+         int main(void) { pthread_t t; pthread_create(&t, 0, f, 0);\n  y = x;\n  pthread_join(t, 0);\n\
+           int recorded = access(\"recorded\", F_OK) == 0, held = access(\"held\", F_OK) == 0;\n\
+           close(open(recorded ? \"held\" : \"recorded\", O_CREAT | O_WRONLY, 0600));\n\
+           while (recorded && !held) usleep(100000);\n  return 0; }\n",
+    );
+    let command = ["check", "a.c", "--runs", "1", "--limit", "2", "--analyses", "race"];
+    let output = w.expect(1, &[&command[..], &["--json", "a.json"]].concat());
+    assert!(w.path("held").exists());
+    let race = &json(&w, "a.json")["findings"][0];
+    assert_eq!(race["replay"]["verdict"], "benign", "{race} {}", stdout(&output));
+}
