@@ -5,6 +5,8 @@ from __future__ import annotations
 import pathlib
 import subprocess
 
+from typing import Any, Iterator
+
 import pytest
 
 import foretell
@@ -67,3 +69,19 @@ def race(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
 def lost_update(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     """A program with a lost update between two critical sections."""
     return build(tmp_path_factory.mktemp("lost"), "lost", LOST_UPDATE)
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[Any]:
+    """A Ray cluster of a head and a second node, of one processor each."""
+    import ray
+    from ray.cluster_utils import Cluster
+
+    from foretell.cluster import connect
+
+    nodes = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
+    nodes.add_node(num_cpus=1)
+    connect(nodes.address)
+    yield nodes
+    ray.shutdown()
+    nodes.shutdown()

@@ -9,27 +9,14 @@ import signal
 import subprocess
 import sys
 import time
-from typing import Any, Iterator, List
+from typing import Any, List
 
 import pytest
-import ray
-from ray.cluster_utils import Cluster
 
 import foretell
 from foretell.cluster import __main__ as command_line
-from foretell.cluster import connect, predict
+from foretell.cluster import predict
 from foretell.cluster.predict import Progress
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[Any]:
-    """A head and a second node, of one processor each."""
-    nodes = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
-    nodes.add_node(num_cpus=1)
-    connect(nodes.address)
-    yield nodes
-    ray.shutdown()
-    nodes.shutdown()
 
 
 @pytest.fixture(scope="module")

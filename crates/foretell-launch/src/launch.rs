@@ -5,6 +5,7 @@
 //! gives the same trace. A program linked against the shared libtsan finds the runtime in its
 //! place. A Java program gets the agent as an argument.
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io;
@@ -87,6 +88,10 @@ pub struct Launch {
     pub working_directory: Option<PathBuf>,
     /// Environment without the variables of the recording; none: that of this process.
     pub environment: Option<Vec<(OsString, OsString)>>,
+    /// Files and directories that are elsewhere on this machine: the path that the command and the
+    /// schedules name, and the path of the copy. A native program runs from its copy under its
+    /// own name; of the arguments of `java`, paths and parts of class paths are replaced.
+    pub copies: Vec<(PathBuf, PathBuf)>,
 }
 
 /// A finished run. Dropping it removes its files.
@@ -238,7 +243,35 @@ impl Launch {
             preload: false,
             working_directory: None,
             environment: None,
+            copies: Vec::new(),
         }
+    }
+
+    /// Returns the path that a file has on this machine.
+    pub fn here<'a>(&'a self, path: &'a Path) -> &'a Path {
+        let copy = self.copies.iter().find(|(original, _)| original == path);
+        copy.map_or(path, |(_, copy)| copy)
+    }
+
+    /// Returns a schedule with the paths that modules have on this machine.
+    pub fn schedule_here<'a>(&self, schedule: &'a str) -> Cow<'a, str> {
+        if self.copies.is_empty() {
+            return schedule.into();
+        }
+        let line = |line: &str| match line.strip_prefix("module ") {
+            Some(path) => format!("module {}\n", self.here(Path::new(path)).display()),
+            None => format!("{line}\n"),
+        };
+        schedule.lines().map(line).collect::<String>().into()
+    }
+
+    /// Returns an argument of `java` with the paths that files have on this machine.
+    fn java_argument(&self, word: &OsString) -> OsString {
+        if self.copies.is_empty() {
+            return word.clone();
+        }
+        let parts = std::env::split_paths(word).map(|part| self.here(&part).to_path_buf());
+        std::env::join_paths(parts).unwrap_or_else(|_| word.clone())
     }
 
     /// Whether the command starts a Java program.
@@ -253,7 +286,10 @@ impl Launch {
         };
         let directory = ScratchDirectory::new_in(&self.directory, ".foretell-")
             .map_err(Error::file(&self.directory))?;
-        let mut command = Command::new(program);
+        let mut command = Command::new(self.here(Path::new(program)));
+        if !self.copies.is_empty() {
+            command.arg0(program);
+        }
         if let Some(variables) = &self.environment {
             command.env_clear().envs(variables.iter().map(|(name, value)| (name, value)));
         }
@@ -263,12 +299,13 @@ impl Launch {
         if self.is_java() && self.more.is_none() {
             let reader = &directory.lifeline();
             let options = self.agent_options(reader, None);
-            command.arg(java::install(&options, &absolute(directory.path()))?).args(arguments);
+            command.arg(java::install(&options, &absolute(directory.path()))?);
+            command.args(arguments.iter().map(|word| self.java_argument(word)));
             bind(&mut command);
             return Ok(Prepared { command, directory, libraries: None });
         }
         let mut libraries = None;
-        if self.more.is_some() || may_use_libtsan(Path::new(program)) {
+        if self.more.is_some() || may_use_libtsan(self.here(Path::new(program))) {
             let directory = libraries.insert(runtime::preload_directory()?);
             let mut path = OsString::from(directory.path());
             if let Some(rest) = std::env::var_os("LD_LIBRARY_PATH").filter(|p| !p.is_empty()) {
@@ -407,7 +444,10 @@ impl Launch {
                 File::create(&path).map_err(Error::file(path))
             };
             let input = match &self.input {
-                Some(path) => File::open(path).map_err(Error::file(path))?.into(),
+                Some(path) => {
+                    let path = self.here(path);
+                    File::open(path).map_err(Error::file(path))?.into()
+                }
                 None => Stdio::null(),
             };
             command.stdin(input).stdout(create("stdout")?).stderr(create("stderr")?);

@@ -109,7 +109,8 @@ impl Replay<'_> {
     ) -> Result<(Launch, ScratchDirectory, Expected), Error> {
         let directory = &self.launch.directory;
         let plan = self.steps.plan(order, &target.goal);
-        let (scratch, schedule) = schedule_file(&plan.schedule.to_string(), directory)?;
+        let schedule = plan.schedule.to_string();
+        let (scratch, schedule) = schedule_file(&self.launch.schedule_here(&schedule), directory)?;
         let mode = Mode::Replay { schedule, stop };
         let launch = Launch { mode, quiet: true, limit: Some(self.limit), ..self.launch.clone() };
         Ok((launch, scratch, Expected::of(target, &plan)))

@@ -9,6 +9,7 @@
 
 mod followed;
 mod outcome;
+mod pooled;
 mod state_directory;
 
 use std::collections::{BTreeSet, HashMap};
@@ -16,6 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use foretell_build::ScratchDirectory;
 use foretell_explore::{Ended, Exploration, Explorer, Lead, Options, Run as ExploredRun};
 use foretell_launch::Launch;
 use foretell_limit::{Limit, deadline, within};
@@ -28,6 +30,8 @@ use followed::{Followed, follow_to_end};
 pub(crate) use followed::{FollowedRun, follow};
 pub use outcome::Outcome;
 use outcome::Outcomes;
+pub(crate) use pooled::run_to_directory;
+use pooled::{PooledRuns, fleeting_state};
 use state_directory::{StateDirectory, hash};
 
 /// Note of a trace: the schedule that the run followed first, its lines joined by `; `.
@@ -56,6 +60,8 @@ pub struct ExploreOptions {
     pub jobs: usize,
     /// Directory that keeps the results of runs, and has those of an exploration to go on with.
     pub state: Option<PathBuf>,
+    /// Socket of a pool that does the runs; see `pool`.
+    pub pool: Option<PathBuf>,
 }
 
 /// Result of an exploration of a real program.
@@ -109,6 +115,12 @@ pub(crate) struct RealExploration {
     limit: Duration,
     jobs: usize,
     state: Option<StateDirectory>,
+    /// Directory of the state if nobody wants it.
+    _scratch: Option<ScratchDirectory>,
+    /// Socket of the pool that does the runs.
+    pool: Option<PathBuf>,
+    /// Connection to it, from the first work item on.
+    pooled: Option<PooledRuns>,
     /// Time at which the frontier was last written to the directory.
     written: Option<Instant>,
     /// Results of work items that were run ahead, by schedule.
@@ -135,14 +147,23 @@ impl RealExploration {
             loop_bound: options.loop_bound,
             ..Options::default()
         };
-        let state = options.state.as_deref().map(|path| StateDirectory::open(path, identity));
+        let (state, scratch) = match (&options.state, &options.pool) {
+            (Some(path), _) => (Some(StateDirectory::open(path, identity)?), None),
+            (None, Some(_)) => {
+                fleeting_state(identity).map(|(state, place)| (Some(state), place))?
+            }
+            (None, None) => (None, None),
+        };
         Ok(RealExploration {
             explorer: Explorer::new(explorer_options),
             time: options.time,
             deadline: None,
             limit: SHORTEST_LIMIT.max(duration * TIMES_LONGER),
             jobs: options.jobs.max(1),
-            state: state.transpose()?,
+            state,
+            _scratch: scratch,
+            pool: options.pool.clone(),
+            pooled: None,
             written: None,
             ahead: HashMap::new(),
             first: None,
@@ -238,6 +259,9 @@ impl RealExploration {
         blocks: &Blocks,
         schedule: &str,
     ) -> Result<Followed, Error> {
+        if self.pool.is_some() {
+            return self.obtain_from_pool(launch, blocks, schedule);
+        }
         if let Some(followed) = self.ahead.remove(schedule) {
             return Ok(followed);
         }

@@ -94,6 +94,7 @@ mod failure;
 mod findings;
 mod kept_by_order;
 mod observer;
+mod pool;
 mod predict;
 mod record;
 mod replay;
@@ -112,6 +113,7 @@ pub use findings::{
     verify_one,
 };
 pub use observer::Observer;
+pub use pool::work;
 pub use predict::{PredictOptions, Predicted, predict, predict_watched};
 pub use record::{Recorded, RecordedProcess, record};
 pub use replay::{ReplayRequest, Replayed, debug, find, launch_as_recorded, load_steps, replay};

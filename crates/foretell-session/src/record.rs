@@ -1,5 +1,6 @@
 //! Recording a run, from the command to the trace.
 
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use foretell_launch::{Java, Launch, Mode, Run};
@@ -94,6 +95,12 @@ pub fn record(launch: &Launch, blocks: &Blocks) -> Result<Recorded, Error> {
     let words: Vec<String> =
         launch.command.iter().map(|w| w.to_string_lossy().replace('\n', " ")).collect();
     translated.trace.set_meta("command", &words.join(" "));
+    for module in &mut translated.steps.modules {
+        let of_module = |(_, copy): &&(PathBuf, PathBuf)| copy.as_path() == Path::new(&*module);
+        if let Some((original, _)) = launch.copies.iter().find(of_module) {
+            *module = original.to_string_lossy().into_owned();
+        }
+    }
     let others = others(&run, blocks, launch)?;
     if !others.is_empty() {
         let name = program_name(&translated);

@@ -120,6 +120,23 @@ def explore(
 
     The program is given as sources with the program's arguments, or as a ``command``.
     """
+    return _with_findings_file(
+        "explore",
+        *explore_words(program, arguments, command, runs, time, first, seed, options),
+    )
+
+
+def explore_words(
+    program: Sequence[Path],
+    arguments: Sequence[str],
+    command: Sequence[str],
+    runs: Optional[int],
+    time: Optional[float],
+    first: bool,
+    seed: int,
+    options: Sequence[str],
+) -> Tuple[List[str], List[str]]:
+    """Returns the arguments of an exploration, and those from ``--`` on."""
     if bool(program) == bool(command):
         raise ForetellError("explore needs either sources or a command")
     words = [*(os.fspath(each) for each in program), "--seed", str(seed), *options]
@@ -127,7 +144,7 @@ def explore(
     if first:
         words.append("--first")
     last = list(command) if command else list(arguments)
-    return _with_findings_file("explore", words, ["--", *last] if last else [])
+    return words, ["--", *last] if last else []
 
 
 def replay(

@@ -87,7 +87,7 @@ pub(crate) fn follow(launch: &Launch, blocks: &Blocks, schedule: &str) -> Result
     let scratch =
         ScratchDirectory::new_in(directory, ".foretell-").map_err(Error::file(directory))?;
     let path = scratch.path().join("schedule");
-    std::fs::write(&path, schedule).map_err(Error::file(&path))?;
+    std::fs::write(&path, launch.schedule_here(schedule).as_bytes()).map_err(Error::file(&path))?;
     let mode = Mode::Replay { schedule: path, stop: false };
     record(&Launch { mode, quiet: true, records_on: true, ..launch.clone() }, blocks)
 }

@@ -87,8 +87,15 @@ impl StateDirectory {
         Ok(StateDirectory { path: path.to_path_buf(), _lock: lock })
     }
 
-    fn of(&self, schedule: &str) -> PathBuf {
+    /// Returns the directory of the result of a work item.
+    pub(crate) fn of(&self, schedule: &str) -> PathBuf {
         self.path.join("runs").join(format!("{:016x}", hash(schedule.as_bytes())))
+    }
+
+    /// Whether the directory has a result of the work item.
+    pub(crate) fn has(&self, schedule: &str) -> bool {
+        let known = fs::read(self.of(schedule).join("schedule"));
+        known.is_ok_and(|known| known == schedule.as_bytes())
     }
 
     /// Returns the result of a work item, if the directory has it. `scratch` is for the files of
@@ -127,31 +134,9 @@ impl StateDirectory {
         let scratch = tempfile::Builder::new().prefix(".new-").tempdir_in(&runs);
         let scratch = scratch.map_err(Error::file(&runs))?;
         let path = scratch.path();
-        let write = |name: &str, bytes: &[u8]| {
-            let file = path.join(name);
-            fs::write(&file, bytes).map_err(Error::file(&file))
-        };
-        let value = match followed {
-            Followed::Interrupted => return Ok(()),
-            Followed::Departed(why) => json!({"departed": why}),
-            Followed::Run(followed) => {
-                let FollowedRun { run, trace, steps, cut_short, pending, limited, .. } =
-                    &**followed;
-                run.save(path).map_err(Error::file(path))?;
-                save_trace(&**trace, steps, &path.join("trace.ft"))?;
-                let pending: Vec<Value> = pending.iter().map(write_pending).collect();
-                let limited: Vec<u32> = limited.iter().map(|e| e.0).collect();
-                json!({
-                    "status": run.status.into_raw(),
-                    "java": run.java,
-                    "cut_short": cut_short,
-                    "pending": pending,
-                    "limited": limited,
-                })
-            }
-        };
-        write("schedule", schedule.as_bytes())?;
-        write("result.json", value.to_string().as_bytes())?;
+        if !write_result(path, schedule, followed)? {
+            return Ok(());
+        }
         match fs::rename(path, &target) {
             Ok(()) => {
                 // The directory has its name, and is no temporary one any more.
@@ -175,6 +160,39 @@ impl StateDirectory {
         let value = json!({"format": FORMAT, "next": schedules});
         replace(&path, value.to_string().as_bytes()).map_err(Error::file(&path))
     }
+}
+
+/// Writes the files of a result to a directory. Returns whether it is one: an interrupted run is not.
+pub(crate) fn write_result(
+    path: &Path,
+    schedule: &str,
+    followed: &Followed,
+) -> Result<bool, Error> {
+    let write = |name: &str, bytes: &[u8]| {
+        let file = path.join(name);
+        fs::write(&file, bytes).map_err(Error::file(&file))
+    };
+    let value = match followed {
+        Followed::Interrupted => return Ok(false),
+        Followed::Departed(why) => json!({"departed": why}),
+        Followed::Run(followed) => {
+            let FollowedRun { run, trace, steps, cut_short, pending, limited, .. } = &**followed;
+            run.save(path).map_err(Error::file(path))?;
+            save_trace(&**trace, steps, &path.join("trace.ft"))?;
+            let pending: Vec<Value> = pending.iter().map(write_pending).collect();
+            let limited: Vec<u32> = limited.iter().map(|e| e.0).collect();
+            json!({
+                "status": run.status.into_raw(),
+                "java": run.java,
+                "cut_short": cut_short,
+                "pending": pending,
+                "limited": limited,
+            })
+        }
+    };
+    write("schedule", schedule.as_bytes())?;
+    write("result.json", value.to_string().as_bytes())?;
+    Ok(true)
 }
 
 /// Replaces the content of a file, at once.

@@ -99,6 +99,7 @@ impl RunBudget {
             in_depth: false,
             jobs: 1,
             state: None,
+            pool: None,
         })
     }
 }

@@ -71,6 +71,12 @@ pub(crate) struct DepthOptions {
     /// --save.
     #[arg(long, value_name = "DIR", conflicts_with = "save")]
     resume: Option<PathBuf>,
+
+    /// Unix socket of a pool that does the runs, as `foretell cluster explore` is
+    ///
+    /// docs/cluster.md has the protocol. The result does not depend on it.
+    #[arg(long, value_name = "SOCKET", hide = true, conflicts_with = "jobs")]
+    pool: Option<PathBuf>,
 }
 
 impl DepthOptions {
@@ -88,6 +94,7 @@ impl DepthOptions {
             in_depth: true,
             jobs: self.jobs.map_or_else(cores, |jobs| jobs as usize),
             state: self.resume,
+            pool: self.pool,
         }
     }
 }

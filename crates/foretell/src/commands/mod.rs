@@ -19,6 +19,7 @@ mod report;
 mod stats;
 mod test;
 mod verify;
+mod work;
 
 use crate::failure::{Failure, Status};
 use crate::terminal::Terminal;
@@ -47,6 +48,7 @@ pub(crate) enum Command {
     Doctor(doctor::Doctor),
     Completions(completions::Completions),
     Man(man::Man),
+    Work(work::Work),
 }
 
 impl Command {
@@ -54,7 +56,8 @@ impl Command {
     /// recording passes signals to the program, and a compiler driver is one of many.
     pub(crate) fn is_limited(&self) -> bool {
         match self {
-            Command::Record(_) | Command::Cc(_) | Command::Cpp(_) | Command::Cluster(_) => false,
+            Command::Record(_) | Command::Cc(_) | Command::Cpp(_) => false,
+            Command::Cluster(_) | Command::Work(_) => false,
             Command::Cargo(command) => command.is_limited(),
             _ => true,
         }
@@ -83,6 +86,7 @@ impl Command {
             Command::Doctor(command) => command.run(terminal),
             Command::Completions(command) => command.run(terminal),
             Command::Man(command) => command.run(terminal),
+            Command::Work(command) => command.run(),
         }
     }
 }

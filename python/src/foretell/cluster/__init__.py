@@ -1,17 +1,20 @@
-"""Predictions on a Ray cluster.
+"""Predictions and explorations on a Ray cluster.
 
 A prediction consists of many independent queries of very different length. ``predict`` divides them
-into parts (``foretell predict --shard``), runs each part as a Ray task, and merges the results: they
-are those of one machine, byte for byte. The command and the trace reach each node once, through the
-object store.
+into parts (``foretell predict --shard``), runs each part as a Ray task, and merges the results.
+``explore`` runs a program along each schedule of an exploration as a Ray task. The results are those
+of one machine, byte for byte. The command, the trace and the program reach each node once, through
+the object store.
 
-The driver keeps its state in a directory: a driver that was killed continues with the parts that
-are missing. A task whose worker or node is lost runs again.
+The driver keeps its state in a directory: a driver that was killed continues with what is missing.
+A task whose worker or node is lost runs again.
 """
 
 from __future__ import annotations
 
+from .explore import explore
 from .nodes import Connection, connect
+from .pool import Pool, PoolProgress
 from .predict import Plan, predict
 
-__all__ = ["Connection", "Plan", "connect", "predict"]
+__all__ = ["Connection", "Plan", "Pool", "PoolProgress", "connect", "explore", "predict"]

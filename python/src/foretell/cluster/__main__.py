@@ -1,4 +1,4 @@
-"""``foretell cluster``: the command line of predictions on a cluster."""
+"""``foretell cluster``: the command line of work on a cluster."""
 
 from __future__ import annotations
 
@@ -11,11 +11,17 @@ from typing import List, Optional
 from ..command import ForetellError
 
 
+#: Commands whose arguments are those of the command on one machine.
+PASSED_ON = {
+    "explore": "drive a program into every schedule that shows its threads something else",
+}
+
+
 def arguments() -> argparse.ArgumentParser:
     """Returns the parser of the command line."""
     parser = argparse.ArgumentParser(
         prog="foretell cluster",
-        description="Predict on the nodes of a Ray cluster. The result is that of one machine.",
+        description="Predict and explore on the nodes of a Ray cluster. The result is that of one machine.",
     )
     commands = parser.add_subparsers(dest="name", required=True, metavar="COMMAND")
     predict = commands.add_parser(
@@ -28,6 +34,14 @@ def arguments() -> argparse.ArgumentParser:
     predict.add_argument("--state", metavar="DIR", help="directory from which a killed run continues")
     predict.add_argument("--parts", type=positive, metavar="N", help="number of parts, one a task")
     add_common(predict)
+    for name, what in PASSED_ON.items():
+        passed = commands.add_parser(
+            name,
+            help=what,
+            epilog=f"All other options and arguments are those of `foretell {name}`.",
+            allow_abbrev=False,
+        )
+        add_common(passed)
     return parser
 
 
@@ -54,7 +68,11 @@ def main(words: Optional[List[str]] = None) -> int:
     if "--" in words:
         index = words.index("--")
         words, options = words[:index], words[index + 1 :]
-    args = arguments().parse_args(words)
+    args, others = arguments().parse_known_args(words)
+    if args.name in PASSED_ON:
+        return pass_on(args, [*others, *(["--", *options] if options else [])])
+    if others:
+        arguments().error(f"unrecognized arguments: {' '.join(others)}")
     try:
         from .predict import predict, show
 
@@ -82,6 +100,19 @@ def main(words: Optional[List[str]] = None) -> int:
     if any(counts(finding) for finding in report.raw["findings"]):
         return 1
     return 0 if report.complete else 3
+
+
+def pass_on(args: argparse.Namespace, words: List[str]) -> int:
+    """Runs a command with a pool, and returns its exit status."""
+    try:
+        from .explore import limits, pool_of
+        from .pool import show
+
+        pool = pool_of(args.address, args.task_memory, args.command, show)
+        return pool.run([args.name, *limits(args.task_time), *words])
+    except (ForetellError, OSError, ImportError) as error:
+        print(f"foretell: {error}", file=sys.stderr)
+        return 2
 
 
 def counts(finding: "dict[str, object]") -> bool:

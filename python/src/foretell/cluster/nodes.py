@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import logging
 import os
 import pathlib
+import shutil
+import tarfile
 import tempfile
 from dataclasses import dataclass
 from typing import Any, Optional, Union
@@ -58,32 +61,66 @@ def connect(address: Optional[str] = None) -> Connection:
 
 @dataclass(frozen=True)
 class Shipped:
-    """File that is in the object store, and the name of its copy on a node."""
+    """File or directory that is in the object store, and the name of its copy on a node."""
 
     name: str
     digest: str
     content: Any
     executable: bool = False
+    directory: bool = False
 
     @staticmethod
     def put(path: Path, executable: bool = False) -> "Shipped":
-        """Puts a file into the object store."""
-        content = pathlib.Path(path).read_bytes()
-        digest = hashlib.sha256(content).hexdigest()
-        return Shipped(pathlib.Path(path).name, digest, ray.put(content), executable)
+        """Puts a file, or a directory with all that is in it, into the object store."""
+        file = pathlib.Path(path)
+        digest = digest_of(file)
+        if not file.is_dir():
+            return Shipped(file.name, digest, ray.put(file.read_bytes()), executable)
+        packed = io.BytesIO()
+        with tarfile.open(fileobj=packed, mode="w") as archive:
+            archive.add(file, arcname=".")
+        return Shipped(file.name, digest, ray.put(packed.getvalue()), directory=True)
+
+    def is_at(self, path: Path) -> bool:
+        """Whether this node has the same file or directory at a path."""
+        try:
+            return digest_of(pathlib.Path(path)) == self.digest
+        except OSError:
+            return False
 
     def here(self) -> str:
         """Returns the path of the copy on this node, which is written once."""
         place = pathlib.Path(tempfile.gettempdir()) / f"foretell-{os.getuid()}" / self.digest
         copy = place / self.name
-        if not copy.exists():
-            place.mkdir(mode=0o700, parents=True, exist_ok=True)
-            descriptor, name = tempfile.mkstemp(dir=place)
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(ray.get(self.content))
-            os.chmod(name, 0o700 if self.executable else 0o600)
-            os.replace(name, copy)
+        if copy.exists():
+            return str(copy)
+        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        new = pathlib.Path(tempfile.mkdtemp(dir=place))
+        content = ray.get(self.content)
+        if self.directory:
+            with tarfile.open(fileobj=io.BytesIO(content)) as archive:
+                archive.extractall(new / self.name)
+        else:
+            (new / self.name).write_bytes(content)
+            os.chmod(new / self.name, 0o700 if self.executable else 0o600)
+        try:
+            os.rename(new / self.name, copy)
+        except OSError:
+            # Another task was faster.
+            if not copy.exists():
+                raise
+        shutil.rmtree(new, ignore_errors=True)
         return str(copy)
+
+
+def digest_of(path: pathlib.Path) -> str:
+    """Returns a hash of a file, or of the names and contents of the files in a directory."""
+    if not path.is_dir():
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    digest = hashlib.sha256()
+    for file in sorted(each for each in path.rglob("*") if each.is_file()):
+        digest.update(f"{file.relative_to(path)}\0{digest_of(file)}\n".encode())
+    return digest.hexdigest()
 
 
 @dataclass(frozen=True)
