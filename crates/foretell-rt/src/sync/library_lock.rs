@@ -215,7 +215,7 @@ pub(super) struct WaitLock<'a> {
 /// Waits for a condition without the lock. Returns whether the condition was signalled.
 fn wait(t: Baton, call: &Call<'_>, deadline: Option<Deadline>) -> bool {
     let (condition, lock) = (call.object(), call.argument(8));
-    let release = || drop(library(call.descriptor.others[1], [lock, 0, 0, 0, 0, 0]));
+    let release = || _ = library(call.descriptor.others[1], [lock, 0, 0, 0, 0, 0]);
     let of = WaitLock { lock, release: &release, tries: &|| call.tries(lock) };
     wait_without(t, condition, &of, call.pc, deadline)
 }

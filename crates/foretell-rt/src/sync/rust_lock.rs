@@ -202,10 +202,8 @@ impl Operation {
         }
         let before = give_back(t, lock);
         match before.times {
-            0 => {
-                if give_back_any(lock) {
-                    HANDED_OVER.lock().insert(lock);
-                }
+            0 if give_back_any(lock) => {
+                HANDED_OVER.lock().insert(lock);
             }
             1 => {
                 let kind = if reads { SyncKind::ReadUnlock } else { SyncKind::Unlock };
@@ -386,7 +384,7 @@ extern "C-unwind" fn condition_wait(
             deadline = Some(Deadline::after(ns));
         }
         let lock =
-            library_lock::WaitLock { lock, release: &|| drop(o.wait()), tries: &|| o.attempt() };
+            library_lock::WaitLock { lock, release: &|| _ = o.wait(), tries: &|| o.attempt() };
         library_lock::wait_without(t, condition, &lock, pc, deadline)
     };
     leave(t);
