@@ -27,6 +27,8 @@ pub(crate) struct Expected {
     /// Steps of the schedule that reach the events of the goal.
     reached: Vec<(u32, u64)>,
     same_memory: Vec<(u32, u32)>,
+    /// Events that use memory which was freed.
+    uses_freed: Vec<u32>,
     /// Threads that have to wait.
     blocked: Vec<u32>,
     /// Threads of a hang, with what each may wait for.
@@ -50,6 +52,7 @@ impl Expected {
             goal: target.goal.clone(),
             reached: plan.reached.clone(),
             same_memory: target.same_memory.clone(),
+            uses_freed: target.uses_freed.clone(),
             blocked: blocked.collect(),
             stuck: target.stuck.clone(),
             last_is_reached,
@@ -91,7 +94,7 @@ impl Expected {
                 if !all || !(progress.steps_done || self.last_is_reached) {
                     return Some("not every step of the schedule ran".to_owned());
                 }
-                self.other_memory(progress)
+                self.other_memory(progress).or_else(|| self.allocated_again(progress))
             }
         }
     }
@@ -106,6 +109,16 @@ impl Expected {
             let (a, b) = (step_of(a)?, step_of(b)?);
             (!a.memory.overlaps(&b.memory))
                 .then(|| format!("{} and {}: not the same memory", text(a), text(b)))
+        })
+    }
+
+    /// Returns the use of freed memory that is in a block again: the allocator has returned the
+    /// memory a second time, and the thread may well use the new block.
+    fn allocated_again(&self, progress: &Progress) -> Option<String> {
+        self.uses_freed.iter().find_map(|&event| {
+            let step = self.reached.iter().find(|&&(reached, _)| reached == event)?.1;
+            let used = progress.reached(step).filter(|used| used.is_allocated)?;
+            Some(format!("{}: allocated again", text(used)))
         })
     }
 
@@ -170,7 +183,8 @@ mod tests {
     use super::*;
 
     fn reached(step: u64, thread: u32, addr: u64, len: u64) -> ReachedStep {
-        ReachedStep { step, thread, memory: Memory::Bytes { addr, len } }
+        let memory = Memory::Bytes { addr, len };
+        ReachedStep { step, thread, memory, is_allocated: false }
     }
 
     fn race() -> Expected {
@@ -178,6 +192,7 @@ mod tests {
             goal: Goal::Together([7, 9]),
             reached: vec![(7, 4), (9, 5)],
             same_memory: vec![(7, 9)],
+            uses_freed: Vec::new(),
             blocked: Vec::new(),
             stuck: Vec::new(),
             last_is_reached: false,
@@ -211,6 +226,20 @@ mod tests {
         };
         assert_eq!([run(true, false), run(false, true)], [None, None]);
         assert_eq!(run(false, false).unwrap(), "not every step of the schedule ran");
+    }
+
+    #[test]
+    fn use_of_freed_memory_needs_memory_that_is_still_free() {
+        let run = |is_allocated| {
+            let goal = Goal::Along(vec![7, 9]);
+            let expected = Expected { goal, uses_freed: vec![9], ..race() };
+            let used = ReachedStep { is_allocated, ..reached(5, 2, 100, 4) };
+            let freed = ReachedStep { is_allocated: true, ..reached(4, 1, 100, 1) };
+            let reached = vec![freed, used];
+            expected.missed(&Progress { reached, steps_done: true, ..Progress::default() })
+        };
+        assert_eq!(run(false), None);
+        assert!(run(true).is_some_and(|reason| reason.ends_with("allocated again")));
     }
 
     #[test]

@@ -23,6 +23,8 @@ pub struct Target {
     pub goal: Goal,
     /// Pairs of these events that have to touch the same memory.
     pub same_memory: Vec<(u32, u32)>,
+    /// Events that use memory which an event before has freed.
+    pub uses_freed: Vec<u32>,
     /// Threads of a hang by their numbers, with what each may wait for.
     pub stuck: Vec<(u32, Vec<WaitingFor>)>,
 }

@@ -14,6 +14,8 @@ pub(crate) struct ReachedStep {
     pub(crate) step: u64,
     pub(crate) thread: u32,
     pub(crate) memory: Memory,
+    /// Whether the memory is in a block of the heap.
+    pub(crate) is_allocated: bool,
 }
 
 /// Memory that a step touches.
@@ -87,7 +89,7 @@ impl Progress {
         });
         let reached = reaching.iter().filter_map(|&(step, key)| {
             let memory = Memory::Variable(run.steps.get(&key)?.clone());
-            Some(ReachedStep { step, thread: key.0, memory })
+            Some(ReachedStep { step, thread: key.0, memory, is_allocated: false })
         });
         let waiting = |w: java::Waiting| WaitingThread {
             thread: w.blocked.thread,
@@ -162,15 +164,15 @@ impl RunEnd {
             if let Some(pc) = entry.record.pc() {
                 last.insert(entry.thread, pc);
             }
-            if end.use_after_free.is_none() {
-                let around = stacks.get(&entry.thread).and_then(Stack::innermost);
-                end.use_after_free = heap.take(&entry, around, &mut symbols);
-            }
+            let around = stacks.get(&entry.thread).and_then(Stack::innermost);
+            let message = heap.take(&entry, around, &mut symbols);
+            end.use_after_free = end.use_after_free.or(message);
             held.take(entry.thread, &entry.record);
             match entry.record {
                 Record::Reached { step, addr, len } => {
                     let memory = Memory::Bytes { addr, len };
-                    let reached = ReachedStep { step, thread: entry.thread, memory };
+                    let (thread, is_allocated) = (entry.thread, heap.is_allocated(addr));
+                    let reached = ReachedStep { step, thread, memory, is_allocated };
                     end.progress.reached.push(reached);
                 }
                 Record::StepsDone => end.progress.steps_done = true,

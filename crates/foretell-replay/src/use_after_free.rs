@@ -96,6 +96,11 @@ impl Heap {
         None
     }
 
+    /// Whether an address is in a block of the heap.
+    pub(crate) fn is_allocated(&self, addr: u64) -> bool {
+        self.allocated.range(..=addr).next_back().is_some_and(|(_, &(end, _))| addr < end)
+    }
+
     /// Returns the call that destroyed an object of an operation, if one did.
     fn used_destroyed(&self, kind: SyncKind, object: u64, other: u64) -> Option<Call> {
         let waits = matches!(kind, SyncKind::Wait | SyncKind::Woken | SyncKind::TimedOut);

@@ -113,6 +113,14 @@ pub(crate) fn give_back(t: Baton, addr: usize) -> Held {
     before
 }
 
+/// Notes that a lock is free which another thread holds. Returns whether there is one.
+pub(crate) fn give_back_any(addr: usize) -> bool {
+    let mut locks = HELD.lock();
+    let before = locks.len();
+    locks.retain(|(_, at), _| *at != addr);
+    locks.len() < before
+}
+
 /// Whether the next release of a lock by the calling thread frees it.
 pub(crate) fn holds_once(t: Baton, addr: usize) -> bool {
     HELD.lock().get(&(t.index(), addr)).is_some_and(|held| held.times == 1)

@@ -130,7 +130,9 @@ fn put_woken(t: Baton, word: usize) {
 fn futex_wait(t: Baton, word: usize, op: c_int, expected: u32, at: *const timespec) -> c_long {
     if read_word(word) != expected {
         put_woken(t, word);
-        return -c_long::from(libc::EAGAIN);
+        // Not EAGAIN: the word may change earlier in a replay than it did in the recording, where
+        // the thread waited and was woken. A wait may end at any time.
+        return 0;
     }
     let deadline = if at.is_null() {
         None

@@ -201,7 +201,16 @@ pub const SYMBOLS: &[(Class, &[&str])] = &[
             "__foretell_leave",
         ],
     ),
-    (Class::Hidden, &["__foretell_hidden_call", "__foretell_lock_call"]),
+    (
+        Class::Hidden,
+        &[
+            "__foretell_hidden_call",
+            "__foretell_lock_call",
+            "__foretell_lock_operation",
+            "__foretell_condition_wait",
+            "__foretell_condition_notify",
+        ],
+    ),
     (
         Class::Annotation,
         &[

@@ -63,7 +63,12 @@ impl Witnesses<'_> {
         let waits = events.iter().filter_map(|&e| self.wait(known(e)?));
         let is_hang = self.finding.kind == FindingKind::Hang;
         let stuck = if is_hang { waits.collect() } else { Vec::new() };
-        Target { goal, same_memory, stuck }
+        let frees = |e: u32| known(e).is_some_and(|e| self.trace.op(e) == Op::Free);
+        let uses_freed = match (self.finding.kind, &self.finding.events[..]) {
+            (FindingKind::Lifetime, [end, used @ ..]) if frees(*end) => used.to_vec(),
+            _ => Vec::new(),
+        };
+        Target { goal, same_memory, uses_freed, stuck }
     }
 
     /// Whether the end of a block and an event that uses the block are about one address each. A

@@ -8,10 +8,12 @@
 //! | module | content |
 //! |---|---|
 //! | `toolchain` | the user's toolchain: version, host, sources of the standard library |
-//! | `patch` | edits of the standard library, from `rust/edits.txt` |
+//! | `patch` | edits of the standard library and of crates, from `rust/edits.txt` and `rust/crates/edits.txt` |
+//! | `edited_crate` | crates whose locks are made of atomics, compiled from edited sources |
 //! | `sysroot` | the instrumented standard library in the user's cache |
 //! | `wrapper` | the compiler's wrapper |
 
+mod edited_crate;
 mod patch;
 mod sysroot;
 mod toolchain;
@@ -23,6 +25,11 @@ pub use wrapper::Wrapper;
 pub(crate) use wrapper::compiles_for_host;
 
 use crate::Error;
+
+/// Returns a number that differs for other edits of crates.
+pub fn version_of_edits() -> u64 {
+    edited_crate::version()
+}
 
 /// Removes the standard libraries of all toolchains from the user's cache. Returns whether there
 /// were any.

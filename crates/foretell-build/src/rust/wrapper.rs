@@ -10,6 +10,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use super::edited_crate::EditedCrate;
 use crate::Error;
 use crate::child::status;
 use crate::instrument::RUST_LINK;
@@ -110,6 +111,10 @@ impl Wrapper {
     /// # Errors
     /// If the compiler cannot be started.
     pub fn run(&self, arguments: &[OsString]) -> Result<u8, Error> {
+        let edits = self.sysroot.is_some() && is_for_target(arguments);
+        let directory = self.artefacts.with_file_name("edited");
+        let edited = edits.then(|| EditedCrate::of(arguments, &directory)).flatten();
+        let arguments = edited.as_ref().map_or(arguments, |edited| &edited.arguments);
         let words: Vec<OsString> =
             self.next.iter().cloned().chain(self.command(arguments)).collect();
         let (program, rest) = words.split_first().ok_or_else(|| {
@@ -119,10 +124,14 @@ impl Wrapper {
         command.args(rest);
         let failed = |source| Error::Start { program: program.to_string_lossy().into(), source };
         let asks_cfg = is_for_target(arguments) && asks(arguments).any(|what| what == "cfg");
-        if !asks_cfg || self.sysroot.is_none() {
+        if edited.is_none() && (!asks_cfg || self.sysroot.is_none()) {
             return Err(failed(command.exec()));
         }
         let status = status(&mut command).map_err(failed)?;
+        if let Some(edited) = edited {
+            edited.compiled();
+            return Ok(status.code().unwrap_or(1) as u8);
+        }
         if status.success() {
             // Build scripts that ask find the sanitizer, as they would with the compiler's own
             // flag.
@@ -196,7 +205,7 @@ fn asks(arguments: &[OsString]) -> impl Iterator<Item = &str> {
 }
 
 /// Returns the value of an option, its last one.
-fn value_of(arguments: &[OsString], option: &str) -> Option<OsString> {
+pub(super) fn value_of(arguments: &[OsString], option: &str) -> Option<OsString> {
     let at = arguments.iter().rposition(|word| word == option)?;
     arguments.get(at + 1).cloned()
 }

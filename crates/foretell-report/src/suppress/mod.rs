@@ -129,7 +129,7 @@ fn suppressed_by_default(finding: &Finding, trace: &Trace) -> Option<Suppressed>
         "the standard library"
     } else if is_of_block
         && Soundness::of(finding).is_some()
-        && finding.events.iter().all(is_atomic)
+        && in_conflict(finding, trace).all(|e| is_atomic(&e))
     {
         "atomics of Rust"
     } else {
@@ -137,6 +137,14 @@ fn suppressed_by_default(finding: &Finding, trace: &Trace) -> Option<Suppressed>
     };
     let rule = format!("{} variable={}", finding.kind, finding.objects.join(","));
     Some(Suppressed { rule, location: location.to_owned() })
+}
+
+/// Returns the events of a finding that are beside one of another thread: those through which its
+/// threads see each other.
+fn in_conflict(finding: &Finding, trace: &Trace) -> impl Iterator<Item = u32> {
+    let thread = |e: u32| ((e as usize) < trace.len()).then(|| trace.thread(EventId(e)));
+    let pairs = finding.events.windows(2).filter(move |pair| thread(pair[0]) != thread(pair[1]));
+    pairs.flatten().copied()
 }
 
 /// Returns a rule that suppresses this finding.

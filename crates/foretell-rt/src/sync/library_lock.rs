@@ -205,13 +205,34 @@ fn release_lock(t: Baton, call: &Call<'_>) -> usize {
     result
 }
 
+/// Lock of a wait: its address, and functions of the library that release it and try to take it.
+pub(super) struct WaitLock<'a> {
+    pub(super) lock: usize,
+    pub(super) release: &'a dyn Fn(),
+    pub(super) tries: &'a dyn Fn() -> bool,
+}
+
 /// Waits for a condition without the lock. Returns whether the condition was signalled.
 fn wait(t: Baton, call: &Call<'_>, deadline: Option<Deadline>) -> bool {
-    let (condition, lock, pc) = (call.object(), call.argument(8), call.pc);
+    let (condition, lock) = (call.object(), call.argument(8));
+    let release = || _ = library(call.descriptor.others[1], [lock, 0, 0, 0, 0, 0]);
+    let of = WaitLock { lock, release: &release, tries: &|| call.tries(lock) };
+    wait_without(t, condition, &of, call.pc, deadline)
+}
+
+/// Waits for a condition without its lock. Returns whether the condition was signalled.
+pub(super) fn wait_without(
+    t: Baton,
+    condition: usize,
+    of: &WaitLock<'_>,
+    pc: usize,
+    deadline: Option<Deadline>,
+) -> bool {
+    let lock = of.lock;
     step(t, Kind::Wait, pc);
     put(t, SyncKind::Wait, condition, lock, pc);
     let held = give_back(t, lock);
-    library(call.descriptor.others[1], [lock, 0, 0, 0, 0, 0]);
+    (of.release)();
     wake_waiters(&LOCKERS, lock, usize::MAX);
     let what = WaitingFor::Condition;
     let w = Waiting { what, object: condition, pc, owner_at: 0, between: true };
@@ -223,7 +244,7 @@ fn wait(t: Baton, call: &Call<'_>, deadline: Option<Deadline>) -> bool {
         }
     };
     let w = Waiting { what: WaitingFor::Lock, object: lock, ..w };
-    while !call.tries(lock) {
+    while !(of.tries)() {
         if block(t, w, None) == Wake::Interrupt {
             crate::signal::deliver(t);
         }

@@ -11,6 +11,7 @@ pub(crate) mod library_lock;
 mod lifecycle;
 mod mutex;
 mod once;
+mod rust_lock;
 mod rwlock;
 mod semaphore;
 mod served_by;

@@ -153,6 +153,35 @@ PLAIN static void lock_calls(void) {
     CHECK(unlock_stub(&lock_word) == 5 && lock_word == 0);
 }
 
+/* Locks of Rust crates: the function performs the operation, and gives the lock back if it waits. */
+_Bool __foretell_lock_operation(long number, void *lock, _Bool (*perform)(void *, _Bool), void *data);
+_Bool __foretell_condition_wait(void *condition, void *lock, _Bool (*perform)(void *, _Bool),
+                                void *data, unsigned long nanoseconds);
+long __foretell_condition_notify(void *condition, _Bool all);
+static long rust_lock;
+PLAIN static _Bool take_word(void *word, _Bool gives_back) {
+    if (gives_back) return *(long *)word = 0, 1;
+    return *(long *)word ? 0 : (*(long *)word = 1);
+}
+PLAIN static _Bool clear_word(void *word, _Bool waits) { return *(long *)word = 0, !waits; }
+
+PLAIN static void rust_locks(void) {
+    static int condition;
+    /* Each side of a lock, as an acquisition and a try, and its release. */
+    for (long number = 0; number < 9; number += 3)
+        for (int tries = 0; tries < 2; tries++) {
+            CHECK(__foretell_lock_operation(number + tries, &rust_lock, take_word, &rust_lock));
+            CHECK(rust_lock == 1);
+            CHECK(!__foretell_lock_operation(10, &rust_lock, take_word, &rust_lock) || number == 3);
+            CHECK(__foretell_lock_operation(number + 2, &rust_lock, clear_word, &rust_lock));
+            CHECK(rust_lock == 0);
+        }
+    CHECK(__foretell_lock_operation(15, &rust_lock, take_word, &rust_lock));
+    CHECK(!__foretell_condition_wait(&condition, &rust_lock, take_word, &rust_lock, 1000));
+    CHECK(rust_lock == 1 && __foretell_condition_notify(&condition, 1) == 0);
+    CHECK(__foretell_lock_operation(2, &rust_lock, clear_word, &rust_lock));
+}
+
 PLAIN int main(void) {
     foretell_atomic_begin("accesses");
     accesses();
@@ -167,6 +196,7 @@ PLAIN int main(void) {
     path();
     hidden_calls();
     lock_calls();
+    rust_locks();
     printf("ok\n");
     return 0;
 }

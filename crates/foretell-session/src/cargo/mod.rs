@@ -31,7 +31,7 @@ pub use test_binary::{ListedTest, TestBinary, TestOutcome};
 const SAVED: &str = "FORETELL_SAVED_";
 /// Name of the runtime's shared library.
 const LIBRARY: &str = "libforetell_rt.so";
-/// File of the target directory that says which standard library its artefacts use.
+/// File of the target directory that says which standard library and edits its artefacts use.
 const STAMP: &str = ".foretell-sysroot";
 
 /// Cargo with everything for instrumented builds.
@@ -215,12 +215,13 @@ fn user_target_directory(toolchain: &Toolchain, options: &[OsString]) -> Result<
         .ok_or_else(|| Error::Unsupported("cargo metadata names no target directory".to_owned()))
 }
 
-/// Makes the target directory. Cargo does not see that another standard library is used: artefacts
-/// with another one are removed.
+/// Makes the target directory. Cargo does not see that another standard library or other edits of
+/// crates are used: artefacts with others are removed.
 fn prepare_directory(directory: &Path, runtime: &Path, sysroot: &Sysroot) -> io::Result<()> {
     let stamp = directory.join(STAMP);
-    let content = sysroot.directory.as_os_str().as_encoded_bytes();
-    if fs::read(&stamp).ok().as_deref() != Some(content) {
+    let edits = foretell_build::rust::version_of_edits();
+    let content = format!("{}\n{edits:x}\n", sysroot.directory.display());
+    if fs::read(&stamp).ok().as_deref() != Some(content.as_bytes()) {
         if directory.exists() {
             fs::remove_dir_all(directory)?;
         }

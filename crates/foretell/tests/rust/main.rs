@@ -79,21 +79,22 @@ examples! {
     tasks, "1", "exit status 101";
 }
 
-/// Programs over all of the standard library's synchronisation.
+/// Programs of a package without a finding.
 macro_rules! correct {
-    ($($name:ident)*) => {
-        mod correct {
+    ($package:ident $target:literal: $($name:ident)*) => {
+        mod $package {
             $(
                 #[test]
                 fn $name() {
-                    let package = super::here("tests/rust/correct");
-                    super::silent(&package, "rust-correct", stringify!($name), "4");
+                    let package = super::here(concat!("tests/rust/", stringify!($package)));
+                    super::silent(&package, $target, stringify!($name), "4");
                 }
             )*
 
             #[test]
             fn every_program_has_a_test() {
-                let directory = super::here("tests/rust/correct/src/bin");
+                let package = super::here(concat!("tests/rust/", stringify!($package)));
+                let directory = package.join("src/bin");
                 let files = std::fs::read_dir(directory).expect("programs").flatten();
                 let mut names: Vec<String> = files
                     .map(|file| file.path().file_stem().unwrap().to_string_lossy().into_owned())
@@ -105,8 +106,30 @@ macro_rules! correct {
     };
 }
 
+// Programs over all of the standard library's synchronisation.
 correct! {
+    correct "rust-correct":
     arc atomics barrier condvar hashmap mpsc mutex_poison once park rwlock spawn_tree stdio tcp
+}
+
+// Programs over crates with locks and channels of their own.
+correct! {
+    crates "rust-crates":
+    crossbeam_channels dashmap_entries parking_lot_condvar parking_lot_mutex parking_lot_rwlock
+    spin_locks
+}
+
+#[test]
+fn locks_made_of_atomics_have_identity() {
+    for example in ["inverted_parking_lot", "inverted_spin"] {
+        let arguments = ["check", "--example", example, "--runs", "1"];
+        let output = cargo_foretell(&here("tests/rust/crates"), "rust-crates", &arguments);
+        let output = { output }.output().expect("cargo foretell runs");
+        let said = text(&output);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.contains("deadlock-1:") && said.contains("replayed  deadlock"), "{said}");
+        assert!(said.contains("1 finding confirmed"), "{said}");
+    }
 }
 
 fn suite(arguments: &[&str]) -> Output {
