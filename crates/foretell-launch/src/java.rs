@@ -49,6 +49,23 @@ impl Default for Java {
     }
 }
 
+/// Returns options with which a virtual machine starts sooner: an exploration starts hundreds, and
+/// most of them end within a second. What the program says comes later and counts.
+pub(crate) fn quick_start(arguments: &[OsString]) -> Vec<&'static str> {
+    let mut options = vec!["-XX:TieredStopAtLevel=1"];
+    // Two collectors are an error, and an option may come from a file or the environment.
+    let chooses = |text: &OsStr| {
+        let text = text.to_string_lossy();
+        text.contains("GC") || text.starts_with('@')
+    };
+    let variables = ["JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS"];
+    let in_environment = variables.iter().any(|name| std::env::var_os(name).is_some());
+    if !in_environment && !arguments.iter().any(|argument| chooses(argument)) {
+        options.push("-XX:+UseSerialGC");
+    }
+    options
+}
+
 /// Whether the agent is embedded in this program.
 pub fn has_agent() -> bool {
     !JAR.is_empty()
@@ -171,6 +188,15 @@ mod tests {
     fn java_command_is_recognised() {
         assert!(is_java(OsStr::new("java")) && is_java(OsStr::new("/usr/bin/java")));
         assert!(!is_java(OsStr::new("javac")) && !is_java(OsStr::new("./java.sh")));
+    }
+
+    #[test]
+    fn collector_of_the_program_is_kept() {
+        let quick = |words: &[&str]| {
+            let words: Vec<OsString> = words.iter().map(OsString::from).collect();
+            quick_start(&words).contains(&"-XX:+UseSerialGC")
+        };
+        assert!(!quick(&["-XX:+UseG1GC", "Main"]) && !quick(&["@options", "Main"]));
     }
 
     #[test]

@@ -36,10 +36,14 @@ const UNEXPLORED: &str = "unexplored";
 /// Endings of these notes.
 const UNEXPLORED_ENDINGS: [&str; 6] = ["output", "tried", "process", "thread", "shared", "signal"];
 
+/// Name of the file with those of a Java program, one line each: a kind and a text.
+const UNEXPLORED_JAVA: &str = "unexplored.java";
+
 /// Names of the files of a run that an exploration keeps.
 fn saved_files() -> impl Iterator<Item = String> {
     let notes = UNEXPLORED_ENDINGS.into_iter().map(|ending| format!("{UNEXPLORED}.{ending}"));
-    ["stdout".to_owned(), "stderr".to_owned()].into_iter().chain(notes)
+    let others = ["stdout", "stderr", UNEXPLORED_JAVA].map(str::to_owned);
+    others.into_iter().chain(notes)
 }
 
 /// Settings of a run.
@@ -144,11 +148,19 @@ impl Run {
         std::fs::read(self.directory.path().join("stdout")).unwrap_or_default()
     }
 
-    /// Whether more than one thread may have written output. Of a Java program only its output is
-    /// known.
+    /// Whether more than one thread may have written output.
     pub fn has_shared_output(&self) -> bool {
-        let noted = || self.unexplored().contains(&"output");
-        if self.java { !self.stdout().is_empty() } else { noted() }
+        self.unexplored().contains(&"output")
+            || self.unexplored_java().iter().any(|(kind, _)| kind == "output")
+    }
+
+    /// Returns what a Java program has that no exploration follows, each with its kind: `output`,
+    /// `timed` or `call`.
+    pub fn unexplored_java(&self) -> Vec<(String, String)> {
+        let bytes = std::fs::read(self.directory.path().join(UNEXPLORED_JAVA)).unwrap_or_default();
+        let text = String::from_utf8_lossy(&bytes);
+        let lines = text.lines().filter_map(|line| line.split_once('\t'));
+        lines.map(|(kind, text)| (kind.to_owned(), text.to_owned())).collect()
     }
 
     /// Returns what a native program did that no exploration follows: endings of the notes that
@@ -299,7 +311,9 @@ impl Launch {
         if self.is_java() && self.more.is_none() {
             let reader = &directory.lifeline();
             let options = self.agent_options(reader, None);
-            command.arg(java::install(&options, &absolute(directory.path()))?);
+            let agent = java::install(&options, &absolute(directory.path()))?;
+            let quick = if self.records_on { java::quick_start(arguments) } else { Vec::new() };
+            command.args(quick).arg(agent);
             command.args(arguments.iter().map(|word| self.java_argument(word)));
             bind(&mut command);
             return Ok(Prepared { command, directory, libraries: None });

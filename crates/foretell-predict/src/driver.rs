@@ -221,6 +221,9 @@ pub fn predict_each(
     options: &Options<'_>,
     deliver: &(dyn Fn(FindingKind, Prediction) + Sync),
 ) -> Result<(), Vec<Defect>> {
+    if options.analyses.is_empty() {
+        return Ok(());
+    }
     let own = options.budget.map(|budget| Instant::now() + budget);
     let deadline = [own, foretell_limit::deadline()].into_iter().flatten().min();
     let limit = foretell_limit::Limit { deadline, stop: options.stop, memory: None };

@@ -349,6 +349,11 @@ unsafe fn take_chunk(file: &mut File) -> Result<(*mut u8, usize), i32> {
             call(libc::SYS_close, [fd as usize, 0, 0, 0, 0, 0]);
             // Older windows stay mapped: a stream may still be writing there.
             file.window = mapped?;
+            if file.len == HEADER_LEN {
+                // A fault brings in one page, and not those after it.
+                let a = [file.window as usize, WINDOW * CHUNK_LEN, libc::MADV_RANDOM as usize];
+                call(libc::SYS_madvise, [a[0], a[1], a[2], 0, 0, 0]);
+            }
             file.len += WINDOW * CHUNK_LEN;
             file.window_len = WINDOW;
             file.taken = 0;
@@ -356,7 +361,9 @@ unsafe fn take_chunk(file: &mut File) -> Result<(*mut u8, usize), i32> {
         let chunk = file.window.add(file.taken * CHUNK_LEN);
         let offset = file.len - (file.window_len - file.taken) * CHUNK_LEN;
         file.taken += 1;
-        if !file.in_memory {
+        // Most programs that are run hundreds of times write a few pages: those of the first window
+        // come as they are needed.
+        if !file.in_memory && offset >= HEADER_LEN + WINDOW * CHUNK_LEN {
             call(libc::SYS_madvise, [chunk as usize, CHUNK_LEN, MADV_POPULATE_WRITE, 0, 0, 0]);
         }
         Ok((chunk, offset))

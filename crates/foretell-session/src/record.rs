@@ -49,6 +49,9 @@ pub(crate) const RESOURCE_ANNOTATIONS: &str = "resource annotations";
 /// trace does not depend on it.
 const FILTER: &str = "FORETELL_FILTER";
 
+/// Most bytes of a log of which a few pages are read: one that the runtime has not enlarged.
+const SHORT_LOG: usize = 16 << 20;
+
 /// Runs a program and translates its log to a trace.
 ///
 /// # Errors
@@ -218,6 +221,10 @@ fn read_whole(launch: &Launch, blocks: &Blocks) -> Result<Recorded, Error> {
     let file = std::fs::File::open(&path).map_err(LogError::file(&path))?;
     // SAFETY: the program that wrote the file has ended, and the directory is ours.
     let bytes = unsafe { memmap2::Mmap::map(&file) }.map_err(LogError::file(&path))?;
+    if bytes.len() <= SHORT_LOG {
+        // Most of such a log is empty: reading ahead would fill memory with zeros. It is a hint.
+        let _ = bytes.advise(memmap2::Advice::Random);
+    }
     if run.java {
         let (translated, notes) = saving(&run, || java::translate(&path, &bytes, blocks))?;
         return Ok(Recorded { run, translated, notes, failure: None, others: Vec::new() });

@@ -515,6 +515,22 @@ fn single_run_explores_nothing() {
 }
 
 #[test]
+fn java_example_is_complete_and_an_unknown_call_is_not() {
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/explore/java");
+    let scratch = Scratch::new();
+    for (name, verdict) in [
+        ("TwoSectionsFixed.java", ": complete; "),
+        ("MapCheckThenActFixed.java", "calls java.util.concurrent.ConcurrentHashMap.putIfAbsent"),
+    ] {
+        let source = examples.join(name);
+        let output = foretell(scratch.0.path(), &["explore", source.to_str().unwrap()]);
+        let report = text(&output);
+        assert_eq!(output.status.code(), Some(0), "{name}: {report}");
+        assert!(report.contains(verdict), "{name}: {report}");
+    }
+}
+
+#[test]
 fn java_examples_fail() {
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/explore/java");
     let scratch = Scratch::new();

@@ -64,9 +64,13 @@ impl FollowedRun {
                 _ => None,
             });
         }
-        if self.run.java {
-            let what = "the log of a Java program does not tell waits with a time limit";
-            open.push(Open::TimedWaits(what.to_owned()));
+        for (kind, text) in self.run.unexplored_java() {
+            match kind.as_str() {
+                "timed" => open.push(Open::TimedWaits(text)),
+                "call" => open.push(Open::Outside(text)),
+                // Told by `has_shared_output`.
+                _ => {}
+            }
         }
         let kept = |key: &str| self.trace.meta().get(key).filter(|count| *count != "0");
         if let Some(count) = kept("kept waits") {

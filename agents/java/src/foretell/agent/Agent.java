@@ -3,6 +3,7 @@ package foretell.agent;
 import foretell.rt.Options;
 import foretell.rt.ProcessFiles;
 import foretell.rt.Startup;
+import foretell.rt.Unexplored;
 import java.lang.instrument.Instrumentation;
 
 /** Entry point of the agent. The virtual machine calls it before the program starts. */
@@ -22,6 +23,9 @@ public final class Agent {
         if (!Startup.createLog(options)) {
             // Another virtual machine with these options has the log: this one is not recorded.
             return;
+        }
+        if (!options.below) {
+            Unexplored.begin(options);
         }
         Tables tables = new Tables(options.log + ".tables");
         PlatformRewriter platform = new PlatformRewriter();

@@ -3,6 +3,7 @@ package foretell.agent;
 import foretell.rt.Hidden;
 import foretell.rt.Hooks;
 import foretell.rt.Options;
+import foretell.rt.Unexplored;
 import java.io.IOException;
 import java.lang.instrument.ClassFileTransformer;
 import java.security.ProtectionDomain;
@@ -53,6 +54,7 @@ final class ClassRewriter implements ClassFileTransformer {
     }
 
     private byte[] leftAlone(String name, String why) {
+        Unexplored.add("call", name.replace('/', '.') + " is not recorded");
         try {
             tables.write("N\t" + name.replace('/', '.') + " was left alone: "
                 + why.replace('\n', ' ') + "\n");
@@ -120,6 +122,7 @@ final class ClassRewriter implements ClassFileTransformer {
             && (node.access & Opcodes.ACC_MODULE) == 0;
         Wrappers wrappers = new Wrappers(node);
         types(loader).add(node);
+        ExploredCode.note(node, types(loader), options);
         for (MethodNode m : node.methods) {
             if (m.instructions.size() > 0) {
                 new MethodRewriter(node, m, finals, extendsRecordedObject, table, types(loader),

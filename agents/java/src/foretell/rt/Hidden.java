@@ -168,6 +168,7 @@ public final class Hidden {
 
     /** Records that output has read collections; the rest of its arguments does not matter. */
     private static long printed(ThreadState t, int site) {
+        Unexplored.printed(t);
         int kept = 0;
         for (int i = 0; i < count; i++) {
             if (USES[i] != Plain.OPAQUE && (USES[i] != Plain.LOCKED || kept > 0)) {
