@@ -45,9 +45,18 @@ pub(crate) enum Wait {
 
 /// Wakes one waiter.
 pub(crate) fn futex_wake(word: &AtomicU32) {
+    futex_wake_many(word, 1);
+}
+
+/// Wakes all waiters.
+pub(crate) fn futex_wake_all(word: &AtomicU32) {
+    futex_wake_many(word, i32::MAX as usize);
+}
+
+fn futex_wake_many(word: &AtomicU32, most: usize) {
     let op = (libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG) as usize;
     // SAFETY: waking does not touch the word.
-    unsafe { call(libc::SYS_futex, [std::ptr::from_ref(word) as usize, op, 1, 0, 0, 0]) };
+    unsafe { call(libc::SYS_futex, [std::ptr::from_ref(word) as usize, op, most, 0, 0, 0]) };
 }
 
 /// Whether eight bytes can be read.

@@ -129,6 +129,7 @@ fn suppressed_by_default(finding: &Finding, trace: &Trace) -> Option<Suppressed>
         "the standard library"
     } else if is_of_block
         && Soundness::of(finding).is_some()
+        && in_conflict(finding, trace).next().is_some()
         && in_conflict(finding, trace).all(|e| is_atomic(&e))
     {
         "atomics of Rust"

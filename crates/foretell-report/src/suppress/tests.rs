@@ -162,8 +162,9 @@ fn atomics_in_scopes_of_locks_of_rust_are_hidden() {
         [(true, "a.rs:1", true), (false, "a.rs:1", false), (true, "a.c:1", false)]
     {
         let mut b = TraceBuilder::new();
-        let (var, thread) = (b.variable("x"), b.thread("T1"));
-        for _ in 0..2 {
+        let var = b.variable("x");
+        for name in ["T1", "T2"] {
+            let thread = b.thread(name);
             b.push(thread, EventKind::Write { var, atomic, value: None, expr: None }, None);
         }
         let trace = b.build();

@@ -25,6 +25,7 @@ use super::*;
 use crate::annotations::{give_back, give_back_any, holds, is_held, take};
 use crate::lock::Guarded;
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Performs the operation on the real lock; `waits`: in its own way, which may wait. Returns whether
 /// it has succeeded.
@@ -34,6 +35,9 @@ type Perform = unsafe extern "C-unwind" fn(data: usize, waits: bool) -> bool;
 static UPGRADABLE: Guarded<BTreeSet<(usize, u32)>> = Guarded::new(BTreeSet::new());
 /// Locks that a thread has released which did not hold them.
 static HANDED_OVER: Guarded<BTreeSet<usize>> = Guarded::new(BTreeSet::new());
+
+/// Number of notifications of all conditions, for waits that are not modelled.
+static NOTIFICATIONS: AtomicU32 = AtomicU32::new(0);
 
 /// An operation on a lock.
 #[derive(Clone, Copy)]
@@ -361,15 +365,15 @@ extern "C-unwind" fn condition_wait(
     // The operation is to take the lock; in its own way, to release it.
     let o = Operation { lock, perform, data, pc };
     let between = || {
+        let seen = NOTIFICATIONS.load(Ordering::SeqCst);
         o.wait();
-        // SAFETY: takes no arguments.
-        unsafe { sys::call(libc::SYS_sched_yield, [0; 6]) };
+        let end = sys::futex_wait(&NOTIFICATIONS, seen, (ns != u64::MAX).then_some(ns));
         o.insist();
-        true
+        end != sys::Wait::TimedOut
     };
     let Some(t) = enter() else { return between() };
     let woken = if t.parallel() || HANDED_OVER.lock().contains(&lock) {
-        // A wait may end without a reason: the lock is free for a moment.
+        // A wait may end without a reason: any notification ends it.
         step(t, Kind::Unlock, pc);
         put(t, SyncKind::Unlock, lock, 0, pc);
         step(t, Kind::Lock, pc);
@@ -393,6 +397,8 @@ extern "C-unwind" fn condition_wait(
 
 /// Wakes one waiter of a condition, or all. Returns their number.
 extern "C-unwind" fn condition_notify(condition: usize, all: bool, pc: usize) -> usize {
+    NOTIFICATIONS.fetch_add(1, Ordering::SeqCst);
+    sys::futex_wake_all(&NOTIFICATIONS);
     let Some(t) = enter() else { return 0 };
     let (kind, done, max) = match all {
         true => (Kind::Broadcast, SyncKind::Broadcast, usize::MAX),
