@@ -537,6 +537,7 @@ fn is_event(record: &Record<'_>) -> bool {
         Record::Module { .. }
             | Record::ModuleGone { .. }
             | Record::Create { .. }
+            | Record::ThreadLocals { .. }
             | Record::ThreadName { .. }
             | Record::ThreadEnd
             | Record::ElisionPoint

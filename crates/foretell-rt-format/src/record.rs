@@ -87,6 +87,13 @@ pub enum Record<'a> {
         /// One past the highest address of its stack.
         stack_end: u64,
     },
+    /// The thread's block of the thread-local variables of a module.
+    ThreadLocals {
+        /// First mapped address of the module.
+        module: u64,
+        /// Address of the block.
+        start: u64,
+    },
     /// Name of a thread.
     ThreadName {
         /// The thread.

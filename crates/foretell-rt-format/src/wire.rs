@@ -46,7 +46,7 @@ use crate::AccessCode;
 /// First bytes of a log.
 pub const MAGIC: [u8; 8] = *b"FTLRAW\x00\x01";
 /// Version of the layout.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 /// Length of the header page.
 pub const HEADER_LEN: usize = 4096;
 /// Limit of the numbers of threads in a valid log.
@@ -162,6 +162,7 @@ pub mod tag {
     pub const IGNORE: u8 = 86;
     pub const CHILD_OF_FORK: u8 = 88;
     pub const FRAMES: u8 = 90;
+    pub const THREAD_LOCALS: u8 = 92;
 }
 
 /// The head of a function exit.

@@ -92,6 +92,7 @@ fn one_of_each() -> Vec<Record<'static>> {
         Record::ModuleGone { start: 2 },
         Record::Create { thread: 1, nth: 0, pc: 0x55, routine: 0x66 },
         Record::ThreadBegin { tid: 9, stack_start: 1 << 46, stack_end: 1 << 47 },
+        Record::ThreadLocals { module: 1 << 46, start: 1 << 47 },
         Record::ThreadName { thread: 1, name: b"worker" },
         Record::ThreadEnd,
         Record::Join { thread: 1, pc: 3 },

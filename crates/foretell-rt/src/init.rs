@@ -313,6 +313,7 @@ pub(crate) fn begin_thread(t: Baton) {
     let (start, end) = stack_bounds();
     let (stack_start, stack_end) = (start as u64, end as u64);
     recorder::put(t, &Record::ThreadBegin { tid: lifecycle.tid.get(), stack_start, stack_end });
+    crate::modules::log_thread_locals(&|record| recorder::put(t, record));
 }
 
 /// Returns the bounds of the calling thread's stack.

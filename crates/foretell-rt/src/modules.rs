@@ -15,6 +15,9 @@ struct Module {
     seen: bool,
     /// Executable segments of a recorded module.
     code: Vec<(usize, usize)>,
+    /// Distance of a thread's block of thread-local variables below its thread pointer; 0 if the
+    /// module has no such variables, or not at the same distance in all threads.
+    thread_locals: usize,
 }
 
 impl Module {
@@ -79,6 +82,10 @@ pub(crate) fn scan(put: &dyn Fn(&Record<'_>)) {
     for m in list.iter().filter(|m| !m.seen) {
         put(&Record::ModuleGone { start: m.start as u64 });
     }
+    // Blocks of modules that are loaded later are allocated for each thread when it uses them.
+    if before > 0 {
+        list[before..].iter_mut().for_each(|m| m.thread_locals = 0);
+    }
     for m in &list[before..] {
         put(&m.record());
         // SAFETY: the module has just been loaded.
@@ -98,6 +105,20 @@ pub(crate) fn log_all(put: &dyn Fn(&Record<'_>)) {
     for m in MODULES.lock().iter() {
         put(&m.record());
     }
+}
+
+/// Passes the records of the calling thread's blocks of thread-local variables to `put`.
+pub(crate) fn log_thread_locals(put: &dyn Fn(&Record<'_>)) {
+    for m in MODULES.lock().iter().filter(|m| m.thread_locals > 0) {
+        let start = thread_pointer().wrapping_sub(m.thread_locals) as u64;
+        put(&Record::ThreadLocals { module: m.start as u64, start });
+    }
+}
+
+/// Returns the calling thread's thread pointer, which glibc has as its `pthread_t`.
+fn thread_pointer() -> usize {
+    // SAFETY: has no preconditions.
+    unsafe { libc::pthread_self() as usize }
 }
 
 /// Keeps the list of modules as it is until [`let_go`]: before a fork.
@@ -146,7 +167,11 @@ unsafe extern "C" fn visit(info: *mut libc::dl_phdr_info, _: usize, data: *mut c
                 (at, at + h.p_filesz as usize)
             }));
         }
-        list.push(Module { bias, start, end, path, build_id, seen: true, code });
+        let thread_locals = match info.dlpi_tls_data as usize {
+            block if block > 0 && !code.is_empty() => thread_pointer().saturating_sub(block),
+            _ => 0,
+        };
+        list.push(Module { bias, start, end, path, build_id, seen: true, code, thread_locals });
         0
     }
 }

@@ -67,13 +67,19 @@ struct File {
     path: String,
     /// Debug information, if the file has any; read at the first use.
     loader: OnceCell<Rc<Option<Loader>>>,
-    /// Start, size and name of every global, by start; read at the first use.
-    globals: Option<Rc<Globals>>,
+    /// Globals and thread-local variables; read at the first use.
+    variables: OnceCell<Rc<Variables>>,
     /// Debug information of variables and types; read at the first use.
     debug_info: OnceCell<Rc<Option<DebugInfo>>>,
 }
 
 impl File {
+    fn variables(&self) -> &Variables {
+        let read = || Variables::read(&self.path);
+        let known = || VARIABLES.with_borrow_mut(|known| known.get(&self.path, read));
+        self.variables.get_or_init(known)
+    }
+
     fn debug_info(&self) -> Option<&DebugInfo> {
         let read = || DebugInfo::read(&self.path);
         let known = || DEBUG_INFO.with_borrow_mut(|known| known.get(&self.path, read));
@@ -81,12 +87,20 @@ impl File {
     }
 }
 
-/// Start, size and name of globals.
-type Globals = Vec<(u64, u64, String)>;
+/// Variables of a file's symbol table.
+#[derive(Default)]
+struct Variables {
+    globals: SymbolRanges,
+    /// By the offset in the file's block of them.
+    thread_locals: SymbolRanges,
+}
+
+/// Start, size and name of variables, by start.
+type SymbolRanges = Vec<(u64, u64, String)>;
 
 thread_local! {
     static LOADERS: RefCell<FileCache<Option<Loader>>> = RefCell::default();
-    static GLOBALS: RefCell<FileCache<Globals>> = RefCell::default();
+    static VARIABLES: RefCell<FileCache<Variables>> = RefCell::default();
     static DEBUG_INFO: RefCell<FileCache<Option<DebugInfo>>> = RefCell::default();
     static SOURCES: RefCell<FileCache<Vec<String>>> = RefCell::default();
 }
@@ -108,8 +122,12 @@ impl Symbols {
         let file = match self.files.iter().position(|f| f.path == path) {
             Some(file) => file,
             None => {
-                let (loader, debug_info) = (OnceCell::new(), OnceCell::new());
-                self.files.push(File { path: path.clone(), loader, globals: None, debug_info });
+                self.files.push(File {
+                    path: path.clone(),
+                    loader: OnceCell::new(),
+                    variables: OnceCell::new(),
+                    debug_info: OnceCell::new(),
+                });
                 self.files.len() - 1
             }
         };
@@ -403,18 +421,25 @@ impl Symbols {
         let module = self.module(addr)?;
         let at = addr.wrapping_sub(module.bias);
         let short = module.path.rsplit('/').next().unwrap_or("?").to_owned();
-        let number = module.file;
-        let file = &mut self.files[number];
-        let globals = file.globals.get_or_insert_with(|| {
-            GLOBALS.with_borrow_mut(|known| known.get(&file.path, || read_globals(&file.path)))
+        let globals = &self.files[module.file].variables().globals;
+        Some(variable_at(globals, at).unwrap_or((short, at)))
+    }
+
+    /// Returns the name of the thread-local variable at an offset of the block of the module that
+    /// is mapped at `module`, and the part of it that is there.
+    pub(crate) fn thread_local_part(
+        &self,
+        module: u64,
+        offset: u64,
+        whole: Whole,
+    ) -> Option<(String, Place)> {
+        let file = &self.files[self.modules.get(&module)?.file];
+        let (name, inside) = variable_at(&file.variables().thread_locals, offset)?;
+        let known = file.debug_info().and_then(|info| {
+            let kind = info.type_of_thread_local(offset - inside)?;
+            Some(info.place(kind, false, inside, whole))
         });
-        let found = globals.partition_point(|&(start, _, _)| start <= at).checked_sub(1);
-        match found.map(|i| &globals[i]) {
-            Some((start, size, name)) if at - start < (*size).max(1) => {
-                Some((name.clone(), at - start))
-            }
-            _ => Some((short, at)),
-        }
+        Some((name, known.unwrap_or_else(|| Place::at(inside))))
     }
 }
 
@@ -511,19 +536,31 @@ fn without_parents(path: &str) -> Cow<'_, str> {
     parts.join("/").into()
 }
 
-/// Returns the data symbols of a file.
-fn read_globals(path: &str) -> Globals {
-    let Ok(bytes) = std::fs::read(path) else { return Vec::new() };
-    let Ok(file) = object::File::parse(&*bytes) else { return Vec::new() };
-    let mut globals: Globals = file
-        .symbols()
-        .chain(file.dynamic_symbols())
-        .filter(|s| s.kind() == SymbolKind::Data && s.size() > 0)
-        .filter_map(|s| Some((s.address(), s.size(), readable(s.name().ok()?))))
-        .collect();
-    globals.sort();
-    globals.dedup_by_key(|g| g.0);
-    globals
+/// Returns the name of the variable that holds an address, and the offset in it.
+fn variable_at(variables: &SymbolRanges, at: u64) -> Option<(String, u64)> {
+    let found = variables.partition_point(|&(start, _, _)| start <= at).checked_sub(1)?;
+    let (start, size, name) = &variables[found];
+    (at - start < (*size).max(1)).then(|| (name.clone(), at - start))
+}
+
+impl Variables {
+    /// Returns the data symbols of a file.
+    fn read(path: &str) -> Variables {
+        let Ok(bytes) = std::fs::read(path) else { return Variables::default() };
+        let Ok(file) = object::File::parse(&*bytes) else { return Variables::default() };
+        let of_kind = |kind: SymbolKind| {
+            let mut symbols: SymbolRanges = file
+                .symbols()
+                .chain(file.dynamic_symbols())
+                .filter(|s| s.kind() == kind && s.size() > 0)
+                .filter_map(|s| Some((s.address(), s.size(), readable(s.name().ok()?))))
+                .collect();
+            symbols.sort();
+            symbols.dedup_by_key(|symbol| symbol.0);
+            symbols
+        };
+        Variables { globals: of_kind(SymbolKind::Data), thread_locals: of_kind(SymbolKind::Tls) }
+    }
 }
 
 #[cfg(test)]

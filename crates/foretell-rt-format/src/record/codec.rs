@@ -26,6 +26,7 @@ impl Record<'_> {
             Record::Module { .. } | Record::ModuleGone { .. } => self.encode_module(&mut p),
             Record::Create { .. }
             | Record::ThreadBegin { .. }
+            | Record::ThreadLocals { .. }
             | Record::ThreadName { .. }
             | Record::ThreadEnd
             | Record::Join { .. }
@@ -136,6 +137,11 @@ impl Record<'_> {
                 p.var(*stack_start);
                 p.var(*stack_end);
                 tag::THREAD_BEGIN
+            }
+            Record::ThreadLocals { module, start } => {
+                p.var(*module);
+                p.var(*start);
+                tag::THREAD_LOCALS
             }
             Record::ThreadName { thread, name } => {
                 p.var(u64::from(*thread));
@@ -326,6 +332,7 @@ impl Record<'_> {
                 stack_start: g.var()?,
                 stack_end: g.var()?,
             },
+            tag::THREAD_LOCALS => Record::ThreadLocals { module: g.var()?, start: g.var()? },
             tag::THREAD_NAME => {
                 Record::ThreadName { thread: thread_of(g.var()?)?, name: g.bytes()? }
             }

@@ -11,6 +11,8 @@ use super::{DebugInfo, Section, TypeId, Unit};
 pub(super) struct Index {
     /// Address and entry of every variable with a fixed address, by address.
     pub(super) globals: Vec<(u64, TypeId)>,
+    /// Offset and entry of every thread-local variable in the file's block, by offset.
+    pub(super) thread_locals: Vec<(u64, TypeId)>,
     /// Start, end and entry of every piece of code of a function, by start.
     functions: Vec<(u64, u64, TypeId)>,
     /// Definitions of types by qualified name.
@@ -51,8 +53,10 @@ impl Index {
                 let _ = index.add(info, number, &unit);
             }
         }
-        index.globals.sort_unstable_by_key(|&(start, entry)| (start, entry.unit, entry.offset));
-        index.globals.dedup_by_key(|g| g.0);
+        for variables in [&mut index.globals, &mut index.thread_locals] {
+            variables.sort_unstable_by_key(|&(start, entry)| (start, entry.unit, entry.offset));
+            variables.dedup_by_key(|g| g.0);
+        }
         index.functions.sort_unstable_by_key(|&(start, end, _)| (start, end));
         index
     }
@@ -102,8 +106,13 @@ impl Index {
             let outer = scopes.last().cloned().unwrap_or_default();
             match tag {
                 gimli::DW_TAG_variable => {
-                    let address = attributes.location.and_then(|l| fixed_address(info, unit, l));
-                    self.globals.extend(address.map(|address| (address, entry)));
+                    match attributes.location.and_then(|l| FixedPlace::of(info, unit, l)) {
+                        Some(FixedPlace::Global(address)) => self.globals.push((address, entry)),
+                        Some(FixedPlace::ThreadLocal(offset)) => {
+                            self.thread_locals.push((offset, entry));
+                        }
+                        None => {}
+                    }
                     scopes.push(outer);
                 }
                 gimli::DW_TAG_subprogram => {
@@ -210,16 +219,34 @@ impl RustLibrary {
     }
 }
 
-/// Returns the address that a location consists of.
-fn fixed_address(info: &DebugInfo, unit: &Unit, value: AttributeValue<Section>) -> Option<u64> {
-    let AttributeValue::Exprloc(expression) = value else { return None };
-    let mut operations = expression.operations(unit.encoding());
-    let address = match operations.next().ok()?? {
-        Operation::Address { address } => address,
-        Operation::AddressIndex { index } => info.dwarf.address(unit, index).ok()?,
-        _ => return None,
-    };
-    operations.next().ok()?.is_none().then_some(address)
+/// Location of a variable that is the same in the whole run.
+enum FixedPlace {
+    /// Address in the file.
+    Global(u64),
+    /// Offset in the file's block of thread-local variables.
+    ThreadLocal(u64),
+}
+
+impl FixedPlace {
+    /// Returns the place that a location consists of.
+    fn of(info: &DebugInfo, unit: &Unit, value: AttributeValue<Section>) -> Option<FixedPlace> {
+        let AttributeValue::Exprloc(expression) = value else { return None };
+        let mut operations = expression.operations(unit.encoding());
+        let address = match operations.next().ok()?? {
+            Operation::Address { address } => address,
+            Operation::AddressIndex { index } => info.dwarf.address(unit, index).ok()?,
+            Operation::UnsignedConstant { value } => value,
+            Operation::ConstantIndex { index } => info.dwarf.address(unit, index).ok()?,
+            _ => return None,
+        };
+        match operations.next().ok()? {
+            None => Some(FixedPlace::Global(address)),
+            Some(Operation::TLS) if operations.next().ok()?.is_none() => {
+                Some(FixedPlace::ThreadLocal(address))
+            }
+            Some(_) => None,
+        }
+    }
 }
 
 #[cfg(test)]

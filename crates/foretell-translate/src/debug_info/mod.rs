@@ -121,9 +121,18 @@ impl DebugInfo {
 
     /// Returns the type of the variable that starts at an address of the file.
     pub(crate) fn type_of_global(&self, start: u64) -> Option<TypeId> {
-        let globals = &self.index().globals;
-        let found = globals.binary_search_by_key(&start, |&(start, _)| start).ok()?;
-        self.declared_type(globals[found].1)
+        self.type_at(&self.index().globals, start)
+    }
+
+    /// Returns the type of the thread-local variable that starts at an offset of the file's block.
+    pub(crate) fn type_of_thread_local(&self, start: u64) -> Option<TypeId> {
+        self.type_at(&self.index().thread_locals, start)
+    }
+
+    /// Returns the type of the variable at `start`.
+    fn type_at(&self, variables: &[(u64, TypeId)], start: u64) -> Option<TypeId> {
+        let found = variables.binary_search_by_key(&start, |&(start, _)| start).ok()?;
+        self.declared_type(variables[found].1)
     }
 
     /// Returns the type with this qualified name. Where units have different ones, that of the

@@ -11,6 +11,7 @@ use foretell_trace::{SiteId, TraceBuilder};
 use super::names::Addressed;
 use super::regions::RegionId;
 use super::stack_frames::StackFrames;
+use super::thread_locals::ThreadLocals;
 use crate::debug_info::Place;
 use crate::steps::EventSteps;
 use crate::symbols::Symbols;
@@ -24,6 +25,7 @@ pub(crate) struct Locations {
     pub(super) symbols: Symbols,
     /// Frames in which variables on stacks are used.
     pub(super) frames: StackFrames,
+    pub(super) thread_locals: ThreadLocals,
     sites: Sites,
     instructions: Instructions,
     /// Types for which the functions of Rust around allocations were instantiated.

@@ -46,6 +46,7 @@ mod survey;
 mod sync;
 #[cfg(test)]
 pub(crate) mod tests;
+mod thread_locals;
 mod translation;
 
 use foretell_log::{Calls, LoggedRecord, Sink, Source, WholeLog};

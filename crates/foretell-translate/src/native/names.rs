@@ -1,5 +1,6 @@
 //! Names of memory: globals by their symbol, heap objects by their type and the source location of
-//! their allocation, local variables by function and name, other memory by its address. Parts of
+//! their allocation, local variables by function and name, thread-local ones by name and thread,
+//! other memory by its address. Parts of
 //! objects have the path of their members where debug information tells it.
 
 use rustc_hash::FxHashMap;
@@ -112,6 +113,10 @@ impl MemoryNames {
     ) -> MemoryName {
         let Addressed { region, addr, whole } = object;
         let (kind, start) = regions.kind(region);
+        let Locations { symbols, thread_locals, .. } = locations;
+        if let Some((name, place)) = thread_locals.part(symbols, kind, (addr, whole)) {
+            return MemoryName::part(&name, place);
+        }
         match kind {
             RegionKind::Module => match locations.symbols.global_part(addr, whole) {
                 Some((name, place)) => match name.strip_prefix(LIBRARY_STATE) {

@@ -105,6 +105,7 @@ impl<'a> Translation<'a> {
                 out.locations.add_module(start, end, bias, path);
             }
             Record::ModuleGone { start } => out.locations.remove_module(start),
+            Record::ThreadLocals { .. } => out.locations.thread_locals.take(at.thread, record),
             Record::ThreadName { thread, name } => {
                 let t = out.trace.thread(thread);
                 out.trace.builder.set_display_name(t, &String::from_utf8_lossy(name));

@@ -27,6 +27,16 @@ Node arr[5];
 int grid[3][4];
 std::array<Node, 4> fixed;
 std::atomic<int> count;
+namespace app { thread_local Stats mine; }
+static thread_local int depth;
+static Stats *of_main;
+static std::atomic<int *> lent;
+static std::atomic<bool> done;
+static void lend() {
+    depth = 5;
+    lent = &depth;
+    while (!done) std::this_thread::yield();
+}
 static void worker(Node *node, Stats *local, std::mutex *own, Pool *shared) {
     app::pool.stats_.executed++;
     app::pool.stats_.load += 1.5;
@@ -46,8 +56,10 @@ static void worker(Node *node, Stats *local, std::mutex *own, Pool *shared) {
     { std::lock_guard<std::mutex> hold(*own); }
     { std::lock_guard<std::mutex> hold(app::pool.guard); }
     shared->stats_.executed++;
+    of_main->load++;
 }
 int main() {
+    of_main = &app::mine;
     Node *node = new Node{nullptr, 1};
     Stats local{};
     std::mutex own;
@@ -57,6 +69,11 @@ int main() {
     a.join();
     b.join();
     delete node;
+    std::thread lender(lend);
+    while (!lent) std::this_thread::yield();
+    (*lent)++;
+    done = true;
+    lender.join();
     return 0;
 }
 "#;
@@ -84,11 +101,13 @@ fn members(compiler: &str, flags: &[&str]) {
         "w(grid[1][2]=",
         "w(fixed[2].value=",
         "au(count=",
-        "w(Node@a.cpp:47#1.value=",
+        "w(Node@a.cpp:59#1.value=",
         "w(main::local.executed=",
         "acq(main::own)",
         "acq(app::pool.guard)",
-        "w(Pool@a.cpp:50#1.stats_.executed=",
+        "w(Pool@a.cpp:62#1.stats_.executed=",
+        "w(app::mine@T0.load=",
+        "w(depth@T3=",
     ] {
         assert!(trace.contains(name), "{compiler} {flags:?}: {name} in {trace}");
     }
