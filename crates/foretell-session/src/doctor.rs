@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::symlink;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -233,7 +234,8 @@ fn tracing() -> Diagnosis {
     }
 }
 
-/// Looks for the compiler drivers with names of one word.
+/// Looks for the compiler drivers with names of one word. Adds `foretell-c++`, a name that cargo can
+/// give no program.
 fn drivers() -> Diagnosis {
     let name = "compiler drivers";
     let beside = std::env::current_exe().ok();
@@ -245,8 +247,8 @@ fn drivers() -> Diagnosis {
         return Diagnosis::new(name, Health::Absent, format!("{file} is not beside this program"))
             .mended_by("cargo install --path crates/foretell");
     }
-    if missing(&"foretell-c++") {
-        let link = directory.join("foretell-c++");
+    let link = directory.join("foretell-c++");
+    if missing(&"foretell-c++") && symlink("foretell-cxx", &link).is_err() {
         return Diagnosis::good(name, "foretell-cc, foretell-cxx; no foretell-c++")
             .mended_by(format!("ln -s foretell-cxx {}", link.display()));
     }

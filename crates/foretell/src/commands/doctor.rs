@@ -12,7 +12,7 @@ use crate::terminal::Terminal;
 ///
 /// Builds and records a small program with a race, too. Exit status: 0 if C programs can be built
 /// and recorded, 1 if something that this needs is missing. What is missing is shown with the
-/// command that mends it.
+/// command that mends it. Adds the driver foretell-c++ where it is installed without that name.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Doctor {}
 
