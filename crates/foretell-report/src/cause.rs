@@ -27,7 +27,7 @@ pub fn assign(findings: &mut [Finding]) {
 }
 
 /// Returns the findings by their causes, as indices; the worst consequence of a cause comes first.
-/// The causes are in the order of their first findings.
+/// Failures of the recorded run and causes whose replay went wrong come first, and otherwise in the order of their first findings.
 pub fn causes(findings: &[Finding]) -> Vec<Vec<usize>> {
     let mut parents: Vec<usize> = (0..findings.len()).collect();
     let mut owners = BTreeMap::<String, usize>::new();
@@ -46,6 +46,11 @@ pub fn causes(findings: &[Finding]) -> Vec<Vec<usize>> {
     for members in &mut causes {
         members.sort_by_key(|&i| (Reverse(weight(&findings[i])), i));
     }
+    causes.sort_by_key(|members| {
+        let head = members.first().map(|&i| &findings[i]);
+        let is_bad = |f: &Finding| f.kind == FindingKind::Observed || replay::went_wrong(f);
+        !head.is_some_and(|head| head.is_shown() && is_bad(head))
+    });
     causes
 }
 
@@ -113,9 +118,11 @@ impl ShownCauses {
 }
 
 /// Weight of a finding among those with its cause: a consequence that was seen counts more than one
-/// that was only predicted.
+/// that was only predicted. Among those that were only predicted the order of reports decides.
 fn weight(finding: &Finding) -> (bool, bool, bool, u8) {
+    let confirmed = finding.confirmation == Confirmation::Confirmed;
     let kind = match finding.kind {
+        _ if !confirmed => 0,
         FindingKind::Observed => 9,
         FindingKind::Deadlock => 8,
         FindingKind::Hang => 7,
@@ -128,7 +135,7 @@ fn weight(finding: &Finding) -> (bool, bool, bool, u8) {
     };
     let shown = finding.is_shown();
     let wrong = replay::went_wrong(finding);
-    (shown, wrong, finding.confirmation == Confirmation::Confirmed, kind)
+    (shown, wrong, confirmed, kind)
 }
 
 #[cfg(test)]

@@ -33,7 +33,16 @@ pub(crate) fn text(finding: &Finding) -> Option<String> {
 
 /// Whether the program went wrong when it was driven along the witness.
 pub(crate) fn went_wrong(finding: &Finding) -> bool {
-    let bad = ["crash", "assertion", "exception", "deadlock", "use-after-free", "hang", "status"];
+    let bad = [
+        "crash",
+        "assertion",
+        "exception",
+        "deadlock",
+        "stuck",
+        "use-after-free",
+        "hang",
+        "status",
+    ];
     verdict(finding).is_some_and(|verdict| bad.contains(&verdict))
 }
 

@@ -41,6 +41,15 @@ pub enum ProgramKind {
     Jar,
 }
 
+/// Commands that compile and run a Java program.
+#[derive(Clone, Debug)]
+pub struct JavaCommands {
+    /// The compiler with its arguments; `None` for a jar.
+    pub compile: Option<Vec<OsString>>,
+    /// The virtual machine, with assertions on.
+    pub run: Vec<OsString>,
+}
+
 impl Program {
     /// Returns the kind of the program.
     pub fn kind(&self) -> ProgramKind {
@@ -78,13 +87,7 @@ impl Program {
         match kind {
             ProgramKind::C => self.compile(Language::C, directory, warn),
             ProgramKind::Cpp => self.compile(Language::Cpp, directory, warn),
-            ProgramKind::Java => self.compile_java(directory),
-            ProgramKind::Jar => {
-                let mut command = java();
-                command.push("-jar".into());
-                command.extend(self.sources.iter().map(|jar| jar.clone().into_os_string()));
-                Ok(command)
-            }
+            ProgramKind::Java | ProgramKind::Jar => self.compile_java(directory),
         }
     }
 
@@ -119,22 +122,42 @@ impl Program {
 
     fn compile_java(&self, directory: &Path) -> Result<Vec<OsString>, Error> {
         let failed = |message: String| Error::Java { source_file: self.first_source(), message };
+        let JavaCommands { compile, run } = self.java_commands(directory)?;
+        if let Some(compile) = compile {
+            let mut javac = Command::new("javac");
+            let status = foretell_build::status(javac.args(&compile[1..]))
+                .map_err(|error| failed(format!("cannot run javac: {error}; install a JDK")))?;
+            if !status.success() {
+                return Err(self.refused());
+            }
+        }
+        Ok(run)
+    }
+
+    /// Returns the commands that compile a Java program into `directory` and run it.
+    ///
+    /// # Errors
+    /// If the first source cannot be read, or a path is not possible in a class path.
+    pub fn java_commands(&self, directory: &Path) -> Result<JavaCommands, Error> {
+        let failed = |message: String| Error::Java { source_file: self.first_source(), message };
+        let mut run: Vec<OsString> = ["java", "-ea"].map(OsString::from).into();
+        if self.kind() == ProgramKind::Jar {
+            run.push("-jar".into());
+            run.extend(self.sources.iter().map(|jar| jar.clone().into_os_string()));
+            return Ok(JavaCommands { compile: None, run });
+        }
         let classes = directory.join("classes");
         // Libraries may be given beside the sources.
         let (sources, jars): (Vec<&PathBuf>, Vec<&PathBuf>) =
             self.sources.iter().partition(|path| path.extension().is_some_and(|e| e == "java"));
         let class_path = std::env::join_paths(jars.into_iter().chain([&classes]))
             .map_err(|error| failed(error.to_string()))?;
-        let mut javac = Command::new("javac");
-        javac.args(["-g", "-d"]).arg(&classes).arg("-cp").arg(&class_path);
-        let status = foretell_build::status(javac.args(&self.flags).args(sources))
-            .map_err(|error| failed(format!("cannot run javac: {error}; install a JDK")))?;
-        if !status.success() {
-            return Err(self.refused());
-        }
-        let mut command = java();
-        command.extend(["-cp".into(), class_path, main_class(&self.first_source())?.into()]);
-        Ok(command)
+        let mut compile: Vec<OsString> = ["javac", "-g", "-d"].map(OsString::from).into();
+        compile.extend([classes.into(), "-cp".into(), class_path.clone()]);
+        compile.extend(self.flags.iter().cloned());
+        compile.extend(sources.into_iter().map(|source| source.clone().into_os_string()));
+        run.extend(["-cp".into(), class_path, main_class(&self.first_source())?.into()]);
+        Ok(JavaCommands { compile: Some(compile), run })
     }
 
     fn first_source(&self) -> PathBuf {
@@ -144,11 +167,6 @@ impl Program {
     fn refused(&self) -> Error {
         Error::Compiler { source_file: self.first_source() }
     }
-}
-
-/// The command that starts Java with assertions on.
-fn java() -> Vec<OsString> {
-    ["java", "-ea"].map(OsString::from).into()
 }
 
 /// Returns the main class of a source: that of the file's name, in the source's package.

@@ -102,7 +102,7 @@ mod save;
 mod suite;
 mod witnesses;
 
-pub use build::{Program, ProgramKind};
+pub use build::{JavaCommands, Program, ProgramKind};
 pub use check::{Check, CheckOptions, CheckedRun, check};
 pub use doctor::{Diagnosis, Health, diagnose};
 pub use document::Watch;

@@ -169,6 +169,24 @@ impl RecordOptions {
     }
 }
 
+impl JavaOptions {
+    /// Returns the options as [`RecordOptions::words`] does.
+    pub(crate) fn words(&self) -> String {
+        let default = |list: &[String], default: &str| list.is_empty() || list.join(",") == default;
+        [
+            ("include", &self.include, ""),
+            ("exclude", &self.exclude, ""),
+            ("atomic-annotations", &self.atomic_annotations, "Atomic"),
+            ("resources", &self.resources, ""),
+            ("resource-annotations", &self.resource_annotations, "MustCall,InheritableMustCall"),
+        ]
+        .into_iter()
+        .filter(|(_, list, usual)| !default(list, usual))
+        .map(|(name, list, _)| format!(" --{name} {}", quoted(list.join(",").as_ref())))
+        .collect()
+    }
+}
+
 /// Returns a word as a shell reads it.
 pub(crate) fn quoted(word: &OsStr) -> String {
     let text = word.to_string_lossy();

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use foretell_limit::{Reason, shielded, within};
@@ -216,6 +216,8 @@ struct Tally {
     not_replayed: usize,
     /// Findings that count for the exit status.
     counted: usize,
+    /// The first finding of the first run that a replay can repeat.
+    first: Option<String>,
 }
 
 impl Tally {
@@ -303,9 +305,6 @@ impl CheckJob {
                 terminal,
                 report: &mut report,
                 marked: BTreeSet::new(),
-                printed: BTreeSet::new(),
-                causes: ShownCauses::default(),
-                failed: false,
                 written: Ok(()),
             };
             let run = match within(&limit, || check.next_run(&mut show)) {
@@ -315,7 +314,7 @@ impl CheckJob {
                     break;
                 }
             };
-            let Show { marked, printed, mut causes, written, .. } = show;
+            let Show { marked, written, .. } = show;
             progress::clear();
             written?;
             let Some(mut run) = run? else { break };
@@ -325,8 +324,7 @@ impl CheckJob {
                 while let Some(finding) = findings.find(|f| !marked.contains(&f.id)) {
                     report.mark(std::slice::from_mut(finding), Some(&run.trace));
                 }
-                let printed = (&printed, &mut causes);
-                self.report_run(terminal, &mut run, &mut report, printed, &mut tally)
+                self.report_run(terminal, &mut run, &mut report, &mut tally)
             })?;
             shielded(|| self.save_new(&run))?;
             if first.is_none() {
@@ -339,8 +337,8 @@ impl CheckJob {
             terminal.flush()?;
         }
         report.finish(terminal)?;
-        if tally.confirmed + tally.unconfirmed + tally.not_replayed > 0 {
-            self.say_how_to_replay(terminal)?;
+        if let Some(finding) = &tally.first {
+            self.say_how_to_replay(terminal, finding)?;
         }
         let cut_short = cut_short.or(check.is_interrupted().then_some(Reason::Interrupt));
         progress::clear();
@@ -423,14 +421,13 @@ impl CheckJob {
         self.common.output.clone().unwrap_or_else(|| PathBuf::from("foretell.ft"))
     }
 
-    /// Reports the findings of a run that are worth showing and not `printed` yet, and counts those
-    /// that are neither suppressed nor known.
+    /// Reports the findings of a run that are worth showing, and counts those that are neither
+    /// suppressed nor known.
     fn report_run(
         &self,
         terminal: &mut Terminal,
         run: &mut CheckedRun,
         report: &mut Reporting,
-        printed: (&BTreeSet<String>, &mut ShownCauses),
         tally: &mut Tally,
     ) -> Result<(), Failure> {
         let CheckedRun { number, trace, findings: file, shown, .. } = run;
@@ -441,9 +438,12 @@ impl CheckJob {
         worth.findings = shown.iter().map(|&i| file.findings[i].clone()).collect();
         report.collect(&worth, Some(trace));
         shown.retain(|&i| report.wants(&file.findings[i]));
-        self.show(terminal, report, (file, trace), shown, printed)?;
+        self.show(terminal, report, (file, trace), shown)?;
         for finding in shown.iter().map(|&i| &file.findings[i]).filter(|f| f.is_shown()) {
             tally.add(finding, self.common.report.counts(finding));
+            if *number == 1 && tally.first.is_none() && !observed::is_observed(finding) {
+                tally.first = finding.cause.clone().or_else(|| Some(finding.id.clone()));
+            }
         }
         if !self.run_name(*number).is_empty() {
             let new = match all {
@@ -507,51 +507,67 @@ impl CheckJob {
             return command.clone();
         }
         let mut command = "foretell explore".to_owned();
-        let sources = self.sources.iter().map(|source| source.as_os_str());
-        command.extend(sources.map(|word| format!(" {}", quoted(word))));
+        command += &words(&self.sources);
         if !self.arguments.is_empty() {
             command += " --";
-            command.extend(self.arguments.iter().map(|word| format!(" {}", quoted(word))));
+            command += &words(&self.arguments);
         }
         command
     }
 
     /// Says once how to replay a finding without `check`: commands that do the same as this one.
-    fn say_how_to_replay(&self, terminal: &mut Terminal) -> Result<(), Failure> {
+    fn say_how_to_replay(&self, terminal: &mut Terminal, finding: &str) -> Result<(), Failure> {
         if self.sources.is_empty() {
             return Ok(());
         }
-        let compiler = match self.program().kind() {
-            ProgramKind::C => "cc",
-            ProgramKind::Cpp => "c++",
-            ProgramKind::Java | ProgramKind::Jar => return Ok(()),
+        let Some((build, run)) = self.by_hand() else { return Ok(()) };
+        let gdb = match self.program().kind() {
+            ProgramKind::C | ProgramKind::Cpp => "; with --gdb it stops in gdb right before it",
+            ProgramKind::Java | ProgramKind::Jar => "",
         };
         let CheckArguments { options, stdin, .. } = &self.common;
-        let SourceOptions { compiler: chosen, cflag, .. } = &self.build;
-        let symbolic = if options.symbolic { " --symbolic" } else { "" };
-        let chosen = chosen.iter().map(|name| format!("--foretell-compiler={name}"));
-        let chosen = chosen.map(|word| format!(" {}", quoted(word.as_ref())));
-        let words = |words: &mut dyn Iterator<Item = &OsStr>| {
-            words.map(|word| format!(" {}", quoted(word))).collect::<String>()
-        };
-        let flags = words(&mut cflag.iter().map(OsString::as_os_str));
-        let sources = words(&mut self.sources.iter().map(|path| path.as_os_str()));
-        let run = format!("./program{}", words(&mut self.arguments.iter().map(|a| a.as_os_str())));
+        let run = format!("{run}{}", words(&self.arguments));
         let input = stdin.as_ref().map(|path| quoted(path.as_os_str()));
         let (from, stdin) = match &input {
             Some(path) => (format!(" <{path}"), format!(" --stdin {path}")),
             None => (String::new(), String::new()),
         };
+        writeln!(terminal, "to repeat {finding} by itself (without a name: all){gdb}:")?;
+        if let Some(build) = build {
+            writeln!(terminal, "  {build}")?;
+        }
         writeln!(
             terminal,
-            "to replay one by itself, or under gdb:\n  foretell {compiler}{symbolic}{} -O0 -g -pthread{flags}{sources} -lm \
-             -o program\n  foretell record{} -o run.ft -- {run}{from}\n  \
+            "  foretell record{}{} -o run.ft -- {run}{from}\n  \
              foretell predict run.ft --json run.json\n  \
-             foretell replay run.ft ID [--gdb]{stdin} -- {run}",
-            chosen.collect::<String>(),
+             foretell replay run.ft {finding}{stdin} -- {run}",
             options.words(),
+            self.build.java.words(),
         )?;
         Ok(())
+    }
+
+    /// Returns the command that builds the program in the working directory, if one is needed, and
+    /// the one that runs it.
+    fn by_hand(&self) -> Option<(Option<String>, String)> {
+        let program = self.program();
+        let compiler = match program.kind() {
+            ProgramKind::C => "cc",
+            ProgramKind::Cpp => "c++",
+            ProgramKind::Java | ProgramKind::Jar => {
+                let commands = program.java_commands(Path::new("")).ok()?;
+                return Some((commands.compile.map(command_line), command_line(commands.run)));
+            }
+        };
+        let symbolic = if program.symbolic { " --symbolic" } else { "" };
+        let chosen = program.compiler.iter().map(|name| format!("--foretell-compiler={name}"));
+        let build = format!(
+            "foretell {compiler}{symbolic}{} -O0 -g -pthread{}{} -lm -o program",
+            words(chosen),
+            words(&program.flags),
+            words(&program.sources),
+        );
+        Some((Some(build), "./program".to_owned()))
     }
 
     fn show(
@@ -560,19 +576,16 @@ impl CheckJob {
         report: &Reporting,
         (file, trace): (&Findings, &Trace),
         shown: &[usize],
-        (printed, causes): (&BTreeSet<String>, &mut ShownCauses),
     ) -> Result<(), Failure> {
         let look = self.common.report.look(terminal);
         let printer = Printer::new(trace, file.trace.model, report.sources(), look);
         let mut shown: Vec<&Finding> = shown.iter().map(|&i| &file.findings[i]).collect();
         text::by_confirmation(&mut shown);
         text::by_cause(&mut shown);
+        let mut causes = ShownCauses::default();
         for (i, finding) in shown.iter().enumerate() {
-            if printed.contains(&finding.id) {
-                continue;
-            }
             text::write_section(terminal, &shown[..i], finding, &look)?;
-            printer.finding_of(terminal, finding, causes)?;
+            printer.finding_of(terminal, finding, &mut causes)?;
             writeln!(terminal)?;
         }
         text::table(terminal, &shown, &look)?;
@@ -601,6 +614,16 @@ impl CheckJob {
     }
 }
 
+/// Returns words as a shell reads them, each after a space.
+fn words<W: AsRef<OsStr>>(words: impl IntoIterator<Item = W>) -> String {
+    words.into_iter().map(|word| format!(" {}", quoted(word.as_ref()))).collect()
+}
+
+/// Returns a command as a shell reads it.
+fn command_line(command: Vec<OsString>) -> String {
+    words(command).trim_start().to_owned()
+}
+
 /// Messages of a build on standard error.
 struct Build;
 
@@ -619,12 +642,6 @@ struct Show<'a> {
     report: &'a mut Reporting,
     /// Findings whose marks are set.
     marked: BTreeSet<String>,
-    /// Findings that are on standard output.
-    printed: BTreeSet<String>,
-    /// Causes of these.
-    causes: ShownCauses,
-    /// Whether the recorded run failed: that comes first, with the findings that repeat it.
-    failed: bool,
     /// Whether all could be written so far.
     written: io::Result<()>,
 }
@@ -669,26 +686,8 @@ impl Observer for Show<'_> {
         progress::status(&format!("exploring: {runs} runs"));
     }
 
-    fn decided(&mut self, trace: &Trace, model: Model, finding: &mut Finding) {
+    fn decided(&mut self, trace: &Trace, _: Model, finding: &mut Finding) {
         self.report.mark(std::slice::from_mut(finding), Some(trace));
         self.marked.insert(finding.id.clone());
-        self.failed |= observed::is_observed(finding);
-        // The others come after the confirmed ones.
-        let comes_first = !self.failed && finding.confirmation == Confirmation::Confirmed;
-        if comes_first && self.written.is_ok() && self.report.wants(finding) {
-            self.printed.insert(finding.id.clone());
-            self.written = self.print(trace, model, finding);
-        }
-    }
-}
-
-impl Show<'_> {
-    fn print(&mut self, trace: &Trace, model: Model, finding: &Finding) -> io::Result<()> {
-        progress::clear();
-        let look = self.check.common.report.look(self.terminal);
-        let printer = Printer::new(trace, model, self.report.sources(), look);
-        printer.finding_of(self.terminal, finding, &mut self.causes)?;
-        writeln!(self.terminal)?;
-        self.terminal.flush()
     }
 }

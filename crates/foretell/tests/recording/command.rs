@@ -290,11 +290,11 @@ fn commands_that_check_prints_work_when_pasted() {
         ],
     );
     let said = stdout(&checked);
-    let (_, commands) = said.split_once("under gdb:\n").expect("commands");
+    let (_, commands) = said.split_once("right before it:\n").expect("commands");
     let commands: Vec<&str> = commands.lines().take_while(|l| l.starts_with("  ")).collect();
     assert_eq!(commands.len(), 4, "{said}");
     assert!(commands[1].contains("--seed 5 --quantum 3"), "{said}");
-    let pasted = commands.join("\n").replace("ID [--gdb]", "race-1");
+    let pasted = commands.join("\n");
     let bin = FORETELL.rsplit_once('/').expect("a directory").0;
     let script = format!("PATH={bin}:$PATH\n{pasted}");
     let ran = w.run("bash", &["-c", &script]);
