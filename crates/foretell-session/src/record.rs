@@ -41,9 +41,28 @@ pub struct RecordedProcess {
     pub failure: Option<RunFailure>,
 }
 
+/// Properties of a trace: options that say which classes of Java have steps.
+pub(crate) const INCLUDE: &str = "include";
+pub(crate) const EXCLUDE: &str = "exclude";
 /// Properties of a trace: options about classes with `close`, whose methods are steps.
 pub(crate) const RESOURCES: &str = "resources";
 pub(crate) const RESOURCE_ANNOTATIONS: &str = "resource annotations";
+
+/// Notes the options of a recording of a Java program that decide about its steps: a replay needs
+/// the same.
+pub(crate) fn note_java(translated: &mut Translated, java: &Java) {
+    let usual = Java::default();
+    for (name, list, usual) in [
+        (INCLUDE, &java.include, &usual.include),
+        (EXCLUDE, &java.exclude, &usual.exclude),
+        (RESOURCES, &java.resources, &usual.resources),
+        (RESOURCE_ANNOTATIONS, &java.resource_annotations, &usual.resource_annotations),
+    ] {
+        if list != usual {
+            translated.trace.set_meta(name, &list.join(","));
+        }
+    }
+}
 
 /// Environment variable for tests: with `off` no record is filtered out while the program runs. The
 /// trace does not depend on it.
@@ -80,14 +99,7 @@ pub fn record(launch: &Launch, blocks: &Blocks) -> Result<Recorded, Error> {
     let ended = if deadlock { "deadlock".to_owned() } else { run.ended() };
     translated.trace.set_meta("ended", &ended);
     if run.java {
-        let (java, usual) = (&launch.java, Java::default());
-        if java.resources != usual.resources {
-            translated.trace.set_meta(RESOURCES, &java.resources.join(","));
-        }
-        if java.resource_annotations != usual.resource_annotations {
-            let names = java.resource_annotations.join(",");
-            translated.trace.set_meta(RESOURCE_ANNOTATIONS, &names);
-        }
+        note_java(&mut translated, &launch.java);
     }
     if !run.java && launch.exit_steps != EXIT_STEPS {
         translated.trace.set_meta("exit steps", &launch.exit_steps.to_string());

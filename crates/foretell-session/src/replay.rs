@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use crate::Error;
 use crate::explore::{SCHEDULE, follow};
 use crate::failure::of_status;
-use crate::record::{RESOURCE_ANNOTATIONS, RESOURCES, Recorded, record};
+use crate::record::{EXCLUDE, INCLUDE, RESOURCE_ANNOTATIONS, RESOURCES, Recorded, record};
 use crate::witnesses::Witnesses;
 
 /// Most names that [`find`] lists in its error.
@@ -204,6 +204,8 @@ pub fn launch_as_recorded(trace: &Trace, command: Vec<OsString>) -> Launch {
     };
     let usual = Java::default();
     let java = Java {
+        include: list(INCLUDE, usual.include),
+        exclude: list(EXCLUDE, usual.exclude),
         resources: list(RESOURCES, usual.resources),
         resource_annotations: list(RESOURCE_ANNOTATIONS, usual.resource_annotations),
         ..Java::default()

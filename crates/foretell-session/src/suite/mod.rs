@@ -28,7 +28,7 @@ use foretell_trace::{FindingKind, RunFailure, Trace};
 use foretell_translate::{Blocks, Error as LogError, Steps, Translated, java, translate};
 
 use crate::cargo::ONE_TEST;
-use crate::record::is_child_of_fork;
+use crate::record::{identify, is_child_of_fork, note_java};
 use crate::{
     Error, PredictOptions, ReplayRequest, launch_as_recorded, load_steps, predict_watched, replay,
     save,
@@ -188,9 +188,11 @@ pub fn run_suite(options: &SuiteOptions, progress: &SuiteProgress) -> Result<Sui
         None => scratch.path().join("traces"),
     };
     std::fs::create_dir_all(&directory).map_err(Error::file(&directory))?;
-    let mut launch = options.launch.clone();
-    launch.more = Some(logs.clone());
-    launch.java.exclude.extend(RUNNERS.map(str::to_owned));
+    // Replays need the same classes.
+    let mut options = options.clone();
+    options.launch.java.exclude.extend(RUNNERS.map(str::to_owned));
+    let options = &options;
+    let launch = Launch { more: Some(logs.clone()), ..options.launch.clone() };
     let names = TestNames::of(&launch.command);
     let (queue, results) = (Queue::default(), Mutex::new(Vec::new()));
     let single_threaded = AtomicUsize::new(0);
@@ -303,7 +305,10 @@ impl Analysis<'_> {
             log.info.command.iter().map(|w| w.to_string_lossy().replace('\n', " ")).collect();
         translated.trace.set_meta("command", &words.join(" "));
         translated.trace.set_meta("test", &name);
-        crate::record::identify(&mut translated);
+        if log.java {
+            note_java(&mut translated, &self.options.launch.java);
+        }
+        identify(&mut translated);
         let number = log.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let path = self.directory.join(format!("{}-{number}.ft", file_name(&name)));
         save(&translated, &path)?;
