@@ -110,7 +110,10 @@ fn java(words: &[String]) -> String {
         return class.clone();
     }
     if let Some(jar) = after(&["-jar"]) {
-        return jar.rsplit('/').next().unwrap_or_default().to_owned();
+        let jar = jar.rsplit('/').next().unwrap_or_default();
+        // Maven's surefire runs all classes in one virtual machine, from a jar with a random name.
+        let is_surefire = jar.starts_with("surefirebooter");
+        return if is_surefire { "surefire" } else { jar }.to_owned();
     }
     let takes_value = ["-cp", "-classpath", "--class-path", "-p", "--module-path", "--add-modules"];
     let mut rest = words.iter().skip(1);
@@ -170,6 +173,7 @@ mod tests {
         ];
         assert_eq!(named(&ant, &[]), "a.MapTest");
         assert_eq!(named(&["java", "-ea", "-cp", "x:y", "a.Main", "1"], &[]), "a.Main");
-        assert_eq!(named(&["java", "-jar", "/tmp/surefirebooter.jar"], &[]), "surefirebooter.jar");
+        assert_eq!(named(&["java", "-jar", "/tmp/surefirebooter102.jar"], &[]), "surefire");
+        assert_eq!(named(&["java", "-jar", "lib/app.jar"], &[]), "app.jar");
     }
 }
