@@ -53,11 +53,13 @@ function table(title, rows) {
   return make("section", { "aria-label": title }, make("h3", {}, title), make("table", {}, make("tbody", {}, ...rows)));
 }
 
-// The source at the current line of each thread that has run, the one that ran last first.
+// The source at the current line of each thread that has run: the one that ran last first, then those of the finding.
 function sourcePanels(view, state, count) {
   const { trace } = view;
   const last = count > 0 ? trace.thread[view.witness.rows[count - 1]] : -1;
-  const threads = [...state.last.keys()].sort((a, b) => (b === last) - (a === last) || a - b);
+  const needed = view.neededThreads();
+  const rank = (thread) => thread === last ? 0 : needed.includes(thread) ? 1 : 2;
+  const threads = [...state.last.keys()].sort((a, b) => rank(a) - rank(b) || a - b);
   const panels = threads.slice(0, 8).map((thread) => sourcePanel(view, thread, state.last.get(thread), thread === last));
   return make("section", { "aria-label": "Source" }, make("h3", {}, "Source"),
     ...(panels.length ? panels : [make("p", { class: "empty" }, "No thread has run yet.")]));
