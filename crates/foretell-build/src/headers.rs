@@ -1,7 +1,8 @@
 //! Headers for the programs that are compiled.
 //!
 //! Some are found before those of the C++ library. They define functions in the program's own
-//! objects, with hooks, which the library's headers leave to its shared library. `foretell.h` has the
+//! objects, with hooks, which the library's headers leave to its shared library, or make waits of
+//! functions that the runtime knows. `foretell.h` has the
 //! markers of atomic blocks. Build systems note every header that an object depends on, so the files
 //! stay where they are, in the user's cache.
 
@@ -11,6 +12,8 @@ use crate::cache;
 
 /// Headers that replace those of the C++ library.
 const OF_THE_LIBRARY: &[(&str, &str)] = &[
+    ("include/latch", include_str!("../headers/latch")),
+    ("include/semaphore", include_str!("../headers/semaphore")),
     ("include/bits/basic_string.tcc", include_str!("../headers/bits/basic_string.tcc")),
     ("include/bits/stl_list.h", include_str!("../headers/bits/stl_list.h")),
     ("include/bits/stl_tree.h", include_str!("../headers/bits/stl_tree.h")),

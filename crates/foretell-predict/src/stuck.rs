@@ -9,15 +9,18 @@
 //! for all stuck states. From a root (an event that waits for a notification, a semaphore or a
 //! barrier, and is next) they bound what has run: every thread that has started goes on at least to
 //! its next stop, and past it where must-happen-before and counts show that it cannot wait there
-//! for ever (sums over several semaphores: `permit_sums`). If that runs the root, or shows that it
-//! cannot wait either, there is no hang with this root.
+//! for ever (sums over several semaphores: `permit_sums`; barriers where the same threads meet over
+//! and over: `meetings`). If that runs the root, or shows that it cannot wait either, there is no
+//! hang with this root.
 
+mod meetings;
 mod permit_sums;
 
 use foretell_model::{Frontier, TraceModel};
 use foretell_trace::{BarrierId, CondId, EventId, EventKind, LockId, Op, SemId, ThreadId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use self::meetings::Meetings;
 use self::permit_sums::PermitSums;
 
 /// Stops that the search for a bound passes for one root.
@@ -130,16 +133,18 @@ impl Stops {
             exits: conditions().map(exits).collect(),
             sums: PermitSums::default(),
         };
-        while stops.prune(trace_model) {}
+        let meetings = Meetings::new(trace_model);
+        while stops.prune(trace_model, &meetings) {}
         stops.sums = PermitSums::new(trace_model, &stops.by_thread);
         stops
     }
 
-    /// Drops acquires of locks that no other thread can hold for ever, and joins of threads that
-    /// cannot be stuck; whether there were any.
-    fn prune(&mut self, trace_model: &TraceModel<'_>) -> bool {
+    /// Drops acquires of locks that no other thread can hold for ever, joins of threads that cannot
+    /// be stuck, and leaves of meetings that nobody misses; whether there were any.
+    fn prune(&mut self, trace_model: &TraceModel<'_>, meetings: &Meetings) -> bool {
         let TraceModel { trace, chains, .. } = trace_model;
         self.holders = self.find_holders(trace_model);
+        let left = meetings.left(trace_model, &self.by_thread);
         let mut dropped = false;
         for t in (0..self.by_thread.len()).map(ThreadId::from_index) {
             let events = chains.events(t);
@@ -154,6 +159,7 @@ impl Stops {
                         let forked_here = chains.fork(thread).is_none_or(|f| trace.thread(f) == t);
                         !self.by_thread[thread.index()].is_empty() || !forked_here
                     }
+                    EventKind::Leave { .. } => !left.contains(&events[position as usize]),
                     _ => true,
                 }
             });
@@ -215,6 +221,7 @@ impl Stops {
     pub(crate) fn frontier(&self, trace_model: &TraceModel<'_>, root: EventId) -> Option<Frontier> {
         let TraceModel { trace, chains, must_happen_before, .. } = trace_model;
         let own = trace.thread(root);
+        self.by_thread[own.index()].binary_search(&chains.position(root)).ok()?;
         let mut counts = trace_model.frontier_of_next(&[root])?;
         let mut steps = 0;
         loop {

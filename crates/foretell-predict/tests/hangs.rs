@@ -237,6 +237,40 @@ fn random_programs() {
     assert!(programs > 400 && found > 100, "{programs} programs, {found} hangs");
 }
 
+/// As many threads as parties meet over and over, with locks, permits and reads between meetings.
+#[test]
+fn threads_that_meet_over_and_over() {
+    let (mut found, mut programs) = (0, 0);
+    for seed in 0..seeds() * 4 {
+        let mut rng = Rng::new(seed ^ 0xba44_1e40);
+        let parties = rng.between(2, 3);
+        let mut lines = vec![format!("#! barrier b={parties}"), "#! sem s=1".to_owned()];
+        lines.extend((0..parties).map(|t| format!("#! ended T{t}")));
+        for _ in 0..rng.between(2, 3) {
+            for t in 0..parties {
+                match rng.below(6) {
+                    0 => lines.extend([format!("T{t}|acq(l)"), format!("T{t}|rel(l)")]),
+                    1 => lines.extend([format!("T{t}|down(s)"), format!("T{t}|post(s)")]),
+                    2 => lines.extend(
+                        ["acq(l)", "down(s)", "post(s)", "rel(l)"].map(|op| format!("T{t}|{op}")),
+                    ),
+                    3 => lines.extend(
+                        ["down(s)", "acq(l)", "rel(l)", "post(s)"].map(|op| format!("T{t}|{op}")),
+                    ),
+                    4 => lines.push(format!("T{t}|r(x)")),
+                    _ => {}
+                }
+            }
+            lines.extend((0..parties).map(|t| format!("T{t}|arrive(b)")));
+            lines.extend((0..parties).map(|t| format!("T{t}|leave(b)")));
+        }
+        let trace = common::trace(&lines.join("\n"));
+        found += agree(&trace, Model::View, &format!("meetings {seed}"));
+        programs += 1;
+    }
+    assert!(found > 10, "{found} hangs of {programs} programs");
+}
+
 /// The hangs of a trace as lists of events, in every model that brute force agrees on.
 #[track_caller]
 fn hangs(text: &str) -> Vec<Vec<u32>> {

@@ -91,20 +91,28 @@ pub struct ShownCauses {
     heads: BTreeMap<String, String>,
     /// The findings that stand for a cause of which a replay went wrong.
     wrong: BTreeSet<String>,
+    /// Nondeterministic reads that stand for a cause: mere signs of what any other kind names.
+    signs: BTreeSet<String>,
 }
 
 impl ShownCauses {
     /// Notes that a finding is shown. Returns the id of the finding that it is a variant of, if it
-    /// is one: one with the same cause is shown, and this one is not the first whose replay went
-    /// wrong.
+    /// is one: one with the same cause is shown, this one is not the first whose replay went wrong,
+    /// and not the first that is more than a nondeterministic read.
     pub fn variant_of(&mut self, finding: &Finding) -> Option<String> {
         let keys = keys(finding);
         let known = keys.iter().find_map(|key| self.heads.get(key).cloned());
         let wrong = replay::went_wrong(finding);
-        let variant = known.clone().filter(|head| !wrong || self.wrong.contains(head));
+        let is_sign = finding.kind == FindingKind::Nondeterminism;
+        let variant = known.clone().filter(|head| {
+            (!wrong || self.wrong.contains(head)) && (is_sign || !self.signs.contains(head))
+        });
         let head = variant.clone().unwrap_or_else(|| finding.id.clone());
         if wrong {
             self.wrong.insert(head.clone());
+        }
+        if is_sign && variant.is_none() {
+            self.signs.insert(head.clone());
         }
         for key in keys {
             self.heads.insert(key, head.clone());
@@ -198,5 +206,17 @@ mod tests {
         let variant = shown.variant_of(&failed(about(FindingKind::Nondeterminism, "n-1", &["x"])));
         assert_eq!(variant.as_deref(), Some("a-1"));
         assert_eq!(shown.variant_of(&about(FindingKind::Race, "race-3", &["z"])), None);
+    }
+
+    #[test]
+    fn nondeterministic_read_stands_for_no_lifetime_violation() {
+        let mut shown = ShownCauses::default();
+        let read = |id| about(FindingKind::Nondeterminism, id, &["block+8"]);
+        let lifetime = |id| about(FindingKind::Lifetime, id, &["block"]);
+        assert_eq!(shown.variant_of(&read("n-1")), None);
+        assert_eq!(shown.variant_of(&read("n-2")).as_deref(), Some("n-1"));
+        assert_eq!(shown.variant_of(&lifetime("l-1")), None);
+        assert_eq!(shown.variant_of(&lifetime("l-2")).as_deref(), Some("l-1"));
+        assert_eq!(shown.variant_of(&read("n-3")).as_deref(), Some("l-1"));
     }
 }

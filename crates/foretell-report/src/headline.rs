@@ -125,8 +125,13 @@ impl Say<'_> {
         self.trace.display_name(self.trace.thread(e))
     }
 
+    /// The variable that an event accesses; for a `free` of a block, the block.
     fn variable(&self, e: EventId) -> String {
-        let name = self.trace.variable(e).map_or("?", |v| self.trace.variable_name(v));
+        let name = match (self.trace.variable(e), self.trace.freed_block(e)) {
+            (Some(x), _) => self.trace.variable_name(x),
+            (None, Some(block)) => self.trace.mem_block_name(block),
+            (None, None) => "?",
+        };
         format!("`{name}`")
     }
 
@@ -145,7 +150,11 @@ impl Say<'_> {
         let schedule: Vec<EventId> = events(self.trace, &self.finding.witness.schedule).collect();
         let later_first = schedule.iter().find(|&&e| e == a || e == b) == Some(&b);
         let (first, last) = if later_first { (b, a) } else { (a, b) };
-        let noun = |e: EventId| if self.trace.op(e).writes() { "write" } else { "read" };
+        let noun = |e: EventId| match self.trace.op(e) {
+            _ if self.trace.is_free(e) => "free",
+            op if op.writes() => "write",
+            _ => "read",
+        };
         let text = format!(
             "Nothing orders the {} of {} by thread {} before the {} by thread {}",
             noun(first),

@@ -1,6 +1,6 @@
 //! The events of a lifetime violation in words: the end of a block, and the use of it.
 
-use foretell_trace::{EventId, EventKind, Op, Trace};
+use foretell_trace::{CondId, EventId, EventKind, LockId, MemBlockId, Op, Trace};
 
 /// A verb and its object.
 pub(crate) struct Act {
@@ -39,9 +39,9 @@ pub(crate) fn act(trace: &Trace, e: EventId) -> Act {
     };
     match trace.event(e).kind {
         EventKind::Free { block } => Act {
-            verb: match (is_java(trace), trace.variables_in(block)) {
+            verb: match (is_java(trace), is_lock_or_condition(trace, block)) {
                 (true, _) => "close",
-                (_, []) => "destroy",
+                (_, true) => "destroy",
                 _ => "free",
             },
             noun: "",
@@ -69,6 +69,15 @@ pub(crate) fn act(trace: &Trace, e: EventId) -> Act {
 /// Whether blocks are resources of a Java program, which end with `close`.
 fn is_java(trace: &Trace) -> bool {
     trace.meta().get("language").is_some_and(|language| language == "java")
+}
+
+/// Whether a block is a lock or a condition, and no memory with variables.
+fn is_lock_or_condition(trace: &Trace, block: MemBlockId) -> bool {
+    let mut locks = (0..trace.lock_count()).map(|l| trace.block_of_lock(LockId(l as u32)));
+    let mut conditions =
+        (0..trace.condition_count()).map(|c| trace.block_of_condition(CondId(c as u32)));
+    trace.variables_in(block).is_empty()
+        && (locks.any(|b| b == Some(block)) || conditions.any(|b| b == Some(block)))
 }
 
 /// Returns the verb for an event: that of its operation, or `free`.
@@ -100,6 +109,8 @@ mod tests {
         assert_eq!(bare[..4], words);
         assert_eq!(bare[4..], ["use the condition `c`", "destroy `k`"]);
         assert_eq!(act(&trace, EventId(5)).of_third_person(), "destroys `k`");
+        let trace = text::parse(b"T1|free(b)").expect("trace text").trace;
+        assert_eq!(act(&trace, EventId(0)).bare(), "free `b`");
         let lines = "#! meta language=java\n#! part c b\nT1|notifyall(c)\nT2|free(b)";
         let trace = text::parse(lines.as_bytes()).expect("trace text").trace;
         let bare: Vec<String> = trace.ids().map(|e| act(&trace, e).bare()).collect();

@@ -7,9 +7,11 @@ mod common;
 use std::collections::BTreeSet;
 
 use common::{all_feasible, feasible_within, ids, maximal};
-use foretell_brute::{Findings, findings, maximal_interleavings};
+use foretell_brute::{Findings, findings, maximal_interleavings, unordered_by_sequences};
 use foretell_generate::{Family, Params, generate};
-use foretell_trace::{EventId, Model, NondeterminismForm, Op, ThreadId, Trace, VarId};
+use foretell_trace::{
+    CondId, EventId, EventKind, LockId, Model, NondeterminismForm, Op, ThreadId, Trace, VarId,
+};
 use foretell_verify::{Checker, Pattern};
 
 /// Traces with more feasible sequences than this are left out where every pattern is tried on each.
@@ -69,6 +71,58 @@ fn exactly_the_findings_of_the_reference_can_be_shown() {
     assert!(!shown.serializability.is_empty() && !shown.transactions.is_empty());
     assert!(!shown.nondeterministic_reads.is_empty() && !shown.final_values.is_empty());
     assert!(!shown.deadlocks.is_empty());
+}
+
+/// The trace with all threads but perhaps one ended, everything in one memory block, and every third
+/// plain write a `free` of it.
+fn with_ends_and_frees(trace: &Trace, seed: u64) -> Trace {
+    let mut b = trace.builder_with_names();
+    let block = b.mem_block("block");
+    (0..trace.variable_count()).for_each(|x| b.set_variable_part(VarId::from_index(x), block));
+    (0..trace.lock_count()).for_each(|l| b.set_lock_part(LockId(l as u32), block));
+    (0..trace.condition_count()).for_each(|c| b.set_condition_part(CondId(c as u32), block));
+    for t in (0..trace.thread_count()).map(ThreadId::from_index) {
+        if t.index() as u64 != seed % 8 {
+            b.set_ended(t);
+        }
+    }
+    for event in trace.events() {
+        let frees = (u64::from(event.id.0) + seed).is_multiple_of(3);
+        let kind = match event.kind {
+            EventKind::Write { atomic: false, .. } if frees => EventKind::Free { block },
+            kind => kind,
+        };
+        b.push_ordered(event.thread, kind, event.order, event.site);
+    }
+    b.build()
+}
+
+/// Hangs, lifetime violations and races that memory orders leave open, adjacent ones among them.
+#[test]
+fn exactly_the_hangs_lifetimes_and_unordered_races_of_the_reference_can_be_shown() {
+    let mut shown = [0; 3];
+    for (seed, (name, trace)) in (0..).zip(traces(200..240, 9)) {
+        let trace = with_ends_and_frees(&trace, seed);
+        for model in MODELS {
+            let Some(schedules) = feasible_within(&trace, model, MOST_SCHEDULES) else { continue };
+            let expected = findings(&trace, model);
+            let mut found = Findings::default();
+            let show = Show { trace: &trace, checker: Checker::new(&trace, model) };
+            for schedule in &schedules {
+                show.hangs(&ids(schedule), &mut found);
+                show.pairs(&ids(schedule), &mut found);
+            }
+            let context = format!("{name} {model}\n{trace:?}");
+            assert_eq!(found.hangs, expected.hangs, "{context}");
+            assert_eq!(found.lifetimes, expected.lifetimes, "{context}");
+            let unordered = unordered_by_sequences(&trace, model);
+            assert_eq!(found.unordered_races, unordered, "{context}");
+            shown[0] += found.hangs.len();
+            shown[1] += found.lifetimes.len();
+            shown[2] += found.unordered_races.len();
+        }
+    }
+    assert!(shown.iter().all(|&count| count > 10), "{shown:?}");
 }
 
 /// Shows the checker every pattern that one schedule could possibly be a witness of.
@@ -156,6 +210,31 @@ impl Show<'_> {
         for acquires in subsets(&pending) {
             if self.accepts(&Pattern::Deadlock { acquires: acquires.clone() }, schedule) {
                 found.deadlocks.insert(acquires);
+            }
+        }
+    }
+
+    fn hangs(&self, schedule: &[EventId], found: &mut Findings) {
+        let run = self.checker.feasible(schedule).expect("a feasible schedule");
+        let threads = (0..self.trace.thread_count()).map(ThreadId::from_index);
+        let mut pending: Vec<EventId> = threads.filter_map(|t| run.pending(t)).collect();
+        pending.sort_unstable();
+        for blocked in subsets(&pending) {
+            if self.accepts(&Pattern::Hang { blocked: blocked.clone() }, schedule) {
+                found.hangs.insert(blocked);
+            }
+        }
+    }
+
+    /// Lifetime violations and unordered races.
+    fn pairs(&self, schedule: &[EventId], found: &mut Findings) {
+        let Some((&b, before)) = schedule.split_last() else { return };
+        for &a in before {
+            if self.accepts(&Pattern::Lifetime { free: a, used: b }, schedule) {
+                found.lifetimes.insert([a, b]);
+            }
+            if self.accepts(&Pattern::Unordered { a, b }, schedule) {
+                found.unordered_races.insert([a.min(b), a.max(b)]);
             }
         }
     }

@@ -2,7 +2,8 @@
 
 use foretell_generate::{Family, Params, generate};
 use foretell_trace::{
-    EventKind, FindingKind, LockId, NondeterminismForm, SiteId, TraceBuilder, Value, VarId,
+    EventKind, FindingKind, LockId, NondeterminismForm, RaceForm, SiteId, TraceBuilder, Value,
+    VarId,
 };
 use proptest::prelude::*;
 use serde_json::Map;
@@ -286,6 +287,22 @@ fn every_kind_has_a_headline_in_plain_words() {
         headline(&trace, &f),
         "nondeterminism-1: The last value of `balance` depends on the schedule: thread T1's write at bank.c:42 \
          can come after thread T2's write at bank.c:52"
+    );
+}
+
+#[test]
+fn frees_name_their_block() {
+    let text = "#! part x b\nT1|free(b)\nT2|free(b)\nT2|aw.rlx(f)\nT3|ar.rlx(f)\nT3|r(x)";
+    let trace = foretell_trace::text::parse(text.as_bytes()).expect("a trace").trace;
+    let race = finding(FindingKind::Race, &[0, 1], &[0, 1]);
+    assert_eq!(headline(&trace, &race), "race-1: Threads T1 and T2 can both free `b`");
+    let mut unordered = finding(FindingKind::Race, &[1, 4], &[1, 2, 3, 4]);
+    unordered.form = Some(RaceForm::Unordered.into());
+    assert_eq!(
+        headline(&trace, &unordered),
+        "race-1: Nothing orders the free of `b` by thread T2 before the read by thread T3: the \
+         store of `f` in T2 (event 2) is relaxed; release here and acquire in T3 (event 3) would \
+         order them"
     );
 }
 
