@@ -30,8 +30,9 @@ import org.objectweb.asm.tree.VarInsnNode;
 
 /**
  * Rewriter of one method. Added instructions work on the operand stack alone and have no branches,
- * so that the stack maps of the class stay valid. The only new map is that of the handler at the
- * end; its frame has the exception and, in a synchronized method, `this`.
+ * so that the stack maps of the class stay valid, but for a variable with the class that a static
+ * synchronized method locks. The only new map is that of the handler at the end; its frame has the
+ * exception and, in a synchronized method, the object that is locked.
  */
 final class MethodRewriter implements Opcodes {
     static final String HOOKS = "foretell/rt/Hooks";
@@ -49,6 +50,8 @@ final class MethodRewriter implements Opcodes {
     private int method;
     private int line;
     private boolean hooked;
+    /** Variable with the class that a static synchronized method locks. */
+    private final int lockVariable;
     /** First variable that the method does not use. */
     private final int freeVariable;
     /** End of the variables of hidden calls. */
@@ -77,7 +80,8 @@ final class MethodRewriter implements Opcodes {
         this.options = options;
         this.wrappers = wrappers;
         isConstructor = m.name.equals("<init>");
-        freeVariable = m.maxLocals;
+        lockVariable = m.maxLocals;
+        freeVariable = m.maxLocals + (isStaticSynchronized(m) ? 1 : 0);
         endOfVariables = freeVariable;
     }
 
@@ -182,6 +186,7 @@ final class MethodRewriter implements Opcodes {
         } else if (op == MONITOREXIT) {
             before(insn, DUP);
             after(insn, new After().hook(site(), "unlock", "(" + OBJ + "I)V"));
+            endRangesAfter(insn);
         } else if (op == NEW) {
             boolean doubled = insn.getNext() != null && insn.getNext().getOpcode() == DUP;
             TypeInsnNode made = (TypeInsnNode) insn;
@@ -190,6 +195,26 @@ final class MethodRewriter implements Opcodes {
             after(insn, new After().op(DUP).hook(site(), "allocated", "(" + OBJ + "I)V"));
         } else if (op >= INVOKEVIRTUAL && op <= INVOKEDYNAMIC) {
             call(insn);
+        }
+    }
+
+    /**
+     * Ends the handlers' ranges that end after the release of a monitor right after it, before the
+     * hook: an exception from there would have the handler release the monitor again.
+     */
+    private void endRangesAfter(AbstractInsnNode release) {
+        LabelNode end = null;
+        AbstractInsnNode next = release.getNext().getNext().getNext();
+        for (; next != null && next.getOpcode() < 0; next = next.getNext()) {
+            for (TryCatchBlockNode block : m.tryCatchBlocks) {
+                if (block.end == next) {
+                    if (end == null) {
+                        end = new LabelNode();
+                        m.instructions.insert(release, end);
+                    }
+                    block.end = end;
+                }
+            }
         }
     }
 
@@ -516,9 +541,27 @@ final class MethodRewriter implements Opcodes {
             while (first.getNext() != null && first.getNext().getOpcode() < 0) {
                 first = first.getNext();
             }
-            m.instructions.insert(first, hook("caught", "()V"));
+            AbstractInsnNode release = release(first);
+            AbstractInsnNode before = release == null ? first
+                : release.getNext() instanceof LabelNode ? release.getNext() : release;
+            m.instructions.insert(before, hook("caught", "()V"));
             m.instructions.insert(first, HiddenCalls.forget(freeVariable, endOfVariables));
         }
+    }
+
+    /**
+     * Returns the release of a monitor with which a handler begins, or null. Only after it may the
+     * handler wait for the baton: the virtual machine compiles no method in which a call may throw
+     * where nothing else releases the monitor. No other thread enters the monitor that early, since
+     * its logical state is locked.
+     */
+    private static AbstractInsnNode release(AbstractInsnNode first) {
+        AbstractInsnNode n = first.getNext();
+        while (n != null && (n.getOpcode() < 0 || n.getOpcode() == ASTORE || n.getOpcode() == ALOAD
+            || n.getOpcode() == DUP)) {
+            n = n.getNext();
+        }
+        return n != null && n.getOpcode() == MONITOREXIT ? n : null;
     }
 
     private boolean isUnrecorded() {
@@ -555,6 +598,11 @@ final class MethodRewriter implements Opcodes {
         }
         if (locks) {
             m.access &= ~ACC_SYNCHRONIZED;
+            if (isStatic) {
+                begin.add(new LdcInsnNode(Type.getObjectType(owner.name)));
+                begin.add(new VarInsnNode(ASTORE, lockVariable));
+                addLockToFrames();
+            }
             begin.add(lockObject(isStatic));
             begin.add(new InsnNode(DUP));
             begin.add(number(lockSite));
@@ -601,10 +649,9 @@ final class MethodRewriter implements Opcodes {
             int op = n.getOpcode();
             if (op >= IRETURN && op <= RETURN) {
                 LabelNode to = new LabelNode();
-                InsnList end = exit(locks, isStatic, site, unrecorded, atomic);
-                m.instructions.insertBefore(n, to);
+                InsnList end = exit(locks, isStatic, site, unrecorded, atomic, to);
                 m.instructions.insertBefore(n, end);
-                if (covered) {
+                if (covered || locks) {
                     m.tryCatchBlocks.add(new TryCatchBlockNode(from, to, handler, null));
                 }
                 from = new LabelNode();
@@ -633,22 +680,40 @@ final class MethodRewriter implements Opcodes {
                          boolean atomic) {
         m.instructions.add(handler);
         if ((owner.version & 0xffff) >= V1_6) {
-            Object[] locals = locks && !isStatic ? new Object[] {owner.name} : new Object[0];
+            ArrayList<Object> locals = new ArrayList<Object>();
+            if (locks && isStatic) {
+                addLock(locals);
+            } else if (locks) {
+                locals.add(owner.name);
+            }
             Object[] stack = {"java/lang/Throwable"};
-            m.instructions.add(new FrameNode(F_FULL, locals.length, locals, 1, stack));
+            m.instructions.add(new FrameNode(hasExpandedFrames() ? F_NEW : F_FULL, locals.size(),
+                locals.toArray(), 1, stack));
         }
-        m.instructions.add(hook("caught", "()V"));
-        m.instructions.add(exit(locks, isStatic, site, unrecorded, atomic));
+        LabelNode to = new LabelNode();
+        m.instructions.add(exit(locks, isStatic, site, unrecorded, atomic, to));
+        m.instructions.insert(to, hook("caught", "()V"));
         m.instructions.add(new InsnNode(ATHROW));
+        if (locks) {
+            m.tryCatchBlocks.add(new TryCatchBlockNode(handler, to, handler, null));
+        }
     }
 
+    /**
+     * Returns the instructions of an exit, and puts the end of the handler's range among them. The
+     * handler covers all instructions, its own as well, that can throw while the monitor is held:
+     * the virtual machine does not compile a method that may leave a monitor locked.
+     */
     private InsnList exit(boolean locks, boolean isStatic, int site, boolean unrecorded,
-                          boolean atomic) {
+                          boolean atomic, LabelNode to) {
         InsnList end = new InsnList();
-        if (locks) {
+        if (!locks) {
+            end.add(to);
+        } else {
             end.add(lockObject(isStatic));
             end.add(new InsnNode(DUP));
             end.add(new InsnNode(MONITOREXIT));
+            end.add(to);
             end.add(number(site));
             end.add(hook("unlock", "(" + OBJ + "I)V"));
         }
@@ -663,8 +728,46 @@ final class MethodRewriter implements Opcodes {
     }
 
     private AbstractInsnNode lockObject(boolean isStatic) {
-        return isStatic ? new LdcInsnNode(Type.getObjectType(owner.name))
-            : new VarInsnNode(ALOAD, 0);
+        return new VarInsnNode(ALOAD, isStatic ? lockVariable : 0);
+    }
+
+    static boolean isStaticSynchronized(MethodNode m) {
+        int both = ACC_STATIC | ACC_SYNCHRONIZED;
+        return (m.access & both) == both;
+    }
+
+    /**
+     * Adds the variable of the lock to the stack maps. The exits of the method load the class from
+     * there: the virtual machine compiles a method only if it sees that it unlocks what it has
+     * locked, and does not see that of two constants.
+     */
+    private void addLockToFrames() {
+        for (AbstractInsnNode n = m.instructions.getFirst(); n != null; n = n.getNext()) {
+            if (n instanceof FrameNode) {
+                addLock(((FrameNode) n).local);
+            }
+        }
+    }
+
+    /** Adds the variable of the lock to the types of the variables in an expanded frame. */
+    private void addLock(List<Object> locals) {
+        int end = 0;
+        for (Object type : locals) {
+            end += type == LONG || type == DOUBLE ? 2 : 1;
+        }
+        while (end++ < lockVariable) {
+            locals.add(TOP);
+        }
+        locals.add("java/lang/Class");
+    }
+
+    private boolean hasExpandedFrames() {
+        for (AbstractInsnNode n = m.instructions.getFirst(); n != null; n = n.getNext()) {
+            if (n instanceof FrameNode) {
+                return ((FrameNode) n).type == F_NEW;
+            }
+        }
+        return false;
     }
 
     /** Whether the object that a synchronized method locks can be loaded anywhere in it. */
