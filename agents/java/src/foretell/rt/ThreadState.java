@@ -77,6 +77,9 @@ final class ThreadState {
     /** Whether the runtime itself sets the interrupt flag again. */
     boolean restoringInterrupt;
 
+    /** Last position in the log at which the thread may write a record; -1: it is not the writer. */
+    int lastPosition = -1;
+
     /** Number of waits that are not modelled, and whether the trace does not explain the last. */
     long waits;
     boolean unexplainedWait;
