@@ -113,6 +113,7 @@ impl Provenance {
                 }
             }
             Record::Access { object, .. }
+            | Record::Fields { object, .. }
             | Record::Handled { object, .. }
             | Record::HandledPlain { object, .. } => {
                 return self.uses(thread, *object);

@@ -39,7 +39,7 @@ final class ClassVersions {
     static ClassNode readToRewrite(byte[] bytes) {
         ClassNode node = read(bytes);
         for (MethodNode m : node.methods) {
-            if (MethodRewriter.isStaticSynchronized(m)) {
+            if (MonitorCode.isStaticSynchronized(m)) {
                 return read(bytes, ClassReader.EXPAND_FRAMES);
             }
         }

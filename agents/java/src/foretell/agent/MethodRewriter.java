@@ -50,8 +50,7 @@ final class MethodRewriter implements Opcodes {
     private int method;
     private int line;
     private boolean hooked;
-    /** Variable with the class that a static synchronized method locks. */
-    private final int lockVariable;
+    private final MonitorCode monitors;
     /** First variable that the method does not use. */
     private final int freeVariable;
     /** End of the variables of hidden calls. */
@@ -80,14 +79,13 @@ final class MethodRewriter implements Opcodes {
         this.options = options;
         this.wrappers = wrappers;
         isConstructor = m.name.equals("<init>");
-        lockVariable = m.maxLocals;
-        freeVariable = m.maxLocals + (isStaticSynchronized(m) ? 1 : 0);
+        monitors = new MonitorCode(owner, m);
+        freeVariable = monitors.freeVariable();
         endOfVariables = freeVariable;
     }
 
     void rewrite() {
-        String simple = owner.name.replace('/', '.');
-        method = table.method(simple + "." + m.name);
+        method = table.method(owner.name.replace('/', '.') + "." + m.name);
         for (AbstractInsnNode n = m.instructions.getFirst(); n != null; n = n.getNext()) {
             if (n instanceof LineNumberNode) {
                 line = ((LineNumberNode) n).line;
@@ -120,7 +118,11 @@ final class MethodRewriter implements Opcodes {
     }
 
     private static MethodInsnNode hook(String name, String desc) {
-        return new MethodInsnNode(INVOKESTATIC, HOOKS, name, desc, false);
+        return runtimeCall(HOOKS, name, desc);
+    }
+
+    private static MethodInsnNode runtimeCall(String owner, String name, String desc) {
+        return new MethodInsnNode(INVOKESTATIC, owner, name, desc, false);
     }
 
     int site() {
@@ -186,7 +188,7 @@ final class MethodRewriter implements Opcodes {
         } else if (op == MONITOREXIT) {
             before(insn, DUP);
             after(insn, new After().hook(site(), "unlock", "(" + OBJ + "I)V"));
-            endRangesAfter(insn);
+            monitors.endRangesAfter(insn);
         } else if (op == NEW) {
             boolean doubled = insn.getNext() != null && insn.getNext().getOpcode() == DUP;
             TypeInsnNode made = (TypeInsnNode) insn;
@@ -195,26 +197,6 @@ final class MethodRewriter implements Opcodes {
             after(insn, new After().op(DUP).hook(site(), "allocated", "(" + OBJ + "I)V"));
         } else if (op >= INVOKEVIRTUAL && op <= INVOKEDYNAMIC) {
             call(insn);
-        }
-    }
-
-    /**
-     * Ends the handlers' ranges that end after the release of a monitor right after it, before the
-     * hook: an exception from there would have the handler release the monitor again.
-     */
-    private void endRangesAfter(AbstractInsnNode release) {
-        LabelNode end = null;
-        AbstractInsnNode next = release.getNext().getNext().getNext();
-        for (; next != null && next.getOpcode() < 0; next = next.getNext()) {
-            for (TryCatchBlockNode block : m.tryCatchBlocks) {
-                if (block.end == next) {
-                    if (end == null) {
-                        end = new LabelNode();
-                        m.instructions.insert(release, end);
-                    }
-                    block.end = end;
-                }
-            }
         }
     }
 
@@ -442,8 +424,8 @@ final class MethodRewriter implements Opcodes {
                 int site = site();
                 HiddenCalls.replaced(site, call.owner, call.name, call.desc);
                 m.instructions.insertBefore(call, number(site));
-                m.instructions.set(call, new MethodInsnNode(INVOKESTATIC,
-                    "foretell/rt/ArrayMethods", "clone", "(" + OBJ + "I)" + OBJ, false));
+                m.instructions.set(call, runtimeCall("foretell/rt/ArrayMethods", "clone",
+                    "(" + OBJ + "I)" + OBJ));
                 return true;
             }
             switch (key) {
@@ -464,11 +446,12 @@ final class MethodRewriter implements Opcodes {
             }
         }
         if (call.getOpcode() == INVOKESPECIAL) {
-            if (key.equals("clone()Ljava/lang/Object;") && ClassHierarchy.isPlatform(call.owner)) {
-                after(call, new After().op(DUP).add(hook("cloned", "(" + OBJ + ")V")));
-                return false;
+            if (key.equals("clone()Ljava/lang/Object;")
+                && "java/lang/Object".equals(types.declaring(call.owner, key))) {
+                clone(call);
+                return true;
             }
-            if (!SuperCalls.isModelled(call, types) || !canLock()) {
+            if (!SuperCalls.isModelled(call, types) || !monitors.canLock()) {
                 return false;
             }
             noteCall(call);
@@ -478,6 +461,17 @@ final class MethodRewriter implements Opcodes {
             return true;
         }
         return replacedByTable(call);
+    }
+
+    /** Adds the hook of `Object.clone`, which has the object and its copy. */
+    private void clone(MethodInsnNode call) {
+        int site = site();
+        HiddenCalls.replaced(site, call.owner, call.name, call.desc);
+        before(call, DUP);
+        m.instructions.insert(call, hook("afterCall", "()V"));
+        After hook = new After().op(DUP_X1).add(number(site));
+        after(call, hook.add(runtimeCall("foretell/rt/Clones", "cloned",
+            "(" + OBJ + OBJ + "I)V")));
     }
 
     /** Replaces a call of java.util.concurrent by one of the runtime. */
@@ -505,8 +499,7 @@ final class MethodRewriter implements Opcodes {
         m.instructions.insertBefore(call, number(site));
         m.instructions.insert(call, hook("afterCall", "()V"));
         String name = target.name(call.name, isResultDropped(call));
-        m.instructions.set(call, new MethodInsnNode(INVOKESTATIC, target.helper, name, desc,
-            false));
+        m.instructions.set(call, runtimeCall(target.helper, name, desc));
         return true;
     }
 
@@ -541,27 +534,12 @@ final class MethodRewriter implements Opcodes {
             while (first.getNext() != null && first.getNext().getOpcode() < 0) {
                 first = first.getNext();
             }
-            AbstractInsnNode release = release(first);
+            AbstractInsnNode release = MonitorCode.release(first);
             AbstractInsnNode before = release == null ? first
                 : release.getNext() instanceof LabelNode ? release.getNext() : release;
             m.instructions.insert(before, hook("caught", "()V"));
             m.instructions.insert(first, HiddenCalls.forget(freeVariable, endOfVariables));
         }
-    }
-
-    /**
-     * Returns the release of a monitor with which a handler begins, or null. Only after it may the
-     * handler wait for the baton: the virtual machine compiles no method in which a call may throw
-     * where nothing else releases the monitor. No other thread enters the monitor that early, since
-     * its logical state is locked.
-     */
-    private static AbstractInsnNode release(AbstractInsnNode first) {
-        AbstractInsnNode n = first.getNext();
-        while (n != null && (n.getOpcode() < 0 || n.getOpcode() == ASTORE || n.getOpcode() == ALOAD
-            || n.getOpcode() == DUP)) {
-            n = n.getNext();
-        }
-        return n != null && n.getOpcode() == MONITOREXIT ? n : null;
     }
 
     private boolean isUnrecorded() {
@@ -573,10 +551,10 @@ final class MethodRewriter implements Opcodes {
 
     /** Adds the hooks at the entry of the method and at each of its exits. */
     private void addEntryAndExits() {
-        boolean locks = (m.access & ACC_SYNCHRONIZED) != 0 && canLock();
+        boolean locks = (m.access & ACC_SYNCHRONIZED) != 0 && monitors.canLock();
         boolean unrecorded = isUnrecorded();
         boolean atomic = Marks.isAtomic(owner, m, options);
-        boolean resource = Marks.isOfResource(owner, m, options) && canLock();
+        boolean resource = Marks.isOfResource(owner, m, options) && monitors.canLock();
         if (!hooked && !locks && !unrecorded && !atomic && !resource) {
             return;
         }
@@ -600,10 +578,10 @@ final class MethodRewriter implements Opcodes {
             m.access &= ~ACC_SYNCHRONIZED;
             if (isStatic) {
                 begin.add(new LdcInsnNode(Type.getObjectType(owner.name)));
-                begin.add(new VarInsnNode(ASTORE, lockVariable));
-                addLockToFrames();
+                begin.add(monitors.storeLock());
+                monitors.addLockToFrames();
             }
-            begin.add(lockObject(isStatic));
+            begin.add(monitors.loadLock(isStatic));
             begin.add(new InsnNode(DUP));
             begin.add(number(lockSite));
             begin.add(hook("lock", "(" + OBJ + "I)V"));
@@ -635,8 +613,7 @@ final class MethodRewriter implements Opcodes {
         InsnList list = new InsnList();
         list.add(new VarInsnNode(ALOAD, 0));
         list.add(number(site()));
-        list.add(new MethodInsnNode(INVOKESTATIC, "foretell/rt/Resources", name,
-            "(" + OBJ + "I)V", false));
+        list.add(runtimeCall("foretell/rt/Resources", name, "(" + OBJ + "I)V"));
         return list;
     }
 
@@ -676,18 +653,17 @@ final class MethodRewriter implements Opcodes {
     }
 
     private void addHandler(LabelNode handler, boolean locks, boolean isStatic, int site,
-                         boolean unrecorded,
-                         boolean atomic) {
+                            boolean unrecorded, boolean atomic) {
         m.instructions.add(handler);
         if ((owner.version & 0xffff) >= V1_6) {
             ArrayList<Object> locals = new ArrayList<Object>();
             if (locks && isStatic) {
-                addLock(locals);
+                monitors.addLock(locals);
             } else if (locks) {
                 locals.add(owner.name);
             }
             Object[] stack = {"java/lang/Throwable"};
-            m.instructions.add(new FrameNode(hasExpandedFrames() ? F_NEW : F_FULL, locals.size(),
+            m.instructions.add(new FrameNode(monitors.hasExpandedFrames() ? F_NEW : F_FULL, locals.size(),
                 locals.toArray(), 1, stack));
         }
         LabelNode to = new LabelNode();
@@ -710,7 +686,7 @@ final class MethodRewriter implements Opcodes {
         if (!locks) {
             end.add(to);
         } else {
-            end.add(lockObject(isStatic));
+            end.add(monitors.loadLock(isStatic));
             end.add(new InsnNode(DUP));
             end.add(new InsnNode(MONITOREXIT));
             end.add(to);
@@ -725,61 +701,5 @@ final class MethodRewriter implements Opcodes {
         }
         end.add(hook("leave", "()V"));
         return end;
-    }
-
-    private AbstractInsnNode lockObject(boolean isStatic) {
-        return new VarInsnNode(ALOAD, isStatic ? lockVariable : 0);
-    }
-
-    static boolean isStaticSynchronized(MethodNode m) {
-        int both = ACC_STATIC | ACC_SYNCHRONIZED;
-        return (m.access & both) == both;
-    }
-
-    /**
-     * Adds the variable of the lock to the stack maps. The exits of the method load the class from
-     * there: the virtual machine compiles a method only if it sees that it unlocks what it has
-     * locked, and does not see that of two constants.
-     */
-    private void addLockToFrames() {
-        for (AbstractInsnNode n = m.instructions.getFirst(); n != null; n = n.getNext()) {
-            if (n instanceof FrameNode) {
-                addLock(((FrameNode) n).local);
-            }
-        }
-    }
-
-    /** Adds the variable of the lock to the types of the variables in an expanded frame. */
-    private void addLock(List<Object> locals) {
-        int end = 0;
-        for (Object type : locals) {
-            end += type == LONG || type == DOUBLE ? 2 : 1;
-        }
-        while (end++ < lockVariable) {
-            locals.add(TOP);
-        }
-        locals.add("java/lang/Class");
-    }
-
-    private boolean hasExpandedFrames() {
-        for (AbstractInsnNode n = m.instructions.getFirst(); n != null; n = n.getNext()) {
-            if (n instanceof FrameNode) {
-                return ((FrameNode) n).type == F_NEW;
-            }
-        }
-        return false;
-    }
-
-    /** Whether the object that a synchronized method locks can be loaded anywhere in it. */
-    private boolean canLock() {
-        if ((m.access & ACC_STATIC) != 0) {
-            return (owner.version & 0xffff) >= V1_5;
-        }
-        for (AbstractInsnNode n = m.instructions.getFirst(); n != null; n = n.getNext()) {
-            if (n.getOpcode() == ASTORE && ((VarInsnNode) n).var == 0) {
-                return false;
-            }
-        }
-        return true;
     }
 }
