@@ -14,7 +14,6 @@ import org.objectweb.asm.Type;
 import org.objectweb.asm.tree.AbstractInsnNode;
 import org.objectweb.asm.tree.ClassNode;
 import org.objectweb.asm.tree.FieldInsnNode;
-import org.objectweb.asm.tree.FrameNode;
 import org.objectweb.asm.tree.InsnList;
 import org.objectweb.asm.tree.InsnNode;
 import org.objectweb.asm.tree.IntInsnNode;
@@ -656,15 +655,7 @@ final class MethodRewriter implements Opcodes {
                             boolean unrecorded, boolean atomic) {
         m.instructions.add(handler);
         if ((owner.version & 0xffff) >= V1_6) {
-            ArrayList<Object> locals = new ArrayList<Object>();
-            if (locks && isStatic) {
-                monitors.addLock(locals);
-            } else if (locks) {
-                locals.add(owner.name);
-            }
-            Object[] stack = {"java/lang/Throwable"};
-            m.instructions.add(new FrameNode(monitors.hasExpandedFrames() ? F_NEW : F_FULL, locals.size(),
-                locals.toArray(), 1, stack));
+            m.instructions.add(monitors.handlerFrame(locks, isStatic));
         }
         LabelNode to = new LabelNode();
         m.instructions.add(exit(locks, isStatic, site, unrecorded, atomic, to));

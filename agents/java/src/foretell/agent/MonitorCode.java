@@ -1,5 +1,6 @@
 package foretell.agent;
 
+import java.util.ArrayList;
 import java.util.List;
 import org.objectweb.asm.Opcodes;
 import org.objectweb.asm.tree.AbstractInsnNode;
@@ -58,7 +59,7 @@ final class MonitorCode implements Opcodes {
     }
 
     /** Adds the variable of the lock to the types of the variables in an expanded frame. */
-    void addLock(List<Object> locals) {
+    private void addLock(List<Object> locals) {
         int end = 0;
         for (Object type : locals) {
             end += type == LONG || type == DOUBLE ? 2 : 1;
@@ -69,7 +70,20 @@ final class MonitorCode implements Opcodes {
         locals.add("java/lang/Class");
     }
 
-    boolean hasExpandedFrames() {
+    /** Returns the frame of a handler of all exceptions, which unlocks what the method has locked. */
+    FrameNode handlerFrame(boolean locks, boolean isStatic) {
+        ArrayList<Object> locals = new ArrayList<Object>();
+        if (locks && isStatic) {
+            addLock(locals);
+        } else if (locks) {
+            locals.add(owner.name);
+        }
+        Object[] stack = {"java/lang/Throwable"};
+        return new FrameNode(hasExpandedFrames() ? F_NEW : F_FULL, locals.size(), locals.toArray(),
+            1, stack);
+    }
+
+    private boolean hasExpandedFrames() {
         for (AbstractInsnNode n = m.instructions.getFirst(); n != null; n = n.getNext()) {
             if (n instanceof FrameNode) {
                 return ((FrameNode) n).type == F_NEW;

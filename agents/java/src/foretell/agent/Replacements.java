@@ -11,6 +11,7 @@ import foretell.rt.Observations;
 import foretell.rt.OwnSynchronizers;
 import foretell.rt.Permits;
 import foretell.rt.StampedLocks;
+import foretell.rt.StampedViews;
 import foretell.rt.Synchronizers;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -54,6 +55,7 @@ final class Replacements {
     static {
         add(METHODS, Locks.METHODS, "foretell/rt/Locks");
         add(METHODS, StampedLocks.METHODS, "foretell/rt/StampedLocks");
+        add(METHODS, StampedViews.METHODS, "foretell/rt/StampedViews");
         add(METHODS, Synchronizers.METHODS, "foretell/rt/Synchronizers");
         add(METHODS, Atomics.METHODS, "foretell/rt/Atomics");
         add(METHODS, AccessModes.SCALARS, "foretell/rt/Atomics");
