@@ -4,6 +4,7 @@ import foretell.rt.AccessModes;
 import foretell.rt.ArrayMethods;
 import foretell.rt.AtomicArrays;
 import foretell.rt.Atomics;
+import foretell.rt.BlockingDeques;
 import foretell.rt.ConcurrentCollections;
 import foretell.rt.Fences;
 import foretell.rt.Locks;
@@ -62,6 +63,7 @@ final class Replacements {
         add(METHODS, AtomicArrays.METHODS, "foretell/rt/AtomicArrays");
         add(METHODS, AccessModes.ARRAYS, "foretell/rt/AtomicArrays");
         add(METHODS, ConcurrentCollections.METHODS, "foretell/rt/ConcurrentCollections");
+        add(METHODS, BlockingDeques.METHODS, "foretell/rt/BlockingDeques");
         add(METHODS, OwnSynchronizers.METHODS, "foretell/rt/OwnSynchronizers");
         add(METHODS, Observations.METHODS, "foretell/rt/Observations");
         add(STATIC_METHODS, Observations.STATIC_METHODS, "foretell/rt/Observations");
