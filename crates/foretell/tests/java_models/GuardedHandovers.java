@@ -2,11 +2,25 @@ import java.lang.reflect.Field;
 import java.util.*;
 import java.util.concurrent.*;
 import java.util.concurrent.locks.AbstractQueuedSynchronizer;
+import java.util.concurrent.locks.Lock;
 import java.util.concurrent.locks.StampedLock;
 import java.util.stream.Collectors;
 
 /** Correct versions of the scenarios of RacyHandovers. */
 public class GuardedHandovers extends Scenarios {
+    static class Copied implements Cloneable {
+        int value;
+
+        @Override
+        public Copied clone() {
+            try {
+                return (Copied) super.clone();
+            } catch (CloneNotSupportedException e) {
+                throw new IllegalStateException(e);
+            }
+        }
+    }
+
     static class Cell {
         int value;
     }
@@ -258,5 +272,67 @@ public class GuardedHandovers extends Scenarios {
             }
             cells.get(0).value++;
         });
+    }
+
+    static void viewsOfStampedLock() throws Exception {
+        StampedLock lock = new StampedLock();
+        Cell cell = new Cell();
+        both(() -> {
+            lock.asWriteLock().lock();
+            cell.value++;
+            lock.asWriteLock().unlock();
+        }, () -> {
+            Lock reader = lock.asReadWriteLock().readLock();
+            if (reader.tryLock()) {
+                sink(cell.value);
+                reader.unlock();
+            }
+            long stamp = lock.writeLock();
+            cell.value++;
+            lock.unlockWrite(stamp);
+        });
+    }
+
+    static void copyOfObject() throws Exception {
+        Copied original = new Copied();
+        both(() -> {
+            synchronized (original) {
+                original.value = 1;
+            }
+        }, () -> {
+            Copied copy;
+            synchronized (original) {
+                copy = original.clone();
+            }
+            copy.value++;
+            sink(copy.value);
+        });
+    }
+
+    static void bothEndsOfDeque() throws Exception {
+        LinkedBlockingDeque<Cell> deque = new LinkedBlockingDeque<>(1);
+        both(() -> {
+            for (int i = 0; i < 2; i++) {
+                Cell cell = new Cell();
+                cell.value = i;
+                deque.putFirst(cell);
+            }
+        }, () -> {
+            sink(deque.takeLast().value);
+            sink(deque.takeFirst().value);
+        });
+    }
+
+    static void removedFromQueue() throws Exception {
+        BlockingQueue<Cell> queue = new LinkedBlockingQueue<>();
+        Cell cell = new Cell();
+        queue.put(cell);
+        Body body = () -> {
+            if (queue.remove(cell)) {
+                cell.value++;
+            }
+        };
+        both(body, body);
+        sink(queue.remainingCapacity());
     }
 }

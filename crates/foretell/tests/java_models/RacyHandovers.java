@@ -10,6 +10,21 @@ public class RacyHandovers extends Scenarios {
         int value;
     }
 
+    static final Cell OTHER = new Cell();
+
+    static class Copied implements Cloneable {
+        int value;
+
+        @Override
+        public Copied clone() {
+            try {
+                return (Copied) super.clone();
+            } catch (CloneNotSupportedException e) {
+                throw new IllegalStateException(e);
+            }
+        }
+    }
+
     static class Mutex extends AbstractQueuedSynchronizer {
         @Override
         protected boolean tryAcquire(int n) {
@@ -201,6 +216,49 @@ public class RacyHandovers extends Scenarios {
                 Thread.yield();
             }
             cells.get(0).value++;
+        });
+    }
+
+    static void readerViewOfStampedLock() throws Exception {
+        StampedLock lock = new StampedLock();
+        Cell cell = new Cell();
+        Body increment = () -> {
+            lock.asReadLock().lock();
+            cell.value++;
+            lock.asReadLock().unlock();
+        };
+        both(increment, increment);
+    }
+
+    static void copyOfObject() throws Exception {
+        Copied original = new Copied();
+        both(() -> {
+            original.value = 1;
+        }, () -> {
+            sink(original.clone().value);
+        });
+    }
+
+    static void lastOfDeque() throws Exception {
+        LinkedBlockingDeque<Cell> deque = new LinkedBlockingDeque<>();
+        both(() -> {
+            Cell cell = new Cell();
+            deque.putFirst(cell);
+            cell.value = 1;
+        }, () -> {
+            sink(deque.takeLast().value);
+        });
+    }
+
+    static void queueThatIsLookedInto() throws Exception {
+        BlockingQueue<Cell> queue = new LinkedBlockingQueue<>();
+        both(() -> {
+            Cell cell = new Cell();
+            queue.put(cell);
+            sink(queue.contains(OTHER) || queue.remove(OTHER) ? 1 : 0);
+            cell.value = 1;
+        }, () -> {
+            sink(queue.take().value);
         });
     }
 }
