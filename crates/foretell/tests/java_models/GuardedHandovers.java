@@ -1,4 +1,5 @@
 import java.lang.reflect.Field;
+import java.lang.reflect.Method;
 import java.util.*;
 import java.util.concurrent.*;
 import java.util.concurrent.locks.AbstractQueuedSynchronizer;
@@ -334,5 +335,17 @@ public class GuardedHandovers extends Scenarios {
         };
         both(body, body);
         sink(queue.remainingCapacity());
+    }
+
+    static int increment(Cell cell) {
+        synchronized (cell) {
+            return cell.value++;
+        }
+    }
+
+    static void methodByReflection() throws Exception {
+        Cell cell = new Cell();
+        Method increment = GuardedHandovers.class.getDeclaredMethod("increment", Cell.class);
+        both(() -> increment.invoke(null, cell), () -> increment.invoke(null, cell));
     }
 }

@@ -1,4 +1,5 @@
 import java.lang.reflect.Field;
+import java.lang.reflect.Method;
 import java.util.*;
 import java.util.concurrent.*;
 import java.util.concurrent.locks.AbstractQueuedSynchronizer;
@@ -260,5 +261,15 @@ public class RacyHandovers extends Scenarios {
         }, () -> {
             sink(queue.take().value);
         });
+    }
+
+    static int increment(Cell cell) {
+        return cell.value++;
+    }
+
+    static void methodByReflection() throws Exception {
+        Cell cell = new Cell();
+        Method increment = RacyHandovers.class.getDeclaredMethod("increment", Cell.class);
+        both(() -> increment.invoke(null, cell), () -> increment.invoke(null, cell));
     }
 }
