@@ -128,4 +128,16 @@ public class RacyTasks extends Scenarios {
             b.release();
         });
     }
+
+    static void listsAppendedToEachOther() throws Exception {
+        List<Integer> a = Collections.synchronizedList(new ArrayList<>(Arrays.asList(1)));
+        List<Integer> b = Collections.synchronizedList(new ArrayList<>(Arrays.asList(2)));
+        both(() -> a.addAll(b), () -> b.addAll(a));
+    }
+
+    static void buffersAppendedToEachOther() throws Exception {
+        StringBuffer a = new StringBuffer("a");
+        StringBuffer b = new StringBuffer("b");
+        both(() -> a.append(b), () -> b.append(a));
+    }
 }

@@ -279,6 +279,9 @@ public final class Hooks {
         ThreadState t = Scheduler.current;
         if (t.thread == Thread.currentThread()) {
             t.waitObject = null;
+            if (t.outerMonitor != null) {
+                NestedMonitors.leave(t);
+            }
         }
     }
 

@@ -85,6 +85,10 @@ final class ThreadState {
     boolean unexplainedWait;
     /** Object whose use by another thread ends the waits of the call that is being made, or null. */
     Object waitObject;
+    /** Monitor that a call has locked before it locks another one; depth and site of the call. */
+    Object outerMonitor;
+    int outerDepth;
+    int outerSite;
     /** Object of the lookup that the log has before the next record; 0: none. Its site. */
     int lookup;
     int lookupSite;
