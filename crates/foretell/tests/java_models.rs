@@ -159,6 +159,7 @@ fn races_of_tasks_are_confirmed() {
     confirmed("RacyTasks", &["parallelStream"]);
     let others = ["asynchronousStages", "semaphoresInOppositeOrders", "stampedReaders"];
     confirmed("RacyTasks", &others);
+    confirmed("RacyTasks", &["afterBarrierAction"]);
     confirmed("RacyTasks", &["listsAppendedToEachOther"]);
 }
 

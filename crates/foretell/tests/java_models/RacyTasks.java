@@ -140,4 +140,18 @@ public class RacyTasks extends Scenarios {
         StringBuffer b = new StringBuffer("b");
         both(() -> a.append(b), () -> b.append(a));
     }
+
+    static void afterBarrierAction() throws Exception {
+        Cell cell = new Cell();
+        CyclicBarrier barrier = new CyclicBarrier(2, () -> {
+            cell.value++;
+        });
+        both(() -> {
+            barrier.await();
+            sink(cell.value);
+        }, () -> {
+            barrier.await();
+            cell.value = 2;
+        });
+    }
 }
