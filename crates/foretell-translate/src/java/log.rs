@@ -223,11 +223,6 @@ impl<'a> Reader<'a> {
         (0..n).map(|_| self.signed()).collect()
     }
 
-    fn fields(&mut self) -> Option<Vec<(u32, i64)>> {
-        let n = self.varint()?;
-        (0..n).map(|_| Some((self.id()?, self.signed()?))).collect()
-    }
-
     fn uses(&mut self) -> Option<Vec<ObjectUse>> {
         let n = self.varint()?;
         (0..n).map(|_| ObjectUse::parse(self.id()?, self.id()?)).collect()
@@ -330,12 +325,6 @@ impl<'a> Reader<'a> {
                 array: self.id()?,
                 first: self.id()?,
                 values: self.values()?,
-            },
-            91 | 92 => Record::Fields {
-                write: tag == 92,
-                site: self.id()?,
-                object: self.id()?,
-                values: self.fields()?,
             },
             77 => self.optimistic(SyncKind::ReadLock)?,
             78 => self.optimistic(SyncKind::ReadUnlock)?,

@@ -95,7 +95,7 @@ impl Progress {
                 let name = keys.last().map(|&key| name(key, &fields));
                 progress.steps.insert(step, name.map(|name| Variable { keys, name }));
             }
-            let ranges = Access::several(&entry.record, &fields);
+            let ranges = Access::of_range(&entry.record);
             let before = (entry.thread, entry.ordinal.saturating_sub(1));
             if let Some(touched) = progress.steps.get_mut(&before).filter(|_| !ranges.is_empty()) {
                 let keys: Vec<Key> = ranges.iter().map(|access| access.key).collect();

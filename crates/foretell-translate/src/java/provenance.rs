@@ -113,7 +113,6 @@ impl Provenance {
                 }
             }
             Record::Access { object, .. }
-            | Record::Fields { object, .. }
             | Record::Handled { object, .. }
             | Record::HandledPlain { object, .. } => {
                 return self.uses(thread, *object);

@@ -92,14 +92,6 @@ pub(crate) enum Record<'a> {
         first: u32,
         values: Vec<i64>,
     },
-    /// Accesses to fields of an object, each by the number of a handle, in the step before the
-    /// record.
-    Fields {
-        write: bool,
-        site: u32,
-        object: u32,
-        values: Vec<(u32, i64)>,
-    },
     /// Access to a field through a handle in plain mode.
     HandledPlain {
         write: bool,
@@ -322,7 +314,6 @@ impl Record<'_> {
             | Record::Handled { site, .. }
             | Record::HandledPlain { site, .. }
             | Record::Range { site, .. }
-            | Record::Fields { site, .. }
             | Record::AtomicElement { site, .. }
             | Record::Operation { site, .. }
             | Record::Latch { site, .. }

@@ -195,7 +195,7 @@ impl Survey {
                         survey.touch((entry.thread, entry.ordinal), &access, tables);
                     }
                     let step = (entry.thread, entry.ordinal.saturating_sub(1));
-                    for access in Access::several(&entry.record, &survey.fields) {
+                    for access in Access::of_range(&entry.record) {
                         survey.touch(step, &access, tables);
                     }
                 }
@@ -371,24 +371,11 @@ impl Access {
     }
 
     /// Returns the accesses of a record that has several.
-    pub(crate) fn several(record: &Record<'_>, fields: &Fields) -> Vec<Access> {
-        match record {
-            Record::Range { write, array, first, values, .. } => {
-                let access = |(index, &value)| {
-                    Access::simple((*array, ELEMENT, index), *write, false, value)
-                };
-                (*first..).zip(values).map(access).collect()
-            }
-            Record::Fields { write, object, values, .. } => {
-                let access = |&(handle, value)| {
-                    let field = *fields.by_handle.get(&handle)?;
-                    let volatile = fields.kind(field).volatile;
-                    Some(Access::simple((*object, field, 0), *write, volatile, value))
-                };
-                values.iter().filter_map(access).collect()
-            }
-            _ => Vec::new(),
-        }
+    pub(crate) fn of_range(record: &Record<'_>) -> Vec<Access> {
+        let Record::Range { write, array, first, values, .. } = record else { return Vec::new() };
+        let access =
+            |(index, &value)| Access::simple((*array, ELEMENT, index), *write, false, value);
+        (*first..).zip(values).map(access).collect()
     }
 
     pub(crate) fn of(record: &Record<'_>, fields: &mut Fields, tables: &Tables) -> Option<Access> {

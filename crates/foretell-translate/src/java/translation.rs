@@ -220,9 +220,9 @@ impl<'a> Translation<'a> {
             | Record::AtomicElement { .. }
             | Record::Handled { .. }
             | Record::HandledPlain { .. } => self.operation(entry, 0, 0),
-            Record::Range { .. } | Record::Fields { .. } => {
+            Record::Range { .. } => {
                 let discards = self.survey.discards(entry);
-                for access in Access::several(&entry.record, &self.survey.fields) {
+                for access in Access::of_range(&entry.record) {
                     self.accesses += 1;
                     let discarded = discards && access.is_plain_read();
                     if self.survey.is_shared(&access.key) && !discarded {

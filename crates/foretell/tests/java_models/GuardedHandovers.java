@@ -9,19 +9,6 @@ import java.util.stream.Collectors;
 
 /** Correct versions of the scenarios of RacyHandovers. */
 public class GuardedHandovers extends Scenarios {
-    static class Copied implements Cloneable {
-        int value;
-
-        @Override
-        public Copied clone() {
-            try {
-                return (Copied) super.clone();
-            } catch (CloneNotSupportedException e) {
-                throw new IllegalStateException(e);
-            }
-        }
-    }
-
     static class Cell {
         int value;
     }
@@ -291,22 +278,6 @@ public class GuardedHandovers extends Scenarios {
             long stamp = lock.writeLock();
             cell.value++;
             lock.unlockWrite(stamp);
-        });
-    }
-
-    static void copyOfObject() throws Exception {
-        Copied original = new Copied();
-        both(() -> {
-            synchronized (original) {
-                original.value = 1;
-            }
-        }, () -> {
-            Copied copy;
-            synchronized (original) {
-                copy = original.clone();
-            }
-            copy.value++;
-            sink(copy.value);
         });
     }
 

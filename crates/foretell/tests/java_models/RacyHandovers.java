@@ -13,19 +13,6 @@ public class RacyHandovers extends Scenarios {
 
     static final Cell OTHER = new Cell();
 
-    static class Copied implements Cloneable {
-        int value;
-
-        @Override
-        public Copied clone() {
-            try {
-                return (Copied) super.clone();
-            } catch (CloneNotSupportedException e) {
-                throw new IllegalStateException(e);
-            }
-        }
-    }
-
     static class Mutex extends AbstractQueuedSynchronizer {
         @Override
         protected boolean tryAcquire(int n) {
@@ -229,15 +216,6 @@ public class RacyHandovers extends Scenarios {
             lock.asReadLock().unlock();
         };
         both(increment, increment);
-    }
-
-    static void copyOfObject() throws Exception {
-        Copied original = new Copied();
-        both(() -> {
-            original.value = 1;
-        }, () -> {
-            sink(original.clone().value);
-        });
     }
 
     static void lastOfDeque() throws Exception {

@@ -447,8 +447,8 @@ final class MethodRewriter implements Opcodes {
         if (call.getOpcode() == INVOKESPECIAL) {
             if (key.equals("clone()Ljava/lang/Object;")
                 && "java/lang/Object".equals(types.declaring(call.owner, key))) {
-                clone(call);
-                return true;
+                after(call, new After().op(DUP).add(hook("cloned", "(" + OBJ + ")V")));
+                return false;
             }
             if (!SuperCalls.isModelled(call, types) || !monitors.canLock()) {
                 return false;
@@ -460,17 +460,6 @@ final class MethodRewriter implements Opcodes {
             return true;
         }
         return replacedByTable(call);
-    }
-
-    /** Adds the hook of `Object.clone`, which has the object and its copy. */
-    private void clone(MethodInsnNode call) {
-        int site = site();
-        HiddenCalls.replaced(site, call.owner, call.name, call.desc);
-        before(call, DUP);
-        m.instructions.insert(call, hook("afterCall", "()V"));
-        After hook = new After().op(DUP_X1).add(number(site));
-        after(call, hook.add(runtimeCall("foretell/rt/Clones", "cloned",
-            "(" + OBJ + OBJ + "I)V")));
     }
 
     /** Replaces a call of java.util.concurrent by one of the runtime. */

@@ -91,35 +91,20 @@ final class FieldReflection {
         return Modifier.isVolatile(f.getModifiers());
     }
 
-    /** Returns the number of a field of a recorded class in the log. */
-    static int number(Field f) {
-        Known known = known(f);
-        if (known == null) {
-            return Handles.number(f.getDeclaringClass(), f.getName());
-        }
-        if (known.number == 0) {
-            known.number = Handles.number(f.getDeclaringClass(), f.getName());
-        }
-        return known.number;
-    }
-
-    /** Returns the value of a field as the log has it. */
-    static long value(Field f, Object target) throws IllegalAccessException {
-        Object read = f.get(target);
-        return f.getType().isPrimitive() ? value(read) : ObjectIds.of(read);
-    }
-
     private static void record(ThreadState t, Field f, Object target, int effect, int site) {
         Known known = known(f);
         if (!Log.on || known == null) {
             return;
         }
-        int number = number(f);
+        if (known.number == 0) {
+            known.number = Handles.number(f.getDeclaringClass(), f.getName());
+        }
         boolean isStatic = Modifier.isStatic(f.getModifiers());
         int id = isStatic ? 0 : ObjectIds.of(target);
         long value;
         try {
-            value = value(known.copy, isStatic ? null : target);
+            Object read = known.copy.get(isStatic ? null : target);
+            value = f.getType().isPrimitive() ? value(read) : ObjectIds.of(read);
         } catch (IllegalAccessException e) {
             return;
         }
@@ -127,11 +112,11 @@ final class FieldReflection {
             return;
         }
         if (isVolatile(f)) {
-            Log.atomic(t, Log.HANDLED, effect, AccessModes.VOLATILE, site, id, number,
+            Log.atomic(t, Log.HANDLED, effect, AccessModes.VOLATILE, site, id, known.number,
                 value, value);
         } else {
             int tag = effect == Effect.READ ? Log.HANDLED_READ : Log.HANDLED_WRITE;
-            Log.element(t, tag, site, id, number, value);
+            Log.element(t, tag, site, id, known.number, value);
         }
     }
 

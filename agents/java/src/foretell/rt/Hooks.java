@@ -245,6 +245,14 @@ public final class Hooks {
         }
     }
 
+    /** Makes the copy of an object by `Object.clone` an object of its own. */
+    public static void cloned(Object copy) {
+        if (copy instanceof RecordedObject) {
+            ((RecordedObject) copy).foretellId = 0;
+            ((RecordedObject) copy).foretellMonitor = null;
+        }
+    }
+
     // Methods.
 
     public static void enter(int method) {

@@ -138,9 +138,6 @@ final class Log {
      * virtual machine, which does not wait for daemon threads. Written once.
      */
     static final int OTHER_WAKE = 90;
-    /** Accesses of fields of an object, which belong to the step before. */
-    static final int FIELDS_READ = 91;
-    static final int FIELDS_WRITE = 92;
     static final int SKIP = 255;
     /** Added to the number of an object: the lock that it is, not its monitor. */
     static final long LOCK_OBJECT = 1L << 31;
@@ -547,19 +544,6 @@ final class Log {
             int p = put(put(put(put(at + 1, site), id), first), values.length);
             for (long value : values) {
                 p = put(p, zigzag(value));
-            }
-            putByte(at, (byte) tag);
-            at = p;
-        }
-    }
-
-    /** Writes accesses of fields of an object: for each the number of a handle, and the value. */
-    static void fields(ThreadState t, int tag, int site, int id, int[] handles, long[] values) {
-        if (id > 0 && room()) {
-            writerIs(t);
-            int p = put(put(put(at + 1, site), id), values.length);
-            for (int i = 0; i < values.length; i++) {
-                p = put(put(p, handles[i]), zigzag(values[i]));
             }
             putByte(at, (byte) tag);
             at = p;
