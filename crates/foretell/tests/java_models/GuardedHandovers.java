@@ -308,15 +308,15 @@ public class GuardedHandovers extends Scenarios {
         sink(queue.remainingCapacity());
     }
 
-    static int increment(Cell cell) {
-        synchronized (cell) {
-            return cell.value++;
-        }
-    }
-
     static void methodByReflection() throws Exception {
         Cell cell = new Cell();
         Method increment = GuardedHandovers.class.getDeclaredMethod("increment", Cell.class);
         both(() -> increment.invoke(null, cell), () -> increment.invoke(null, cell));
+    }
+
+    static int increment(Cell cell) {
+        synchronized (cell) {
+            return cell.value++;
+        }
     }
 }

@@ -241,13 +241,13 @@ public class RacyHandovers extends Scenarios {
         });
     }
 
-    static int increment(Cell cell) {
-        return cell.value++;
-    }
-
     static void methodByReflection() throws Exception {
         Cell cell = new Cell();
         Method increment = RacyHandovers.class.getDeclaredMethod("increment", Cell.class);
         both(() -> increment.invoke(null, cell), () -> increment.invoke(null, cell));
+    }
+
+    static int increment(Cell cell) {
+        return cell.value++;
     }
 }
