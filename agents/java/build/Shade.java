@@ -16,12 +16,16 @@ import org.objectweb.asm.commons.Remapper;
 
 /**
  * Builds the agent's jar from the agent's classes and those of ASM. ASM is moved to a package of
- * the agent's, so that a program can have its own version of it. Usage: `Shade OUT.jar CLASSES...
+ * the agent's, so that a program can have its own version of it; the platform's `Unsafe` takes the
+ * place of the class that stands for it. Usage: `Shade OUT.jar CLASSES...
  * ASM.jar...`
  */
 public final class Shade {
     private static final String FROM = "org/objectweb/asm/";
     private static final String TO = "foretell/asm/";
+    /** Class that stands for one of the platform's, and the class of Java 8 that uses it. */
+    private static final String UNSAFE = "foretell/rt/Unsafe";
+    private static final String OLD_MEMORY = "foretell/rt/OldMemory";
 
     /** Classes and tables by their path in the jar. */
     private final TreeMap<String, byte[]> classes = new TreeMap<String, byte[]>();
@@ -68,9 +72,17 @@ public final class Shade {
 
     private void add(byte[] bytes) {
         ClassWriter writer = new ClassWriter(0);
-        new ClassReader(bytes).accept(new ClassRemapper(writer, new Remapper() {
+        ClassReader reader = new ClassReader(bytes);
+        if (reader.getClassName().equals(UNSAFE)) {
+            return;
+        }
+        final boolean old = reader.getClassName().equals(OLD_MEMORY);
+        reader.accept(new ClassRemapper(writer, new Remapper() {
             @Override
             public String map(String name) {
+                if (name.equals(UNSAFE)) {
+                    return old ? "sun/misc/Unsafe" : "jdk/internal/misc/Unsafe";
+                }
                 return name.startsWith(FROM) ? TO + name.substring(FROM.length()) : name;
             }
         }), 0);

@@ -159,12 +159,15 @@ fn races_of_tasks_are_confirmed() {
     confirmed("RacyTasks", &["parallelStream"]);
     let others = ["asynchronousStages", "semaphoresInOppositeOrders", "stampedReaders"];
     confirmed("RacyTasks", &others);
+    confirmed("RacyTasks", &["afterBarrierAction"]);
+    confirmed("RacyTasks", &["listsAppendedToEachOther"]);
 }
 
 #[test]
 fn operations_that_are_not_atomic_together_are_confirmed() {
     confirmed("Compound", &["vector", "synchronizedMap", "linkedQueue", "copyOnWriteList"]);
     confirmed("Compound", &["concurrentMap"]);
+    confirmed("Compound", &["blockingDeque", "boundedQueue"]);
     confirmed("Compound", &["atomicInteger"]);
 }
 

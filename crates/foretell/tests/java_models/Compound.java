@@ -76,4 +76,22 @@ public class Compound extends Scenarios {
             }
         });
     }
+
+    static void blockingDeque() throws Exception {
+        LinkedBlockingDeque<Integer> deque = new LinkedBlockingDeque<>(Arrays.asList(1));
+        twice(() -> {
+            if (deque.peekLast() != null) {
+                sink(deque.removeFirst());
+            }
+        });
+    }
+
+    static void boundedQueue() throws Exception {
+        BlockingQueue<Integer> queue = new ArrayBlockingQueue<>(1);
+        twice(() -> {
+            if (queue.remainingCapacity() > 0) {
+                queue.add(1);
+            }
+        });
+    }
 }

@@ -1,7 +1,9 @@
 import java.lang.reflect.Field;
+import java.lang.reflect.Method;
 import java.util.*;
 import java.util.concurrent.*;
 import java.util.concurrent.locks.AbstractQueuedSynchronizer;
+import java.util.concurrent.locks.Lock;
 import java.util.concurrent.locks.StampedLock;
 import java.util.stream.Collectors;
 
@@ -258,5 +260,63 @@ public class GuardedHandovers extends Scenarios {
             }
             cells.get(0).value++;
         });
+    }
+
+    static void viewsOfStampedLock() throws Exception {
+        StampedLock lock = new StampedLock();
+        Cell cell = new Cell();
+        both(() -> {
+            lock.asWriteLock().lock();
+            cell.value++;
+            lock.asWriteLock().unlock();
+        }, () -> {
+            Lock reader = lock.asReadWriteLock().readLock();
+            if (reader.tryLock()) {
+                sink(cell.value);
+                reader.unlock();
+            }
+            long stamp = lock.writeLock();
+            cell.value++;
+            lock.unlockWrite(stamp);
+        });
+    }
+
+    static void bothEndsOfDeque() throws Exception {
+        LinkedBlockingDeque<Cell> deque = new LinkedBlockingDeque<>(1);
+        both(() -> {
+            for (int i = 0; i < 2; i++) {
+                Cell cell = new Cell();
+                cell.value = i;
+                deque.putFirst(cell);
+            }
+        }, () -> {
+            sink(deque.takeLast().value);
+            sink(deque.takeFirst().value);
+        });
+    }
+
+    static void removedFromQueue() throws Exception {
+        BlockingQueue<Cell> queue = new LinkedBlockingQueue<>();
+        Cell cell = new Cell();
+        queue.put(cell);
+        Body body = () -> {
+            if (queue.remove(cell)) {
+                cell.value++;
+            }
+        };
+        both(body, body);
+        sink(queue.remainingCapacity());
+    }
+
+    static void methodByReflection() throws Exception {
+        Cell cell = new Cell();
+        Method increment = GuardedHandovers.class.getDeclaredMethod("increment", Cell.class);
+        both(() -> increment.invoke(null, cell), () -> increment.invoke(null, cell));
+    }
+
+    static int increment(Cell cell) {
+        synchronized (cell) {
+            return cell.value++;
+        }
     }
 }

@@ -231,4 +231,18 @@ public class GuardedTasks extends Scenarios {
             other.release();
         });
     }
+
+    static void listsAppendedInOneOrder() throws Exception {
+        List<Integer> a = Collections.synchronizedList(new ArrayList<>(Arrays.asList(1)));
+        List<Integer> b = Collections.synchronizedList(new ArrayList<>(Arrays.asList(2)));
+        Body append = () -> {
+            a.addAll(b);
+            try {
+                a.addAll(null);
+            } catch (NullPointerException e) {
+                b.add(3);
+            }
+        };
+        both(append, append);
+    }
 }

@@ -1,4 +1,5 @@
 import java.lang.reflect.Field;
+import java.lang.reflect.Method;
 import java.util.*;
 import java.util.concurrent.*;
 import java.util.concurrent.locks.AbstractQueuedSynchronizer;
@@ -9,6 +10,8 @@ public class RacyHandovers extends Scenarios {
     static class Cell {
         int value;
     }
+
+    static final Cell OTHER = new Cell();
 
     static class Mutex extends AbstractQueuedSynchronizer {
         @Override
@@ -202,5 +205,49 @@ public class RacyHandovers extends Scenarios {
             }
             cells.get(0).value++;
         });
+    }
+
+    static void readerViewOfStampedLock() throws Exception {
+        StampedLock lock = new StampedLock();
+        Cell cell = new Cell();
+        Body increment = () -> {
+            lock.asReadLock().lock();
+            cell.value++;
+            lock.asReadLock().unlock();
+        };
+        both(increment, increment);
+    }
+
+    static void lastOfDeque() throws Exception {
+        LinkedBlockingDeque<Cell> deque = new LinkedBlockingDeque<>();
+        both(() -> {
+            Cell cell = new Cell();
+            deque.putFirst(cell);
+            cell.value = 1;
+        }, () -> {
+            sink(deque.takeLast().value);
+        });
+    }
+
+    static void queueThatIsLookedInto() throws Exception {
+        BlockingQueue<Cell> queue = new LinkedBlockingQueue<>();
+        both(() -> {
+            Cell cell = new Cell();
+            queue.put(cell);
+            sink(queue.contains(OTHER) || queue.remove(OTHER) ? 1 : 0);
+            cell.value = 1;
+        }, () -> {
+            sink(queue.take().value);
+        });
+    }
+
+    static void methodByReflection() throws Exception {
+        Cell cell = new Cell();
+        Method increment = RacyHandovers.class.getDeclaredMethod("increment", Cell.class);
+        both(() -> increment.invoke(null, cell), () -> increment.invoke(null, cell));
+    }
+
+    static int increment(Cell cell) {
+        return cell.value++;
     }
 }

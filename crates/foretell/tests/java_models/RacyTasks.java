@@ -128,4 +128,30 @@ public class RacyTasks extends Scenarios {
             b.release();
         });
     }
+
+    static void listsAppendedToEachOther() throws Exception {
+        List<Integer> a = Collections.synchronizedList(new ArrayList<>(Arrays.asList(1)));
+        List<Integer> b = Collections.synchronizedList(new ArrayList<>(Arrays.asList(2)));
+        both(() -> a.addAll(b), () -> b.addAll(a));
+    }
+
+    static void buffersAppendedToEachOther() throws Exception {
+        StringBuffer a = new StringBuffer("a");
+        StringBuffer b = new StringBuffer("b");
+        both(() -> a.append(b), () -> b.append(a));
+    }
+
+    static void afterBarrierAction() throws Exception {
+        Cell cell = new Cell();
+        CyclicBarrier barrier = new CyclicBarrier(2, () -> {
+            cell.value++;
+        });
+        both(() -> {
+            barrier.await();
+            sink(cell.value);
+        }, () -> {
+            barrier.await();
+            cell.value = 2;
+        });
+    }
 }

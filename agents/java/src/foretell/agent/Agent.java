@@ -20,6 +20,7 @@ public final class Agent {
             }
             ProcessFiles.write(options.log);
         }
+        Modules.readRuntime(instrumentation);
         if (!Startup.createLog(options)) {
             // Another virtual machine with these options has the log: this one is not recorded.
             return;
@@ -35,7 +36,6 @@ public final class Agent {
             instrumentation.retransformClasses(c);
         }
         platform.reportMissing();
-        Modules.readRuntime(instrumentation);
         instrumentation.addTransformer(new ClassRewriter(options, tables), false);
         Startup.start(options);
     }

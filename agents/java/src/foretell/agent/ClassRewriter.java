@@ -108,7 +108,7 @@ final class ClassRewriter implements ClassFileTransformer {
     }
 
     private byte[] rewrite(ClassLoader loader, byte[] bytes) throws IOException {
-        ClassNode node = ClassVersions.read(bytes);
+        ClassNode node = ClassVersions.readToRewrite(bytes);
         Tables.ClassTable table = tables.begin(node.name, node.superName, node.sourceFile);
         Set<String> finals = new HashSet<String>();
         for (FieldNode f : node.fields) {

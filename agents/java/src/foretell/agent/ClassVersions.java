@@ -3,6 +3,7 @@ package foretell.agent;
 import org.objectweb.asm.ClassReader;
 import org.objectweb.asm.ClassWriter;
 import org.objectweb.asm.tree.ClassNode;
+import org.objectweb.asm.tree.MethodNode;
 
 /**
  * Reading and writing of classes newer than this ASM knows. The format has not changed since the
@@ -31,8 +32,23 @@ final class ClassVersions {
     }
 
     static ClassNode read(byte[] bytes) {
+        return read(bytes, 0);
+    }
+
+    /** Returns a class; its stack maps are expanded if {@link MethodRewriter} changes them. */
+    static ClassNode readToRewrite(byte[] bytes) {
+        ClassNode node = read(bytes);
+        for (MethodNode m : node.methods) {
+            if (MonitorCode.isStaticSynchronized(m)) {
+                return read(bytes, ClassReader.EXPAND_FRAMES);
+            }
+        }
+        return node;
+    }
+
+    private static ClassNode read(byte[] bytes, int flags) {
         ClassNode node = new ClassNode();
-        reader(bytes).accept(node, 0);
+        reader(bytes).accept(node, flags);
         return node;
     }
 

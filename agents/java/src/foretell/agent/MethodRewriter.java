@@ -14,7 +14,6 @@ import org.objectweb.asm.Type;
 import org.objectweb.asm.tree.AbstractInsnNode;
 import org.objectweb.asm.tree.ClassNode;
 import org.objectweb.asm.tree.FieldInsnNode;
-import org.objectweb.asm.tree.FrameNode;
 import org.objectweb.asm.tree.InsnList;
 import org.objectweb.asm.tree.InsnNode;
 import org.objectweb.asm.tree.IntInsnNode;
@@ -30,8 +29,9 @@ import org.objectweb.asm.tree.VarInsnNode;
 
 /**
  * Rewriter of one method. Added instructions work on the operand stack alone and have no branches,
- * so that the stack maps of the class stay valid. The only new map is that of the handler at the
- * end; its frame has the exception and, in a synchronized method, `this`.
+ * so that the stack maps of the class stay valid, but for a variable with the class that a static
+ * synchronized method locks. The only new map is that of the handler at the end; its frame has the
+ * exception and, in a synchronized method, the object that is locked.
  */
 final class MethodRewriter implements Opcodes {
     static final String HOOKS = "foretell/rt/Hooks";
@@ -49,6 +49,7 @@ final class MethodRewriter implements Opcodes {
     private int method;
     private int line;
     private boolean hooked;
+    private final MonitorCode monitors;
     /** First variable that the method does not use. */
     private final int freeVariable;
     /** End of the variables of hidden calls. */
@@ -77,13 +78,13 @@ final class MethodRewriter implements Opcodes {
         this.options = options;
         this.wrappers = wrappers;
         isConstructor = m.name.equals("<init>");
-        freeVariable = m.maxLocals;
+        monitors = new MonitorCode(owner, m);
+        freeVariable = monitors.freeVariable();
         endOfVariables = freeVariable;
     }
 
     void rewrite() {
-        String simple = owner.name.replace('/', '.');
-        method = table.method(simple + "." + m.name);
+        method = table.method(owner.name.replace('/', '.') + "." + m.name);
         for (AbstractInsnNode n = m.instructions.getFirst(); n != null; n = n.getNext()) {
             if (n instanceof LineNumberNode) {
                 line = ((LineNumberNode) n).line;
@@ -116,7 +117,11 @@ final class MethodRewriter implements Opcodes {
     }
 
     private static MethodInsnNode hook(String name, String desc) {
-        return new MethodInsnNode(INVOKESTATIC, HOOKS, name, desc, false);
+        return runtimeCall(HOOKS, name, desc);
+    }
+
+    private static MethodInsnNode runtimeCall(String owner, String name, String desc) {
+        return new MethodInsnNode(INVOKESTATIC, owner, name, desc, false);
     }
 
     int site() {
@@ -182,6 +187,7 @@ final class MethodRewriter implements Opcodes {
         } else if (op == MONITOREXIT) {
             before(insn, DUP);
             after(insn, new After().hook(site(), "unlock", "(" + OBJ + "I)V"));
+            monitors.endRangesAfter(insn);
         } else if (op == NEW) {
             boolean doubled = insn.getNext() != null && insn.getNext().getOpcode() == DUP;
             TypeInsnNode made = (TypeInsnNode) insn;
@@ -417,8 +423,8 @@ final class MethodRewriter implements Opcodes {
                 int site = site();
                 HiddenCalls.replaced(site, call.owner, call.name, call.desc);
                 m.instructions.insertBefore(call, number(site));
-                m.instructions.set(call, new MethodInsnNode(INVOKESTATIC,
-                    "foretell/rt/ArrayMethods", "clone", "(" + OBJ + "I)" + OBJ, false));
+                m.instructions.set(call, runtimeCall("foretell/rt/ArrayMethods", "clone",
+                    "(" + OBJ + "I)" + OBJ));
                 return true;
             }
             switch (key) {
@@ -439,11 +445,12 @@ final class MethodRewriter implements Opcodes {
             }
         }
         if (call.getOpcode() == INVOKESPECIAL) {
-            if (key.equals("clone()Ljava/lang/Object;") && ClassHierarchy.isPlatform(call.owner)) {
+            if (key.equals("clone()Ljava/lang/Object;")
+                && "java/lang/Object".equals(types.declaring(call.owner, key))) {
                 after(call, new After().op(DUP).add(hook("cloned", "(" + OBJ + ")V")));
                 return false;
             }
-            if (!SuperCalls.isModelled(call, types) || !canLock()) {
+            if (!SuperCalls.isModelled(call, types) || !monitors.canLock()) {
                 return false;
             }
             noteCall(call);
@@ -480,8 +487,7 @@ final class MethodRewriter implements Opcodes {
         m.instructions.insertBefore(call, number(site));
         m.instructions.insert(call, hook("afterCall", "()V"));
         String name = target.name(call.name, isResultDropped(call));
-        m.instructions.set(call, new MethodInsnNode(INVOKESTATIC, target.helper, name, desc,
-            false));
+        m.instructions.set(call, runtimeCall(target.helper, name, desc));
         return true;
     }
 
@@ -516,7 +522,10 @@ final class MethodRewriter implements Opcodes {
             while (first.getNext() != null && first.getNext().getOpcode() < 0) {
                 first = first.getNext();
             }
-            m.instructions.insert(first, hook("caught", "()V"));
+            AbstractInsnNode release = MonitorCode.release(first);
+            AbstractInsnNode before = release == null ? first
+                : release.getNext() instanceof LabelNode ? release.getNext() : release;
+            m.instructions.insert(before, hook("caught", "()V"));
             m.instructions.insert(first, HiddenCalls.forget(freeVariable, endOfVariables));
         }
     }
@@ -530,10 +539,10 @@ final class MethodRewriter implements Opcodes {
 
     /** Adds the hooks at the entry of the method and at each of its exits. */
     private void addEntryAndExits() {
-        boolean locks = (m.access & ACC_SYNCHRONIZED) != 0 && canLock();
+        boolean locks = (m.access & ACC_SYNCHRONIZED) != 0 && monitors.canLock();
         boolean unrecorded = isUnrecorded();
         boolean atomic = Marks.isAtomic(owner, m, options);
-        boolean resource = Marks.isOfResource(owner, m, options) && canLock();
+        boolean resource = Marks.isOfResource(owner, m, options) && monitors.canLock();
         if (!hooked && !locks && !unrecorded && !atomic && !resource) {
             return;
         }
@@ -555,7 +564,12 @@ final class MethodRewriter implements Opcodes {
         }
         if (locks) {
             m.access &= ~ACC_SYNCHRONIZED;
-            begin.add(lockObject(isStatic));
+            if (isStatic) {
+                begin.add(new LdcInsnNode(Type.getObjectType(owner.name)));
+                begin.add(monitors.storeLock());
+                monitors.addLockToFrames();
+            }
+            begin.add(monitors.loadLock(isStatic));
             begin.add(new InsnNode(DUP));
             begin.add(number(lockSite));
             begin.add(hook("lock", "(" + OBJ + "I)V"));
@@ -587,8 +601,7 @@ final class MethodRewriter implements Opcodes {
         InsnList list = new InsnList();
         list.add(new VarInsnNode(ALOAD, 0));
         list.add(number(site()));
-        list.add(new MethodInsnNode(INVOKESTATIC, "foretell/rt/Resources", name,
-            "(" + OBJ + "I)V", false));
+        list.add(runtimeCall("foretell/rt/Resources", name, "(" + OBJ + "I)V"));
         return list;
     }
 
@@ -601,10 +614,9 @@ final class MethodRewriter implements Opcodes {
             int op = n.getOpcode();
             if (op >= IRETURN && op <= RETURN) {
                 LabelNode to = new LabelNode();
-                InsnList end = exit(locks, isStatic, site, unrecorded, atomic);
-                m.instructions.insertBefore(n, to);
+                InsnList end = exit(locks, isStatic, site, unrecorded, atomic, to);
                 m.instructions.insertBefore(n, end);
-                if (covered) {
+                if (covered || locks) {
                     m.tryCatchBlocks.add(new TryCatchBlockNode(from, to, handler, null));
                 }
                 from = new LabelNode();
@@ -629,26 +641,35 @@ final class MethodRewriter implements Opcodes {
     }
 
     private void addHandler(LabelNode handler, boolean locks, boolean isStatic, int site,
-                         boolean unrecorded,
-                         boolean atomic) {
+                            boolean unrecorded, boolean atomic) {
         m.instructions.add(handler);
         if ((owner.version & 0xffff) >= V1_6) {
-            Object[] locals = locks && !isStatic ? new Object[] {owner.name} : new Object[0];
-            Object[] stack = {"java/lang/Throwable"};
-            m.instructions.add(new FrameNode(F_FULL, locals.length, locals, 1, stack));
+            m.instructions.add(monitors.handlerFrame(locks, isStatic));
         }
-        m.instructions.add(hook("caught", "()V"));
-        m.instructions.add(exit(locks, isStatic, site, unrecorded, atomic));
+        LabelNode to = new LabelNode();
+        m.instructions.add(exit(locks, isStatic, site, unrecorded, atomic, to));
+        m.instructions.insert(to, hook("caught", "()V"));
         m.instructions.add(new InsnNode(ATHROW));
+        if (locks) {
+            m.tryCatchBlocks.add(new TryCatchBlockNode(handler, to, handler, null));
+        }
     }
 
+    /**
+     * Returns the instructions of an exit, and puts the end of the handler's range among them. The
+     * handler covers all instructions, its own as well, that can throw while the monitor is held:
+     * the virtual machine does not compile a method that may leave a monitor locked.
+     */
     private InsnList exit(boolean locks, boolean isStatic, int site, boolean unrecorded,
-                          boolean atomic) {
+                          boolean atomic, LabelNode to) {
         InsnList end = new InsnList();
-        if (locks) {
-            end.add(lockObject(isStatic));
+        if (!locks) {
+            end.add(to);
+        } else {
+            end.add(monitors.loadLock(isStatic));
             end.add(new InsnNode(DUP));
             end.add(new InsnNode(MONITOREXIT));
+            end.add(to);
             end.add(number(site));
             end.add(hook("unlock", "(" + OBJ + "I)V"));
         }
@@ -660,23 +681,5 @@ final class MethodRewriter implements Opcodes {
         }
         end.add(hook("leave", "()V"));
         return end;
-    }
-
-    private AbstractInsnNode lockObject(boolean isStatic) {
-        return isStatic ? new LdcInsnNode(Type.getObjectType(owner.name))
-            : new VarInsnNode(ALOAD, 0);
-    }
-
-    /** Whether the object that a synchronized method locks can be loaded anywhere in it. */
-    private boolean canLock() {
-        if ((m.access & ACC_STATIC) != 0) {
-            return (owner.version & 0xffff) >= V1_5;
-        }
-        for (AbstractInsnNode n = m.instructions.getFirst(); n != null; n = n.getNext()) {
-            if (n.getOpcode() == ASTORE && ((VarInsnNode) n).var == 0) {
-                return false;
-            }
-        }
-        return true;
     }
 }

@@ -25,7 +25,7 @@ final class Modules {
         return opens;
     }
 
-    /** Lets every module of the program read the runtime. */
+    /** Lets every module of the program read the runtime, and the runtime use the platform. */
     static void readRuntime(Instrumentation instrumentation) throws Exception {
         Method getModule;
         try {
@@ -40,7 +40,7 @@ final class Modules {
         Method redefine = Instrumentation.class.getMethod("redefineModule", module, Set.class,
             Map.class, Map.class, Set.class, Map.class);
         redefine.invoke(instrumentation, getModule.invoke(Object.class), Collections.emptySet(),
-            Collections.emptyMap(),
+            Collections.singletonMap("jdk.internal.misc", Collections.singleton(runtime)),
             opens(runtime), Collections.emptySet(), Collections.emptyMap());
         Object boot = layer.getMethod("boot").invoke(null);
         for (Object m : (Set<?>) layer.getMethod("modules").invoke(boot)) {

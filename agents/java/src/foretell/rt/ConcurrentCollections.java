@@ -47,6 +47,8 @@ public final class ConcurrentCollections {
         "offer(Ljava/lang/Object;JLjava/util/concurrent/TimeUnit;)Z", "take()Ljava/lang/Object;",
         "poll()Ljava/lang/Object;", "poll(JLjava/util/concurrent/TimeUnit;)Ljava/lang/Object;",
         "remove()Ljava/lang/Object;", "peek()Ljava/lang/Object;", "size()I", "isEmpty()Z",
+        "element()Ljava/lang/Object;", "remove(Ljava/lang/Object;)Z",
+        "contains(Ljava/lang/Object;)Z", "remainingCapacity()I",
     };
     /**
      * Classes that are modelled, with the type that their replacements take and the replaced
@@ -307,7 +309,7 @@ public final class ConcurrentCollections {
      * Returns the semaphores of a queue, created before its first operation: its items, and its
      * free room if it is bounded.
      */
-    private static Monitor queue(BlockingQueue<?> q) {
+    static Monitor queue(BlockingQueue<?> q) {
         ThreadState t = Synchronizers.recordingThread();
         if (t == null) {
             return null;
@@ -331,22 +333,22 @@ public final class ConcurrentCollections {
         }
     }
 
-    private static <T> T looked(BlockingQueue<?> q, T result, int site) {
+    static <T> T looked(BlockingQueue<?> q, T result, int site) {
         operation(q, 0, Effect.READ, 0, site);
         return result;
     }
 
-    private static void attempted(BlockingQueue<?> q, int site) {
+    static void attempted(BlockingQueue<?> q, int site) {
         operation(q, 0, Effect.FAILED_UPDATE, 0, site);
     }
 
-    private static void putIn(BlockingQueue<?> q, Monitor m, int site) {
+    static void putIn(BlockingQueue<?> q, Monitor m, int site) {
         if (m != null) {
             operation(q, Math.max(0, m.spaceSemaphore), Effect.UPDATE, m.itemSemaphore, site);
         }
     }
 
-    private static void taken(BlockingQueue<?> q, Monitor m, int site) {
+    static void taken(BlockingQueue<?> q, Monitor m, int site) {
         if (m != null) {
             operation(q, m.itemSemaphore, Effect.UPDATE, Math.max(0, m.spaceSemaphore), site);
         }
@@ -389,7 +391,7 @@ public final class ConcurrentCollections {
         return offered(q, m, done, site);
     }
 
-    private static boolean offered(BlockingQueue<?> q, Monitor m, boolean done, int site) {
+    static boolean offered(BlockingQueue<?> q, Monitor m, boolean done, int site) {
         if (done) {
             putIn(q, m, site);
         } else {
@@ -427,7 +429,7 @@ public final class ConcurrentCollections {
         return polled(q, m, e, site);
     }
 
-    private static <E> E polled(BlockingQueue<E> q, Monitor m, E e, int site) {
+    static <T> T polled(BlockingQueue<?> q, Monitor m, T e, int site) {
         if (e != null) {
             taken(q, m, site);
         } else {
@@ -459,5 +461,32 @@ public final class ConcurrentCollections {
     public static <E> boolean isEmpty(BlockingQueue<E> q, int site) {
         Synchronizers.recordingThread();
         return looked(q, q.isEmpty(), site);
+    }
+
+    public static <E> E element(BlockingQueue<E> q, int site) {
+        Synchronizers.recordingThread();
+        try {
+            return looked(q, q.element(), site);
+        } catch (NoSuchElementException empty) {
+            looked(q, null, site);
+            throw Stacks.withoutRuntimeFrames(empty);
+        }
+    }
+
+    public static <E> boolean remove(BlockingQueue<E> q, Object e, int site) {
+        Monitor m = queue(q);
+        boolean removed = q.remove(e);
+        polled(q, m, removed ? q : null, site);
+        return removed;
+    }
+
+    public static <E> boolean contains(BlockingQueue<E> q, Object e, int site) {
+        Synchronizers.recordingThread();
+        return looked(q, q.contains(e), site);
+    }
+
+    public static <E> int remainingCapacity(BlockingQueue<E> q, int site) {
+        Synchronizers.recordingThread();
+        return looked(q, q.remainingCapacity(), site);
     }
 }

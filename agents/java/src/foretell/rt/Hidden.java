@@ -97,6 +97,10 @@ public final class Hidden {
         if (use.anything && FieldReflection.isKnown(receiver, a, use.method)) {
             return FieldReflection.before(t, (Field) receiver, a, use.method, site);
         }
+        if (use.anything && HiddenUse.callsRecorded(receiver, a)) {
+            return 0;
+        }
+        NestedMonitors.enter(t, use, receiver, a, site);
         if (use.locks || use.plainArgument == Plain.READ_ALL) {
             awaitMonitors(t, use, receiver, a, b, site);
         }
@@ -514,6 +518,10 @@ public final class Hidden {
                                 long token, int site) {
         if (token != 0 && (Log.on || token < 0)) {
             end(HiddenSites.use(receiver.getClass(), site), result, receiver, a, b, c, token, site);
+        }
+        ThreadState t = token == 0 ? Scheduler.NO_THREAD : Scheduler.current;
+        if (t.outerMonitor != null && t.thread == Thread.currentThread()) {
+            NestedMonitors.leave(t);
         }
     }
 

@@ -1,6 +1,8 @@
 package foretell.rt;
 
+import java.lang.reflect.Constructor;
 import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.Map;
@@ -198,7 +200,7 @@ final class HiddenUse {
     private static boolean declares(Class<?> type, HiddenSites.Call call) {
         for (Method m : type.getDeclaredMethods()) {
             if (m.getName().equals(call.name)
-                && !java.lang.reflect.Modifier.isAbstract(m.getModifiers())
+                && !Modifier.isAbstract(m.getModifiers())
                 && call.desc.startsWith(parameters(m))) {
                 return true;
             }
@@ -233,6 +235,29 @@ final class HiddenUse {
         String name = c.getName();
         boolean concurrent = name.startsWith("java.util.concurrent.");
         return concurrent ? MODELLED_STATE : HAS_STATE;
+    }
+
+    /** Whether a call by reflection, of a method of `target`, runs recorded code and no other. */
+    static boolean callsRecorded(Object receiver, Object target) {
+        if (receiver instanceof Constructor) {
+            return isRecorded(((Constructor<?>) receiver).getDeclaringClass());
+        }
+        if (!(receiver instanceof Method)) {
+            return false;
+        }
+        Method m = (Method) receiver;
+        if (!isRecorded(m.getDeclaringClass()) || Modifier.isNative(m.getModifiers())) {
+            return false;
+        }
+        if (Modifier.isStatic(m.getModifiers())) {
+            return true;
+        }
+        // A class between the two may override the method.
+        Class<?> c = target == null ? null : target.getClass();
+        while (c != null && isRecorded(c)) {
+            c = c.getSuperclass();
+        }
+        return c == RecordedObject.class || c == Object.class;
     }
 
     /** Whether an object is a collection of the platform that takes no lock. */

@@ -32,22 +32,36 @@ public final class Hooks {
     // Fields. The object is null for a static field.
 
     private static void access(int tag, int kind, Object o, long value, int site) {
-        ThreadState t = recordedThread();
-        if (t == null) {
-            return;
+        ThreadState t = Scheduler.current;
+        if (t.thread != Thread.currentThread()) {
+            t = Scheduler.gate();
+            if (t == null) {
+                return;
+            }
         }
-        boolean initial = t.unrecordedDepth != 0;
-        if (initial && kind == Kind.READ) {
+        if (t.unrecordedDepth != 0) {
+            initialValue(t, kind, o, value, site);
             return;
         }
         if (Log.on) {
-            int id = ObjectIds.of(o);
+            int id = o instanceof RecordedObject ? ((RecordedObject) o).foretellId : 0;
+            if (id == 0) {
+                id = ObjectIds.of(o);
+            }
             if (id >= 0) {
-                Log.access(t, initial ? Log.INITIAL : tag, site, id, value);
+                Log.access(t, tag, site, id, value);
             }
         }
-        if (!initial) {
-            step(t, kind, site);
+        if (++t.steps >= t.budgetEnd) {
+            Scheduler.endBudget(t, kind, site);
+        }
+    }
+
+    /** Records what a class initialiser writes. */
+    private static void initialValue(ThreadState t, int kind, Object o, long value, int site) {
+        int id = kind == Kind.READ || !Log.on ? -1 : ObjectIds.of(o);
+        if (id >= 0) {
+            Log.access(t, Log.INITIAL, site, id, value);
         }
     }
 
@@ -273,6 +287,9 @@ public final class Hooks {
         ThreadState t = Scheduler.current;
         if (t.thread == Thread.currentThread()) {
             t.waitObject = null;
+            if (t.outerMonitor != null) {
+                NestedMonitors.leave(t);
+            }
         }
     }
 

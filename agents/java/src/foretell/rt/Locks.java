@@ -129,6 +129,10 @@ public final class Locks {
     }
 
     public static void lock(Lock l, int site) {
+        if (StampedViews.has(l)) {
+            StampedViews.lock(l, site);
+            return;
+        }
         if (!isOurs(l, "lock/0")) {
             long token = Hidden.call(l, null, null, null, site);
             l.lock();
@@ -142,6 +146,10 @@ public final class Locks {
     }
 
     public static void lockInterruptibly(Lock l, int site) throws InterruptedException {
+        if (StampedViews.has(l)) {
+            StampedViews.lockInterruptibly(l, site);
+            return;
+        }
         if (!isOurs(l, "lockInterruptibly/0")) {
             long token = Hidden.call(l, null, null, null, site);
             l.lockInterruptibly();
@@ -159,6 +167,9 @@ public final class Locks {
     }
 
     public static boolean tryLock(Lock l, int site) {
+        if (StampedViews.has(l)) {
+            return StampedViews.tryLock(l, site);
+        }
         if (!isOurs(l, "tryLock/0")) {
             long token = Hidden.call(l, null, null, null, site);
             boolean taken = l.tryLock();
@@ -173,6 +184,9 @@ public final class Locks {
 
     public static boolean tryLock(Lock l, long time, TimeUnit unit, int site)
                                   throws InterruptedException {
+        if (StampedViews.has(l)) {
+            return StampedViews.tryLock(l, time, unit, site);
+        }
         boolean taken;
         if (!isOurs(l, "tryLock/2")) {
             long token = Hidden.call(l, null, null, null, site);
@@ -200,6 +214,10 @@ public final class Locks {
     }
 
     public static void unlock(Lock l, int site) {
+        if (StampedViews.has(l)) {
+            StampedViews.unlock(l, site);
+            return;
+        }
         if (!isOurs(l, "unlock/0")) {
             long token = Hidden.call(l, null, null, null, site);
             l.unlock();
@@ -243,7 +261,7 @@ public final class Locks {
 
     /** Whether the views of a lock are modelled. */
     private static boolean hasViews(ReadWriteLock l) {
-        return l instanceof ReentrantReadWriteLock;
+        return l instanceof ReentrantReadWriteLock || StampedViews.has(l);
     }
 
     public static ReentrantReadWriteLock.ReadLock readLock(ReentrantReadWriteLock l, int site) {

@@ -159,8 +159,12 @@ final class Log {
     private static boolean otherWakeWritten;
     private static FileChannel channel;
     private static long chunks;
+    private static final Memory MEMORY = Memory.open();
+    private static final boolean SWAPS = ByteOrder.nativeOrder() == ByteOrder.BIG_ENDIAN;
+    /** Mapping of the chunk, its address, and the position in it. */
     private static MappedByteBuffer buffer;
-    private static int at;
+    private static long base;
+    static int at;
     private static ThreadState writer;
     private static int classes;
 
@@ -181,7 +185,7 @@ final class Log {
         nextChunk();
         byte[] magic = "FTJAVA2\n".getBytes("US-ASCII");
         for (byte b : magic) {
-            buffer.put(at++, b);
+            putByte(at++, b);
         }
         at = put(at, options.seed);
         at = put(at, options.quantum);
@@ -198,7 +202,7 @@ final class Log {
             }
         }
         buffer = channel.map(FileChannel.MapMode.READ_WRITE, start, CHUNK);
-        buffer.order(ByteOrder.LITTLE_ENDIAN);
+        base = MEMORY.address(buffer);
         chunks++;
         at = 0;
     }
@@ -216,25 +220,32 @@ final class Log {
             return false;
         }
         try {
-            buffer.put(at, (byte) SKIP);
+            putByte(at, (byte) SKIP);
             nextChunk();
             return true;
         } catch (Throwable e) {
             // The records so far stay readable; the program continues unrecorded.
-            buffer.put(at, (byte) STOPPED);
+            putByte(at, (byte) STOPPED);
             on = false;
             stopped = true;
             return false;
         }
     }
 
+    private static void putByte(int p, byte b) {
+        MEMORY.putByte(base + p, b);
+    }
+
+    private static void putLong(int p, long v) {
+        MEMORY.putLong(base + p, SWAPS ? Long.reverseBytes(v) : v);
+    }
+
     private static int put(int p, long v) {
-        MappedByteBuffer b = buffer;
         while ((v & ~0x7fL) != 0) {
-            b.put(p++, (byte) (v | 0x80));
+            putByte(p++, (byte) (v | 0x80));
             v >>>= 7;
         }
-        b.put(p++, (byte) v);
+        putByte(p++, (byte) v);
         return p;
     }
 
@@ -252,7 +263,7 @@ final class Log {
         }
         p = put(p, bytes.length);
         for (byte b : bytes) {
-            buffer.put(p++, b);
+            putByte(p++, b);
         }
         return p;
     }
@@ -264,24 +275,25 @@ final class Log {
         }
         if (t.node != t.loggedNode) {
             int p = put(at + 1, t.node);
-            buffer.put(at, (byte) NODE);
+            putByte(at, (byte) NODE);
             at = p;
             t.loggedNode = t.node;
         }
         if (t.unexplainedWait || t.lookup != 0) {
             writePending(t);
         }
+        t.lastPosition = CHUNK - LONGEST;
     }
 
     /** Writes what the thread has done before the record that comes next. */
     private static void writePending(ThreadState t) {
         if (t.unexplainedWait) {
             t.unexplainedWait = false;
-            buffer.put(at++, (byte) AFTER_OTHERS);
+            putByte(at++, (byte) AFTER_OTHERS);
         }
         if (t.lookup != 0) {
             int p = put(put(at + 1, t.lookupSite), t.lookup);
-            buffer.put(at, (byte) LOOK);
+            putByte(at, (byte) LOOK);
             at = p;
             t.lookup = 0;
         }
@@ -301,7 +313,7 @@ final class Log {
     static void key(int map, int key, String text) {
         if (room()) {
             int p = put(put(put(at + 1, map), key), text);
-            buffer.put(at, (byte) KEY);
+            putByte(at, (byte) KEY);
             at = p;
         }
     }
@@ -327,7 +339,7 @@ final class Log {
             for (int i = 0; i < count; i++) {
                 p = put(p, fields[i]);
             }
-            buffer.put(at, (byte) tag);
+            putByte(at, (byte) tag);
             at = p;
         }
     }
@@ -336,7 +348,7 @@ final class Log {
         if (room()) {
             int p = put(put(put(at + 1, number), state), owner);
             p = put(p, name);
-            buffer.put(at, (byte) HIDDEN_METHOD);
+            putByte(at, (byte) HIDDEN_METHOD);
             at = p;
         }
     }
@@ -347,7 +359,7 @@ final class Log {
         }
         int number = classNumber(o);
         int p = put(put(at + 1, id), number);
-        buffer.put(at, (byte) OBJECT);
+        putByte(at, (byte) OBJECT);
         at = p;
     }
 
@@ -368,7 +380,7 @@ final class Log {
 
     private static int newClass(String name) {
         int p = put(put(at + 1, ++classes), name);
-        buffer.put(at, (byte) CLASS_NAME);
+        putByte(at, (byte) CLASS_NAME);
         at = p;
         return classes;
     }
@@ -380,7 +392,7 @@ final class Log {
                 switchTo(t);
             }
             int p = put(put(at + 1, id), site);
-            buffer.put(at, (byte) (t.unrecordedDepth == 0 ? ALLOCATED : ALLOCATED_FOR_ALL));
+            putByte(at, (byte) (t.unrecordedDepth == 0 ? ALLOCATED : ALLOCATED_FOR_ALL));
             at = p;
         }
     }
@@ -389,21 +401,24 @@ final class Log {
     static void otherWake() {
         if (on && !otherWakeWritten && room()) {
             otherWakeWritten = true;
-            buffer.put(at++, (byte) OTHER_WAKE);
+            putByte(at++, (byte) OTHER_WAKE);
         }
     }
 
     private static void switchTo(ThreadState t) {
         int p = put(at + 1, t.index);
-        buffer.put(at, (byte) SWITCH);
+        putByte(at, (byte) SWITCH);
         at = p;
+        if (writer != null) {
+            writer.lastPosition = -1;
+        }
         writer = t;
     }
 
     static void pair(int tag, long a, long b) {
         if (room()) {
             int p = put(put(at + 1, a), b);
-            buffer.put(at, (byte) tag);
+            putByte(at, (byte) tag);
             at = p;
         }
     }
@@ -411,78 +426,89 @@ final class Log {
     static void frame(int node, int parent, int callSite, int method) {
         if (on && room()) {
             int p = put(put(put(put(at + 1, node), parent), callSite), method);
-            buffer.put(at, (byte) FRAME);
+            putByte(at, (byte) FRAME);
             at = p;
         }
     }
 
-    // Accesses are most of the log: small numbers are packed, and written as one or two longs.
+    // Accesses are most of the log: their numbers are packed, and written as two longs.
 
-    /** Numbers below this one are varints of at most three bytes. */
-    private static final long SMALL = 1 << 21;
+    /** Numbers below these ones are varints of at most three, and eight, bytes. */
+    private static final int SMALL = 1 << 21;
+    private static final long LARGE = 1L << 56;
 
     /** Returns the bytes of a varint, the first one lowest; `v` is below {@link #SMALL}. */
-    private static long packed(long v) {
+    private static long packed(int v) {
         return v < 0x80 ? v
             : v < 0x4000 ? v & 0x7f | 0x80 | v >>> 7 << 8
             : v & 0x7f | 0x80 | (v >>> 7 & 0x7f | 0x80) << 8 | v >>> 14 << 16;
     }
 
     /** Returns the number of bits of {@link #packed}. */
-    private static int bits(long v) {
+    private static int bits(int v) {
         return v < 0x80 ? 8 : v < 0x4000 ? 16 : 24;
     }
 
-    /** Writes at most eight bytes and a varint. The bytes with the tag go last. */
+    /**
+     * Writes a tag with numbers, of at most seven bytes together, and a value below {@link #LARGE}.
+     * The bytes with the tag go last.
+     */
     private static void putPacked(long head, int bits, long z) {
-        MappedByteBuffer b = buffer;
-        int p = at;
-        if (z >= 0 && z < SMALL) {
-            long tail = packed(z);
-            int length = bits + bits(z);
-            if (length > 64) {
-                b.putLong(p + 8, tail >>> 64 - bits);
-            }
-            b.putLong(p, bits < 64 ? head | tail << bits : head);
-            at = p + (length >>> 3);
-        } else {
-            int end = put(p + (bits >>> 3), z);
-            for (int i = bits - 8; i >= 0; i -= 8) {
-                b.put(p + (i >>> 3), (byte) (head >>> i));
-            }
-            at = end;
+        long tail = z;
+        int length = 1;
+        if (z >= 0x80) {
+            // Groups of seven bits, each moved into a byte of its own.
+            tail = z & 0xfffffffL | (z & 0xfffffff0000000L) << 4;
+            tail = tail & 0x3fff00003fffL | (tail & 0xfffc0000fffc000L) << 2;
+            tail = tail & 0x7f007f007f007fL | (tail & 0x3f803f803f803f80L) << 1;
+            // A seventh of the number of bits, rounded up.
+            length = (70 - Long.numberOfLeadingZeros(z)) * 37 >>> 8;
+            tail |= 0x80808080808080L & (1L << 8 * length - 8) - 1;
         }
+        int p = at;
+        putLong(p + 8, tail >>> 64 - bits);
+        putLong(p, head | tail << bits);
+        at = p + (bits >>> 3) + length;
     }
 
     static void access(ThreadState t, int tag, int site, int id, long value) {
-        if (room()) {
-            writerIs(t);
-            if (site < SMALL && id < SMALL) {
-                int bits = 8 + bits(site);
-                putPacked(tag | packed(site) << 8 | packed(id) << bits, bits + bits(id),
-                    zigzag(value));
+        if (at > t.lastPosition || t.node != t.loggedNode || t.unexplainedWait || t.lookup != 0) {
+            if (!room()) {
                 return;
             }
-            int p = put(put(put(at + 1, site), id), zigzag(value));
-            buffer.put(at, (byte) tag);
-            at = p;
+            writerIs(t);
         }
+        long z = zigzag(value);
+        if (site < SMALL && id < SMALL && z >= 0 && z < LARGE) {
+            int bits = 8 + bits(site);
+            putPacked(tag | packed(site) << 8 | packed(id) << bits, bits + bits(id), z);
+            return;
+        }
+        int p = put(put(put(at + 1, site), id), z);
+        putByte(at, (byte) tag);
+        at = p;
     }
 
     static void element(ThreadState t, int tag, int site, int id, int index, long value) {
-        if (room()) {
-            writerIs(t);
-            if (site < 0x4000 && id < SMALL && index < 0x4000) {
-                int bits = 8 + bits(site);
-                int end = bits + bits(id);
-                putPacked(tag | packed(site) << 8 | packed(id) << bits | packed(index) << end,
-                    end + bits(index), zigzag(value));
+        if (at > t.lastPosition || t.node != t.loggedNode || t.unexplainedWait || t.lookup != 0) {
+            if (!room()) {
                 return;
             }
-            int p = put(put(put(put(at + 1, site), id), index), zigzag(value));
-            buffer.put(at, (byte) tag);
-            at = p;
+            writerIs(t);
         }
+        long z = zigzag(value);
+        if (site < SMALL && id < SMALL && index < SMALL && z >= 0 && z < LARGE) {
+            int bits = 8 + bits(site);
+            int end = bits + bits(id);
+            if (end + bits(index) <= 56) {
+                putPacked(tag | packed(site) << 8 | packed(id) << bits | packed(index) << end,
+                    end + bits(index), z);
+                return;
+            }
+        }
+        int p = put(put(put(put(at + 1, site), id), index), z);
+        putByte(at, (byte) tag);
+        at = p;
     }
 
     /**
@@ -497,7 +523,7 @@ final class Log {
             int p = at + 1;
             if (mode != AccessModes.VOLATILE) {
                 p = put(p, mode);
-                buffer.put(p++, (byte) (of + effect));
+                putByte(p++, (byte) (of + effect));
             }
             p = put(put(put(p, site), id), index);
             if (effect != Effect.WRITE) {
@@ -506,7 +532,7 @@ final class Log {
             if (effect == Effect.WRITE || effect == Effect.UPDATE) {
                 p = put(p, zigzag(now));
             }
-            buffer.put(at, (byte) (mode == AccessModes.VOLATILE ? of + effect : MODE));
+            putByte(at, (byte) (mode == AccessModes.VOLATILE ? of + effect : MODE));
             at = p;
         }
     }
@@ -519,7 +545,7 @@ final class Log {
             for (long value : values) {
                 p = put(p, zigzag(value));
             }
-            buffer.put(at, (byte) tag);
+            putByte(at, (byte) tag);
             at = p;
         }
     }
@@ -527,7 +553,7 @@ final class Log {
     static void handle(int number, String owner, String field) {
         if (room()) {
             int p = put(put(put(at + 1, number), owner), field);
-            buffer.put(at, (byte) HANDLE);
+            putByte(at, (byte) HANDLE);
             at = p;
         }
     }
@@ -543,7 +569,7 @@ final class Log {
             writerIs(t);
             int p = put(put(put(put(at + 1, site), down), id), key);
             p = put(put(put(p, old), now), post);
-            buffer.put(at, (byte) tag);
+            putByte(at, (byte) tag);
             at = p;
         }
     }
@@ -551,7 +577,7 @@ final class Log {
     static void event(ThreadState t, int tag) {
         if (room()) {
             writerIs(t);
-            buffer.put(at, (byte) tag);
+            putByte(at, (byte) tag);
             at++;
         }
     }
@@ -560,7 +586,7 @@ final class Log {
         if (room()) {
             writerIs(t);
             int p = put(at + 1, site);
-            buffer.put(at, (byte) tag);
+            putByte(at, (byte) tag);
             at = p;
         }
     }
@@ -569,7 +595,7 @@ final class Log {
         if (room()) {
             writerIs(t);
             int p = put(put(at + 1, site), a);
-            buffer.put(at, (byte) tag);
+            putByte(at, (byte) tag);
             at = p;
         }
     }
@@ -578,7 +604,7 @@ final class Log {
         if (room()) {
             writerIs(t);
             int p = put(put(put(at + 1, site), a), b);
-            buffer.put(at, (byte) tag);
+            putByte(at, (byte) tag);
             at = p;
         }
     }
@@ -586,7 +612,7 @@ final class Log {
     static void threadName(int thread, String name) {
         if (on && room()) {
             int p = put(put(at + 1, thread), name);
-            buffer.put(at, (byte) THREAD_NAME);
+            putByte(at, (byte) THREAD_NAME);
             at = p;
         }
     }
@@ -594,7 +620,7 @@ final class Log {
     static void semaphore(int number, String name, long count) {
         if (room()) {
             int p = put(put(put(at + 1, number), count), name);
-            buffer.put(at, (byte) SEMAPHORE);
+            putByte(at, (byte) SEMAPHORE);
             at = p;
         }
     }
@@ -616,7 +642,7 @@ final class Log {
             String file = f.getFileName() == null ? "" : f.getFileName() + ":" + f.getLineNumber();
             p = put(put(p, shortened(f.getClassName() + "." + f.getMethodName())), shortened(file));
         }
-        buffer.put(at, (byte) UNCAUGHT);
+        putByte(at, (byte) UNCAUGHT);
         at = p;
     }
 
@@ -630,7 +656,7 @@ final class Log {
             for (int t : threads) {
                 p = put(p, t);
             }
-            buffer.put(at, (byte) DEADLOCK);
+            putByte(at, (byte) DEADLOCK);
             at = p;
         }
     }
@@ -642,7 +668,7 @@ final class Log {
             for (long number : waits) {
                 p = put(p, number);
             }
-            buffer.put(at, (byte) ALL_BLOCKED);
+            putByte(at, (byte) ALL_BLOCKED);
             at = p;
         }
     }
@@ -650,7 +676,7 @@ final class Log {
     /** Ends the recording of a replay. */
     static void stepsDone() {
         if (room()) {
-            buffer.put(at++, (byte) STEPS_DONE);
+            putByte(at++, (byte) STEPS_DONE);
         }
         on = recordsOn;
     }
@@ -658,7 +684,7 @@ final class Log {
     static void departure(long step, String message) {
         if (room()) {
             int p = put(put(at + 1, step), message);
-            buffer.put(at, (byte) DEPARTURE);
+            putByte(at, (byte) DEPARTURE);
             at = p;
         }
     }

@@ -1,6 +1,5 @@
 package foretell.rt;
 
-import java.lang.ref.ReferenceQueue;
 import java.lang.ref.WeakReference;
 
 /**
@@ -22,13 +21,12 @@ final class ObjectIds {
         Object collection;
 
         Entry(Object object, int hash, int id) {
-            super(object, GONE);
+            super(object);
             this.hash = hash;
             this.id = id;
         }
     }
 
-    private static final ReferenceQueue<Object> GONE = new ReferenceQueue<Object>();
     private static Entry[] table = new Entry[1 << 12];
     private static int count;
     private static int last;
@@ -165,41 +163,27 @@ final class ObjectIds {
         }
     }
 
-    /** Removes collected objects; doubles the table if few were. */
+    /** Removes collected objects, and doubles the table if few were. */
     private static void grow() {
-        int dropped = 0;
-        for (Object gone = GONE.poll(); gone != null; gone = GONE.poll()) {
-            remove((Entry) gone);
-            dropped++;
-        }
-        if (dropped > table.length / 4) {
-            return;
-        }
-        Entry[] bigger = new Entry[table.length * 2];
-        for (Entry e : table) {
-            while (e != null) {
-                Entry next = e.next;
-                int at = e.hash & (bigger.length - 1);
-                e.next = bigger[at];
-                bigger[at] = e;
-                e = next;
+        int left = 0;
+        for (Entry first : table) {
+            for (Entry e = first; e != null; e = e.next) {
+                left += e.get() == null ? 0 : 1;
             }
         }
-        table = bigger;
-    }
-
-    private static void remove(Entry gone) {
-        int at = gone.hash & (table.length - 1);
-        Entry before = null;
-        for (Entry e = table[at]; e != null; before = e, e = e.next) {
-            if (e == gone) {
-                if (before == null) {
-                    table[at] = e.next;
-                } else {
-                    before.next = e.next;
+        Entry[] old = table;
+        table = new Entry[left > old.length / 2 ? old.length * 2 : old.length];
+        count = 0;
+        for (Entry e : old) {
+            while (e != null) {
+                Entry next = e.next;
+                if (e.get() != null) {
+                    int at = e.hash & (table.length - 1);
+                    e.next = table[at];
+                    table[at] = e;
+                    count++;
                 }
-                count--;
-                return;
+                e = next;
             }
         }
     }

@@ -313,7 +313,8 @@ final class Plain {
             || owner.equals("java.util.Map") || owner.equals("java.lang.Object")
             || owner.startsWith("java.util.Abstract") || owner.startsWith("java.lang.Abstract")
             || owner.startsWith("java.lang.StringBu") || CLASSES.contains(owner)
-            || owner.equals("java.util.Vector") || owner.startsWith("java.util.concurrent.");
+            || owner.equals("java.util.Vector") || owner.equals("java.util.Hashtable")
+            || owner.startsWith(SYNCHRONIZED_VIEW) || owner.startsWith("java.util.concurrent.");
     }
 
     /** Returns the use of the elements that a method compares or describes. */

@@ -8,8 +8,8 @@ import java.util.concurrent.locks.StampedLock;
 /**
  * Replacements for the methods of a StampedLock that take and give back one of its sides, as in
  * {@link Locks}. The log has where an optimistic read begins and where it is validated, with or
- * without success. A read that fails, conversions and views use hidden state: a lock that has any
- * keeps the recorded order of its operations.
+ * without success. A read that fails and conversions use hidden state: a lock that has any keeps the
+ * recorded order of its operations.
  */
 public final class StampedLocks {
     /** Replaced methods, see {@link Synchronizers#METHODS}. */
@@ -50,7 +50,7 @@ public final class StampedLocks {
         return now;
     }
 
-    private static void expect(StampedLock l, int kind, int site) {
+    static void expect(StampedLock l, int kind, int site) {
         ThreadState t = Synchronizers.recordingThread();
         if (t != null) {
             Replay.expect(t, kind, site);
@@ -59,7 +59,7 @@ public final class StampedLocks {
     }
 
     /** Records that a side of a lock was taken, or that a try for it failed. */
-    private static long taken(StampedLock l, boolean reads, boolean tried, long stamp, int site) {
+    static long taken(StampedLock l, boolean reads, boolean tried, long stamp, int site) {
         ThreadState t = Synchronizers.waitedThread();
         if (t == null || reads && stamp != 0 && readers(l, t, 1) > 1) {
             return stamp;
@@ -74,7 +74,7 @@ public final class StampedLocks {
         return stamp;
     }
 
-    private static void released(StampedLock l, boolean reads, int site) {
+    static void released(StampedLock l, boolean reads, int site) {
         ThreadState t = Synchronizers.recordingThread();
         if (t == null || reads && readers(l, t, -1) > 0) {
             return;

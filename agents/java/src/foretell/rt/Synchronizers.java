@@ -375,7 +375,7 @@ public final class Synchronizers {
             Monitor m = ObjectIds.monitor(b);
             if (last && t.barrier == null) {
                 m.itemSemaphore = Semaphores.create("action of @" + ObjectIds.of(b), 0);
-                Log.event(t, Log.ORDER_POST, site, m.itemSemaphore);
+                Log.event(t, Log.POST, site, m.itemSemaphore, 1);
             } else if (!last && m.itemSemaphore != 0) {
                 Log.event(t, Log.ORDER_DOWN_POST, site, m.itemSemaphore);
             }
@@ -383,6 +383,9 @@ public final class Synchronizers {
         if (t.barrier != null) {
             t.barrier = null;
             leave(t, b, site);
+        } else if (last) {
+            // A step, because only the return of the call lets the other threads go on.
+            Hooks.step(t, Kind.POST, site);
         }
     }
 

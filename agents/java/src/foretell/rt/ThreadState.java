@@ -77,11 +77,18 @@ final class ThreadState {
     /** Whether the runtime itself sets the interrupt flag again. */
     boolean restoringInterrupt;
 
+    /** Last position in the log at which the thread may write a record; -1: it is not the writer. */
+    int lastPosition = -1;
+
     /** Number of waits that are not modelled, and whether the trace does not explain the last. */
     long waits;
     boolean unexplainedWait;
     /** Object whose use by another thread ends the waits of the call that is being made, or null. */
     Object waitObject;
+    /** Monitor that a call has locked before it locks another one; depth and site of the call. */
+    Object outerMonitor;
+    int outerDepth;
+    int outerSite;
     /** Object of the lookup that the log has before the next record; 0: none. Its site. */
     int lookup;
     int lookupSite;
