@@ -29,7 +29,7 @@ def blocks(section: str, language: str) -> List[str]:
 def place(tmp_path: pathlib.Path) -> Iterator[pathlib.Path]:
     """A directory with a trace, whose merged findings are those of one machine in the end."""
     command = foretell.find_command()
-    words = ["generate", "scalable", "-o", "big.ft", "--events", "400", "--seed", "5"]
+    words = ["generate", "scalable", "-o", "big.ft", "--events", "1500", "--seed", "3"]
     subprocess.run([command, *words], cwd=tmp_path, check=True, capture_output=True)
     whole = subprocess.run(
         [command, "predict", "big.ft", "--json", "whole.json"],

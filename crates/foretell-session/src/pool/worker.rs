@@ -86,12 +86,7 @@ fn item(job: &Job, line: &Value) -> Result<Value, String> {
     done.map_err(|error| error.to_string())
 }
 
-fn run(
-    job: &Job,
-    schedule: &str,
-    place: &Path,
-    memory: Option<u64>,
-) -> Result<Value, Error> {
+fn run(job: &Job, schedule: &str, place: &Path, memory: Option<u64>) -> Result<Value, Error> {
     let parent = std::env::temp_dir();
     // As long as the name of the session's own directory: names are in the environment, and so
     // on the stack of the program.

@@ -39,8 +39,8 @@ use crate::{
     predict_watched, replay, save,
 };
 
-pub(crate) use pooled::{do_predict, do_replay};
 use pooled::{PooledReplay, SuitePool};
+pub(crate) use pooled::{do_predict, do_replay};
 pub use process::ProcessInfo;
 use process::{LogDirectory, ProcessLog};
 use test_name::TestNames;

@@ -170,8 +170,7 @@ fn replay_item(
     }
     let mut names: BTreeMap<String, String> = BTreeMap::new();
     let mut files = vec![trace.clone(), Steps::path_for(&trace)];
-    let launch =
-        Launch { working_directory: directory.clone(), ..Launch::new(command.clone()) };
+    let launch = Launch { working_directory: directory.clone(), ..Launch::new(command.clone()) };
     for (name, file) in named_files(&launch) {
         names.insert(text(name.as_os_str())?.to_owned(), text(file.as_os_str())?.to_owned());
         // Logs and schedules name the program by its true path.
@@ -259,7 +258,9 @@ pub(crate) fn do_replay(job: &Job, item: &Value, copies: &Copies) -> Option<Valu
     };
     let names = item["names"].as_object()?.iter();
     let pairs: Vec<(PathBuf, PathBuf)> = names
-        .filter_map(|(name, file)| Some((name.into(), here(copies, file.as_str()?.as_ref()).into())))
+        .filter_map(|(name, file)| {
+            Some((name.into(), here(copies, file.as_str()?.as_ref()).into()))
+        })
         .collect();
     let limit = duration(&item["limit_ms"])?;
     let replayed = || -> Result<Value, Error> {
