@@ -65,6 +65,8 @@ class Job:
     environment: Mapping[str, str]
     directory: str
     memory: Optional[int] = None
+    #: Whether the items are predictions, whose memory the worker limits by itself.
+    predicts: bool = False
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,8 @@ class Pool:
         progress: Optional[Callable[[PoolProgress], None]] = None,
     ) -> None:
         """``task_memory`` is the memory (bytes) that Ray reserves for each task, and the limit of
-        what the command itself allocates in it."""
+        the program that a task runs, or of its prediction."""
+        self._predicts = False
         self.cluster = cluster
         self.task_memory = task_memory
         self.command = command
@@ -114,6 +117,7 @@ class Pool:
             with socket.socket(socket.AF_UNIX) as listener:
                 listener.bind(path)
                 listener.listen(1)
+                self._predicts = words[0] == "test"
                 arguments = [find_command(), words[0], "--pool", path, *words[1:]]
                 with subprocess.Popen(arguments, **options) as process, _interrupts_ignored():
                     try:
@@ -200,7 +204,9 @@ class Pool:
         tool = Command.of_driver(self.command)
         if tool.version != line["version"]:
             raise ForetellError(f"the command is foretell {line['version']}, not {tool.version}")
-        return Job(line, files, tool, dict(os.environ), os.getcwd(), self.task_memory)
+        environment = dict(os.environ)
+        memory, predicts = self.task_memory, self._predicts
+        return Job(line, files, tool, environment, os.getcwd(), memory, predicts)
 
     def _ship(self, paths: Sequence[str]) -> Tuple[Tuple[str, Shipped], ...]:
         """Puts files into the object store, each once."""
@@ -280,7 +286,8 @@ class Worker:
         job.tool.use()
         directory = job.directory if os.path.isdir(job.directory) else None
         self.memory = job.memory
-        limits = [] if job.memory is None else ["--memory", str(job.memory)]
+        limited = job.memory is not None and job.predicts
+        limits = ["--memory", str(job.memory)] if limited else []
         self.process = subprocess.Popen(
             [find_command(), "work", "--no-config", *limits],
             stdin=subprocess.PIPE,
