@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import pathlib
 import signal
@@ -32,7 +31,7 @@ def test_the_report_is_that_of_one_machine(cluster: Any, trace: str) -> None:
     one = foretell.predict(trace)
     assert one.findings
     seen: List[Progress] = []
-    assert predict(trace, parts=6, progress=seen.append).raw == one.raw
+    assert predict(trace, parts=6, progress=seen.append).text == one.text
     assert seen[-1].done == seen[-1].parts == 6 and seen[-1].nodes == 2
 
 
@@ -64,7 +63,7 @@ def test_a_killed_driver_continues(
     assert before and command_line.main(words) == 1
     after = {path.name: path.stat().st_ino for path in state.glob("part-*")}
     assert len(after) == 12 and before.items() <= after.items()
-    assert json.loads(result.read_text()) == foretell.predict(trace).raw
+    assert result.read_text() == foretell.predict(trace).text
 
 
 def test_a_state_of_another_prediction_is_refused(
@@ -86,6 +85,22 @@ def test_another_version_on_the_nodes_is_one_line(
     assert command_line.main(["predict", trace, "--command", str(other)]) == 2
     (line,) = capsys.readouterr().err.strip().splitlines()
     assert "has foretell 9.9.9, the driver" in line
+
+
+def test_another_version_of_ray_is_one_line(
+    cluster: Any, trace: str, tmp_path: pathlib.Path
+) -> None:
+    start = "import ray, sys; ray.__version__ = '1.0.0'\nfrom foretell.cluster import __main__ as m\n"
+    words = ["predict", trace, "--address", cluster.address]
+    done = subprocess.run(
+        [sys.executable, "-c", f"{start}sys.exit(m.main(sys.argv[1:]))", *words],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    (line,) = done.stderr.strip().splitlines()
+    assert done.returncode == 2 and f"no Ray cluster at {cluster.address}: Version mismatch" in line
+    assert "1.0.0" in line
 
 
 def test_limits_reach_the_tasks(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pathlib
 import shutil
 import signal
@@ -62,7 +63,7 @@ def test_the_report_is_that_of_one_machine(cluster: Any, source: pathlib.Path) -
     assert explore([source], runs=30, progress=seen.append).raw == one.raw
     assert one.exploration is not None and len(one.exploration.outcomes) > 1
     assert seen[-1].nodes == 2 and seen[-1].done >= 14
-    assert seen[-1].counters["failures"] > 0 and "tasks done" in str(seen[-1])
+    assert seen[-1].counters["findings"] > 0 and "tasks done" in str(seen[-1])
 
 
 def test_a_lost_node_loses_nothing(cluster: Any, source: pathlib.Path) -> None:
@@ -77,6 +78,36 @@ def test_a_lost_node_loses_nothing(cluster: Any, source: pathlib.Path) -> None:
     report = explore([source], runs=30, progress=remove)
     assert report.raw == foretell.explore([source], runs=30).raw
     assert removed
+
+
+def workers(mark: str) -> List[int]:
+    """Returns the processes of ``foretell work`` that have a variable in their environment."""
+    found: List[int] = []
+    for process in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            words = (process / "cmdline").read_bytes().split(b"\0")
+            variables = (process / "environ").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if b"work" in words[1:2] and mark.encode() in variables:
+            found.append(int(process.name))
+    return found
+
+
+def test_a_killed_worker_loses_nothing(
+    cluster: Any, source: pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TEST_MARK", str(tmp_path))
+    killed: List[int] = []
+
+    def kill(progress: PoolProgress) -> None:
+        if progress.done >= 4 and not killed:
+            killed.extend(workers(f"TEST_MARK={tmp_path}"))
+            for process in killed:
+                os.kill(process, signal.SIGKILL)
+
+    report = explore([source], runs=30, progress=kill)
+    assert killed and report.raw == foretell.explore([source], runs=30).raw
 
 
 def test_a_killed_driver_continues(
@@ -121,6 +152,19 @@ def test_limits_and_wrong_arguments(
         assert expected in capfd.readouterr().err
     words = ["explore", str(source), "--runs", "2", "--task-time", "5", "--task-memory", "64M"]
     assert command_line.main(words) in (0, 1, 3)
+
+
+def test_a_run_that_uses_too_much_memory_is_left(cluster: Any, tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "large.c"
+    path.write_text(
+        MANY.replace("#include <stdio.h>", "#include <stdio.h>\n#include <stdlib.h>\n"
+                     "#include <string.h>\n#include <unistd.h>")
+        .replace("pthread_t a, b;", "pthread_t a, b; memset(malloc(200 << 20), 1, 200 << 20);")
+        .replace("pthread_join(a, 0);", "usleep(300000); pthread_join(a, 0);", 1)
+    )
+    report = explore([path], runs=3, task_memory="100M").exploration
+    assert report is not None and report.departed == 2 and not report.complete
+    assert any("used more than 100 MiB of memory" in each.text for each in report.open)
 
 
 def test_another_version_on_the_nodes_is_one_line(

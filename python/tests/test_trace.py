@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pathlib
 
+import polars
 import pytest
 
 import foretell
@@ -62,3 +63,14 @@ def test_a_recorded_trace_loads(race: pathlib.Path, tmp_path: pathlib.Path) -> N
 def test_a_trace_is_an_arrow_table() -> None:
     table = foretell.Trace.parse(TEXT.splitlines()).arrow()
     assert table.num_rows == 7 and table.column("object")[1].as_py() == "x"
+    assert table.column("event").to_pylist() == list(range(7))
+
+
+def test_polars_reads_the_columns() -> None:
+    trace = foretell.Trace.parse(TEXT.splitlines())
+    for frame in (polars.DataFrame(trace.columns()), polars.from_arrow(trace.arrow())):
+        assert isinstance(frame, polars.DataFrame)
+        updates = frame.filter(polars.col("operation") == "au")
+        assert updates.select("object", "value", "new_value").rows() == [("y", "5", "6")]
+        counts = dict(frame.group_by("thread").len().rows())
+        assert counts == {"T0": 3, "T1": 4}

@@ -68,6 +68,8 @@ pub struct Launch {
     pub input: Option<PathBuf>,
     /// Time after which the program is killed.
     pub limit: Option<Duration>,
+    /// Resident memory of the program's process, in bytes, above which it is killed.
+    pub memory: Option<u64>,
     /// Settings for a Java program.
     pub java: Java,
     /// Whether the run is for a symbolic trace.
@@ -105,6 +107,8 @@ pub struct Run {
     pub status: ExitStatus,
     /// Whether the program was killed at its time limit.
     pub timed_out: bool,
+    /// Whether the program was killed at its memory limit.
+    pub out_of_memory: bool,
     /// Whether this process was asked to end (by a signal) or ran out of its budget while the
     /// program ran, and so the program was ended.
     pub interrupted: bool,
@@ -120,6 +124,8 @@ enum End {
     Own,
     /// Killed at its time limit.
     TimedOut,
+    /// Killed at its memory limit.
+    OutOfMemory,
     /// Killed because the time of this process is over.
     OutOfBudget,
 }
@@ -199,7 +205,8 @@ impl Run {
             }
         }
         let status = ExitStatus::from_raw(status);
-        Ok(Run { status, timed_out: false, interrupted: false, java, directory })
+        let (timed_out, out_of_memory) = (false, false);
+        Ok(Run { status, timed_out, out_of_memory, interrupted: false, java, directory })
     }
 
     /// Returns the standard error of a quiet run.
@@ -246,6 +253,7 @@ impl Launch {
             quiet: false,
             input: None,
             limit: None,
+            memory: None,
             java: Java::default(),
             symbolic: false,
             keep_all: false,
@@ -473,13 +481,13 @@ impl Launch {
         let ended = self.wait(child, &signals);
         signals.set_running(false);
         let (status, end) = ended?;
-        let timed_out = end == End::TimedOut;
+        let (timed_out, out_of_memory) = (end == End::TimedOut, end == End::OutOfMemory);
         let interrupted = end == End::OutOfBudget || signals.requests() > before;
-        Ok(Run { status, timed_out, interrupted, java: self.is_java(), directory })
+        Ok(Run { status, timed_out, out_of_memory, interrupted, java: self.is_java(), directory })
     }
 
-    /// Waits for the end of the program, passes signals on, and kills the program at its time
-    /// limit, at the end of the budget, or when it does not end though it was asked to.
+    /// Waits for the end of the program, passes signals on, and kills the program at its limits of
+    /// time and memory, at the end of the budget, or when it does not end though it was asked to.
     fn wait(&self, mut child: Child, signals: &SignalGuard) -> Result<(ExitStatus, End), Error> {
         let program = || self.command[0].to_string_lossy().into_owned();
         let failed = |source| Error::Start { program: program(), source };
@@ -513,15 +521,17 @@ impl Launch {
                 asked.is_some_and(|(time, first)| time.elapsed() >= grace || requests > first);
             let past = |time: Option<Instant>| time.is_some_and(|time| Instant::now() >= time);
             let (timed_out, out_of_budget) = (past(end), past(budget));
-            if timed_out || out_of_budget || insists {
+            let too_large = self.memory.is_some_and(|most| resident(child.id()) > most);
+            if timed_out || out_of_budget || too_large || insists {
                 below.extend(descendants(child.id()));
                 child.kill().map_err(failed)?;
                 let status = child.wait().map_err(failed)?;
                 descendants::kill(&below);
-                let end = match (insists, out_of_budget) {
-                    (true, _) => End::Own,
-                    (false, true) => End::OutOfBudget,
-                    (false, false) => End::TimedOut,
+                let end = match () {
+                    () if insists => End::Own,
+                    () if out_of_budget => End::OutOfBudget,
+                    () if timed_out => End::TimedOut,
+                    () => End::OutOfMemory,
                 };
                 return Ok((status, end));
             }
@@ -594,6 +604,15 @@ impl ProcessDescriptor {
         // SAFETY: one structure, which outlives the call.
         unsafe { libc::poll(&mut poll, 1, time) };
     }
+}
+
+/// Returns the resident memory of a process in bytes; 0 if it has ended.
+fn resident(process: u32) -> u64 {
+    let pages = std::fs::read_to_string(format!("/proc/{process}/statm")).ok();
+    let pages = pages.and_then(|text| text.split(' ').nth(1)?.parse::<u64>().ok());
+    // SAFETY: no pointers.
+    let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    pages.unwrap_or(0) * u64::try_from(page).unwrap_or(4096)
 }
 
 fn absolute(path: &Path) -> PathBuf {

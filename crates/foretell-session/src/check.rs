@@ -332,6 +332,9 @@ impl Check<'_> {
         }
         // A consequence that a replay has shown stands for its cause.
         cause::assign(&mut findings.findings);
+        if let Some(exploration) = &mut self.exploration {
+            exploration.note_findings(shown.len());
+        }
         Ok(CheckedRun { number, run, trace, steps, findings, shown, has_new_outcome })
     }
 }

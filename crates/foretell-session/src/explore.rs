@@ -131,6 +131,8 @@ pub(crate) struct RealExploration {
     runs: Vec<KnownRun>,
     outcomes: Outcomes,
     places: BTreeSet<String>,
+    /// Number of findings that were reported, for the progress.
+    findings: usize,
 }
 
 impl RealExploration {
@@ -170,7 +172,13 @@ impl RealExploration {
             runs: Vec::new(),
             outcomes: Outcomes::default(),
             places: BTreeSet::new(),
+            findings: 0,
         })
+    }
+
+    /// Notes that a run has so many new findings.
+    pub(crate) fn note_findings(&mut self, count: usize) {
+        self.findings += count;
     }
 
     /// Adds a recorded run. Returns whether it has locations that no earlier run had, and whether

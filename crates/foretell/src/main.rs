@@ -108,6 +108,9 @@ fn main() -> ExitCode {
             Ok(Status::CutShort)
         })
     } else {
+        if let (commands::Command::Work(_), Some(memory)) = (&command, arguments.memory) {
+            limits::limit_memory(Some(memory));
+        }
         command.run(&mut terminal)
     };
     match terminal.finish().map_err(failure::Failure::from).and(result) {

@@ -29,10 +29,18 @@ pub(crate) fn shown_while<T>(trace: &Trace, work: impl FnOnce(&Progress) -> T) -
     })
 }
 
+/// Whether something else shows the progress of this command.
+static SHOWN_ELSEWHERE: AtomicBool = AtomicBool::new(false);
+
+/// Leaves the progress of this command to its pool, which knows its nodes and tasks too.
+pub(crate) fn leave_to_pool() {
+    SHOWN_ELSEWHERE.store(true, Ordering::Relaxed);
+}
+
 /// Shows what a command is doing on standard error, if that is a terminal, in place of what it did
 /// before.
 pub(crate) fn status(text: &str) {
-    if io::stderr().is_terminal() {
+    if !SHOWN_ELSEWHERE.load(Ordering::Relaxed) && io::stderr().is_terminal() {
         let _ = write!(io::stderr(), "\r\x1b[K{}", printable(text));
     }
 }

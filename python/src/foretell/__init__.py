@@ -7,7 +7,7 @@ The meaning of every answer is that of the command; see the documentation of For
 from __future__ import annotations
 
 from .command import ForetellError, find_command, version
-from .commands import Recording, check, explore, merge, predict, record, replay
+from .commands import Recording, Suite, check, explore, merge, predict, record, replay, test
 from .findings import (
     Exploration,
     Failure,
@@ -32,6 +32,7 @@ __all__ = [
     "Recording",
     "Replay",
     "Report",
+    "Suite",
     "Summary",
     "Trace",
     "TraceInfo",
@@ -43,5 +44,6 @@ __all__ = [
     "predict",
     "record",
     "replay",
+    "test",
     "version",
 ]

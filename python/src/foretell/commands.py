@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
+import subprocess
 import tempfile
 from dataclasses import dataclass
 from typing import Dict, List, Mapping, Optional, Sequence, Tuple, Union
@@ -75,7 +75,7 @@ def predict(
         arguments += ["--shard", f"{shard[0]}/{shard[1]}"]
     arguments += _limits(timeout=timeout, budget=budget, jobs=jobs)
     done = run([*arguments, *options], answers=ANSWERS)
-    return Report.from_json(json.loads(done.stdout))
+    return Report.parse(done.stdout)
 
 
 def merge(reports: Sequence[Report]) -> Report:
@@ -86,7 +86,7 @@ def merge(reports: Sequence[Report]) -> Report:
             paths.append(os.path.join(place, f"{number}.json"))
             report.save(paths[-1])
         done = run(["merge", *paths], answers=ANSWERS)
-    return Report.from_json(json.loads(done.stdout))
+    return Report.parse(done.stdout)
 
 
 def check(
@@ -145,6 +145,61 @@ def explore_words(
         words.append("--first")
     last = list(command) if command else list(arguments)
     return words, ["--", *last] if last else []
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Analysed test suite: the exit status of the command, and a report for each trace that a bug
+    is shown with."""
+
+    status: int
+    reports: Tuple[Report, ...]
+    stdout: bytes
+    stderr: bytes
+
+    @property
+    def findings(self) -> Tuple[Finding, ...]:
+        """The bugs, each with the tests that show it."""
+        return tuple(finding for report in self.reports for finding in report.findings)
+
+
+def test(
+    runner: Sequence[str],
+    *,
+    output: Optional[Path] = None,
+    analyses: Optional[Sequence[str]] = None,
+    budget: Optional[float] = None,
+    jobs: Optional[int] = None,
+    options: Sequence[str] = (),
+) -> Suite:
+    """Runs a test runner, and analyses every recorded process below it.
+
+    ``output`` is a directory for the traces and their findings, which are not kept without it.
+    """
+    words = test_words(output, analyses, [*_limits(budget=budget, jobs=jobs), *options])
+    with tempfile.TemporaryDirectory() as place:
+        path = os.path.join(place, "findings.json")
+        done = run(["test", *words, "--json", path, "--", *runner], answers=range(256))
+        return suite_of(done, path)
+
+
+def test_words(
+    output: Optional[Path], analyses: Optional[Sequence[str]], options: Sequence[str]
+) -> List[str]:
+    """Returns the options of a test suite."""
+    words = list(options)
+    if output is not None:
+        words += ["--output", os.fspath(output)]
+    if analyses is not None:
+        words += ["--analyses", ",".join(analyses)]
+    return words
+
+
+def suite_of(done: "subprocess.CompletedProcess[bytes]", path: str) -> Suite:
+    """Returns the suite whose findings are in a file, which is not there if the command failed."""
+    if not os.path.exists(path):
+        raise ForetellError(last_line(done))
+    return Suite(done.returncode, tuple(Report.load_all(path)), done.stdout, done.stderr)
 
 
 def replay(

@@ -7,7 +7,7 @@ Fields that a file does not have are ``None`` or empty; fields that are not know
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Dict, List, Optional, Tuple, Union
 
 from .command import ForetellError, Path
@@ -200,6 +200,29 @@ class Report:
     complete: bool
     exploration: Optional[Exploration] = None
     raw: Json = field(default_factory=dict, repr=False, compare=False)
+    #: The file as the command wrote it, if it was read from one.
+    text: Optional[str] = field(default=None, repr=False, compare=False)
+
+    @staticmethod
+    def parse(text: Union[str, bytes]) -> "Report":
+        """Returns the report of the text of a findings file."""
+        (report,) = Report.parse_all(text)
+        return report
+
+    @staticmethod
+    def parse_all(text: Union[str, bytes]) -> List["Report"]:
+        """Returns the reports of a text with several findings files, one after the other."""
+        text = text.decode() if isinstance(text, bytes) else text
+        reports: List[Report] = []
+        decoder = json.JSONDecoder()
+        start = 0
+        while start < len(text):
+            value, end = decoder.raw_decode(text, start)
+            # The end of the line belongs to the file.
+            end += len(text[end:]) - len(text[end:].lstrip())
+            reports.append(replace(Report.from_json(value), text=text[start:end]))
+            start = end
+        return reports
 
     @staticmethod
     def from_json(value: Json) -> "Report":
@@ -231,16 +254,26 @@ class Report:
     @staticmethod
     def load(path: Path) -> "Report":
         """Returns the report of a findings file."""
-        with open(path, "rb") as file:
+        reports = Report.load_all(path)
+        if len(reports) != 1:
+            raise ForetellError(f"{path}: {len(reports)} findings files, not one")
+        return reports[0]
+
+    @staticmethod
+    def load_all(path: Path) -> List["Report"]:
+        """Returns the reports of a file with several findings files, one after the other."""
+        with open(path, "r", encoding="utf-8", newline="") as file:
             try:
-                return Report.from_json(json.load(file))
+                return Report.parse_all(file.read())
             except json.JSONDecodeError as error:
                 raise ForetellError(f"{path}:{error.lineno}: {error.msg}") from error
+            except UnicodeDecodeError as error:
+                raise ForetellError(f"{path}: not UTF-8") from error
 
     def save(self, path: Path) -> None:
-        """Writes the findings file, with all fields that it was read with."""
-        with open(path, "w", encoding="utf-8") as file:
-            json.dump(self.raw, file)
+        """Writes the findings file as it was read, or with all fields that it was made from."""
+        with open(path, "w", encoding="utf-8", newline="") as file:
+            file.write(json.dumps(self.raw) + "\n" if self.text is None else self.text)
 
     def of_kind(self, kind: str) -> List[Finding]:
         """Returns the findings of one kind."""

@@ -82,12 +82,19 @@ class Trace:
         return {name: column[index] for name, column in self.columns().items()}
 
     def arrow(self) -> Any:
-        """Returns the columns as a ``pyarrow.Table`` (needs ``foretell[arrow]``)."""
+        """Returns the columns as a ``pyarrow.Table`` (needs ``foretell[arrow]``).
+
+        Names repeat in most events, so that columns other than values are dictionaries, which
+        Polars and pandas read as categories. The column ``event`` has the index of the event, which
+        findings name in ``events`` and ``witness``.
+        """
         import pyarrow
 
-        return pyarrow.table(
-            {name: pyarrow.array(column, pyarrow.string()) for name, column in self.columns().items()}
-        )
+        table = {"event": pyarrow.array(range(len(self)), pyarrow.uint32())}
+        for name, column in self.columns().items():
+            array = pyarrow.array(column, pyarrow.string())
+            table[name] = array if "value" in name else array.dictionary_encode()
+        return pyarrow.table(table)
 
     def _add(self, line: str, number: int, escaped: bool) -> None:
         fields = line.split("|")

@@ -112,6 +112,10 @@ pub(crate) fn follow_to_end(
             let seconds = launch.limit.unwrap_or_default().as_secs();
             return Ok(Followed::Departed(format!("it did not end within {seconds} seconds")));
         }
+        if recorded.run.out_of_memory {
+            let most = launch.memory.unwrap_or_default() >> 20;
+            return Ok(Followed::Departed(format!("it used more than {most} MiB of memory")));
+        }
         if let Some(how) = departed(&recorded) {
             departure = how;
             continue;

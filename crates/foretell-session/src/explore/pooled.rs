@@ -75,7 +75,7 @@ impl RealExploration {
         }
         let progress = self.explorer.progress();
         pooled.pool.show(json!({
-            "runs": progress.runs, "open": progress.open, "failures": progress.failures,
+            "runs": progress.runs, "prefixes open": progress.open, "findings": self.findings,
         }));
         let mut id = pooled.items.remove(schedule);
         let followed = loop {

@@ -113,7 +113,7 @@ pub(crate) fn files_of(launch: &Launch) -> Vec<PathBuf> {
 }
 
 /// Returns the true path of a native program that the command names by its path.
-fn program(launch: &Launch) -> Option<PathBuf> {
+pub(crate) fn program(launch: &Launch) -> Option<PathBuf> {
     let name = launch.command.first().map(Path::new).filter(|_| !launch.is_java())?;
     let directory = launch.working_directory.clone().unwrap_or_default();
     // A bare name is looked for on PATH.
@@ -121,7 +121,8 @@ fn program(launch: &Launch) -> Option<PathBuf> {
     is_path.then(|| directory.join(name).canonicalize().ok()).flatten()
 }
 
-fn text(word: &std::ffi::OsStr) -> Result<&str, Error> {
+/// Returns a word of a command as text, which lines of a pool are made of.
+pub(crate) fn text(word: &std::ffi::OsStr) -> Result<&str, Error> {
     word.to_str().ok_or_else(|| {
         Error::Unsupported(format!("{}: not UTF-8, which a pool needs", word.to_string_lossy()))
     })

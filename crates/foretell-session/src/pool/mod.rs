@@ -32,7 +32,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::Error;
-pub(crate) use job::{Job, files_of};
+pub(crate) use job::{Job, files_of, program, text};
 pub use worker::work;
 
 /// Time between two looks at the limits of the caller.

@@ -4,12 +4,14 @@
 //! |---|---|---|
 //! | pool | `{"job": {…}, "version": "…", "copies": {…}}` | first line: the job of the session, its version, and where copies of its files are, by path |
 //! | worker | `{"ready": true}` or `{"error": "…"}` | |
-//! | pool | `{"item": {…}, "copies": {…}, "place": "…"}` | a work item, further copies, and a directory for the files of the result |
-//! | worker | `{"answer": {…}}` or `{"error": "…"}` | |
+//! | pool | `{"item": {…}, "copies": {…}, "place": "…", "memory": …}` | a work item, further copies, a directory for the files of the result, and the memory that its program may use |
+//! | worker | `{"answer": {…}}` or `{"error": "…"}` | with `"last": true` the worker ends: it was short of time or memory, and work that was left behind still has some of it |
 //!
 //! | item | does | answer |
 //! |---|---|---|
 //! | `{"run": SCHEDULE}` | runs the program along the schedule | `{}`; the directory has the result as in the state directory of an exploration |
+//!
+//! The module of suites has further items.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, Write};
@@ -22,6 +24,7 @@ use serde_json::{Value, json};
 use super::Job;
 use crate::Error;
 use crate::explore::run_to_directory;
+use crate::suite::{do_predict, do_replay};
 
 /// Reads a job and work items from `input`, one a line, does them, and writes the answers to
 /// `output`. Returns at the end of the input.
@@ -41,9 +44,16 @@ pub fn work(input: impl BufRead, mut output: impl Write) -> io::Result<()> {
                 Some(job) => item(job, &line).map(|answer| json!({"answer": answer})),
             },
         };
-        let answer = answer.unwrap_or_else(|error| json!({"error": error}));
+        let mut answer = answer.unwrap_or_else(|error| json!({"error": error}));
+        let is_last = answer["answer"]["cut_short"] == true;
+        if is_last {
+            answer["last"] = true.into();
+        }
         writeln!(output, "{answer}")?;
         output.flush()?;
+        if is_last {
+            break;
+        }
     }
     Ok(())
 }
@@ -63,21 +73,27 @@ fn copies(value: &Value) -> BTreeMap<PathBuf, PathBuf> {
 
 fn item(job: &Job, line: &Value) -> Result<Value, String> {
     let item = &line["item"];
+    let copies = copies(&line["copies"]);
+    let of_suite = do_predict(item, &copies).or_else(|| do_replay(job, item, &copies));
+    if let Some(answer) = of_suite {
+        return Ok(answer);
+    }
     let place = line["place"].as_str().map(Path::new);
     let done = match (item["run"].as_str(), place) {
-        (Some(schedule), Some(place)) => run(job, schedule, place),
+        (Some(schedule), Some(place)) => run(job, schedule, place, line["memory"].as_u64()),
         _ => return Err("not a work item".to_owned()),
     };
     done.map_err(|error| error.to_string())
 }
 
-fn run(job: &Job, schedule: &str, place: &Path) -> Result<Value, Error> {
+fn run(job: &Job, schedule: &str, place: &Path, memory: Option<u64>) -> Result<Value, Error> {
     let parent = std::env::temp_dir();
     // As long as the name of the session's own directory: names are in the environment, and so
     // on the stack of the program.
     let scratch =
         ScratchDirectory::new_in(&parent, "foretell-check-").map_err(Error::file(&parent))?;
-    let launch = Launch { directory: scratch.path().to_path_buf(), ..job.launch.clone() };
+    let directory = scratch.path().to_path_buf();
+    let launch = Launch { directory, memory, ..job.launch.clone() };
     if !run_to_directory(&launch, &job.blocks, schedule, place)? {
         return Err(Error::Unsupported("interrupted".to_owned()));
     }

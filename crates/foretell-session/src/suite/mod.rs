@@ -6,7 +6,11 @@
 //! pool of threads translates the logs of processes that have ended to traces, saves these, and
 //! predicts. When the runner has ended, findings of different processes with the same fingerprint
 //! are one bug, which is replayed on the smallest of its traces.
+//!
+//! With a pool (see `pool`) the predictions and replays are its work items; the runner and the
+//! translation of logs stay here.
 
+mod pooled;
 mod process;
 mod test_name;
 
@@ -14,11 +18,11 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
 use foretell_build::ScratchDirectory;
-use foretell_launch::{Launch, Run};
+use foretell_launch::{Java, Launch, Run};
 use foretell_limit::{Limit, within};
 use foretell_report::cause;
 use foretell_report::json::{Finding, Findings};
@@ -26,14 +30,17 @@ use foretell_rt_format::Log;
 use foretell_trace::io::ReadOptions;
 use foretell_trace::{FindingKind, RunFailure, Trace};
 use foretell_translate::{Blocks, Error as LogError, Steps, Translated, java, translate};
+use serde_json::Value;
 
 use crate::cargo::ONE_TEST;
 use crate::record::{identify, is_child_of_fork, note_java};
 use crate::{
-    Error, PredictOptions, ReplayRequest, launch_as_recorded, load_steps, predict_watched, replay,
-    save,
+    Error, PredictOptions, ReplayRequest, Replayed, launch_as_recorded, load_steps,
+    predict_watched, replay, save,
 };
 
+use pooled::{PooledReplay, SuitePool};
+pub(crate) use pooled::{do_predict, do_replay};
 pub use process::ProcessInfo;
 use process::{LogDirectory, ProcessLog};
 use test_name::TestNames;
@@ -75,6 +82,9 @@ pub struct SuiteOptions {
     pub budget: Limit<'static>,
     /// Directory for the traces and their findings; none: they are not kept.
     pub output: Option<PathBuf>,
+    /// Socket of a pool that does the predictions and replays; see `pool`. It gets the analyses and
+    /// the time limits of `predict`.
+    pub pool: Option<PathBuf>,
 }
 
 /// A recorded process and its findings.
@@ -194,7 +204,8 @@ pub fn run_suite(options: &SuiteOptions, progress: &SuiteProgress) -> Result<Sui
     let options = &options;
     let launch = Launch { more: Some(logs.clone()), ..options.launch.clone() };
     let names = TestNames::of(&launch.command);
-    let (queue, results) = (Queue::default(), Mutex::new(Vec::new()));
+    let pool = options.pool.as_ref().map(|path| SuitePool::connect(path, options)).transpose()?;
+    let (queue, results) = (Queue::default(), Results::default());
     let single_threaded = AtomicUsize::new(0);
     let analysis = Analysis {
         options,
@@ -203,18 +214,52 @@ pub fn run_suite(options: &SuiteOptions, progress: &SuiteProgress) -> Result<Sui
         single_threaded: &single_threaded,
     };
     let run = std::thread::scope(|scope| {
+        let (sender, asked) = mpsc::channel::<(PathBuf, RecordedTest, u64)>();
         for _ in 0..options.jobs.max(1) {
-            scope.spawn(|| {
+            let sender = sender.clone();
+            let (analysis, queue, results, pool) = (&analysis, &queue, &results, pool.as_ref());
+            scope.spawn(move || {
                 while let Some(log) = queue.take() {
-                    let path = log.path.clone();
-                    let result = analysis.process(log);
-                    if let Ok(Some(test)) = &result {
-                        let count = test.findings.findings.len();
-                        progress.findings.fetch_add(count, Ordering::Relaxed);
+                    let key = log.path.clone();
+                    let recorded = match analysis.record(log) {
+                        Ok(Some((recorded, trace))) => (recorded, trace),
+                        Ok(None) => {
+                            results.add(key, Ok(None), progress);
+                            continue;
+                        }
+                        Err(error) => {
+                            results.add(key, Err(error), progress);
+                            continue;
+                        }
+                    };
+                    let (recorded, trace) = recorded;
+                    let Some(pool) = pool else {
+                        let findings = analysis.predict(&recorded.path, &trace);
+                        results.add(key, findings.map(|f| Some(recorded.with(f))), progress);
+                        continue;
+                    };
+                    drop(trace);
+                    match pool.predict(&recorded.path, options) {
+                        Ok(id) => {
+                            let _ = sender.send((key, recorded, id));
+                        }
+                        Err(error) => results.lose(error),
                     }
-                    progress.analysed.fetch_add(1, Ordering::Relaxed);
-                    let mut results = results.lock().unwrap_or_else(PoisonError::into_inner);
-                    results.push((path, result));
+                }
+            });
+        }
+        drop(sender);
+        if let Some(pool) = &pool {
+            let results = &results;
+            scope.spawn(move || {
+                for (key, recorded, id) in asked {
+                    match pool.predicted(id, &recorded.path, &options.budget) {
+                        Ok(findings) => {
+                            results.add(key, findings.map(|f| Some(recorded.with(f))), progress);
+                        }
+                        Err(error) => results.lose(error),
+                    }
+                    pool.show(progress);
                 }
             });
         }
@@ -244,15 +289,7 @@ pub fn run_suite(options: &SuiteOptions, progress: &SuiteProgress) -> Result<Sui
         run
     });
     let Run { status, interrupted, .. } = run?;
-    let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
-    results.sort_by(|(a, _), (b, _)| a.cmp(b));
-    let (mut tests, mut problems) = (Vec::new(), Vec::new());
-    for (_, result) in results {
-        match result {
-            Ok(test) => tests.extend(test),
-            Err(error) => problems.push(error.to_string()),
-        }
-    }
+    let (mut tests, problems) = results.finish()?;
     number_names(&mut tests);
     if options.output.is_some() {
         name_files(&mut tests)?;
@@ -268,12 +305,67 @@ pub fn run_suite(options: &SuiteOptions, progress: &SuiteProgress) -> Result<Sui
         single_threaded: single_threaded.into_inner(),
         _scratch: (!keeps).then_some(scratch),
     };
-    suite.replay(options, progress);
+    suite.replay(options, progress, pool.as_ref())?;
     suite.tests.iter_mut().for_each(|test| cause::assign(&mut test.findings.findings));
     if keeps {
         suite.save()?;
     }
     Ok(suite)
+}
+
+/// Results of the analyses, in the order in which they come.
+#[derive(Default)]
+struct Results {
+    /// By the path of the log.
+    all: Mutex<Vec<(PathBuf, Result<Option<Test>, Error>)>>,
+    /// First failure of the pool.
+    lost: Mutex<Option<Error>>,
+}
+
+impl Results {
+    fn add(&self, log: PathBuf, result: Result<Option<Test>, Error>, progress: &SuiteProgress) {
+        if let Ok(Some(test)) = &result {
+            progress.findings.fetch_add(test.findings.findings.len(), Ordering::Relaxed);
+        }
+        progress.analysed.fetch_add(1, Ordering::Relaxed);
+        self.all.lock().unwrap_or_else(PoisonError::into_inner).push((log, result));
+    }
+
+    fn lose(&self, error: Error) {
+        self.lost.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+    }
+
+    /// Returns the tests in the order of their start, and the problems, one line each.
+    fn finish(self) -> Result<(Vec<Test>, Vec<String>), Error> {
+        if let Some(error) = self.lost.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            return Err(error);
+        }
+        let mut all = self.all.into_inner().unwrap_or_else(PoisonError::into_inner);
+        all.sort_by(|(a, _), (b, _)| a.cmp(b));
+        let (mut tests, mut problems) = (Vec::new(), Vec::new());
+        for (_, result) in all {
+            match result {
+                Ok(test) => tests.extend(test),
+                Err(error) => problems.push(error.to_string()),
+            }
+        }
+        Ok((tests, problems))
+    }
+}
+
+/// A process whose trace is saved, before its prediction.
+struct RecordedTest {
+    name: String,
+    process: ProcessInfo,
+    path: PathBuf,
+    events: usize,
+}
+
+impl RecordedTest {
+    fn with(self, findings: Findings) -> Test {
+        let RecordedTest { name, process, path, events } = self;
+        Test { name, process, path, events, findings }
+    }
 }
 
 /// The analysis of one process after the other.
@@ -285,9 +377,9 @@ struct Analysis<'a> {
 }
 
 impl Analysis<'_> {
-    /// Translates a log, saves the trace, and predicts. `None`: the child of a fork that had no
-    /// second thread, or a test of Rust that had none.
-    fn process(&self, log: ProcessLog) -> Result<Option<Test>, Error> {
+    /// Translates a log, and saves the trace. `None`: the child of a fork that had no second thread,
+    /// or a test of Rust that had none.
+    fn record(&self, log: ProcessLog) -> Result<Option<(RecordedTest, Arc<Trace>)>, Error> {
         let name = self.names.name(&log.info);
         let Some(mut translated) = self.translate(&log)? else { return Ok(None) };
         // Any program is recorded then, and most have nothing to show.
@@ -315,14 +407,15 @@ impl Analysis<'_> {
         // The trace is there; the log is long.
         let _ = std::fs::remove_file(&log.path);
         let trace = Arc::new(translated.trace.into_whole());
-        let predict = self.options.predict.clone();
-        let findings =
-            within(&self.options.budget, || predict_watched(&path, &trace, &predict, &mut ()));
-        let findings = match findings {
-            Ok(predicted) => predicted?.findings,
-            Err(reason) => return Err(Error::CutShort(reason)),
-        };
-        Ok(Some(Test { name, process: log.info, path, events: trace.len(), findings }))
+        let recorded = RecordedTest { name, process: log.info, path, events: trace.len() };
+        Ok(Some((recorded, trace)))
+    }
+
+    fn predict(&self, path: &Path, trace: &Arc<Trace>) -> Result<Findings, Error> {
+        let predict = &self.options.predict;
+        let predicted =
+            within(&self.options.budget, || predict_watched(path, trace, predict, &mut ()));
+        Ok(predicted.map_err(Error::CutShort)??.findings)
     }
 
     fn translate(&self, log: &ProcessLog) -> Result<Option<Translated>, Error> {
@@ -441,8 +534,14 @@ impl Suite {
             .map_err(|error| Error::Unsupported(error.to_string()))
     }
 
-    /// Replays each bug on the smallest of its traces, or on larger ones until one confirms it.
-    fn replay(&mut self, options: &SuiteOptions, progress: &SuiteProgress) {
+    /// Replays each bug on the smallest of its traces, or on larger ones until one confirms it: one
+    /// bug after the other, with a pool many at a time.
+    fn replay(
+        &mut self,
+        options: &SuiteOptions,
+        progress: &SuiteProgress,
+        pool: Option<&SuitePool>,
+    ) -> Result<(), Error> {
         let is_bug = |suite: &Suite, bug: usize| {
             let kind = suite.finding(&suite.bugs[bug]).kind;
             kind != FindingKind::Nondeterminism && kind != FindingKind::Observed
@@ -450,46 +549,96 @@ impl Suite {
         let chosen: Vec<usize> =
             (0..self.bugs.len()).filter(|&b| is_bug(self, b)).take(options.replays).collect();
         progress.bugs.store(chosen.len(), Ordering::Relaxed);
-        for bug in chosen {
-            let shown_by = self.bugs[bug].shown_by.clone();
-            for (t, f) in shown_by.into_iter().take(MOST_TRACES) {
-                if self.interrupted || options.budget.reached().is_some() {
-                    self.interrupted = true;
-                    return;
+        let (suite, next) = (&*self, AtomicUsize::new(0));
+        let interrupted = AtomicBool::new(self.interrupted);
+        let replayed = Mutex::new(BTreeMap::new());
+        std::thread::scope(|scope| {
+            for _ in 0..pool.map_or(1, SuitePool::capacity).min(chosen.len()) {
+                scope.spawn(|| {
+                    while let Some(&bug) = chosen.get(next.fetch_add(1, Ordering::Relaxed)) {
+                        let result = suite.replay_bug(bug, options, pool, &interrupted);
+                        replayed.lock().unwrap_or_else(PoisonError::into_inner).insert(bug, result);
+                        progress.replayed.fetch_add(1, Ordering::Relaxed);
+                        pool.into_iter().for_each(|pool| pool.show(progress));
+                    }
+                });
+            }
+        });
+        self.interrupted = interrupted.into_inner();
+        for (bug, result) in replayed.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            let BugReplay { verdicts, problem } = result?;
+            for (t, f, outcome, confirmed) in verdicts {
+                if confirmed {
+                    (self.bugs[bug].test, self.bugs[bug].finding) = (t, f);
                 }
-                match self.replay_one(t, f, options) {
-                    Ok(true) => {
-                        (self.bugs[bug].test, self.bugs[bug].finding) = (t, f);
+                self.tests[t].findings.findings[f].set_replay(outcome, confirmed);
+            }
+            self.problems.extend(problem);
+        }
+        Ok(())
+    }
+
+    /// Replays a bug. An error is one of the pool.
+    fn replay_bug(
+        &self,
+        bug: usize,
+        options: &SuiteOptions,
+        pool: Option<&SuitePool>,
+        interrupted: &AtomicBool,
+    ) -> Result<BugReplay, Error> {
+        let mut replayed = BugReplay::default();
+        for &(t, f) in self.bugs[bug].shown_by.iter().take(MOST_TRACES) {
+            if interrupted.load(Ordering::Relaxed) || options.budget.reached().is_some() {
+                interrupted.store(true, Ordering::Relaxed);
+                break;
+            }
+            let test = &self.tests[t];
+            let finding = &test.findings.findings[f];
+            if let Some(pool) = pool.filter(|_| !test.process.command.is_empty()) {
+                let asked = within(&options.budget, || pool.replay(test, finding, options));
+                match asked.unwrap_or(Ok(PooledReplay::Interrupted))? {
+                    PooledReplay::Confirmed(outcome) => {
+                        replayed.verdicts.push((t, f, outcome, true));
                         break;
                     }
-                    Ok(false) => {}
-                    Err(error) => {
-                        let test = &self.tests[t];
-                        let id = &test.findings.findings[f].id;
-                        self.problems.push(format!("{}: {id}: not replayed: {error}", test.name));
+                    PooledReplay::Elsewhere => {}
+                    PooledReplay::Interrupted => {
+                        interrupted.store(true, Ordering::Relaxed);
                         break;
                     }
                 }
             }
-            progress.replayed.fetch_add(1, Ordering::Relaxed);
+            let own = || self.replay_one(t, f, options);
+            let result = pool.map_or_else(own, |pool| pool.on_this_machine(own));
+            match result {
+                Ok(result) => {
+                    interrupted.fetch_or(result.interrupted, Ordering::Relaxed);
+                    let confirmed = result.confirmed();
+                    let outcome = result.to_json();
+                    replayed.verdicts.extend(outcome.map(|outcome| (t, f, outcome, confirmed)));
+                    if confirmed {
+                        break;
+                    }
+                }
+                Err(error) => {
+                    let problem = format!("{}: {}: not replayed: {error}", test.name, finding.id);
+                    replayed.problem = Some(problem);
+                    break;
+                }
+            }
         }
+        Ok(replayed)
     }
 
-    /// Replays a finding of a test. Returns whether that confirmed it.
-    fn replay_one(&mut self, t: usize, f: usize, options: &SuiteOptions) -> Result<bool, Error> {
+    /// Replays a finding of a test on this machine.
+    fn replay_one(&self, t: usize, f: usize, options: &SuiteOptions) -> Result<Replayed, Error> {
         let test = &self.tests[t];
         if test.process.command.is_empty() {
             return Err(Error::Unsupported("the command of the process is not known".to_owned()));
         }
         let trace = self.trace(t)?;
         let steps = load_steps(&test.path, &trace)?;
-        let launch = Launch {
-            limit: Some(options.limit),
-            java: options.launch.java.clone(),
-            working_directory: test.process.directory.clone(),
-            environment: Some(test.process.environment.clone()),
-            ..launch_as_recorded(&trace, test.process.command.clone())
-        };
+        let launch = replay_launch(&trace, &test.process, &options.launch.java, options.limit);
         let request = ReplayRequest {
             trace: &trace,
             steps: &steps,
@@ -498,14 +647,7 @@ impl Suite {
             launch: &launch,
             limit: options.limit,
         };
-        let replayed =
-            within(&options.budget, || replay(&request, 1)).map_err(Error::CutShort)??;
-        self.interrupted |= replayed.interrupted;
-        let confirmed = replayed.confirmed();
-        if let Some(outcome) = replayed.to_json() {
-            self.tests[t].findings.findings[f].set_replay(outcome, confirmed);
-        }
-        Ok(confirmed)
+        within(&options.budget, || replay(&request, 1)).map_err(Error::CutShort)?
     }
 
     /// Writes the findings of each test beside its trace.
@@ -518,5 +660,25 @@ impl Suite {
             written.map_err(Error::file(&path))?;
         }
         Ok(())
+    }
+}
+
+/// Verdicts of the replays of a bug.
+#[derive(Default)]
+struct BugReplay {
+    /// Test, finding, the value of the field `replay`, and whether that confirmed it.
+    verdicts: Vec<(usize, usize, Value, bool)>,
+    /// Reason why there is no further replay, one line.
+    problem: Option<String>,
+}
+
+/// Returns the launch of a process of a suite for a replay.
+fn replay_launch(trace: &Trace, process: &ProcessInfo, java: &Java, limit: Duration) -> Launch {
+    Launch {
+        limit: Some(limit),
+        java: java.clone(),
+        working_directory: process.directory.clone(),
+        environment: Some(process.environment.clone()),
+        ..launch_as_recorded(trace, process.command.clone())
     }
 }

@@ -9,12 +9,13 @@ use crate::failure::{Failure, Status};
 const PROBE: &str = "import importlib.util, sys
 sys.exit(next((i for i, m in enumerate(('foretell', 'ray'), 10) if not importlib.util.find_spec(m)), 0))";
 
-/// Predict and explore on the nodes of a Ray cluster
+/// Predict, explore and analyse test suites on the nodes of a Ray cluster
 ///
 /// `foretell cluster predict TRACE [--address ADDR]` divides the queries of a trace among the nodes,
-/// `foretell cluster explore …` the runs of an exploration; the findings are those of one machine. Needs the Python package in `python/` with Ray:
-/// `pip install './python[cluster]'`. The interpreter is `python3`, or the one that FORETELL_PYTHON
-/// names.
+/// `foretell cluster explore …` the runs of an exploration, `foretell cluster test …` the predictions
+/// and replays of a test suite; the results are those of one machine. Needs the Python package in
+/// `python/` with Ray: `pip install './python[cluster]'`. The interpreter is `python3`, or the one
+/// that FORETELL_PYTHON names.
 #[derive(clap::Args, Debug)]
 #[command(disable_help_flag = true)]
 pub(crate) struct Cluster {

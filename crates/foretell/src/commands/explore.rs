@@ -9,6 +9,7 @@ use foretell_session::ExploreOptions;
 use super::check::{CheckArguments, CheckJob, LOOP_BOUND, SourceOptions};
 use crate::failure::{Failure, Status};
 use crate::limits::seconds;
+use crate::progress;
 use crate::terminal::Terminal;
 
 /// Drive a program into every schedule that shows its threads something else
@@ -85,6 +86,9 @@ impl DepthOptions {
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         if self.resume.is_some() {
             common.save.clone_from(&self.resume);
+        }
+        if self.pool.is_some() {
+            progress::leave_to_pool();
         }
         ExploreOptions {
             runs: self.runs.map(|runs| runs as usize),

@@ -20,7 +20,7 @@ use foretell_session::{
 use foretell_trace::{FindingKind, Trace};
 
 use crate::failure::{Failure, Status};
-use crate::limits::{Budget, message};
+use crate::limits::{Budget, message, seconds};
 use crate::output::Destination;
 use crate::recording::{JavaOptions, RecordOptions};
 use crate::reporting::{Format, ReportOptions, Reporting};
@@ -95,8 +95,18 @@ pub(crate) struct TestArguments {
     #[arg(long, value_name = "SECS", default_value_t = 60, hide_short_help = true)]
     timeout: u64,
 
+    /// Time limit of the prediction on one process; the rest of its queries is undecided
+    #[arg(long, value_name = "SECS", value_parser = seconds, hide_short_help = true)]
+    process_budget: Option<Duration>,
+
     #[command(flatten)]
     budget: Budget,
+
+    /// Unix socket of a pool that does predictions and replays, as `foretell cluster test` is
+    ///
+    /// docs/cluster.md has the protocol. The result does not depend on it.
+    #[arg(long, value_name = "SOCKET", hide = true)]
+    pool: Option<PathBuf>,
 
     /// Write the findings as JSON too, one document for each test that a bug is shown with
     #[arg(long, value_name = "FILE")]
@@ -116,7 +126,11 @@ impl TestArguments {
         let mut report = self.report.start(Format::Text, &[])?;
         let options = self.suite_options(launch)?;
         let budget = options.budget;
-        let mut suite = shown_while(|progress| run_suite(&options, progress))?;
+        // A pool shows the progress itself.
+        let mut suite = match options.pool {
+            None => shown_while(|progress| run_suite(&options, progress))?,
+            Some(_) => run_suite(&options, &SuiteProgress::default())?,
+        };
         for problem in &suite.problems {
             complain(&format!("foretell: {problem}"));
         }
@@ -143,6 +157,7 @@ impl TestArguments {
     fn suite_options(&self, launch: Launch) -> Result<SuiteOptions, Failure> {
         let mut driver = DriverOptions {
             timeout: Some(Duration::from_secs(self.timeout)),
+            budget: self.process_budget,
             jobs: 1,
             ..DriverOptions::default()
         };
@@ -158,6 +173,7 @@ impl TestArguments {
             replays: self.replays,
             budget: self.budget.start(),
             output: self.output.clone(),
+            pool: self.pool.clone(),
         })
     }
 

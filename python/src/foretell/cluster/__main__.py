@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 from typing import List, Optional
@@ -14,6 +13,7 @@ from ..command import ForetellError
 #: Commands whose arguments are those of the command on one machine.
 PASSED_ON = {
     "explore": "drive a program into every schedule that shows its threads something else",
+    "test": "run a test suite, and analyse every recorded process below the runner",
 }
 
 
@@ -21,7 +21,8 @@ def arguments() -> argparse.ArgumentParser:
     """Returns the parser of the command line."""
     parser = argparse.ArgumentParser(
         prog="foretell cluster",
-        description="Predict and explore on the nodes of a Ray cluster. The result is that of one machine.",
+        description="Predict, explore and analyse test suites on the nodes of a Ray cluster."
+        " The result is that of one machine.",
     )
     commands = parser.add_subparsers(dest="name", required=True, metavar="COMMAND")
     predict = commands.add_parser(
@@ -74,6 +75,7 @@ def main(words: Optional[List[str]] = None) -> int:
     if others:
         arguments().error(f"unrecognized arguments: {' '.join(others)}")
     try:
+        from .pool import clear
         from .predict import predict, show
 
         if not os.path.isfile(args.trace):
@@ -89,11 +91,11 @@ def main(words: Optional[List[str]] = None) -> int:
             options=options,
             progress=show,
         )
+        clear()
         if args.json is not None:
             report.save(args.json)
         else:
-            json.dump(report.raw, sys.stdout)
-            print()
+            sys.stdout.write(report.text or "")
     except (ForetellError, OSError, ImportError) as error:
         print(f"foretell: {error}", file=sys.stderr)
         return 2
@@ -105,11 +107,10 @@ def main(words: Optional[List[str]] = None) -> int:
 def pass_on(args: argparse.Namespace, words: List[str]) -> int:
     """Runs a command with a pool, and returns its exit status."""
     try:
-        from .explore import limits, pool_of
-        from .pool import show
+        from .pool import limits, pool_of, show
 
         pool = pool_of(args.address, args.task_memory, args.command, show)
-        return pool.run([args.name, *limits(args.task_time), *words])
+        return pool.run([args.name, *limits(args.name, args.task_time), *words])
     except (ForetellError, OSError, ImportError) as error:
         print(f"foretell: {error}", file=sys.stderr)
         return 2

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import tempfile
-from typing import Callable, List, Optional, Sequence, Union
+from typing import Callable, Optional, Sequence
 
 from ..command import ANSWERS, ForetellError, Path, last_line
 from ..commands import explore_words
 from ..findings import Report
-from .nodes import connect
-from .pool import Pool, PoolProgress
+from .pool import PoolProgress, limits, pool_of
 
 
 def explore(
@@ -45,7 +43,7 @@ def explore(
     pool = pool_of(address, task_memory, tool, progress)
     with tempfile.TemporaryDirectory() as place:
         path = os.path.join(place, "findings.json")
-        words += ["--json", path, *limits(task_time), *last]
+        words += ["--json", path, *limits("explore", task_time), *last]
         with tempfile.TemporaryFile() as errors:
             status = pool.run(["explore", *words], stdout=subprocess.DEVNULL, stderr=errors)
             errors.seek(0)
@@ -53,27 +51,3 @@ def explore(
         if status not in ANSWERS:
             raise ForetellError(last_line(subprocess.CompletedProcess(words, status, b"", text)))
         return Report.load(path)
-
-
-def pool_of(
-    address: Optional[str] = None,
-    task_memory: Optional[str] = None,
-    tool: Optional[str] = None,
-    progress: Optional[Callable[[PoolProgress], None]] = None,
-) -> Pool:
-    """Returns a pool of the cluster at an address, else of a local one."""
-    memory = None if task_memory is None else size(task_memory)
-    return Pool(connect(address), command=tool, task_memory=memory, progress=progress)
-
-
-def limits(task_time: Union[float, None]) -> List[str]:
-    """Returns the options for the time limit of each run, in whole seconds."""
-    return [] if task_time is None else ["--limit", str(max(1, round(task_time)))]
-
-
-def size(text: str) -> int:
-    """Returns a number of bytes, such as ``2G``."""
-    match = re.fullmatch(r"(\d+)([KMGT]?)", text)
-    if match is None:
-        raise ForetellError(f"{text}: not a size such as 512M or 2G")
-    return int(match[1]) << (10 * " KMGT".index(match[2] or " "))

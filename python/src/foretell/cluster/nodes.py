@@ -10,8 +10,9 @@ import pathlib
 import shutil
 import tarfile
 import tempfile
-from dataclasses import dataclass
-from typing import Any, Optional, Union
+import time
+from dataclasses import dataclass, field
+from typing import Any, Optional, Tuple, Union
 
 import ray
 
@@ -20,19 +21,33 @@ import foretell
 from ..command import ForetellError, Path, find_command
 
 
-@dataclass(frozen=True)
+#: Seconds for which the size of a cluster counts as known: each look is a request to its head.
+SIZE_PERIOD = 0.5
+
+
+@dataclass
 class Connection:
     """Connection to a Ray cluster, local or remote."""
 
     address: Optional[str]
+    _looked: float = field(default=-SIZE_PERIOD, repr=False, compare=False)
+    _size: Tuple[int, int] = field(default=(0, 1), repr=False, compare=False)
 
     def nodes(self) -> int:
         """Returns the number of nodes that are alive."""
-        return sum(1 for node in ray.nodes() if node["Alive"])
+        return self._look()[0]
 
     def cores(self) -> int:
         """Returns the number of processor cores that the nodes offer to tasks."""
-        return max(1, int(ray.cluster_resources().get("CPU", 1)))
+        return self._look()[1]
+
+    def _look(self) -> Tuple[int, int]:
+        now = time.monotonic()
+        if now - self._looked >= SIZE_PERIOD:
+            alive = [node for node in ray.nodes() if node["Alive"]]
+            cores = sum(int(node["Resources"].get("CPU", 0)) for node in alive)
+            self._looked, self._size = now, (len(alive), max(1, cores))
+        return self._size
 
 
 def connect(address: Optional[str] = None) -> Connection:
@@ -54,8 +69,10 @@ def connect(address: Optional[str] = None) -> Connection:
                 logging_level=logging.ERROR,
             )
         except (ConnectionError, ValueError, RuntimeError) as error:
-            reason = str(error).strip().splitlines()[0]
-            raise ForetellError(f"no Ray cluster at {address}: {reason}") from error
+            # Versions that differ have a line each.
+            reason = " ".join(str(error).split())
+            where = "this machine" if address is None else address
+            raise ForetellError(f"no Ray cluster at {where}: {reason}") from error
     return Connection(address)
 
 

@@ -1,6 +1,6 @@
 """A pool: work items of a ``foretell`` command, done as Ray tasks.
 
-The command (``foretell explore --pool SOCKET``) connects to a Unix socket and sends work items, one
+The command (``foretell explore --pool SOCKET`` or ``foretell test --pool SOCKET``) connects to a Unix socket and sends work items, one
 a line; each becomes a task. A task hands its item to a worker process (``foretell work``), of which
 each process of Ray keeps one for each job. The command decides what is done and in which order
 results count, so that they are those of one machine.
@@ -14,6 +14,7 @@ import json
 import os
 import pathlib
 import queue
+import re
 import shutil
 import signal
 import socket
@@ -27,7 +28,7 @@ from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Seque
 import ray
 
 from ..command import ForetellError, find_command
-from .nodes import Command, Connection, Shipped
+from .nodes import Command, Connection, Shipped, connect, digest_of
 
 #: Items that the command may send for each core: enough that no core waits for the driver.
 ITEMS_PER_CORE = 3
@@ -63,6 +64,9 @@ class Job:
     tool: Command
     environment: Mapping[str, str]
     directory: str
+    memory: Optional[int] = None
+    #: Whether the items are predictions, whose memory the worker limits by itself.
+    predicts: bool = False
 
 
 @dataclass(frozen=True)
@@ -85,7 +89,11 @@ class Pool:
         task_memory: Optional[int] = None,
         progress: Optional[Callable[[PoolProgress], None]] = None,
     ) -> None:
+        """``task_memory`` is the memory (bytes) that Ray reserves for each task, and the limit of
+        the program that a task runs, or of its prediction."""
+        self._predicts = False
         self.cluster = cluster
+        self.task_memory = task_memory
         self.command = command
         self.progress = progress
         self.shown = PoolProgress(cluster.nodes(), 0, 0)
@@ -97,6 +105,7 @@ class Pool:
             options["memory"] = task_memory
         self._task = ray.remote(**options)(_do)
         self._shipped: Dict[Tuple[str, int, int], Shipped] = {}
+        self._by_content: Dict[str, Shipped] = {}
 
     def run(self, words: Sequence[str], **options: Any) -> int:
         """Runs the command with this pool, and returns its exit status.
@@ -108,6 +117,7 @@ class Pool:
             with socket.socket(socket.AF_UNIX) as listener:
                 listener.bind(path)
                 listener.listen(1)
+                self._predicts = words[0] == "test"
                 arguments = [find_command(), words[0], "--pool", path, *words[1:]]
                 with subprocess.Popen(arguments, **options) as process, _interrupts_ignored():
                     try:
@@ -116,6 +126,8 @@ class Pool:
                         process.terminate()
                         raise
                     status = process.wait()
+        if self.progress is show:
+            clear()
         return status if status >= 0 else 128 - status
 
     def _accept(self, listener: socket.socket, process: "subprocess.Popen[bytes]") -> None:
@@ -192,7 +204,9 @@ class Pool:
         tool = Command.of_driver(self.command)
         if tool.version != line["version"]:
             raise ForetellError(f"the command is foretell {line['version']}, not {tool.version}")
-        return Job(line, files, tool, dict(os.environ), os.getcwd())
+        environment = dict(os.environ)
+        memory, predicts = self.task_memory, self._predicts
+        return Job(line, files, tool, environment, os.getcwd(), memory, predicts)
 
     def _ship(self, paths: Sequence[str]) -> Tuple[Tuple[str, Shipped], ...]:
         """Puts files into the object store, each once."""
@@ -202,7 +216,12 @@ class Pool:
             key = (path, status.st_mtime_ns, status.st_size)
             if key not in self._shipped:
                 executable = bool(status.st_mode & 0o100)
-                self._shipped[key] = Shipped.put(path, executable)
+                known = self._by_content.get(digest_of(pathlib.Path(path)))
+                # A file that was renamed, as the traces of a suite are, is there already.
+                if known is None or known.executable != executable:
+                    known = Shipped.put(path, executable)
+                    self._by_content[known.digest] = known
+                self._shipped[key] = known
             files.append((path, self._shipped[key]))
         return tuple(files)
 
@@ -266,8 +285,11 @@ class Worker:
     def __init__(self, job: Job) -> None:
         job.tool.use()
         directory = job.directory if os.path.isdir(job.directory) else None
+        self.memory = job.memory
+        limited = job.memory is not None and job.predicts
+        limits = ["--memory", str(job.memory)] if limited else []
         self.process = subprocess.Popen(
-            [find_command(), "work"],
+            [find_command(), "work", "--no-config", *limits],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=dict(job.environment),
@@ -316,7 +338,11 @@ def _do(
         _workers.clear()
         worker = _workers[key] = Worker(ray.get(jobs[0]))
     with tempfile.TemporaryDirectory(prefix="foretell-result-") as place:
-        answer = worker.ask({"item": item, "copies": _copies(files), "place": place})
+        line = {"item": item, "copies": _copies(files), "place": place, "memory": worker.memory}
+        answer = worker.ask(line)
+        if answer.get("last"):
+            # The worker ends: work that ran into a limit may still have memory.
+            _workers.pop(key).end()
         contents = {path.name: path.read_bytes() for path in pathlib.Path(place).iterdir()}
     return Result(answer["answer"], contents, ray.get_runtime_context().get_node_id())
 
@@ -325,3 +351,37 @@ def show(progress: PoolProgress) -> None:
     """Shows the progress on standard error, if that is a terminal."""
     if sys.stderr.isatty():
         print(f"\r\x1b[K{progress}", end="", file=sys.stderr, flush=True)
+
+
+def clear() -> None:
+    """Clears the line of the progress."""
+    if sys.stderr.isatty():
+        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+def pool_of(
+    address: Optional[str] = None,
+    task_memory: Optional[str] = None,
+    tool: Optional[str] = None,
+    progress: Optional[Callable[[PoolProgress], None]] = None,
+) -> Pool:
+    """Returns a pool of the cluster at an address, else of a local one."""
+    memory = None if task_memory is None else size(task_memory)
+    return Pool(connect(address), command=tool, task_memory=memory, progress=progress)
+
+
+def limits(name: str, task_time: Optional[float]) -> List[str]:
+    """Returns the options of a command for the time limit of each task."""
+    if task_time is None:
+        return []
+    # Programs have whole seconds.
+    words = ["--limit", str(max(1, round(task_time)))]
+    return words if name == "explore" else [*words, "--process-budget", str(task_time)]
+
+
+def size(text: str) -> int:
+    """Returns a number of bytes, such as ``2G``."""
+    match = re.fullmatch(r"(\d+)([KMGT]?)", text)
+    if match is None:
+        raise ForetellError(f"{text}: not a size such as 512M or 2G")
+    return int(match[1]) << (10 * " KMGT".index(match[2] or " "))

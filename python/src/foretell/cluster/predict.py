@@ -163,7 +163,7 @@ def _part(
 ) -> bytes:
     """Decides one part, on a node, and returns its findings file."""
     tool.use()
-    words = ["predict", trace.here(), "--format", "json", "--jobs", "1"]
+    words = ["predict", trace.here(), "--no-config", "--format", "json", "--jobs", "1"]
     done = run([*words, "--shard", f"{part}/{parts}", *options], answers=ANSWERS)
     if not done.stdout:
         # The time limit was over before the trace was read.
