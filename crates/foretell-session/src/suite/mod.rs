@@ -313,17 +313,20 @@ pub fn run_suite(options: &SuiteOptions, progress: &SuiteProgress) -> Result<Sui
     Ok(suite)
 }
 
+/// Outcome of the analysis of a process; `None` for one without a second thread.
+type Analysed = Result<Option<Test>, Error>;
+
 /// Results of the analyses, in the order in which they come.
 #[derive(Default)]
 struct Results {
     /// By the path of the log.
-    all: Mutex<Vec<(PathBuf, Result<Option<Test>, Error>)>>,
+    all: Mutex<Vec<(PathBuf, Analysed)>>,
     /// First failure of the pool.
     lost: Mutex<Option<Error>>,
 }
 
 impl Results {
-    fn add(&self, log: PathBuf, result: Result<Option<Test>, Error>, progress: &SuiteProgress) {
+    fn add(&self, log: PathBuf, result: Analysed, progress: &SuiteProgress) {
         if let Ok(Some(test)) = &result {
             progress.findings.fetch_add(test.findings.findings.len(), Ordering::Relaxed);
         }
