@@ -27,7 +27,8 @@ pub fn assign(findings: &mut [Finding]) {
 }
 
 /// Returns the findings by their causes, as indices; the worst consequence of a cause comes first.
-/// Failures of the recorded run and causes whose replay went wrong come first, and otherwise in the order of their first findings.
+/// Failures of the recorded run and causes whose replay went wrong come first, and otherwise in the
+/// order of their first findings.
 pub fn causes(findings: &[Finding]) -> Vec<Vec<usize>> {
     let mut parents: Vec<usize> = (0..findings.len()).collect();
     let mut owners = BTreeMap::<String, usize>::new();
