@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 const FORETELL: &str = env!("CARGO_BIN_EXE_foretell");
 
 /// Seconds after which a command counts as hanging.
-const PATIENCE: &str = "60";
+const PATIENCE: &str = "120";
 
 /// Expectation for the twin of a program.
 #[derive(Clone, Copy)]

@@ -21,11 +21,13 @@ final class Watchdog extends Thread {
     /** The watchdog, which is not a thread of the program. */
     static Thread instance;
 
-    private final long stallTicks;
+    private final long stallNanoseconds;
     private ThreadState lastHolder;
     private long lastSteps;
     private long lastBatonPasses;
     private int idleTicks;
+    /** Time of the first of these ticks. */
+    private long idleSince;
     private int noThreadTicks;
     /** Descriptor of the process that reads the log; null if it is not visible. */
     private final File reader;
@@ -34,7 +36,7 @@ final class Watchdog extends Thread {
     Watchdog(ThreadGroup group, long stallSeconds, String reader) {
         super(group, "foretell watchdog");
         setDaemon(true);
-        stallTicks = stallSeconds * 1000;
+        stallNanoseconds = stallSeconds * 1_000_000_000;
         // A reader in another container, or of another user, is not visible.
         boolean visible = reader != null && new File(reader).exists();
         this.reader = visible ? new File(reader) : null;
@@ -84,6 +86,7 @@ final class Watchdog extends Thread {
             lastSteps = c.steps;
             lastBatonPasses = Scheduler.batonPasses;
             idleTicks = 0;
+            idleSince = System.nanoTime();
             return;
         }
         idleTicks++;
@@ -97,7 +100,7 @@ final class Watchdog extends Thread {
             othersWait = !Scheduler.runnable.isEmpty() || Scheduler.firstSleeper() != null;
         }
         if (replaying) {
-            if (idleTicks > stallTicks) {
+            if (System.nanoTime() - idleSince > stallNanoseconds) {
                 stalled(c);
             }
         } else if (othersWait && idleTicks >= IDLE_TICKS) {
