@@ -323,7 +323,7 @@ impl Launch {
             let quick = if self.records_on { java::quick_start(arguments) } else { Vec::new() };
             command.args(quick).arg(agent);
             command.args(arguments.iter().map(|word| self.java_argument(word)));
-            bind(&mut command);
+            bind(&mut command, self.quiet);
             return Ok(Prepared { command, directory, libraries: None });
         }
         let mut libraries = None;
@@ -383,7 +383,7 @@ impl Launch {
                 Ok(())
             })
         };
-        bind(&mut command);
+        bind(&mut command, self.quiet);
         Ok(Prepared { command, directory, libraries })
     }
 
@@ -498,6 +498,9 @@ impl Launch {
         let mut below = Vec::new();
         let mut pause = Duration::from_micros(200);
         loop {
+            if has_ended(&child) {
+                self.kill_group(&child);
+            }
             if let Some(status) = child.try_wait().map_err(failed)? {
                 // Processes that the program should have ended with itself.
                 descendants::kill(&below);
@@ -525,6 +528,7 @@ impl Launch {
             if timed_out || out_of_budget || too_large || insists {
                 below.extend(descendants(child.id()));
                 child.kill().map_err(failed)?;
+                self.kill_group(&child);
                 let status = child.wait().map_err(failed)?;
                 descendants::kill(&below);
                 let end = match () {
@@ -537,6 +541,15 @@ impl Launch {
             }
             descriptor.wait(pause);
             pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+
+    /// Kills what is left of the process group of a quiet run: processes that wait for the program.
+    /// The child must not have been waited for: until then the number is its own.
+    fn kill_group(&self, child: &Child) {
+        if self.quiet {
+            // SAFETY: system call.
+            unsafe { libc::kill(-(child.id() as i32), libc::SIGKILL) };
         }
     }
 
@@ -558,11 +571,21 @@ impl Launch {
     }
 }
 
+/// Whether a child has ended and has not been waited for.
+fn has_ended(child: &Child) -> bool {
+    // SAFETY: a structure of zero bytes is valid, and outlives the call.
+    unsafe {
+        let mut info: libc::siginfo_t = std::mem::zeroed();
+        let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+        libc::waitid(libc::P_PID, child.id(), &mut info, options) == 0 && info.si_pid() != 0
+    }
+}
+
 /// Makes a program end with this process, and ignore the signals that this process was started to
-/// ignore.
-fn bind(command: &mut Command) {
+/// ignore. A quiet program has a process group of its own, which ends with it.
+fn bind(command: &mut Command, quiet: bool) {
     let parent = std::process::id();
-    let group = supervisor::group();
+    let group = if quiet { Some(0) } else { supervisor::group() };
     let ignored: Vec<i32> = signals::ignored().collect();
     // SAFETY: system calls only.
     unsafe {

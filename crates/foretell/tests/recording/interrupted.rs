@@ -1,7 +1,6 @@
 //! Signals to `foretell` and to the program: the trace is saved, and nothing is left behind.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -274,42 +273,54 @@ fn replay_obeys_its_budget() {
     assert!(programs(&w).is_empty());
 }
 
-/// Locks taken in all orders by several threads, after a race: the circles of the lock graph are
-/// more than can be listed.
-const CIRCLES: &str = "#include <pthread.h>\n\
-    static pthread_mutex_t m[6]; static int x;\n\
-    static void *f(void *p) { if ((long)p < 2) x++; for (int a = 0; a < 6; a++)\n\
-    for (int b = 0; b < 6; b++) if (a != b) { pthread_mutex_lock(&m[a]); pthread_mutex_lock(&m[b]);\n\
-    pthread_mutex_unlock(&m[b]); pthread_mutex_unlock(&m[a]); } return 0; }\n\
-    int main(void) { pthread_t t[8]; for (int i = 0; i < 6; i++) pthread_mutex_init(&m[i], 0);\n\
-    for (long i = 0; i < 8; i++) pthread_create(&t[i], 0, f, (void *)i);\n\
-    for (int i = 0; i < 8; i++) pthread_join(t[i], 0); return 0; }\n";
+/// The replay of the second race spins for ever, and says so by the file `spins`.
+const SPINS: &str = "#include <pthread.h>\n#include <stdio.h>\n#include <unistd.h>\n\
+    static int x, flag;\n\
+    static void *f(void *p) { x++; return p; }\n\
+    static void *g(void *p) { flag = 1; return p; }\n\
+    int main(void) { pthread_t t; pthread_create(&t, 0, f, 0); x++; pthread_join(t, 0);\n\
+    pthread_create(&t, 0, g, 0); int seen = flag;\n\
+    if (seen) { fclose(fopen(\"spins\", \"w\")); for (;;) usleep(1000); }\n\
+    pthread_join(t, 0); return 0; }\n";
 
 #[test]
-fn check_prints_confirmed_findings_at_once() {
+fn interrupted_check_prints_what_was_confirmed() {
     let w = Workshop::new();
-    w.write("a.c", CIRCLES);
+    w.write("a.c", SPINS);
     let mut command = w.command(FORETELL);
-    command.args(["check", "a.c", "--analyses", "race,deadlock", "--json", "a.json"]);
+    command.args(["check", "a.c", "--runs", "1", "--analyses", "race", "--limit", "600"]);
+    command.args(["--json", "a.json"]);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().expect("it runs");
-    let mut out = BufReader::new(child.stdout.take().expect("a pipe"));
-    let mut line = String::new();
-    while !line.starts_with("race-1") {
-        line.clear();
-        assert!(out.read_line(&mut line).expect("text") > 0, "it ended without the race");
-    }
-    assert!(child.try_wait().expect("a child").is_none(), "it has not ended yet");
+    let child = command.spawn().expect("it runs");
+    wait_for("the replay of the second race", || exists(&w.path("spins")));
     kill("-TERM", child.id());
-    let mut rest = String::new();
-    out.read_to_string(&mut rest).expect("text");
     let output = child.wait_with_output().expect("it ends");
-    assert_eq!(output.status.code(), Some(1), "{rest}{}", stderr(&output));
-    assert!(
-        rest.contains("replayed  ran to the end") && rest.contains("1 finding confirmed"),
-        "{rest}"
-    );
-    assert!(!rest.contains("\nrace-1: "), "once: {rest}");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{text}{}", stderr(&output));
+    assert!(text.contains("replayed  ran to the end"), "{text}");
+    assert!(text.contains("1 finding confirmed, 1 not replayed"), "{text}");
     let json = fs::read_to_string(w.path("a.json")).expect("a file");
-    assert!(json.contains(r#""id":"race-1""#) && json.contains(r#""complete":false"#), "{json}");
+    assert!(json.contains(r#""id":"race-1""#) && json.contains(r#""id":"race-2""#), "{json}");
+}
+
+/// A child that waits for its parent does not outlive a replay in which an assertion of the parent
+/// fails.
+#[test]
+fn replays_leave_no_process_behind() {
+    let w = Workshop::new();
+    let waits = "#include <assert.h>\n#include <pthread.h>\n#include <signal.h>\n\
+        #include <sys/wait.h>\n#include <unistd.h>\n\
+        static int x, seen;\n\
+        static void *f(void *a) { x = 1; return a; }\n\
+        int main(void) { pthread_t t; pid_t child = fork(); if (child == 0) for (;;) pause();\n\
+        pthread_create(&t, 0, f, 0); seen = x; pthread_join(t, 0);\n\
+        assert(seen == 0); kill(child, SIGKILL); waitpid(child, 0, 0); return 0; }\n";
+    w.write("a.c", waits);
+    w.expect(0, &["cc", "-g", "-o", "a", "a.c"]);
+    w.expect(0, &["record", "-o", "a.ft", "--", "./a"]);
+    w.expect(1, &["predict", "a.ft", "--json", "a.json"]);
+    let replayed = w.expect(1, &["replay", "a.ft", "race-1", "--", "./a"]);
+    let said = String::from_utf8_lossy(&replayed.stdout).into_owned();
+    assert!(said.contains("assertion failed"), "{said}");
+    assert_eq!(programs(&w), Vec::<u32>::new());
 }
