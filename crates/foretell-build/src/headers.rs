@@ -12,6 +12,7 @@ use crate::cache;
 
 /// Headers that replace those of the C++ library.
 const OF_THE_LIBRARY: &[(&str, &str)] = &[
+    ("include/barrier", include_str!("../headers/barrier")),
     ("include/latch", include_str!("../headers/latch")),
     ("include/semaphore", include_str!("../headers/semaphore")),
     ("include/bits/basic_string.tcc", include_str!("../headers/bits/basic_string.tcc")),

@@ -1,16 +1,25 @@
 //! Correct programs whose waits end, or whose objects die, in ways that are easily mistaken: pools
 //! that wait for work while main returns, waits that a signal handler, a time limit or a
 //! cancellation ends, counted references, mutexes that are initialised again. None may have a
-//! finding. Two of the programs in C++ are wrong, and hang.
+//! finding. Three of the programs in C++ are wrong, and hang.
 
 use std::path::Path;
 use std::process::Command;
 
 /// Returns the exit status of a check, and its output.
 fn checked(name: &str, options: &[&str]) -> (Option<i32>, String) {
+    command(name, &["check", "--runs", "1", "--unconfirmed"], options)
+}
+
+/// Returns the exit status of an exploration, and its output.
+fn explored(name: &str, options: &[&str]) -> (Option<i32>, String) {
+    command(name, &["explore"], options)
+}
+
+fn command(name: &str, command: &[&str], options: &[&str]) -> (Option<i32>, String) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/liveness").join(name);
     let output = Command::new(env!("CARGO_BIN_EXE_foretell"))
-        .args(["check", "--runs", "1", "--unconfirmed"])
+        .args(command)
         .args(options)
         .arg(path)
         .output()
@@ -44,6 +53,19 @@ fn objects_that_end_after_their_last_use_are_silent() {
     for name in ["counted_references.c", "handed_over.c", "initialised_again.c"] {
         is_silent(name);
     }
+}
+
+/// Barriers of C++20 are waits that a trace shows: the exploration gets stuck in one that lacks a
+/// party.
+#[test]
+fn barriers_of_cpp20_hang_where_they_can() {
+    let standard = ["--cflag=-std=c++20"];
+    let (status, context) = checked("barrier.cpp", &standard);
+    assert_eq!(status, Some(0), "{context}");
+    let (status, context) = explored("barrier_short.cpp", &standard);
+    assert_eq!(status, Some(1), "{context}");
+    let stuck = "waits for the condition meeting.passed";
+    assert!(context.contains(stuck) && context.contains("complete"), "{context}");
 }
 
 /// Latches and semaphores of C++20 are waits that a trace shows.
