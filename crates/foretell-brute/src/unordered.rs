@@ -82,6 +82,7 @@ fn edge(rules: &Rules, sequence: &[EventId], i: usize, j: usize) -> bool {
     if let (Some((l, reader)), Some((m, other))) = (release_of(ka), acquire_of(kb))
         && l == m
         && !(reader && other)
+        && !rules.trace.is_order_only(l)
     {
         return true;
     }
@@ -129,7 +130,7 @@ fn holds_since(
 ) -> bool {
     let kind = |k: usize| rules.events[sequence[k].index()].kind;
     let Some((_, shared)) = acquire_of(kind(i)).filter(|(l, _)| *l == lock) else { return false };
-    if shared && !readers_count {
+    if shared && !readers_count || rules.trace.is_order_only(lock) {
         return false;
     }
     let thread = rules.trace.thread(sequence[i]);
@@ -313,7 +314,7 @@ impl Flags {
         let order = trace.order(e);
         let mut ordered = self.thread[t.index()];
         let mut sees_a = false;
-        if let Some((l, reader)) = acquire_of(kind) {
+        if let Some((l, reader)) = acquire_of(kind).filter(|(l, _)| !trace.is_order_only(*l)) {
             let [writers, readers] = self.lock[l.index()];
             ordered |= writers || readers && !reader;
         }

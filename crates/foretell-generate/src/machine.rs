@@ -8,7 +8,7 @@
 
 mod recorder;
 
-use foretell_trace::{EventKind, MemoryOrder, Op, ThreadId, Trace};
+use foretell_trace::{EventKind, LockId, MemoryOrder, Op, ThreadId, Trace};
 
 use crate::program::{Do, Instr, LOCALS, Object, Program};
 use crate::rng::Rng;
@@ -26,6 +26,7 @@ pub(crate) fn run(program: &Program, events: usize, rng: Rng) -> Trace {
     let mut machine = Machine::new(program, rng);
     machine.recorder.builder.reserve(events.min(1 << 26));
     machine.schedule(events);
+    machine.declare_order_only();
     machine.recorder.builder.build()
 }
 
@@ -128,6 +129,18 @@ impl<'p> Machine<'p> {
             barriers: Vec::new(),
             lucky: None,
             recorder,
+        }
+    }
+
+    /// Declares some locks order-only, where memory orders matter.
+    fn declare_order_only(&mut self) {
+        if self.program.orders && self.rng.chance(25) {
+            let locks = self.recorder.builder.trace().lock_count();
+            for lock in (0..locks).map(LockId::from_index) {
+                if self.rng.chance(50) {
+                    self.recorder.builder.set_order_only(lock);
+                }
+            }
         }
     }
 

@@ -127,7 +127,7 @@ impl Filters {
         for (i, &a) in events.iter().enumerate() {
             for &b in &events[i + 1..] {
                 foretell_limit::check();
-                if self.locksets && common_lock(trace_model, a, b) {
+                if self.locksets && common_lock(trace_model, a, b, true) {
                     return Some(Dropped::Lockset);
                 }
                 if self.histories && crossed_histories(trace_model, a, b) {
@@ -141,7 +141,7 @@ impl Filters {
     /// Two events that have run, in whatever order. Of two sections of one lock, the end of the
     /// earlier one happens before the start of the later one.
     fn unordered(&self, trace_model: &TraceModel<'_>, a: EventId, b: EventId) -> Option<Dropped> {
-        if self.locksets && common_lock(trace_model, a, b) {
+        if self.locksets && common_lock(trace_model, a, b, false) {
             return Some(Dropped::Lockset);
         }
         let ordered = |a, b| trace_model.common_order().ordered(trace_model, a, b);
@@ -168,8 +168,13 @@ impl Filters {
     }
 }
 
-fn common_lock(trace_model: &TraceModel<'_>, a: EventId, b: EventId) -> bool {
-    trace_model.locks.held_before(a).iter().any(|&s| trace_model.locks.excludes(s, b))
+/// Whether a lock keeps two events apart; `order_only`: or one that synchronises nothing.
+fn common_lock(trace_model: &TraceModel<'_>, a: EventId, b: EventId, order_only: bool) -> bool {
+    let TraceModel { trace, locks, .. } = trace_model;
+    locks
+        .held_before(a)
+        .iter()
+        .any(|&s| (order_only || !trace.is_order_only(locks.get(s).lock)) && locks.excludes(s, b))
 }
 
 /// Whether each thread took, inside a section it still holds, the lock that the other one holds.

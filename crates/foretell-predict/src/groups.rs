@@ -25,7 +25,7 @@ use rustc_hash::FxHashMap;
 use crate::analyses::{Candidate, Circles, candidates};
 use crate::filters::{Dropped, Filters};
 use crate::stuck::Stops;
-use races::{LockSets, OpenPairs};
+use races::{Apart, LockSets, OpenPairs};
 use triples::{BlockPairs, triples};
 
 /// Candidates of which one witness is wanted.
@@ -146,9 +146,10 @@ pub(crate) fn groups(
     if all && kind == FindingKind::Race {
         let mut counts = OpenPairs::default();
         let mut pairs = Vec::new();
-        let next = races::next_together(trace_model);
+        let together = races::next_together(trace_model);
+        let next = Apart { together: &together, order_only: true };
         for x in shared_variables(trace_model) {
-            counts.add(races::open_event_pairs(trace_model, x, filters, &next, &mut pairs));
+            counts.add(races::open_event_pairs(trace_model, x, filters, next, &mut pairs));
         }
         let mut candidates: BTreeMap<(EventId, EventId), Vec<Candidate>> = BTreeMap::new();
         pairs.sort_unstable();
@@ -425,9 +426,10 @@ fn race_pairs(
             class_of[e.index()] = i as u32;
         }
     }
-    let next = races::next_together(trace_model);
+    let together = races::next_together(trace_model);
+    let next = Apart { together: &together, order_only: true };
     let (open, counts) =
-        races::open_class_pairs(trace_model, x, filters, &next, |e| class_of[e.index()]);
+        races::open_class_pairs(trace_model, x, filters, next, |e| class_of[e.index()]);
     if !open.is_empty() {
         let start = pairs.add(classes.into_iter().map(Class::Accesses));
         for (i, j) in open {

@@ -125,6 +125,11 @@ impl TraceBuilder {
         self.trace.tables.opaque.insert(v, ());
     }
 
+    /// Declares a lock order-only: it excludes interleavings, and synchronises nothing.
+    pub fn set_order_only(&mut self, l: LockId) {
+        self.trace.tables.order_only.insert(l, ());
+    }
+
     /// Declares that a thread had ended when the recording did.
     pub fn set_ended(&mut self, t: ThreadId) {
         self.trace.tables.ended.insert(t, ());

@@ -71,6 +71,8 @@ pub(crate) struct Tables {
     pub(crate) parties: FxHashMap<BarrierId, u32>,
     pub(crate) opaque: FxHashMap<VarId, ()>,
     pub(crate) parts: Parts,
+    /// Locks that synchronise nothing.
+    pub(crate) order_only: FxHashMap<LockId, ()>,
     /// Threads that had ended when the recording did.
     pub(crate) ended: FxHashMap<ThreadId, ()>,
     pub(crate) meta: BTreeMap<String, String>,
@@ -396,6 +398,13 @@ impl Trace {
     #[inline]
     pub fn is_opaque(&self, v: VarId) -> bool {
         !self.tables.opaque.is_empty() && self.tables.opaque.contains_key(&v)
+    }
+
+    /// Whether a lock only excludes interleavings: one that the recorder added, whose releases
+    /// happen before no acquire.
+    #[inline]
+    pub fn is_order_only(&self, l: LockId) -> bool {
+        !self.tables.order_only.is_empty() && self.tables.order_only.contains_key(&l)
     }
 
     /// Whether a thread had ended when the recording did.

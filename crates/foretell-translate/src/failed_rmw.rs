@@ -16,6 +16,9 @@
 //! - An update that fails again changes nothing: its section can run as a whole, and other threads
 //!   can pass before or after it. Every interleaving in which no failed update is broken remains.
 //!
+//! The lock is order-only: it stands for no synchronisation of the program, so the races that memory
+//! orders leave open beside a failed update are found.
+//!
 //! A thread waits for no other lock while it holds one of these, so they are in no deadlock. No
 //! event in such a section races with an event in another, so they hide no race. Blocks made from
 //! lock scopes come from the locks of the program, which these are not. Variables without failed
@@ -25,7 +28,9 @@ use foretell_trace::{EventKind, LockId, TraceBuilder};
 
 /// Returns the lock around failed updates of a variable.
 pub(crate) fn lock(builder: &mut TraceBuilder, variable: &str) -> LockId {
-    builder.lock(&format!("attempts at {variable}"))
+    let lock = builder.lock(&format!("attempts at {variable}"));
+    builder.set_order_only(lock);
+    lock
 }
 
 /// Returns the acquire and the release of a section of such a lock.

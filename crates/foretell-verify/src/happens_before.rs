@@ -9,6 +9,8 @@
 //! it; an update therefore passes on what the store before it released, and any other store starts
 //! anew.
 //!
+//! Locks that the trace declares order-only synchronise nothing.
+//!
 //! That a plain read sees a plain write orders everything else after the write, but not the two
 //! themselves: if nothing else orders them, they are the race.
 
@@ -171,11 +173,14 @@ impl<'t> Pass<'t> {
     /// Whether a release that an acquire of this side comes after comes after `a`.
     fn acquired(&self, l: LockId, shared: bool) -> bool {
         let released = self.released[l.index()];
-        released.writer || released.reader && !shared
+        !self.trace.is_order_only(l) && (released.writer || released.reader && !shared)
     }
 
     /// Whether another thread that makes a try fail took the lock after `a`.
     fn owned_after(&self, l: LockId, t: ThreadId, readers_count: bool) -> bool {
+        if self.trace.is_order_only(l) {
+            return false;
+        }
         self.holds.range((l, ThreadId(0), false)..).take_while(|((lock, ..), _)| *lock == l).any(
             |(&(_, owner, shared), hold)| owner != t && hold.after && (!shared || readers_count),
         )

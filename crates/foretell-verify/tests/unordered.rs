@@ -57,6 +57,17 @@ fn a_flag_orders_if_it_is_released_and_acquired() {
 }
 
 #[test]
+fn order_only_locks_synchronize_nothing() {
+    let sections = "1:acq(l) 1:w(d) 1:rel(l) 2:acq(l) 2:w(d) 2:rel(l)";
+    ordered(sections);
+    unordered(&format!("#!~order-only~l {sections}"));
+    ordered(&format!("#!~order-only~m {sections} 2:acq(m) 2:rel(m)"));
+    let tried = "1:w(d) 1:acq(l) 2:tryfail(l) 2:w(d)";
+    ordered(tried);
+    unordered(&format!("#!~order-only~l {tried}"));
+}
+
+#[test]
 fn updates_continue_a_release_sequence() {
     ordered("1:w(d) 1:aw.rel(f) 3:au.rlx(f) 2:ar.acq(f) 2:r(d)");
     ordered("1:w(d) 1:aw.rel(f) 3:au.rlx(f) 4:au.rlx(f) 2:au.acq(f) 2:r(d)");

@@ -39,7 +39,7 @@ fn statement(rng: &mut Rng, s: usize, reads: bool) -> String {
         (true, 1) => format!("d{s}_{data}++;"),
         _ => format!("d{s}_{data} = {};", rng.below(50)),
     };
-    match rng.below(10) {
+    match rng.below(12) {
         0..=3 => access,
         4 | 5 => {
             format!("pthread_mutex_lock(&m{lock}); {access} pthread_mutex_unlock(&m{lock});")
@@ -55,6 +55,14 @@ fn statement(rng: &mut Rng, s: usize, reads: bool) -> String {
         8 => {
             let order = order(rng, &LOADS);
             format!("sum += atomic_load_explicit(&f{s}_{flag}, memory_order_{order});")
+        }
+        9 | 10 => {
+            // Fails mostly: no flag has a negative value.
+            let (expected, order) = (rng.below(4) as i64 - 2, order(rng, &LOADS));
+            format!(
+                "{{ int e = {expected}; sum += atomic_compare_exchange_strong_explicit(\
+                 &f{s}_{flag}, &e, 7, memory_order_{order}, memory_order_{order}); }}"
+            )
         }
         _ => {
             let order = order(rng, &UPDATES);

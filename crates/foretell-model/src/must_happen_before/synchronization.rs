@@ -13,6 +13,8 @@
 //!   acquire;
 //! - a barrier that the same threads pass again and again has the same generations in every τ.
 //!
+//! Locks that the trace declares order-only have no part in it.
+//!
 //! A clock is joined by its *heads*: the events whose clocks it holds. A store that releases is its
 //! own head, a relaxed store has the last release fence before it, and an update adds its own to
 //! those of the store that it continues.
@@ -87,7 +89,7 @@ impl HappensBefore {
 
 /// Whether happens-before can leave open what feasibility orders: an atomic access is weaker than
 /// its kind allows, plain and atomic accesses of one variable meet, or a barrier is passed by
-/// threads that change. Without these every race is one that leaves both accesses next.
+/// threads that change, or a lock is order-only. Without these every race is one that leaves both accesses next.
 pub(crate) fn may_leave_open(trace_model: &TraceModel<'_>) -> bool {
     let trace = trace_model.trace;
     let is_weak = |e: EventId| {
@@ -101,7 +103,9 @@ pub(crate) fn may_leave_open(trace_model: &TraceModel<'_>) -> bool {
             && accesses.iter().any(|&e| !trace.op(e).is_atomic())
     };
     let barriers = (0..trace.barrier_count()).map(BarrierId::from_index);
-    trace.ids().any(is_weak)
+    let mut locks = (0..trace.lock_count()).map(LockId::from_index);
+    locks.any(|l| trace.is_order_only(l))
+        || trace.ids().any(is_weak)
         || (0..trace.variable_count()).map(VarId::from_index).any(is_mixed)
         || barriers.into_iter().any(|b| !has_fixed_generations(trace_model, b))
 }
@@ -340,6 +344,9 @@ impl<'a, 't> Pass<'a, 't> {
 
     fn acquire(&mut self, e: EventId, lock: LockId, shared: bool, depth: u32) {
         let TraceModel { trace, .. } = self.trace_model;
+        if trace.is_order_only(lock) {
+            return;
+        }
         if self.always {
             let exits = self.needed_exits(e, lock, shared);
             return self.join_all(e, exits);
@@ -393,6 +400,9 @@ impl<'a, 't> Pass<'a, 't> {
     }
 
     fn try_failed(&mut self, e: EventId, lock: LockId, readers_count: bool) {
+        if self.trace_model.trace.is_order_only(lock) {
+            return;
+        }
         let me = self.trace_model.trace.thread(e);
         let makes_fail = |&(l, t, shared): &(LockId, ThreadId, bool)| {
             l == lock && t != me && (!shared || readers_count)

@@ -13,7 +13,7 @@
 use std::ops::Range;
 
 use foretell_model::TraceModel;
-use foretell_trace::{EventId, Op, VarId, is_visible_access};
+use foretell_trace::{EventId, LockId, Op, Trace, VarId, is_visible_access};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Locks, locks_of};
@@ -38,8 +38,14 @@ impl OpenPairs {
     }
 }
 
-/// The places in a column of the events that an order leaves open for an event.
-pub(super) type Together<'a> = &'a dyn Fn(EventId, usize) -> Range<u32>;
+/// What keeps two accesses apart.
+#[derive(Clone, Copy)]
+pub(super) struct Apart<'a> {
+    /// The places in a column of the events that an order leaves open for an event.
+    pub(super) together: &'a dyn Fn(EventId, usize) -> Range<u32>,
+    /// Whether a common order-only lock does.
+    pub(super) order_only: bool,
+}
 
 /// The places that must-happen-before leaves open: of events that can be next together.
 pub(super) fn next_together<'a>(
@@ -73,9 +79,10 @@ impl Strand {
         (self.writes || other.writes) && !(self.atomic && other.atomic)
     }
 
-    fn shares_a_lock(&self, other: &Strand) -> bool {
+    fn shares_a_lock(&self, other: &Strand, trace: &Trace, apart: Apart<'_>) -> bool {
+        let counts = |lock: u32| apart.order_only || !trace.is_order_only(LockId(lock));
         let excludes = |&(lock, shared): &(u32, bool)| {
-            other.locks.iter().any(|&(l, s)| l == lock && !(s && shared))
+            other.locks.iter().any(|&(l, s)| l == lock && !(s && shared)) && counts(lock)
         };
         self.locks.iter().any(excludes)
     }
@@ -139,7 +146,7 @@ fn open_pairs(
     trace_model: &TraceModel<'_>,
     x: VarId,
     filters: &Filters,
-    together: Together<'_>,
+    apart: Apart<'_>,
     mut open: impl FnMut(Open<'_>),
 ) -> OpenPairs {
     let strands = strands(trace_model, x, filters);
@@ -158,7 +165,7 @@ fn open_pairs(
                 continue;
             }
             let pairs = a.accesses.len() as u64 * b.accesses.len() as u64;
-            if a.shares_a_lock(b) {
+            if a.shares_a_lock(b, trace_model.trace, apart) {
                 counts.locksets += pairs;
                 continue;
             }
@@ -166,7 +173,7 @@ fn open_pairs(
             let (i, j, a, b) =
                 if a.accesses.len() <= b.accesses.len() { (i, j, a, b) } else { (j, i, b, a) };
             let mut found = 0;
-            ranges(trace_model, filters, together, a, b, |access, range| {
+            ranges(trace_model, filters, apart, a, b, |access, range| {
                 found += range.len() as u64;
                 open(Open { strands: (i, j), access, others: &b.accesses, range });
             });
@@ -197,7 +204,7 @@ fn pairs_of_threads(trace_model: &TraceModel<'_>, a: &Strand, b: &Strand) -> u64
 fn ranges(
     trace_model: &TraceModel<'_>,
     filters: &Filters,
-    together: Together<'_>,
+    apart: Apart<'_>,
     a: &Strand,
     b: &Strand,
     mut open: impl FnMut(EventId, Range<usize>),
@@ -208,7 +215,7 @@ fn ranges(
     for &e in &a.accesses {
         foretell_limit::check();
         if filters.must_happen_before {
-            let places = together(e, b.column);
+            let places = (apart.together)(e, b.column);
             from = partition_from(&b.accesses, from, |&f| place(f) < places.start);
             to = partition_from(&b.accesses, to.max(from), |&f| place(f) < places.end);
         } else {
@@ -236,14 +243,14 @@ pub(super) fn open_class_pairs(
     trace_model: &TraceModel<'_>,
     x: VarId,
     filters: &Filters,
-    together: Together<'_>,
+    apart: Apart<'_>,
     class_of: impl Fn(EventId) -> u32,
 ) -> (Vec<(u32, u32)>, OpenPairs) {
     let mut found: FxHashSet<(u32, u32)> = FxHashSet::default();
     // By class of the one strand, how far the other one was looked at. Ranges only move forward.
     let mut looked_at: FxHashMap<u32, usize> = FxHashMap::default();
     let mut strands = (0, 0);
-    let pairs = open_pairs(trace_model, x, filters, together, |open| {
+    let pairs = open_pairs(trace_model, x, filters, apart, |open| {
         if strands != open.strands {
             strands = open.strands;
             looked_at.clear();
@@ -267,10 +274,10 @@ pub(super) fn open_event_pairs(
     trace_model: &TraceModel<'_>,
     x: VarId,
     filters: &Filters,
-    together: Together<'_>,
+    apart: Apart<'_>,
     found: &mut Vec<(EventId, EventId)>,
 ) -> OpenPairs {
-    open_pairs(trace_model, x, filters, together, |open| {
+    open_pairs(trace_model, x, filters, apart, |open| {
         for &f in &open.others[open.range.clone()] {
             foretell_limit::check();
             found.push((open.access.min(f), open.access.max(f)));
@@ -329,15 +336,16 @@ mod tests {
                     }
                     let (expected, counts) = by_pairs(&trace_model, x);
                     let mut found = Vec::new();
-                    let next = next_together(&trace_model);
+                    let together = next_together(&trace_model);
+                    let next = Apart { together: &together, order_only: true };
                     let filters = Filters::default();
                     let found_counts =
-                        open_event_pairs(&trace_model, x, &filters, &next, &mut found);
+                        open_event_pairs(&trace_model, x, &filters, next, &mut found);
                     found.sort_unstable();
                     assert_eq!(found, expected, "{family} {seed}");
                     assert_eq!(found_counts, counts, "{family} {seed}");
                     // Every event a class of its own: the same pairs.
-                    let (classes, _) = open_class_pairs(&trace_model, x, &filters, &next, |e| e.0);
+                    let (classes, _) = open_class_pairs(&trace_model, x, &filters, next, |e| e.0);
                     let expected: Vec<_> = expected.iter().map(|&(a, b)| (a.0, b.0)).collect();
                     assert_eq!(classes, expected, "{family} {seed}");
                     totals.add(counts);
@@ -361,8 +369,9 @@ mod tests {
         let x = trace.find_variable("x").expect("a variable");
         assert!(strands(&trace_model, x, &Filters::default()).len() <= 2);
         let mut found = Vec::new();
-        let next = next_together(&trace_model);
-        let counts = open_event_pairs(&trace_model, x, &Filters::default(), &next, &mut found);
+        let together = next_together(&trace_model);
+        let next = Apart { together: &together, order_only: true };
+        let counts = open_event_pairs(&trace_model, x, &Filters::default(), next, &mut found);
         assert_eq!(counts, OpenPairs { must_happen_before: 50 * 49 / 2, ..OpenPairs::default() });
     }
 }

@@ -9,7 +9,7 @@ use std::ops::Range;
 use foretell_model::{HappensBefore, TraceModel};
 use foretell_trace::{EventId, VarId};
 
-use super::races::{open_class_pairs, open_event_pairs as open_pairs_of};
+use super::races::{Apart, open_class_pairs, open_event_pairs as open_pairs_of};
 use super::{Batch, Class, ClassPairs, Key, classes, shared_variables};
 use crate::analyses::Candidate;
 use crate::filters::Filters;
@@ -33,8 +33,10 @@ pub(super) fn open_event_pairs(
     filters: &Filters,
 ) -> Vec<(EventId, EventId)> {
     let mut pairs = Vec::new();
+    let together = together(trace_model);
+    let apart = Apart { together: &together, order_only: false };
     for x in variables(trace_model) {
-        open_pairs_of(trace_model, x, filters, &together(trace_model), &mut pairs);
+        open_pairs_of(trace_model, x, filters, apart, &mut pairs);
     }
     pairs.sort_unstable();
     pairs.dedup();
@@ -48,6 +50,8 @@ pub(super) fn add_class_pairs(
     class_of: &mut [u32],
     pairs: &mut ClassPairs,
 ) {
+    let together = together(trace_model);
+    let apart = Apart { together: &together, order_only: false };
     for x in variables(trace_model) {
         let (keys, classes): (Vec<Key>, Vec<Vec<EventId>>) =
             classes(trace_model, x).into_iter().unzip();
@@ -56,9 +60,7 @@ pub(super) fn add_class_pairs(
                 class_of[e.index()] = i as u32;
             }
         }
-        let (open, _) = open_class_pairs(trace_model, x, filters, &together(trace_model), |e| {
-            class_of[e.index()]
-        });
+        let (open, _) = open_class_pairs(trace_model, x, filters, apart, |e| class_of[e.index()]);
         if open.is_empty() {
             continue;
         }

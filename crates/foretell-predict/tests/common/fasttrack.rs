@@ -168,8 +168,11 @@ impl Detector<'_> {
     fn acquire(&mut self, t: ThreadId, lock: LockId, shared: bool, depth: u32) {
         let state = &self.locks[lock.index()];
         let (writer, readers) = (state.writer.clone(), state.readers.clone());
-        self.learn(t, &writer);
-        if !shared {
+        let synchronizes = !self.trace.is_order_only(lock);
+        if synchronizes {
+            self.learn(t, &writer);
+        }
+        if synchronizes && !shared {
             self.learn(t, &readers);
         }
         let clock = self.clock(t);
@@ -193,6 +196,9 @@ impl Detector<'_> {
     }
 
     fn try_failed(&mut self, t: ThreadId, lock: LockId, readers_count: bool) {
+        if self.trace.is_order_only(lock) {
+            return;
+        }
         let holds = self.locks[lock.index()].holds.iter();
         let others = holds.filter(|((u, shared), _)| *u != t && (!shared || readers_count));
         let clocks: Vec<Clock> = others.map(|(_, (clock, _))| clock.clone()).collect();

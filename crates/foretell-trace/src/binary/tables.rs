@@ -30,6 +30,7 @@ const ENDED: u8 = 5;
 const VARIABLE_PART: u8 = 6;
 const LOCK_PART: u8 = 7;
 const CONDITION_PART: u8 = 8;
+const ORDER_ONLY: u8 = 9;
 
 /// A value as it is, after its tag: integers as a difference to the integer before.
 const VALUE_DELTA: u8 = 0;
@@ -272,6 +273,10 @@ impl Declarations {
         self.start(OPAQUE, v.0);
     }
 
+    pub(super) fn order_only(&mut self, l: LockId) {
+        self.start(ORDER_ONLY, l.0);
+    }
+
     pub(super) fn ended(&mut self, t: ThreadId) {
         self.start(ENDED, t.0);
     }
@@ -315,6 +320,7 @@ impl Declarations {
         sorted(&tables.initial_counts).into_iter().for_each(|(s, &n)| all.initial_count(s, n));
         sorted(&tables.parties).into_iter().for_each(|(b, &n)| all.parties(b, n));
         sorted(&tables.opaque).into_iter().for_each(|(v, ())| all.opaque(v));
+        sorted(&tables.order_only).into_iter().for_each(|(l, ())| all.order_only(l));
         sorted(&tables.ended).into_iter().for_each(|(t, ())| all.ended(t));
         let parts = &tables.parts;
         sorted(&parts.variables).into_iter().for_each(|(v, &b)| all.variable_part(v, b));
@@ -488,6 +494,9 @@ fn read_declarations(from: &mut Cursor<'_>, tables: &mut Tables) -> Result<(), F
             }
             OPAQUE => {
                 tables.opaque.insert(VarId(below(from, tables.variables.len())?), ());
+            }
+            ORDER_ONLY => {
+                tables.order_only.insert(LockId(below(from, tables.locks.len())?), ());
             }
             ENDED => {
                 tables.ended.insert(ThreadId(below(from, tables.thread_names.len())?), ());

@@ -142,6 +142,11 @@ impl<W: Write> Writer<W> {
         self.encoder.declarations.opaque(v);
     }
 
+    /// Declares a lock order-only: it excludes interleavings, and synchronises nothing.
+    pub fn set_order_only(&mut self, l: LockId) {
+        self.encoder.declarations.order_only(l);
+    }
+
     /// Declares that a thread had ended when the recording did.
     pub fn set_ended(&mut self, t: ThreadId) {
         self.encoder.declarations.ended(t);

@@ -24,6 +24,12 @@ impl Reader<'_> {
                 self.builder.set_opaque(v);
                 Ok(())
             }
+            "order-only" => {
+                let name = self.name(rest, word, "a lock", Spot::Object)?;
+                let l = self.builder.lock(&name);
+                self.builder.set_order_only(l);
+                Ok(())
+            }
             "part" => self.declare_part(rest, "part", PartKind::Any),
             "part-variable" => self.declare_part(rest, word, PartKind::Variable),
             "part-lock" => self.declare_part(rest, word, PartKind::Lock),
@@ -36,8 +42,8 @@ impl Reader<'_> {
             }
             "escaped" if rest.is_empty() => self.declare_escaped(),
             _ => Err(wrong(format!(
-                "unknown declaration {} (sem, barrier, init, opaque, part, name, ended, meta, \
-                 escaped)",
+                "unknown declaration {} (sem, barrier, init, opaque, order-only, part, name, \
+                 ended, meta, escaped)",
                 quote(word)
             ))),
         }

@@ -5,7 +5,8 @@ use proptest::test_runner::RngSeed;
 
 use super::{parse, parse_lenient, write};
 use crate::{
-    EventKind, MemoryOrder, SiteId, ThreadId, Trace, TraceBuilder, Value, ValueId, VarId, expr,
+    EventKind, LockId, MemoryOrder, SiteId, ThreadId, Trace, TraceBuilder, Value, ValueId, VarId,
+    expr,
 };
 
 /// All that a trace says, spelled out with names instead of identifiers (which depend on the
@@ -96,9 +97,12 @@ fn declarations(trace: &Trace) -> Vec<String> {
     });
     let ended = (0..trace.thread_count() as u32).map(ThreadId).filter(|&t| trace.has_ended(t));
     let ended = ended.map(|t| format!("ended {:?}", trace.thread_name(t)));
+    let order_only = (0..trace.lock_count() as u32).map(LockId).filter(|&l| trace.is_order_only(l));
+    let order_only = order_only.map(|l| format!("order-only {:?}", trace.lock_name(l)));
     let parts = parts(trace);
     let meta = trace.meta().iter().map(|(key, value)| format!("meta {key:?} {value:?}"));
-    let mut all: Vec<_> = threads.chain(variables).chain(meta).chain(ended).chain(parts).collect();
+    let mut all: Vec<_> = threads.chain(variables).chain(meta).chain(ended).collect();
+    all.extend(order_only.chain(parts));
     all.sort();
     all
 }
@@ -180,8 +184,9 @@ fn build(recipes: &[Recipe], names: &[String], declare: u8) -> Trace {
         b.set_parties(p, 1 + u32::from(declare));
     }
     if declare & 8 != 0 {
-        let t = b.thread(&names[0]);
+        let (t, lock) = (b.thread(&names[0]), b.lock(&names[2]));
         b.set_ended(t);
+        b.set_order_only(lock);
         // All objects of the first name in one block, those of the second in different ones.
         let (block, other) = (b.mem_block(&names[3]), b.mem_block(&names[4]));
         let (var, lock, cond) = (b.variable(&names[0]), b.lock(&names[0]), b.condition(&names[0]));

@@ -104,6 +104,7 @@ fn is_rapid(trace: &Trace) -> bool {
         || trace.barrier_count() > 0
         || trace.mem_block_count() > 0
         || trace.knows_ended()
+        || (0..trace.lock_count() as u32).map(LockId).any(|l| trace.is_order_only(l))
         || !trace.meta().is_empty();
     let number =
         |s| trace.site_node(s).caller.is_none() && trace.location(s).parse::<i32>().is_ok();
@@ -203,6 +204,11 @@ impl<'t> Writer<'t> {
             }
             if trace.is_opaque(v) {
                 self.declare("opaque", trace.variable_name(v), None);
+            }
+        }
+        for l in (0..trace.lock_count() as u32).map(LockId) {
+            if trace.is_order_only(l) {
+                self.declare("order-only", trace.lock_name(l), None);
             }
         }
         self.parts();

@@ -149,6 +149,8 @@ mutations! {
     RelaxedLoadsAcquire
     /// a relaxed store before the load that sees it
     RelaxedStoresRelease
+    /// a release of an order-only lock before an acquire
+    OrderOnlyLocksSynchronize
     /// a reader of a lock before another reader
     ReadersOrderReaders
     /// the racing write before the racing read that sees it

@@ -18,6 +18,8 @@
 //!
 //! That the later access is a plain read which sees the earlier one is no path: it is the race.
 //!
+//! Order-only locks lead to no step.
+//!
 //! Where a read can see one write only, as long as its thread goes on, the next event of its thread
 //! explains that.
 
@@ -254,6 +256,9 @@ impl Pass<'_> {
     }
 
     fn acquired(&mut self, e: EventId, lock: LockId, shared: bool) -> Mark {
+        if self.trace_model.trace.is_order_only(lock) && !mutated!(OrderOnlyLocksSynchronize) {
+            return None;
+        }
         let [writer, reader] = self.released.get(&lock).copied()?;
         let reader = reader.filter(|_| !shared || mutated!(ReadersOrderReaders));
         let (release, from) = writer.or(reader).filter(|_| !mutated!(ReleasesOrderNothing))?;
@@ -261,6 +266,9 @@ impl Pass<'_> {
     }
 
     fn owned(&mut self, t: ThreadId, e: EventId, lock: LockId, readers_count: bool) -> Mark {
+        if self.trace_model.trace.is_order_only(lock) {
+            return None;
+        }
         let mut holds: Vec<(EventId, ThreadId, bool, u32)> = self
             .holds
             .iter()
