@@ -234,14 +234,31 @@ T2|w(x)
 T2|rrel(l)
 ";
 
-/// A trace by hand, and random traces of all families, with their races of both forms.
+/// Writers in order likewise, each in a section of a lock that synchronises nothing.
+const WRITERS_IN_ORDER: &str = "#! order-only l
+T1|acq(l)
+T1|w(x)
+T1|rel(l)
+T1|aw.rlx(f)
+T1|acq(m)
+T1|rel(m)
+T2|ar.rlx(f)
+T2|acq(m)
+T2|rel(m)
+T2|acq(l)
+T2|w(x)
+T2|rel(l)
+";
+
+/// Traces by hand, and random traces of all families, with their races of both forms.
 fn unordered_cases() -> impl Iterator<Item = Case> {
     let families = Family::ALL.iter().copied().filter(|&f| f != Family::Scalable);
-    let written = text::parse(READERS_IN_ORDER.as_bytes()).expect("a trace").trace;
+    let written = [READERS_IN_ORDER, WRITERS_IN_ORDER]
+        .map(|trace| text::parse(trace.as_bytes()).expect("a trace").trace);
     let random = (0..1000)
         .flat_map(move |seed| families.clone().map(move |family| (family, seed)))
         .map(|(family, seed)| generate(family, &Params::small(family, seed)));
-    std::iter::once(written).chain(random).filter_map(|trace| {
+    written.into_iter().chain(random).filter_map(|trace| {
         let (model, form) = (Model::View, RaceForm::Unordered);
         let findings = foretell_brute::races_of_both_forms(&trace, model, 5_000)?;
         Some(Case { trace, model, findings, form })
