@@ -13,7 +13,7 @@ use foretell_predict::witness::{as_recorded, filled};
 use foretell_replay::{Goal, Target, orders};
 use foretell_report::json::{Finding, Source, accepts};
 use foretell_rt_format::WaitingFor;
-use foretell_trace::{EventId, FindingKind, Model, Op, ThreadId, Trace, conflict};
+use foretell_trace::{EventId, EventKind, FindingKind, Model, Op, ThreadId, Trace, conflict};
 
 /// Most threads that are tried one by one.
 const MOST_THREADS: usize = 16;
@@ -63,12 +63,21 @@ impl Witnesses<'_> {
         let waits = events.iter().filter_map(|&e| self.wait(known(e)?));
         let is_hang = self.finding.kind == FindingKind::Hang;
         let stuck = if is_hang { waits.collect() } else { Vec::new() };
-        let frees = |e: u32| known(e).is_some_and(|e| self.trace.op(e) == Op::Free);
+        let frees = |e: u32| known(e).is_some_and(|e| self.frees_memory(e));
         let uses_freed = match (self.finding.kind, &self.finding.events[..]) {
             (FindingKind::Lifetime, [end, used @ ..]) if frees(*end) => used.to_vec(),
             _ => Vec::new(),
         };
         Target { goal, same_memory, uses_freed, stuck }
+    }
+
+    /// Whether an event gives memory back, rather than ending a lock or a condition in memory that
+    /// stays allocated.
+    fn frees_memory(&self, e: EventId) -> bool {
+        let trace = self.trace;
+        let Some(block) = trace.freed_block(e) else { return false };
+        let is_allocation = |a: EventId| matches!(trace.event(a).kind, EventKind::Alloc { block: made } if made == block);
+        !trace.variables_in(block).is_empty() || trace.ids().any(is_allocation)
     }
 
     /// Whether the end of a block and an event that uses the block are about one address each. A

@@ -1,7 +1,7 @@
 //! Correct programs whose waits end, or whose objects die, in ways that are easily mistaken: pools
 //! that wait for work while main returns, waits that a signal handler, a time limit or a
 //! cancellation ends, counted references, mutexes that are initialised again. None may have a
-//! finding. Three of the programs in C++ are wrong, and hang.
+//! finding. Four of the programs in C++ are wrong: three hang, and one notifies a deleted condition.
 
 use std::path::Path;
 use std::process::Command;
@@ -53,6 +53,14 @@ fn objects_that_end_after_their_last_use_are_silent() {
     for name in ["counted_references.c", "handed_over.c", "initialised_again.c"] {
         is_silent(name);
     }
+}
+
+/// A condition in memory that stays allocated until later: the end of the condition counts.
+#[test]
+fn notification_of_a_deleted_job_is_confirmed() {
+    let (status, context) = explored("notified_late.cpp", &["--cflag=-std=c++17"]);
+    assert_eq!(status, Some(1), "{context}");
+    assert!(context.contains("lifetime-1: Thread T1 can use the condition"), "{context}");
 }
 
 /// Barriers of C++20 are waits that a trace shows: the exploration gets stuck in one that lacks a
