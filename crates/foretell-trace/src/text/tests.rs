@@ -199,7 +199,7 @@ fn errors_name_line_and_cause() {
         ("T1|r(x)\n#! escaped", "2: `#! escaped` must come before events and declarations"),
         (
             "#! frob x",
-            "1: unknown declaration `frob` (sem, barrier, init, opaque, part, name, ended, meta, escaped)",
+            "1: unknown declaration `frob` (sem, barrier, init, opaque, order-only, part, name, ended, meta, escaped)",
         ),
     ];
     for (text, message) in cases {
@@ -252,7 +252,7 @@ fn lenient_reading_drops_and_counts() {
             "skipped 1 `req` line",
             "dropped 2 lines with an unknown operation; the first is line 1: unknown operation `foo`",
             "dropped 1 line with a declaration that does not parse; the first is line 4: unknown \
-             declaration `frob` (sem, barrier, init, opaque, part, name, ended, meta, escaped)",
+             declaration `frob` (sem, barrier, init, opaque, order-only, part, name, ended, meta, escaped)",
             "dropped 1 line with a value that is none; the first is line 5: value `z` is no integer",
         ]
     );
