@@ -150,6 +150,45 @@ fn virtual_machines_below_ant_are_recorded() {
     assert!(said.contains("1 process recorded; 1 bug: 1 confirmed"), "{said}");
 }
 
+/// The runner calls the tests by reflection, and its classes are excluded: a field of the test and
+/// one of an object that the test holds.
+#[test]
+fn races_below_junit_are_found_and_confirmed() {
+    let w = Workshop::new();
+    let path = "/usr/share/java/junit4.jar:/usr/share/java/hamcrest.jar:.";
+    let test = |name: &str, modifier: &str, limit: &str| {
+        format!(
+            "import static org.junit.Assert.assertEquals;\nimport org.junit.Test;\n\
+             public class {name} {{\n    private int count;\n    \
+             private final Counter counter = new Counter();\n    \
+             static class Counter {{\n        int n;\n        \
+             {modifier} void inc() {{ n++; }}\n    }}\n    \
+             {modifier} void add() {{ count++; }}\n    \
+             static void two(Runnable first, Runnable second) throws Exception {{\n        \
+             Thread a = new Thread(first), b = new Thread(second);\n        \
+             a.start(); b.start(); a.join(); b.join();\n    }}\n    \
+             @Test public void fieldOfTest() throws Exception {{\n        \
+             two(() -> add(), () -> add());\n        assertEquals(2, count);\n    }}\n    \
+             @Test{limit} public void object() throws Exception {{\n        \
+             two(counter::inc, counter::inc);\n        assertEquals(2, counter.n);\n    }}\n}}\n"
+        )
+    };
+    w.write("RacyTest.java", &test("RacyTest", "", ""));
+    w.write("FixedTest.java", &test("FixedTest", "synchronized", "(timeout = 60000)"));
+    let built = w.run("javac", &["-g", "-cp", path, "RacyTest.java", "FixedTest.java"]);
+    assert!(built.status.success(), "{}", stderr(&built));
+    let runner = ["--", "java", "-cp", path, "org.junit.runner.JUnitCore"];
+    let racy = [&["test", "--analyses", "race"], &runner[..], &["RacyTest"]].concat();
+    let said = stdout(&w.expect(1, &racy));
+    assert!(said.contains("OK (2 tests)"), "{said}");
+    assert!(said.contains("`RacyTest#1.count`") || said.contains("`RacyTest#2.count`"), "{said}");
+    assert!(said.contains("`RacyTest$Counter@RacyTest.java:5#"), "{said}");
+    assert!(said.contains("1 process recorded; 2 bugs: 2 confirmed"), "{said}");
+    let fixed = [&["test"], &runner[..], &["FixedTest"]].concat();
+    let said = stdout(&w.expect(0, &fixed));
+    assert!(said.contains("1 process recorded; nothing was predicted"), "{said}");
+}
+
 #[test]
 fn library_is_recorded_inside_of_a_program_that_is_not_instrumented() {
     let w = Workshop::new();
