@@ -221,3 +221,35 @@ fn gtest_below_a_shell_is_named_and_replayed() {
     assert!(said.contains("\nunit Counter.One "), "{said}");
     assert!(said.contains("2 processes recorded; 1 bug: 1 confirmed"), "{said}");
 }
+
+/// The object of a test is allocated by a template in GoogleTest's headers, which says its type.
+#[test]
+fn members_of_a_fixture_have_names() {
+    let w = Workshop::new();
+    w.write(
+        "queue_test.cpp",
+        "#include <gtest/gtest.h>\n#include <thread>\nnamespace {\n\
+         class QueueTest : public ::testing::Test {\nprotected:\n    \
+         std::string name = \"queue\";\n    int count = 0;\n};\n\
+         TEST_F(QueueTest, Push) {\n    \
+         std::thread a([this] { count++; }), b([this] { count++; });\n    \
+         a.join();\n    b.join();\n    EXPECT_EQ(count, 2);\n}\n\
+         class SizeTest : public QueueTest, public ::testing::WithParamInterface<int> {};\n\
+         TEST_P(SizeTest, Grow) {\n    \
+         std::thread a([this] { count += GetParam(); });\n    count += 1;\n    a.join();\n}\n\
+         INSTANTIATE_TEST_SUITE_P(Sizes, SizeTest, ::testing::Values(1));\n}\n",
+    );
+    let link = ["-lgtest", "-lgtest_main", "-pthread", "-o", "unit"];
+    for optimised in ["-O0", "-O2"] {
+        let build = ["c++", "-g", optimised, "queue_test.cpp"];
+        w.expect(0, &[&build[..], &link].concat());
+        let said = stdout(&w.expect(1, &["test", "--analyses", "race", "--", "./unit"]));
+        for name in [
+            "`QueueTest_Push_Test@queue_test.cpp:9#1.count`",
+            "`SizeTest_Grow_Test@queue_test.cpp:16#1.count`",
+        ] {
+            assert!(said.contains(name), "{optimised}: {name}: {said}");
+        }
+        assert!(said.contains("2 bugs: 2 confirmed"), "{optimised}: {said}");
+    }
+}
