@@ -281,8 +281,7 @@ pub(crate) fn judge(
     if end.is_child {
         // Other processes of the program write at the same time, in any order.
         let sorted = |output: &[u8]| {
-            let mut lines: Vec<Vec<u8>> =
-                output.split(|&b| b == b'\n').map(<[u8]>::to_vec).collect();
+            let mut lines: Vec<Vec<u8>> = lines(output).map(<[u8]>::to_vec).collect();
             lines.sort_unstable();
             lines
         };
@@ -311,8 +310,25 @@ fn not_reached(run: &Run, reason: &str, deadlock: bool, seconds: u64) -> Verdict
 
 /// Returns the verdict on a run that ended like the recorded one.
 fn by_output(run: &Run, reference: &Reference) -> Verdict {
-    let same = reference.stdout.as_ref().is_none_or(|stdout| *stdout == run.stdout());
+    let same =
+        reference.stdout.as_ref().is_none_or(|stdout| lines(stdout).eq(lines(&run.stdout())));
     if same { Verdict::Benign } else { Verdict::OutputDiffers }
+}
+
+/// Returns the lines of an output, without the durations that test runners print: `(3 ms)` and
+/// `(3 ms total)` of GoogleTest, `Time: 0.02` of JUnit, `Time elapsed: 0.02 s` of Maven and Ant.
+fn lines(output: &[u8]) -> impl Iterator<Item = &[u8]> {
+    output.split(|&b| b == b'\n').map(|line| {
+        let Ok(text) = std::str::from_utf8(line) else { return line };
+        let is_number = |text: &str| text.bytes().all(|b| b.is_ascii_digit() || b".,".contains(&b));
+        let in_brackets = ["ms)", "ms total)"].iter().find_map(|end| {
+            let (start, number) = text.strip_suffix(end)?.strip_suffix(' ')?.rsplit_once('(')?;
+            is_number(number).then_some(start.len())
+        });
+        let alone = || text.strip_prefix("Time: ").filter(|number| is_number(number)).map(|_| 0);
+        let duration = in_brackets.or_else(alone).or_else(|| text.find("Time elapsed: "));
+        duration.map_or(line, |at| &line[..at])
+    })
 }
 
 /// Returns the verdict on a replayed run of a Java program.
@@ -394,6 +410,19 @@ fn assertion(stderr: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn durations_of_test_runners_do_not_count() {
+        let same = |a: &str, b: &str| lines(a.as_bytes()).eq(lines(b.as_bytes()));
+        assert!(same("[       OK ] Queue.Put (0 ms)\n", "[       OK ] Queue.Put (12 ms)\n"));
+        assert!(same("2 tests ran. (0 ms total)", "2 tests ran. (3 ms total)"));
+        assert!(same("..\nTime: 0.022\n", "..\nTime: 0,1\n"));
+        assert!(same("run: 1, Time elapsed: 0.2 s", "run: 1, Time elapsed: 1 s -- in A"));
+        assert!(!same("[       OK ] Queue.Put (0 ms)", "[  FAILED  ] Queue.Put (0 ms)"));
+        assert!(!same("Time: noon", "Time: night"));
+        assert!(!same("total (1)", "total (2)"));
+        assert!(!same("a\n", "a"));
+    }
 
     #[test]
     fn verdicts_are_ordered_and_displayed() {

@@ -36,6 +36,8 @@ pub struct Code {
     /// Outermost function of a library that is inlined at the address, if there is one, by its
     /// short name.
     pub(crate) library: Option<String>,
+    /// Number of functions inlined at the address that `functions` leaves out.
+    skipped: usize,
     /// Path and line of `location`, if known.
     path: Option<(String, u32)>,
 }
@@ -208,6 +210,7 @@ impl Symbols {
                 system: false,
                 functions: Vec::new(),
                 library: None,
+                skipped: 0,
                 path: None,
             };
         };
@@ -244,11 +247,13 @@ impl Symbols {
         }
         // Code inlined from system headers has the location of its use.
         let mut library = None;
+        let inlined = frames.len();
         while frames.len() > 1 && is_system(&frames[0]) {
             let (name, line) = frames.remove(0);
             let is_rust = line.is_some_and(|(path, _)| is_rust(&path));
             library = name.map(|name| library_name(&name, is_rust));
         }
+        let skipped = inlined - frames.len();
         let system = frames.first().is_some_and(is_system);
         let locations: Vec<Option<String>> = frames
             .iter()
@@ -265,7 +270,8 @@ impl Symbols {
             })
             .collect();
         let known = location.is_some();
-        Code { known, location: location.unwrap_or(unknown), system, functions, library, path }
+        let location = location.unwrap_or(unknown);
+        Code { known, location, system, functions, library, skipped, path }
     }
 
     /// Gives the closures of Rust among the frames at an address of a file their places.
@@ -308,7 +314,8 @@ impl Symbols {
         let name = info.name_of_type(kind).map(|name| short_type(&name));
         let name = name.filter(|name| !name.is_empty());
         let is_internal = info.is_synchronisation(kind);
-        Some(AllocatedType { file, kind, start: 0, many: one.is_none(), name, is_internal })
+        let many = one.is_none();
+        Some(AllocatedType { file, kind, start: 0, many, name, definition: None, is_internal })
     }
 
     /// Returns `file:line` with the shortest name that is this file's alone.
@@ -366,7 +373,9 @@ impl Symbols {
             Allocated::Object(name)
             | Allocated::Objects(name)
             | Allocated::Array(name)
-            | Allocated::Shared(name) => type_in_scope(info, scope, name, at)?,
+            | Allocated::Shared(name) => info
+                .template_argument(at, code.skipped, name)
+                .or_else(|| type_in_scope(info, scope, name, at))?,
             Allocated::Pointee(variable) => info.pointee(info.type_of_local(at, variable)?)?,
         };
         let own = info.size_of(kind).filter(|&own| own > 0)?;
@@ -385,7 +394,11 @@ impl Symbols {
             }
         };
         let name = info.name_of_type(kind).filter(|name| !name.is_empty());
-        Some(AllocatedType { file: module.file, kind, start, many, name, is_internal: false })
+        let (file, definition) = (module.file, info.definition_of(kind));
+        let definition = definition.filter(|_| code.system);
+        let definition = definition.map(|(path, line)| self.location(&path, line));
+        let is_internal = false;
+        Some(AllocatedType { file, kind, start, many, name, definition, is_internal })
     }
 
     /// Returns the part of an allocation at `offset`.
@@ -455,6 +468,8 @@ pub(crate) struct AllocatedType {
     many: bool,
     /// Name of the type.
     pub(crate) name: Option<String>,
+    /// Where the type is defined, if a system header allocates.
+    pub(crate) definition: Option<String>,
     /// Whether the type is one that Rust's library has for threads and locks.
     is_internal: bool,
 }
@@ -507,6 +522,8 @@ fn is_system((name, line): &Frame) -> bool {
     ["/usr/include/", "/usr/lib/", "/rustc/"].iter().any(|d| file.starts_with(d))
         || is_rust(&file) && RUST_LIBRARIES.iter().any(|d| file.contains(d))
         || file.ends_with("/foretell.h")
+        // GoogleTest, of which projects have copies.
+        || file.contains("/include/gtest/")
         // Headers that the compiler driver puts before those of the C++ library.
         || file.contains("/foretell/include/bits/")
 }

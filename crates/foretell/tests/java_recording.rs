@@ -349,6 +349,29 @@ fn blocks_and_classes_are_chosen() {
     assert!(!trace.contains("Choice.x"), "{trace}");
 }
 
+/// A pattern that matches nothing changes nothing; excluded code still orders threads.
+#[test]
+fn selection_of_classes_orders_threads_by_excluded_code_only() {
+    let w = Workshop::new();
+    w.compile_file("Selected.java");
+    let predict = |pattern: &str, seed: &str, command: &[&str]| {
+        let select = ["--exclude", pattern, "--seed", seed];
+        let trace = w.trace(&select, &[&["java"], command].concat());
+        (trace, w.run(FORETELL, &["predict", "--analyses", "race", "run.std"], ""))
+    };
+    for pattern in ["other.*", "Selected$Hidden*"] {
+        let found: String = ["0", "1"]
+            .map(|seed| stdout(&predict(pattern, seed, &["Selected", "late"]).1))
+            .concat();
+        for kind in ["Counter", "Reference", "Interface", "Reflected"] {
+            assert!(found.contains(&format!("`Selected${kind}")), "{pattern}, {kind}: {found}");
+        }
+        let (trace, predicted) = predict(pattern, "0", &["Selected"]);
+        let said = stdout(&predicted);
+        assert_eq!(predicted.status.code(), Some(0), "{pattern}: {said}\n{trace}");
+    }
+}
+
 #[test]
 fn class_that_cannot_be_rewritten_is_named() {
     let w = Workshop::new();

@@ -1,10 +1,12 @@
-//! Functions of Rust around a code address: the types that they were instantiated for, and where
-//! they are declared.
+//! Functions around a code address: the types that functions of Rust and templates of C++ were
+//! instantiated for, and where functions of Rust are declared.
+
+use std::rc::Rc;
 
 use gimli::{self, EntriesTreeNode, UnitOffset};
 
 use super::types::is_rust;
-use super::{DebugInfo, MAX_NESTING, Section, TypeId, Unit};
+use super::{DebugInfo, MAX_NESTING, NamedTypes, Section, TypeId, Unit};
 
 /// Type for which a generic function was instantiated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -46,9 +48,19 @@ impl DebugInfo {
 
     /// Returns the entries of the functions of Rust around a code address, innermost first.
     fn functions_around(&self, pc: u64) -> Vec<TypeId> {
+        let function = self.index().function(pc);
+        let unit = function.and_then(|function| self.unit(function.unit));
+        match function.filter(|_| unit.is_some_and(|unit| is_rust(&unit))) {
+            Some(function) => self.inlined_in(function, pc),
+            None => Vec::new(),
+        }
+    }
+
+    /// Returns the entries of the functions that are inlined in one at a code address, innermost
+    /// first, and of the function itself.
+    fn inlined_in(&self, function: TypeId, pc: u64) -> Vec<TypeId> {
         let found = || {
-            let function = self.index().function(pc)?;
-            let unit = self.unit(function.unit).filter(|unit| is_rust(unit))?;
+            let unit = self.unit(function.unit)?;
             let mut tree = unit.entries_tree(Some(UnitOffset(function.offset))).ok()?;
             let mut around = vec![function];
             self.add_inlined((&unit, function.unit), tree.root().ok()?, pc, &mut around, 0);
@@ -107,6 +119,75 @@ impl DebugInfo {
             (!found.is_empty()).then_some(found)
         };
         self.with_declarations(function).find_map(own).unwrap_or_default()
+    }
+
+    /// Returns the type that `name` stands for as a parameter of a template of C++: of the function
+    /// at a code address, or of a class around it. `skipped` is the number of functions inlined
+    /// there that do not count.
+    pub(crate) fn template_argument(&self, pc: u64, skipped: usize, name: &str) -> Option<TypeId> {
+        let known = self.template_arguments.borrow().get(&pc).cloned();
+        let arguments = known.unwrap_or_else(|| {
+            let found = Rc::new(self.template_arguments_at(pc, skipped));
+            self.template_arguments.borrow_mut().insert(pc, found.clone());
+            found
+        });
+        arguments.iter().find(|(parameter, _)| parameter == name).map(|&(_, kind)| kind)
+    }
+
+    /// Returns the names and types of the template parameters at a code address, innermost first.
+    fn template_arguments_at(&self, pc: u64, skipped: usize) -> NamedTypes {
+        // A linker may have merged instances with the same code.
+        let Some(function) = self.index().only_function(pc) else { return Vec::new() };
+        let around = self.inlined_in(function, pc);
+        let Some(&function) = around.get(skipped) else { return Vec::new() };
+        let entries = self.with_declarations(function).flat_map(|entry| self.with_scopes(entry));
+        entries.flat_map(|entry| self.template_parameters(entry)).collect()
+    }
+
+    /// Returns the names and types of an entry's own template parameters.
+    fn template_parameters(&self, entry: TypeId) -> NamedTypes {
+        let mut found = Vec::new();
+        let Some(unit) = self.unit(entry.unit) else { return found };
+        let Ok(mut tree) = unit.entries_tree(Some(UnitOffset(entry.offset))) else { return found };
+        let Ok(root) = tree.root() else { return found };
+        let mut children = root.children();
+        while let Ok(Some(child)) = children.next() {
+            let child = child.entry();
+            if child.tag() == gimli::DW_TAG_template_type_parameter {
+                let attribute = |name| child.attr(name).ok().flatten();
+                let name = attribute(gimli::DW_AT_name).and_then(|name| self.text(&unit, &name));
+                let kind = attribute(gimli::DW_AT_type)
+                    .and_then(|kind| self.type_of(entry.unit, &kind.value()));
+                found.extend(name.zip(kind));
+            }
+        }
+        found
+    }
+
+    /// Returns an entry and those that it is in, innermost first.
+    fn with_scopes(&self, entry: TypeId) -> Vec<TypeId> {
+        let mut scopes = Vec::new();
+        let Some(unit) = self.unit(entry.unit) else { return scopes };
+        let mut scope = None;
+        while scopes.last() != Some(&entry) {
+            let Ok(mut tree) = unit.entries_tree(scope) else { break };
+            let Ok(root) = tree.root() else { break };
+            // An entry is in the last of its scope's that begins before it.
+            let mut inner = None;
+            let mut children = root.children();
+            while let Ok(Some(child)) = children.next() {
+                let offset = child.entry().offset();
+                if offset.0 > entry.offset {
+                    break;
+                }
+                inner = Some(offset);
+            }
+            let Some(inner) = inner else { break };
+            scopes.push(TypeId { unit: entry.unit, offset: inner.0 });
+            scope = Some(inner);
+        }
+        scopes.reverse();
+        scopes
     }
 
     /// Returns the line at which each function of Rust around a code address is declared, that of

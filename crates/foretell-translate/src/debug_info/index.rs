@@ -68,6 +68,15 @@ impl Index {
         (pc < end).then_some(entry)
     }
 
+    /// Returns the entry of the function whose code has this address, if no other begins there.
+    pub(super) fn only_function(&self, pc: u64) -> Option<TypeId> {
+        let found = self.function(pc)?;
+        let after = self.functions.partition_point(|&(start, _, _)| start <= pc);
+        let start = self.functions[after - 1].0;
+        let before = after.checked_sub(2).map(|before| self.functions[before].0);
+        (before != Some(start)).then_some(found)
+    }
+
     /// Returns the unit whose code has this address.
     pub(super) fn unit_of(&self, pc: u64) -> Option<usize> {
         self.function(pc).map(|entry| entry.unit)

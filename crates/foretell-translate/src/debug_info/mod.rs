@@ -37,6 +37,9 @@ type Unit = gimli::Unit<Section>;
 /// Deepest nesting of types that is followed; a damaged file may have a cycle.
 const MAX_NESTING: usize = 64;
 
+/// Types by names of template parameters.
+type NamedTypes = Vec<(String, TypeId)>;
+
 /// A type, by its unit and the position of its entry.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct TypeId {
@@ -51,6 +54,8 @@ pub(crate) struct DebugInfo {
     headers: Vec<(usize, UnitHeader<Section>)>,
     units: RefCell<FxHashMap<usize, Option<Rc<Unit>>>>,
     types: RefCell<FxHashMap<TypeId, Rc<Type>>>,
+    /// Names and types of the template parameters at code addresses, innermost first.
+    template_arguments: RefCell<FxHashMap<u64, Rc<NamedTypes>>>,
     index: OnceCell<Index>,
     unwind: Option<UnwindTable>,
 }
@@ -81,6 +86,7 @@ impl DebugInfo {
             headers,
             units: RefCell::default(),
             types: RefCell::default(),
+            template_arguments: RefCell::default(),
             index: OnceCell::new(),
             unwind,
         })

@@ -1,8 +1,9 @@
 //! Types of variables.
 
+use std::path::PathBuf;
 use std::rc::Rc;
 
-use gimli::{self, AttributeValue, Operation, UnitOffset};
+use gimli::{self, AttributeValue, Operation, Reader, UnitOffset};
 
 use super::index::RustLibrary;
 use super::{DebugInfo, Section, TypeId, Unit};
@@ -77,6 +78,30 @@ impl DebugInfo {
         }
         let name = entry.attr(gimli::DW_AT_name).ok()??;
         self.text(&unit, &name)
+    }
+
+    /// Returns the path of the file and the line in which a type is defined.
+    pub(crate) fn definition_of(&self, id: TypeId) -> Option<(String, u32)> {
+        let unit = self.unit(id.unit)?;
+        let entry = unit.entry(UnitOffset(id.offset)).ok()?;
+        let line = entry.attr_value(gimli::DW_AT_decl_line).ok()??.udata_value()?;
+        let number = match entry.attr_value(gimli::DW_AT_decl_file).ok()?? {
+            AttributeValue::FileIndex(number) => number,
+            value => value.udata_value()?,
+        };
+        let header = unit.line_program.as_ref()?.header();
+        let file = header.file(number)?;
+        let text = |value| self.dwarf.attr_string(&unit, value).ok();
+        let mut path = PathBuf::new();
+        if let Some(directory) = &unit.comp_dir {
+            path.push(&*directory.to_string_lossy().ok()?);
+        }
+        // The first directory is that of the compilation.
+        if file.directory_index() != 0 {
+            path.push(&*text(file.directory(header)?)?.to_string_lossy().ok()?);
+        }
+        path.push(&*text(file.path_name())?.to_string_lossy().ok()?);
+        Some((path.to_str()?.to_owned(), line.try_into().ok()?))
     }
 
     /// Returns the library of Rust that a type belongs to, if it does.

@@ -100,6 +100,8 @@ impl MemoryNames {
             let kind = symbols.allocated_type(pc, size);
             let kind = kind.or_else(|| symbols.instantiated_type(instantiated.of(region), size));
             let what = kind.as_ref().and_then(|kind| kind.name.as_deref());
+            let defined = kind.as_ref().and_then(|kind| kind.definition.as_ref());
+            let location = defined.unwrap_or(&location);
             (format!("{}@{location}#{}", what.unwrap_or("heap"), nth + 1), kind)
         })
     }

@@ -150,6 +150,45 @@ fn virtual_machines_below_ant_are_recorded() {
     assert!(said.contains("1 process recorded; 1 bug: 1 confirmed"), "{said}");
 }
 
+/// The runner calls the tests by reflection, and its classes are excluded: a field of the test and
+/// one of an object that the test holds.
+#[test]
+fn races_below_junit_are_found_and_confirmed() {
+    let w = Workshop::new();
+    let path = "/usr/share/java/junit4.jar:/usr/share/java/hamcrest.jar:.";
+    let test = |name: &str, modifier: &str, limit: &str| {
+        format!(
+            "import static org.junit.Assert.assertEquals;\nimport org.junit.Test;\n\
+             public class {name} {{\n    private int count;\n    \
+             private final Counter counter = new Counter();\n    \
+             static class Counter {{\n        int n;\n        \
+             {modifier} void inc() {{ n++; }}\n    }}\n    \
+             {modifier} void add() {{ count++; }}\n    \
+             static void two(Runnable first, Runnable second) throws Exception {{\n        \
+             Thread a = new Thread(first), b = new Thread(second);\n        \
+             a.start(); b.start(); a.join(); b.join();\n    }}\n    \
+             @Test public void fieldOfTest() throws Exception {{\n        \
+             two(() -> add(), () -> add());\n        assertEquals(2, count);\n    }}\n    \
+             @Test{limit} public void object() throws Exception {{\n        \
+             two(counter::inc, counter::inc);\n        assertEquals(2, counter.n);\n    }}\n}}\n"
+        )
+    };
+    w.write("RacyTest.java", &test("RacyTest", "", ""));
+    w.write("FixedTest.java", &test("FixedTest", "synchronized", "(timeout = 60000)"));
+    let built = w.run("javac", &["-g", "-cp", path, "RacyTest.java", "FixedTest.java"]);
+    assert!(built.status.success(), "{}", stderr(&built));
+    let runner = ["--", "java", "-cp", path, "org.junit.runner.JUnitCore"];
+    let racy = [&["test", "--analyses", "race"], &runner[..], &["RacyTest"]].concat();
+    let said = stdout(&w.expect(1, &racy));
+    assert!(said.contains("OK (2 tests)"), "{said}");
+    assert!(said.contains("`RacyTest#1.count`") || said.contains("`RacyTest#2.count`"), "{said}");
+    assert!(said.contains("`RacyTest$Counter@RacyTest.java:5#"), "{said}");
+    assert!(said.contains("1 process recorded; 2 bugs: 2 confirmed"), "{said}");
+    let fixed = [&["test"], &runner[..], &["FixedTest"]].concat();
+    let said = stdout(&w.expect(0, &fixed));
+    assert!(said.contains("1 process recorded; nothing was predicted"), "{said}");
+}
+
 #[test]
 fn library_is_recorded_inside_of_a_program_that_is_not_instrumented() {
     let w = Workshop::new();
@@ -181,4 +220,36 @@ fn gtest_below_a_shell_is_named_and_replayed() {
     assert!(said.contains("  tests     unit Counter.Sum\n"), "{said}");
     assert!(said.contains("\nunit Counter.One "), "{said}");
     assert!(said.contains("2 processes recorded; 1 bug: 1 confirmed"), "{said}");
+}
+
+/// The object of a test is allocated by a template in GoogleTest's headers, which says its type.
+#[test]
+fn members_of_a_fixture_have_names() {
+    let w = Workshop::new();
+    w.write(
+        "queue_test.cpp",
+        "#include <gtest/gtest.h>\n#include <thread>\nnamespace {\n\
+         class QueueTest : public ::testing::Test {\nprotected:\n    \
+         std::string name = \"queue\";\n    int count = 0;\n};\n\
+         TEST_F(QueueTest, Push) {\n    \
+         std::thread a([this] { count++; }), b([this] { count++; });\n    \
+         a.join();\n    b.join();\n    EXPECT_EQ(count, 2);\n}\n\
+         class SizeTest : public QueueTest, public ::testing::WithParamInterface<int> {};\n\
+         TEST_P(SizeTest, Grow) {\n    \
+         std::thread a([this] { count += GetParam(); });\n    count += 1;\n    a.join();\n}\n\
+         INSTANTIATE_TEST_SUITE_P(Sizes, SizeTest, ::testing::Values(1));\n}\n",
+    );
+    let link = ["-lgtest", "-lgtest_main", "-pthread", "-o", "unit"];
+    for optimised in ["-O0", "-O2"] {
+        let build = ["c++", "-g", optimised, "queue_test.cpp"];
+        w.expect(0, &[&build[..], &link].concat());
+        let said = stdout(&w.expect(1, &["test", "--analyses", "race", "--", "./unit"]));
+        for name in [
+            "`QueueTest_Push_Test@queue_test.cpp:9#1.count`",
+            "`SizeTest_Grow_Test@queue_test.cpp:16#1.count`",
+        ] {
+            assert!(said.contains(name), "{optimised}: {name}: {said}");
+        }
+        assert!(said.contains("2 bugs: 2 confirmed"), "{optimised}: {said}");
+    }
 }

@@ -27,10 +27,15 @@ final class ClassHierarchy {
     private static final class Methods {
         String superName;
         final Set<String> names = new HashSet<String>();
+        /** Those that no class overrides. */
+        final Set<String> fixed = new HashSet<String>();
 
         void add(int access, String name, String desc) {
             if ((access & Opcodes.ACC_ABSTRACT) == 0) {
                 names.add(name + desc);
+            }
+            if ((access & (Opcodes.ACC_PRIVATE | Opcodes.ACC_STATIC | Opcodes.ACC_FINAL)) != 0) {
+                fixed.add(name + desc);
             }
         }
     }
@@ -125,6 +130,12 @@ final class ClassHierarchy {
             name = m.superName;
         }
         return null;
+    }
+
+    /** Whether no class overrides a method of a class of the program, such as a lambda's body. */
+    synchronized boolean isFixed(String declaring, String method) {
+        Methods m = methods(declaring);
+        return m != null && m.fixed.contains(method);
     }
 
     private Methods methods(String name) {

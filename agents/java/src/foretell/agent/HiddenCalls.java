@@ -141,8 +141,8 @@ final class HiddenCalls implements Opcodes {
             }
             if (!ClassHierarchy.isPlatform(declaring)) {
                 return !ClassRewriter.isRecorded(declaring, options)
-                    || options.selectsClasses() && call.getOpcode() != INVOKESTATIC
-                        && call.getOpcode() != INVOKESPECIAL;
+                    || options.selectsClasses() && call.getOpcode() != INVOKESPECIAL
+                        && !types.isFixed(declaring, call.name + call.desc);
             }
             if (declaring.equals("java/lang/Object")) {
                 // A method of an interface, or one that only the running class tells.

@@ -21,7 +21,7 @@ final class Entries {
         Log.settle(t);
     }
 
-    /** Whether the calling thread is in its `run`, with no other code of the platform below. */
+    /** Whether the calling thread is in its `run`, with no other unrecorded code below. */
     private static boolean isOwnRun(ThreadState t) {
         StackTraceElement[] stack = new Throwable().getStackTrace();
         int at = 0;
@@ -29,12 +29,18 @@ final class Entries {
             at++;
         }
         for (at++; at < stack.length; at++) {
-            String name = stack[at].getClassName();
-            if (!isOfThread(name)) {
+            // A method reference, `new Thread(counter::increment)`, runs an added method first.
+            if (!isAdded(stack[at]) && !isOfThread(stack[at].getClassName())) {
                 return runsStage(t, stack);
             }
         }
         return true;
+    }
+
+    /** Whether a frame is of a method that the agent has added to a recorded class. */
+    private static boolean isAdded(StackTraceElement frame) {
+        return frame.getMethodName().startsWith("foretell$")
+            && HiddenUse.isRecorded(frame.getClassName());
     }
 
     private static boolean isOfThread(String name) {

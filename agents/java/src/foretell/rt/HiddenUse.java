@@ -106,7 +106,12 @@ final class HiddenUse {
     static boolean isRecorded(Class<?> type) {
         String name = type.getName();
         int lambda = name.indexOf("$$Lambda");
-        return RECORDED.containsKey(lambda < 0 ? name : name.substring(0, lambda));
+        return isRecorded(lambda < 0 ? name : name.substring(0, lambda));
+    }
+
+    /** Whether a class has been rewritten, by its name with dots. */
+    static boolean isRecorded(String name) {
+        return RECORDED.containsKey(name);
     }
 
     private static HiddenUse nothing(Class<?> type) {
