@@ -22,7 +22,7 @@ use crate::execution::{Execution, Step};
 use crate::history::{
     Counted, CutKey, Entry, History, TIMED_OUT, ThreadKey, cut_key, hash_of, value_hash,
 };
-use crate::search::{Found, Goal, search};
+use crate::search::{Found, Goal, never_stuck, search};
 use crate::{Lead, Open, Pending};
 
 /// Longest trace that is searched explicitly.
@@ -65,6 +65,8 @@ pub(crate) struct Candidate {
     pub(crate) key: CutKey,
     /// Hash of place and observation that are new.
     pub(crate) novelty: Option<u64>,
+    /// Hash of the place whose observation is new.
+    pub(crate) place: Option<u64>,
     /// Whether a standard library observes something else that it has for itself.
     pub(crate) is_internal: bool,
     /// Number of events of each thread in the lead.
@@ -245,6 +247,11 @@ impl<'t> Leads<'t> {
         hash_of((entry.place, entry.seen))
     }
 
+    /// Returns the hash of the place of a flip.
+    pub(crate) fn flipped_place(&self, flip: &Flip) -> u64 {
+        Entry::with(self.trace(), flip.event, flip.seen).place
+    }
+
     /// Whether a flip is of a variable that a standard library has for itself.
     pub(crate) fn is_internal(&self, flip: &Flip) -> bool {
         let trace = self.trace();
@@ -257,7 +264,7 @@ impl<'t> Leads<'t> {
     pub(crate) fn stuck(&mut self, states: usize) -> Option<Vec<Candidate>> {
         let trace = self.trace();
         let waits = |op: Op| matches!(op, Op::Acquire | Op::AcquireShared | Op::Woken | Op::Down);
-        if !trace.ids().any(|e| waits(trace.op(e))) {
+        if !trace.ids().any(|e| waits(trace.op(e))) || never_stuck(self.model) {
             return Some(Vec::new());
         }
         let before = self.open.len();
@@ -357,9 +364,11 @@ impl<'t> Leads<'t> {
             let history = key.get(&of).copied().unwrap_or_default();
             key.insert(hash_of((of, "more")), history);
         }
-        let (novelty, is_internal) = match &cause {
-            Cause::Flip(flip) => (Some(self.novelty(flip)), self.is_internal(flip)),
-            _ => (None, false),
+        let (novelty, place, is_internal) = match &cause {
+            Cause::Flip(flip) => {
+                (Some(self.novelty(flip)), Some(self.flipped_place(flip)), self.is_internal(flip))
+            }
+            _ => (None, None, false),
         };
         let preemptions = preemptions(trace, &events, flipped);
         let then = match cause {
@@ -369,7 +378,7 @@ impl<'t> Leads<'t> {
         let lead = Lead { run: self.run, events, flipped, then, preemptions };
         let counts = state.counts;
         let required = required.to_vec();
-        Candidate { lead, cause, key, novelty, is_internal, counts, required }
+        Candidate { lead, cause, key, novelty, place, is_internal, counts, required }
     }
 
     /// Returns the events of which one is in every lead that keeps more than this one: for each
