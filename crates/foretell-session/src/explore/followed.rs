@@ -61,6 +61,12 @@ impl FollowedRun {
                 "thread" => Some(outside("a thread of the system or of a library takes part")),
                 "shared" => Some(outside("an object is shared with other processes")),
                 "signal" => Some(outside("signals are handled")),
+                "futex" => Some(outside(
+                    "threads wait for atomic objects or futexes: wake-ups that come too early",
+                )),
+                "last" => Some(outside(
+                    "the program asks which thread of a barrier is told that it is the last one",
+                )),
                 _ => None,
             });
         }
