@@ -28,6 +28,9 @@ use crate::{Lead, Open, Pending};
 /// Longest trace that is searched explicitly.
 const LONGEST_SEARCH: usize = 2_000;
 
+/// Most events of another thread that are put before a read at once, such as those of a section.
+const LONGEST_SECTION: usize = 64;
+
 /// Another observation of an event.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Flip {
@@ -307,9 +310,71 @@ impl<'t> Leads<'t> {
         }
     }
 
+    /// Puts as much as possible before the last events of the thread whose read observes something
+    /// else. What other threads do in a section with the same lock can only come before, and what
+    /// they observe there would be lost otherwise. Returns the sequence unchanged if it cannot run
+    /// step by step.
+    fn extend_before(&self, sequence: Vec<EventId>, flip: &Flip) -> Vec<EventId> {
+        let FlipKind::Read(writers) = &flip.kind else { return sequence };
+        let trace = self.trace();
+        let own = trace.thread(flip.event);
+        // The read, and the locks that its thread takes immediately before.
+        let events = self.model.chains.events(own);
+        let read = self.model.chains.position(flip.event) as usize;
+        let takes = |e: &&EventId| matches!(trace.op(**e), Op::Acquire | Op::AcquireShared);
+        let taken = events[..read].iter().rev().take_while(takes).count();
+        let last = &events[read - taken..=read];
+        let mut state = Execution::new(self.model, self.limited);
+        let mut before = Vec::with_capacity(sequence.len());
+        for &e in sequence.iter().filter(|e| !last.contains(e)) {
+            if state.next(trace.thread(e).index()) != Some(e) || state.step(e) != Step::Same {
+                return sequence;
+            }
+            state.run(e, false);
+            before.push(e);
+        }
+        // The same write, too: an equal value may come again much later.
+        let writer = state.seen(flip.event);
+        let can_end = |state: &Execution<'_>| {
+            last[..taken].iter().all(|&e| state.step(e) == Step::Same)
+                && state.seen(flip.event) == writer
+        };
+        if !writer.is_some_and(|writer| writers.contains(&writer)) || !can_end(&state) {
+            return sequence;
+        }
+        let mut grew = true;
+        while grew {
+            grew = false;
+            for t in (0..state.counts.len()).filter(|&t| t != own.index()) {
+                let mut after = state.clone();
+                let mut more = Vec::new();
+                while let Some(e) = after.next(t)
+                    && more.len() < LONGEST_SECTION
+                    // They take what the flipped thread may take instead.
+                    && !matches!(trace.op(e), Op::Woken | Op::TimedOut | Op::Down)
+                    && after.step(e) == Step::Same
+                {
+                    after.run(e, false);
+                    more.push(e);
+                    if can_end(&after) {
+                        before.append(&mut more);
+                        state = after.clone();
+                        grew = true;
+                    }
+                }
+            }
+        }
+        before.extend_from_slice(last);
+        before
+    }
+
     /// Extends a sequence as far as possible.
     fn candidate(&self, sequence: Vec<EventId>, cause: Cause, required: &[EventId]) -> Candidate {
         let trace = self.trace();
+        let sequence = match &cause {
+            Cause::Flip(flip) => self.extend_before(sequence, flip),
+            _ => sequence,
+        };
         let flipped = match &cause {
             Cause::Flip(flip) => Some(flip.event),
             _ => None,

@@ -60,8 +60,8 @@ pub(crate) fn search(
 
 /// Whether it is easy to see that no state is stuck. Threads then wait for nothing but locks, and
 /// for the ends of threads, which they do without a lock; they keep no lock for ever; and the order
-/// in which they take a lock while they hold another has no cycle. So of the threads that wait for a
-/// lock, the one that holds the last lock of that order can go on.
+/// in which they take a lock while they hold another has no cycle. So of the threads that wait for
+/// a lock, the one that holds the last lock of that order can go on.
 pub(crate) fn never_stuck(model: &TraceModel<'_>) -> bool {
     let TraceModel { trace, chains, .. } = model;
     let mut after: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); trace.lock_count()];
