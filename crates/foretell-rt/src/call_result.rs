@@ -1,8 +1,8 @@
 //! Whether the code after a call uses the result of the call.
 //!
 //! [`is_used`] follows the code from the return address on until the register of the result is read
-//! or written. Most calls of a function whose result nobody wants are followed by another call, which
-//! may change the register. The decoder knows the instructions that compilers put in between. Any
+//! or written. A call whose result is not used is mostly followed by another call, which may change
+//! the register. The decoder knows the instructions that compilers put in between. Any
 //! other instruction counts as a use.
 
 /// Largest distance between the call and the use of its result, in instructions.
@@ -141,9 +141,7 @@ mod tests {
         // lea rax, [rip + 16]
         assert!(!is_used(&[0x48, 0x8d, 0x05, 16, 0, 0, 0]));
         // mov r8d, 1; add rsp, 8; pop rbx; xor eax, eax
-        assert!(!is_used(&[
-            0x41, 0xb8, 1, 0, 0, 0, 0x48, 0x83, 0xc4, 8, 0x5b, 0x31, 0xc0
-        ]));
+        assert!(!is_used(&[0x41, 0xb8, 1, 0, 0, 0, 0x48, 0x83, 0xc4, 8, 0x5b, 0x31, 0xc0]));
         // mov dword [rip + 8], 1; call
         assert!(!is_used(&[0xc7, 0x05, 8, 0, 0, 0, 1, 0, 0, 0, 0xe8, 1, 2, 3, 4]));
     }

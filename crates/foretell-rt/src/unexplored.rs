@@ -41,7 +41,7 @@ pub(crate) static SHARED: Note = Note::new(b".shared\0");
 pub(crate) static SIGNAL: Note = Note::new(b".signal\0");
 /// A wait for a futex: whether a wake-up comes too early is no observation.
 pub(crate) static FUTEX: Note = Note::new(b".futex\0");
-/// A result of `pthread_barrier_wait` that was used: any thread may be told that it is the last one.
+/// A result of `pthread_barrier_wait` that was used: any thread may be told that it is the last.
 pub(crate) static LAST: Note = Note::new(b".last\0");
 
 impl Note {
