@@ -8,7 +8,7 @@
 use std::hash::{Hash, Hasher};
 
 use foretell_model::TraceModel;
-use foretell_trace::{EventId, EventKind, Op, ThreadId};
+use foretell_trace::{EventId, EventKind, LockId, Op, ThreadId};
 use rustc_hash::{FxHashSet, FxHasher};
 
 use crate::Pending;
@@ -348,6 +348,10 @@ impl<'t> Execution<'t> {
         match event.kind {
             EventKind::Begin { .. } | EventKind::End { .. } | EventKind::Guard { .. } => true,
             EventKind::Fork { .. } | EventKind::Join { .. } => true,
+            // It can only let threads go on that wait, but for tries that fail.
+            EventKind::Release { lock } | EventKind::ReleaseShared { lock } => {
+                !self.has_failed_try(lock, event.thread)
+            }
             EventKind::Read { var, .. } | EventKind::Write { var, .. } => {
                 let own = event.thread;
                 let writes = trace.op(e).writes();
@@ -363,6 +367,22 @@ impl<'t> Execution<'t> {
             }
             _ => false,
         }
+    }
+
+    /// Whether a thread but this one still tries a lock in vain.
+    fn has_failed_try(&self, lock: LockId, besides: ThreadId) -> bool {
+        let TraceModel { trace, chains, .. } = self.model;
+        let tries = |&e: &EventId| {
+            matches!(
+                trace.event(e).kind,
+                EventKind::TryFailed { lock: tried } | EventKind::TryFailedShared { lock: tried }
+                    if tried == lock
+            )
+        };
+        (0..self.counts.len()).map(ThreadId::from_index).filter(|&t| t != besides).any(|t| {
+            let rest = &chains.events(t)[self.counts[t.index()] as usize..];
+            rest.iter().any(tries)
+        })
     }
 }
 

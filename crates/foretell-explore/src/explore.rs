@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use foretell_model::TraceModel;
 use foretell_trace::{EventId, Model, ThreadId, Trace};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::frontier::Frontier;
 use crate::history::{Counted, Entry, History, ThreadKey, hash_of, thread_keys};
@@ -346,9 +346,14 @@ impl Explorer {
         let sets = (&counted, &*limited);
         let mut leads = Leads::new(&model, &keys, sets, number, self.limits());
         let mut flips = leads.flips();
-        // What no run has shown comes first.
-        flips.sort_by_key(|flip| {
-            (leads.is_internal(flip), self.frontier.shown.contains(&leads.novelty(flip)))
+        // What no run has shown comes first. Then one place after the other has its turn: a loop
+        // must not keep the rest waiting.
+        let mut times: FxHashMap<u64, u32> = FxHashMap::default();
+        flips.sort_by_cached_key(|flip| {
+            let times = times.entry(leads.flipped_place(flip)).or_default();
+            *times += 1;
+            let is_shown = self.frontier.shown.contains(&leads.novelty(flip));
+            (leads.is_internal(flip), is_shown, times.ilog2())
         });
         let mut flips: VecDeque<Flip> = flips.into();
         let mut found = self.ask(&mut leads, &mut flips);

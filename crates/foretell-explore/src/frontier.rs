@@ -1,9 +1,11 @@
 //! The frontier: leads that have not been followed, the most promising first.
 //!
-//! A lead to a place and an observation that no run has shown comes first; then the number of
-//! preemptions decides, then the order in which the leads were found. Every fourth lead is the one
-//! with the most preemptions: what needs the threads to alternate many times would come last else.
-//! Leads to what a standard library observes for itself, such as its counters, come last.
+//! A lead to a place and an observation that no run has shown comes first. Then come leads to
+//! places for which few leads have been found, by powers of two: a long loop, whose every iteration
+//! has leads, must not keep the rest waiting. Then the number of preemptions decides, then the
+//! order in which the leads were found. Every fourth lead is the one with the most preemptions:
+//! what needs the threads to alternate many times would come last else. Leads to what a standard
+//! library observes for itself, such as its counters, come last.
 
 use std::collections::BTreeMap;
 
@@ -12,13 +14,24 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::history::{CutKey, hash_of};
 use crate::leads::{Candidate, Cause};
 
+/// Order of a lead.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Rank {
+    class: u8,
+    /// Binary logarithm of the number of leads that were found for the place.
+    crowd: u32,
+    preemptions: u32,
+    /// Number of leads that were found before.
+    number: usize,
+}
+
 /// One lead of so many is the one with the most preemptions.
 const MOST_PREEMPTED_EVERY: usize = 4;
 
 /// Leads in the order in which they are followed.
 #[derive(Default, Debug)]
 pub(crate) struct Frontier {
-    queue: BTreeMap<(u8, u32, usize), Candidate>,
+    queue: BTreeMap<Rank, Candidate>,
     /// Number of leads that were ever added.
     added: usize,
     /// Keys of these leads.
@@ -29,6 +42,8 @@ pub(crate) struct Frontier {
     pub(crate) shown: FxHashSet<u64>,
     /// Number of leads that were taken.
     taken: usize,
+    /// Number of leads that were found for each place.
+    found_for: FxHashMap<u64, u32>,
 }
 
 impl Frontier {
@@ -46,19 +61,25 @@ impl Frontier {
         if !self.known.insert(hash_of((&candidate.key, stuck))) {
             return false;
         }
-        self.queue.insert(self.rank(&candidate, self.added), candidate);
+        let crowd = candidate.place.map_or(0, |place| {
+            let count = self.found_for.entry(place).or_default();
+            *count += 1;
+            count.ilog2()
+        });
+        let preemptions = candidate.lead.preemptions;
+        let class = self.class(&candidate);
+        self.queue.insert(Rank { class, crowd, preemptions, number: self.added }, candidate);
         self.added += 1;
         true
     }
 
-    fn rank(&self, candidate: &Candidate, number: usize) -> (u8, u32, usize) {
-        let rank = match &candidate.cause {
+    fn class(&self, candidate: &Candidate) -> u8 {
+        match &candidate.cause {
             Cause::Stuck => 0,
             _ if candidate.is_internal => 2,
             _ if candidate.novelty.is_some_and(|n| !self.shown.contains(&n)) => 0,
             _ => 1,
-        };
-        (rank, candidate.lead.preemptions, number)
+        }
     }
 
     /// Removes the lead to follow next. Leads that a run has covered meanwhile are dropped.
@@ -75,8 +96,7 @@ impl Frontier {
     /// Removes the lead with the most preemptions, the one that was found last.
     fn pop_most_preempted(&mut self) -> Option<Candidate> {
         loop {
-            let by_preemptions =
-                |&&(rank, preemptions, number): &&(u8, u32, usize)| (rank < 2, preemptions, number);
+            let by_preemptions = |rank: &&Rank| (rank.class < 2, rank.preemptions, rank.number);
             let key = *self.queue.keys().max_by_key(by_preemptions)?;
             let candidate = self.queue.remove(&key)?;
             if candidate.cause == Cause::Stuck || !self.is_covered(&candidate.key) {
@@ -86,13 +106,13 @@ impl Frontier {
     }
 
     fn pop_first(&mut self) -> Option<Candidate> {
-        while let Some(((rank, _, number), candidate)) = self.queue.pop_first() {
+        while let Some((rank, candidate)) = self.queue.pop_first() {
             if candidate.cause != Cause::Stuck && self.is_covered(&candidate.key) {
                 continue;
             }
-            let now = self.rank(&candidate, number);
-            if now.0 > rank {
-                self.queue.insert(now, candidate);
+            let class = self.class(&candidate);
+            if class > rank.class {
+                self.queue.insert(Rank { class, ..rank }, candidate);
                 continue;
             }
             return Some(candidate);

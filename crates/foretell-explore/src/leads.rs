@@ -22,11 +22,14 @@ use crate::execution::{Execution, Step};
 use crate::history::{
     Counted, CutKey, Entry, History, TIMED_OUT, ThreadKey, cut_key, hash_of, value_hash,
 };
-use crate::search::{Found, Goal, search};
+use crate::search::{Found, Goal, never_stuck, search};
 use crate::{Lead, Open, Pending};
 
 /// Longest trace that is searched explicitly.
 const LONGEST_SEARCH: usize = 2_000;
+
+/// Most events of another thread that are put before a read at once, such as those of a section.
+const LONGEST_SECTION: usize = 64;
 
 /// Another observation of an event.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -65,6 +68,8 @@ pub(crate) struct Candidate {
     pub(crate) key: CutKey,
     /// Hash of place and observation that are new.
     pub(crate) novelty: Option<u64>,
+    /// Hash of the place whose observation is new.
+    pub(crate) place: Option<u64>,
     /// Whether a standard library observes something else that it has for itself.
     pub(crate) is_internal: bool,
     /// Number of events of each thread in the lead.
@@ -245,6 +250,11 @@ impl<'t> Leads<'t> {
         hash_of((entry.place, entry.seen))
     }
 
+    /// Returns the hash of the place of a flip.
+    pub(crate) fn flipped_place(&self, flip: &Flip) -> u64 {
+        Entry::with(self.trace(), flip.event, flip.seen).place
+    }
+
     /// Whether a flip is of a variable that a standard library has for itself.
     pub(crate) fn is_internal(&self, flip: &Flip) -> bool {
         let trace = self.trace();
@@ -257,7 +267,7 @@ impl<'t> Leads<'t> {
     pub(crate) fn stuck(&mut self, states: usize) -> Option<Vec<Candidate>> {
         let trace = self.trace();
         let waits = |op: Op| matches!(op, Op::Acquire | Op::AcquireShared | Op::Woken | Op::Down);
-        if !trace.ids().any(|e| waits(trace.op(e))) {
+        if !trace.ids().any(|e| waits(trace.op(e))) || never_stuck(self.model) {
             return Some(Vec::new());
         }
         let before = self.open.len();
@@ -300,9 +310,71 @@ impl<'t> Leads<'t> {
         }
     }
 
+    /// Puts as much as possible before the last events of the thread whose read observes something
+    /// else. What other threads do in a section with the same lock can only come before, and what
+    /// they observe there would be lost otherwise. Returns the sequence unchanged if it cannot run
+    /// step by step.
+    fn extend_before(&self, sequence: Vec<EventId>, flip: &Flip) -> Vec<EventId> {
+        let FlipKind::Read(writers) = &flip.kind else { return sequence };
+        let trace = self.trace();
+        let own = trace.thread(flip.event);
+        // The read, and the locks that its thread takes immediately before.
+        let events = self.model.chains.events(own);
+        let read = self.model.chains.position(flip.event) as usize;
+        let takes = |e: &&EventId| matches!(trace.op(**e), Op::Acquire | Op::AcquireShared);
+        let taken = events[..read].iter().rev().take_while(takes).count();
+        let last = &events[read - taken..=read];
+        let mut state = Execution::new(self.model, self.limited);
+        let mut before = Vec::with_capacity(sequence.len());
+        for &e in sequence.iter().filter(|e| !last.contains(e)) {
+            if state.next(trace.thread(e).index()) != Some(e) || state.step(e) != Step::Same {
+                return sequence;
+            }
+            state.run(e, false);
+            before.push(e);
+        }
+        // The same write, too: an equal value may come again much later.
+        let writer = state.seen(flip.event);
+        let can_end = |state: &Execution<'_>| {
+            last[..taken].iter().all(|&e| state.step(e) == Step::Same)
+                && state.seen(flip.event) == writer
+        };
+        if !writer.is_some_and(|writer| writers.contains(&writer)) || !can_end(&state) {
+            return sequence;
+        }
+        let mut grew = true;
+        while grew {
+            grew = false;
+            for t in (0..state.counts.len()).filter(|&t| t != own.index()) {
+                let mut after = state.clone();
+                let mut more = Vec::new();
+                while let Some(e) = after.next(t)
+                    && more.len() < LONGEST_SECTION
+                    // They take what the flipped thread may take instead.
+                    && !matches!(trace.op(e), Op::Woken | Op::TimedOut | Op::Down)
+                    && after.step(e) == Step::Same
+                {
+                    after.run(e, false);
+                    more.push(e);
+                    if can_end(&after) {
+                        before.append(&mut more);
+                        state = after.clone();
+                        grew = true;
+                    }
+                }
+            }
+        }
+        before.extend_from_slice(last);
+        before
+    }
+
     /// Extends a sequence as far as possible.
     fn candidate(&self, sequence: Vec<EventId>, cause: Cause, required: &[EventId]) -> Candidate {
         let trace = self.trace();
+        let sequence = match &cause {
+            Cause::Flip(flip) => self.extend_before(sequence, flip),
+            _ => sequence,
+        };
         let flipped = match &cause {
             Cause::Flip(flip) => Some(flip.event),
             _ => None,
@@ -357,9 +429,11 @@ impl<'t> Leads<'t> {
             let history = key.get(&of).copied().unwrap_or_default();
             key.insert(hash_of((of, "more")), history);
         }
-        let (novelty, is_internal) = match &cause {
-            Cause::Flip(flip) => (Some(self.novelty(flip)), self.is_internal(flip)),
-            _ => (None, false),
+        let (novelty, place, is_internal) = match &cause {
+            Cause::Flip(flip) => {
+                (Some(self.novelty(flip)), Some(self.flipped_place(flip)), self.is_internal(flip))
+            }
+            _ => (None, None, false),
         };
         let preemptions = preemptions(trace, &events, flipped);
         let then = match cause {
@@ -369,7 +443,7 @@ impl<'t> Leads<'t> {
         let lead = Lead { run: self.run, events, flipped, then, preemptions };
         let counts = state.counts;
         let required = required.to_vec();
-        Candidate { lead, cause, key, novelty, is_internal, counts, required }
+        Candidate { lead, cause, key, novelty, place, is_internal, counts, required }
     }
 
     /// Returns the events of which one is in every lead that keeps more than this one: for each

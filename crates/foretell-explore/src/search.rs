@@ -2,10 +2,11 @@
 //! for: flipped try-locks and waits, stuck states, and operations that a stuck thread could have
 //! gone on with.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use foretell_model::TraceModel;
-use foretell_trace::{EventId, ThreadId};
+use foretell_trace::{EventId, EventKind, ThreadId};
 use rustc_hash::FxHashSet;
 
 use crate::Pending;
@@ -54,6 +55,63 @@ pub(crate) fn search(
         Found::Unknown(search.found)
     } else {
         Found::Sequences(search.found)
+    }
+}
+
+/// Whether it is easy to see that no state is stuck. Threads then wait for nothing but locks, and
+/// for the ends of threads, which they do without a lock; they keep no lock for ever; and the order
+/// in which they take a lock while they hold another has no cycle. So of the threads that wait for
+/// a lock, the one that holds the last lock of that order can go on.
+pub(crate) fn never_stuck(model: &TraceModel<'_>) -> bool {
+    let TraceModel { trace, chains, .. } = model;
+    let mut after: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); trace.lock_count()];
+    for t in (0..chains.thread_count()).map(ThreadId::from_index) {
+        // With the number of times that the thread has taken it.
+        let mut held: BTreeMap<usize, u32> = BTreeMap::new();
+        for &e in chains.events(t) {
+            match trace.event(e).kind {
+                EventKind::Acquire { lock } | EventKind::AcquireShared { lock } => {
+                    let lock = lock.index();
+                    for &before in held.keys() {
+                        after[before].insert(lock);
+                    }
+                    *held.entry(lock).or_default() += 1;
+                }
+                EventKind::TryAcquire { lock } | EventKind::TryAcquireShared { lock } => {
+                    *held.entry(lock.index()).or_default() += 1;
+                }
+                EventKind::Release { lock } | EventKind::ReleaseShared { lock } => {
+                    let Some(depth) = held.get_mut(&lock.index()) else { return false };
+                    *depth -= 1;
+                    if *depth == 0 {
+                        held.remove(&lock.index());
+                    }
+                }
+                EventKind::Join { .. } if !held.is_empty() => return false,
+                EventKind::Wait { .. }
+                | EventKind::Woken { .. }
+                | EventKind::TimedOut { .. }
+                | EventKind::Down { .. }
+                | EventKind::Leave { .. } => return false,
+                _ => {}
+            }
+        }
+        if !held.is_empty() {
+            return false;
+        }
+    }
+    // Locks that no lock comes after are taken away, until none is left.
+    let mut left: BTreeSet<usize> = (0..after.len()).collect();
+    loop {
+        let before = left.len();
+        let last = |lock: &usize| after[*lock].iter().all(|next| !left.contains(next));
+        let ended: Vec<usize> = left.iter().copied().filter(last).collect();
+        for lock in ended {
+            left.remove(&lock);
+        }
+        if left.is_empty() || left.len() == before {
+            return left.is_empty();
+        }
     }
 }
 

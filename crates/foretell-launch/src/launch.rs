@@ -34,7 +34,8 @@ const MORE: &str = "more";
 const UNEXPLORED: &str = "unexplored";
 
 /// Endings of these notes.
-const UNEXPLORED_ENDINGS: [&str; 6] = ["output", "tried", "process", "thread", "shared", "signal"];
+const UNEXPLORED_ENDINGS: [&str; 8] =
+    ["output", "tried", "process", "thread", "shared", "signal", "futex", "last"];
 
 /// Name of the file with those of a Java program, one line each: a kind and a text.
 const UNEXPLORED_JAVA: &str = "unexplored.java";

@@ -38,6 +38,9 @@ extern "C-unwind" fn syscall_fn(
     let wakes = op == libc::FUTEX_WAKE || op == libc::FUTEX_WAKE_BITSET;
     let private = b as c_int & libc::FUTEX_PRIVATE_FLAG != 0;
     let Some(t) = enter_modelled() else { return plain() };
+    if wait {
+        crate::unexplored::FUTEX.take();
+    }
     let r = if wait && private {
         futex_wait(t, a, b as c_int, c as u32, d as *const timespec)
     } else if wakes && private {

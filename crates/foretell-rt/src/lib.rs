@@ -23,6 +23,7 @@ mod arena;
 mod atomics;
 mod blocking_call;
 mod call_effects;
+mod call_result;
 mod calls;
 mod cancel;
 mod channels;

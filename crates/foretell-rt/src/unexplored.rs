@@ -8,6 +8,8 @@
 //! | `PATH.thread` | a thread that the runtime did not see being created, such as that of a timer |
 //! | `PATH.shared` | used an object that it shares with other processes |
 //! | `PATH.signal` | handled a signal, which may come at other times |
+//! | `PATH.futex` | waited for a futex by itself, or with `std::atomic::wait` |
+//! | `PATH.last` | asked which thread of a barrier is told that it is the last one |
 //!
 //! The files are empty; `PATH` is [`env::UNEXPLORED`](foretell_rt_format::env::UNEXPLORED).
 
@@ -37,6 +39,10 @@ pub(crate) static THREAD: Note = Note::new(b".thread\0");
 pub(crate) static SHARED: Note = Note::new(b".shared\0");
 /// A handler of a signal that has run.
 pub(crate) static SIGNAL: Note = Note::new(b".signal\0");
+/// A wait for a futex: whether a wake-up comes too early is no observation.
+pub(crate) static FUTEX: Note = Note::new(b".futex\0");
+/// A result of `pthread_barrier_wait` that was used: any thread may be told that it is the last.
+pub(crate) static LAST: Note = Note::new(b".last\0");
 
 impl Note {
     const fn new(ending: &'static [u8]) -> Note {

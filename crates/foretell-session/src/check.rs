@@ -303,14 +303,18 @@ impl Check<'_> {
         let reference = Reference::of(&run, Some(run.stdout()));
         let interrupted = self.is_interrupted();
         let options = &self.options;
+        // A replay that hangs runs twice until its limit: exploring is a better use of that time.
+        let own = self.exploration.as_ref().map(RealExploration::run_limit);
+        let limit = own.map_or(options.limit, |own| own.min(options.limit));
         let mut replays = Replays {
             options,
-            replay: Replay { launch, steps: &steps, reference: &reference, limit: options.limit },
+            replay: Replay { launch, steps: &steps, reference: &reference, limit },
             failure: failure.as_ref(),
             seen: &mut self.seen,
             observer,
             left: if interrupted { 0 } else { left },
             until,
+            has_hung: false,
             count: 0,
             known: 0,
             observed: None,
@@ -367,6 +371,8 @@ struct Replays<'a> {
     /// The end of the exploration, for a run of one: findings that are not confirmed by then are
     /// not shown.
     until: Option<Instant>,
+    /// Whether a replay has hung: it takes long, and other reads would hang as well.
+    has_hung: bool,
     /// Number of findings that were looked at.
     count: usize,
     /// Number of findings so far, with those that come next.
@@ -392,6 +398,12 @@ impl Replays<'_> {
             self.left = 0;
             return None;
         }
+        if self.has_hung
+            && finding.kind == FindingKind::Nondeterminism
+            && !self.options.nondeterminism
+        {
+            return None;
+        }
         self.left -= 1;
         let witnesses = Witnesses { trace, model, finding };
         let replayed = within(&limit, || {
@@ -399,7 +411,10 @@ impl Replays<'_> {
             self.replay.run(&witnesses.target(), &orders, || witnesses.nearest())
         });
         match replayed {
-            Ok(Ok(verdict)) => Some(verdict),
+            Ok(Ok(verdict)) => {
+                self.has_hung |= matches!(verdict, Verdict::Hang { .. });
+                Some(verdict)
+            }
             Ok(Err(error)) => {
                 self.left = 0;
                 self.outcome = Err(error);

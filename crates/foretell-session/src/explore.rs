@@ -352,6 +352,11 @@ impl RealExploration {
         schedule.to_string()
     }
 
+    /// The time limit of a run.
+    pub(crate) fn run_limit(&self) -> Duration {
+        self.limit
+    }
+
     /// The time at which the exploration ends.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         self.deadline

@@ -174,7 +174,7 @@ fn explored(source: &str, options: &[&str]) -> (Option<i32>, String, Value) {
 }
 
 #[test]
-fn lost_update_in_two_sections_fails_in_the_third_run_and_replays() {
+fn lost_update_in_two_sections_fails_in_the_second_run_and_replays() {
     let scratch = Scratch::new();
     scratch.source("lost.c", LOST_UPDATE);
     let directory = scratch.0.path();
@@ -183,8 +183,8 @@ fn lost_update_in_two_sections_fails_in_the_third_run_and_replays() {
     assert_eq!(output.status.code(), Some(1), "{report}");
     assert!(report.contains("An assertion failed in the recorded run: `n == 2`"), "{report}");
     assert!(report.contains("explored 3 runs: complete"), "{report}");
-    assert!(report.contains("foretell replay DIR/run-3.ft observed-1"), "{report}");
-    let replay = ["replay", "kept/run-3.ft", "observed-1", "--times", "20", "--", "kept/program"];
+    assert!(report.contains("foretell replay DIR/run-2.ft observed-1"), "{report}");
+    let replay = ["replay", "kept/run-2.ft", "observed-1", "--times", "20", "--", "kept/program"];
     let output = foretell(directory, &replay);
     let report = text(&output);
     assert!(report.contains("20 of 20") || report.contains("20 times"), "{report}");
@@ -203,10 +203,10 @@ fn exit_status_of_another_schedule_is_a_failure_that_replays() {
     let json = std::fs::read_to_string(scratch.path("out.json")).unwrap();
     let json: Value = serde_json::from_str(&json).unwrap();
     let later = &json["exploration"]["findings"][0];
-    assert_eq!((&later["kind"], &later["run"]), (&"observed".into(), &3.into()), "{json}");
+    assert_eq!((&later["kind"], &later["run"]), (&"observed".into(), &2.into()), "{json}");
     assert_eq!(later["failure"]["kind"], "status", "{json}");
     assert!(report.contains("under another schedule: exit status 3 instead of 0"), "{report}");
-    let replay = ["replay", "kept/run-3.ft", "observed-1", "--times", "5", "--", "kept/program"];
+    let replay = ["replay", "kept/run-2.ft", "observed-1", "--times", "5", "--", "kept/program"];
     let output = foretell(directory, &replay);
     assert!(text(&output).contains("exit status 3 instead of 0"), "{}", text(&output));
 }

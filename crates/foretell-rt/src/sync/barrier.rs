@@ -1,6 +1,7 @@
 //! Barriers: modelled here; the library only checks the arguments of their initialisation.
 
 use super::*;
+use crate::call_result;
 use crate::lock::Guarded;
 
 /// A barrier and the arrivals of its current round.
@@ -56,6 +57,10 @@ fn arrive(b: usize) -> Option<Arrival> {
 extern "C-unwind" fn barrier_wait(b: usize, pc: usize) -> c_int {
     let real = || real!(pthread_barrier_wait(b: usize) -> c_int);
     let Some(t) = enter() else { return real() };
+    // SAFETY: `pc` is the return address of the call.
+    if unsafe { call_result::is_used(pc) } {
+        crate::unexplored::LAST.take();
+    }
     step(t, Kind::Arrive, pc);
     put(t, SyncKind::Arrive, b, 0, pc);
     let library = served_by(t, ObjectKind::Barrier, b) == ServedBy::Library;

@@ -7,11 +7,15 @@ use foretell_build::ScratchDirectory;
 use foretell_explore::{Open, Pending};
 use foretell_launch::{Launch, Mode, Run};
 use foretell_rt_format::DEPARTURE_STATUS;
-use foretell_trace::{EventId, EventKind, FailureKind, RunFailure, ThreadId, Trace};
+use foretell_trace::{EventId, EventKind, FailureKind, RunFailure, ThreadId, Trace, VarId};
 use foretell_translate::{Blocks, Steps, ThreadWait, TraceOutput};
 
 use crate::Error;
 use crate::record::{Recorded, record};
+
+/// Beginning of the names of the counts of waiters that libstdc++ has for `std::atomic::wait`.
+const ATOMIC_WAITERS: &str = "std::__detail::__waiter_pool";
+const FUTEXES: &str = "threads wait for atomic objects or futexes: wake-ups that come too early";
 
 /// A recorded run without its log.
 #[derive(Debug)]
@@ -61,8 +65,18 @@ impl FollowedRun {
                 "thread" => Some(outside("a thread of the system or of a library takes part")),
                 "shared" => Some(outside("an object is shared with other processes")),
                 "signal" => Some(outside("signals are handled")),
+                "futex" => Some(outside(FUTEXES)),
+                "last" => Some(outside(
+                    "the program asks which thread of a barrier is told that it is the last one",
+                )),
                 _ => None,
             });
+        }
+        // Spins before it waits, which takes as many looks as it likes: the wait may be in no run.
+        let waiters =
+            |x| self.trace.variable_name(VarId::from_index(x)).starts_with(ATOMIC_WAITERS);
+        if (0..self.trace.variable_count()).any(waiters) {
+            open.push(Open::Outside(FUTEXES.to_owned()));
         }
         for (kind, text) in self.run.unexplored_java() {
             match kind.as_str() {
