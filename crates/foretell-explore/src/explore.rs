@@ -8,7 +8,7 @@ use foretell_model::TraceModel;
 use foretell_trace::{EventId, Model, ThreadId, Trace};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::frontier::Frontier;
+use crate::frontier::{Frontier, crowd};
 use crate::history::{Counted, Entry, History, ThreadKey, hash_of, thread_keys};
 use crate::leads::{Candidate, Cause, Flip, Leads, Limits};
 use crate::{Ended, Lead, Open, Pending, Program};
@@ -353,7 +353,7 @@ impl Explorer {
             let times = times.entry(leads.flipped_place(flip)).or_default();
             *times += 1;
             let is_shown = self.frontier.shown.contains(&leads.novelty(flip));
-            (leads.is_internal(flip), is_shown, times.ilog2())
+            (leads.is_internal(flip), is_shown, crowd(*times))
         });
         let mut flips: VecDeque<Flip> = flips.into();
         let mut found = self.ask(&mut leads, &mut flips);

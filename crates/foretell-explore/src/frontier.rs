@@ -18,7 +18,7 @@ use crate::leads::{Candidate, Cause};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Rank {
     class: u8,
-    /// Binary logarithm of the number of leads that were found for the place.
+    /// [`crowd`] of the leads that were found for the place.
     crowd: u32,
     preemptions: u32,
     /// Number of leads that were found before.
@@ -27,6 +27,14 @@ struct Rank {
 
 /// One lead of so many is the one with the most preemptions.
 const MOST_PREEMPTED_EVERY: usize = 4;
+
+/// Leads of one place that all count as few.
+const FEW: u32 = 8;
+
+/// Returns how much the leads to a place crowd: 0 if they are few, and one more for each doubling.
+pub(crate) fn crowd(leads: u32) -> u32 {
+    (leads / FEW).checked_ilog2().map_or(0, |log| log + 1)
+}
 
 /// Leads in the order in which they are followed.
 #[derive(Default, Debug)]
@@ -64,7 +72,7 @@ impl Frontier {
         let crowd = candidate.place.map_or(0, |place| {
             let count = self.found_for.entry(place).or_default();
             *count += 1;
-            count.ilog2()
+            crowd(*count)
         });
         let preemptions = candidate.lead.preemptions;
         let class = self.class(&candidate);
