@@ -15,10 +15,18 @@ use crate::leads::{Candidate, Cause};
 /// One lead of so many is the one with the most preemptions.
 const MOST_PREEMPTED_EVERY: usize = 4;
 
+/// Rank, preemptions, and number of a lead.
+type Key = (u8, u32, usize);
+
+/// The lead with the most preemptions has the greatest of these.
+fn by_preemptions((rank, preemptions, number): Key) -> (bool, u32, usize) {
+    (rank < 2, preemptions, number)
+}
+
 /// Leads in the order in which they are followed.
 #[derive(Default, Debug)]
 pub(crate) struct Frontier {
-    queue: BTreeMap<(u8, u32, usize), Candidate>,
+    queue: BTreeMap<Key, Candidate>,
     /// Number of leads that were ever added.
     added: usize,
     /// Keys of these leads.
@@ -51,7 +59,7 @@ impl Frontier {
         true
     }
 
-    fn rank(&self, candidate: &Candidate, number: usize) -> (u8, u32, usize) {
+    fn rank(&self, candidate: &Candidate, number: usize) -> Key {
         let rank = match &candidate.cause {
             Cause::Stuck => 0,
             _ if candidate.is_internal => 2,
@@ -75,9 +83,7 @@ impl Frontier {
     /// Removes the lead with the most preemptions, the one that was found last.
     fn pop_most_preempted(&mut self) -> Option<Candidate> {
         loop {
-            let by_preemptions =
-                |&&(rank, preemptions, number): &&(u8, u32, usize)| (rank < 2, preemptions, number);
-            let key = *self.queue.keys().max_by_key(by_preemptions)?;
+            let key = *self.queue.keys().max_by_key(|&&key| by_preemptions(key))?;
             let candidate = self.queue.remove(&key)?;
             if candidate.cause == Cause::Stuck || !self.is_covered(&candidate.key) {
                 return Some(candidate);
@@ -100,10 +106,15 @@ impl Frontier {
         None
     }
 
-    /// Returns the leads that come next if no run changes that, at most `most`.
+    /// Returns the leads that come next if no run changes that, at most `most`; of those that are
+    /// chosen for their preemptions only the next one, whose run most often leads to the one after
+    /// it.
     pub(crate) fn upcoming(&self, most: usize) -> Vec<&Candidate> {
+        let preempted = self.queue.iter().max_by_key(|&(&key, _)| by_preemptions(key));
+        let others = self.queue.iter().filter(|&(key, _)| preempted.is_none_or(|(k, _)| k != key));
+        let next = preempted.into_iter().chain(others).map(|(_, candidate)| candidate);
         let is_open = |c: &&Candidate| c.cause == Cause::Stuck || !self.is_covered(&c.key);
-        self.queue.values().filter(is_open).take(most).collect()
+        next.filter(is_open).take(most).collect()
     }
 
     /// Drops the leads that a run has covered.

@@ -8,6 +8,7 @@
 //! | session | `{"job": {…}, "version": "…", "files": […]}` | first line: what the items have in common, and the files and directories that they need |
 //! | pool | `{"capacity": N}` | number of items that are useful at a time; again whenever it changes |
 //! | session | `{"id": N, "item": {…}, "files": […]}` | a work item, with the files that it alone needs |
+//! | session | `{"wanted": N}` | the session waits for this item: it is best done before others |
 //! | session | `{"progress": {…}}` | counters to show |
 //! | pool | `{"id": N, "answer": {…}}` | the item is done |
 //! | pool | `{"id": N, "error": "…"}` | the item cannot be done; the session ends with this line |
@@ -145,6 +146,14 @@ impl Pool {
         let files: Vec<_> = files.iter().map(|file| file.to_string_lossy()).collect();
         self.send(&json!({"id": id, "item": item, "files": files}))?;
         Ok(id)
+    }
+
+    /// Tells the pool that the session waits for the answer to an item, if it has not come.
+    pub(crate) fn want(&self, id: u64) -> Result<(), Error> {
+        if !self.shared.lock().open.contains(&id) {
+            return Ok(());
+        }
+        self.send(&json!({"wanted": id}))
     }
 
     /// Waits a moment for the answer to an item. Returns whether it has come.
