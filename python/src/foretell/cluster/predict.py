@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 import pathlib
-import sys
 import tempfile
 from dataclasses import asdict, dataclass
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
@@ -189,9 +188,3 @@ def write(path: pathlib.Path, content: bytes) -> None:
         file.flush()
         os.fsync(file.fileno())
     os.replace(name, path)
-
-
-def show(progress: Progress) -> None:
-    """Shows the progress on standard error, if that is a terminal."""
-    if sys.stderr.isatty():
-        print(f"\r\x1b[K{progress}", end="", file=sys.stderr, flush=True)
