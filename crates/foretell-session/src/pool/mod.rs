@@ -25,6 +25,7 @@ mod worker;
 
 use std::collections::{HashMap, HashSet};
 use std::io::{BufRead, BufReader, Write};
+use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -38,6 +39,8 @@ pub use worker::work;
 
 /// Time between two looks at the limits of the caller.
 const PAUSE: Duration = Duration::from_millis(100);
+/// Time that a pool has to end after the session.
+const FAREWELL: Duration = Duration::from_secs(1);
 
 /// Connection to a pool.
 #[derive(Debug)]
@@ -210,10 +213,15 @@ impl Pool {
 }
 
 impl Drop for Pool {
+    /// Ends the connection, and gives the pool a moment to clear its progress.
     fn drop(&mut self) {
-        // The thread that reads has the socket, too.
         let stream = self.stream.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let _ = stream.shutdown(std::net::Shutdown::Both);
+        if stream.shutdown(Shutdown::Write).is_ok() {
+            let is_open = |state: &mut State| state.ended.is_none();
+            drop(self.shared.changed.wait_timeout_while(self.shared.lock(), FAREWELL, is_open));
+        }
+        // The thread that reads has the socket, too.
+        let _ = stream.shutdown(Shutdown::Both);
     }
 }
 

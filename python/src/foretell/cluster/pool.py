@@ -164,8 +164,6 @@ class Pool:
                         process.terminate()
                         raise
                     status = process.wait()
-        if self.progress is show:
-            clear()
         return status if status >= 0 else 128 - status
 
     def _accept(self, listener: socket.socket, process: "subprocess.Popen[bytes]") -> None:
@@ -230,6 +228,9 @@ class Pool:
             if self.progress is not None:
                 self.shown.nodes = self.cluster.nodes()
                 self.progress(self.shown)
+        if self.progress is show:
+            # The command reports when the connection is closed.
+            clear()
         for reference in running:
             ray.cancel(reference, force=True)
 
