@@ -95,6 +95,10 @@ class Pace:
             old = new if self._seconds is None else self._seconds
             self._seconds = 0.7 * old + 0.3 * new
 
+    def is_slow(self) -> bool:
+        """Whether an item takes longer than a task should."""
+        return self._seconds is not None and self._seconds > TASK_SECONDS
+
     def items(self) -> int:
         """Returns the number of items for a task: a power of two, which seldom changes."""
         if self._seconds is None:
@@ -213,8 +217,10 @@ class Pool:
                 elif "progress" in value:
                     self.shown.counters = value["progress"]
             cores = self.cluster.cores()
-            while waiting and len(running) < TASKS_PER_CORE * cores:
-                free = TASKS_PER_CORE * cores - len(running)
+            # A task that Ray queues behind long items would keep a wanted one waiting.
+            tasks = cores + 1 if pace.is_slow() else TASKS_PER_CORE * cores
+            while waiting and len(running) < tasks:
+                free = tasks - len(running)
                 items = _take(waiting, min(pace.items(), -(-len(waiting) // free)))
                 reference = self._task.remote(job, [each.item for each in items])
                 running[reference] = items
