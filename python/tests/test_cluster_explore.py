@@ -62,7 +62,8 @@ def test_the_report_is_that_of_one_machine(cluster: Any, source: pathlib.Path) -
     seen: List[PoolProgress] = []
     assert explore([source], runs=30, progress=seen.append).raw == one.raw
     assert one.exploration is not None and len(one.exploration.outcomes) > 1
-    assert seen[-1].nodes == 2 and seen[-1].done >= 14
+    # A node that an earlier test lost counts until Ray notices.
+    assert seen[-1].nodes >= 2 and seen[-1].done >= 14
     assert seen[-1].counters["findings"] > 0 and "tasks done" in str(seen[-1])
 
 

@@ -86,7 +86,7 @@ def test_the_result_is_that_of_one_machine(
     assert [each.text for each in again.reports] == [each.text for each in suite.reports]
     assert contents(project / "out") == expected
     # Six predictions, and a replay for each bug.
-    assert seen[-1].nodes == 2 and seen[-1].done >= 6 + len(confirmed)
+    assert seen[-1].nodes >= 2 and seen[-1].done >= 6 + len(confirmed)
     assert seen[-1].counters["findings"] and "processes recorded" in str(seen[-1])
     # The command line has the same report.
     capfd.readouterr()

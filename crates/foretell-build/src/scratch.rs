@@ -73,17 +73,23 @@ fn try_lock(file: &File) -> bool {
     locked || io::Error::last_os_error().raw_os_error() != Some(libc::EWOULDBLOCK)
 }
 
-/// Whether another process holds the lock, or may be about to take it.
-fn is_held(directory: &Path, made: &fs::Metadata) -> bool {
-    let age = made.modified().ok().and_then(|time| SystemTime::now().duration_since(time).ok());
-    let is_new = age.is_none_or(|age| age < LOCKED_BY_THEN);
+/// Removes a directory, unless another process holds its lock, or may be about to take it.
+fn remove_abandoned_one(directory: &Path, made: &fs::Metadata) {
     match File::options().append(true).open(directory.join(LOCK)) {
-        Err(_) => {
-            is_new || fs::read_dir(directory).is_ok_and(|mut entries| entries.next().is_some())
-        }
-        Ok(file) => {
+        Ok(lock) => {
+            // Kept until the directory is gone: a process that has just made it finds it locked,
+            // and takes another one.
             // SAFETY: the descriptor is open.
-            unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) != 0 }
+            if unsafe { libc::flock(lock.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) == 0 } {
+                remove(directory);
+            }
+        }
+        Err(_) => {
+            let age = made.modified().ok().and_then(|t| SystemTime::now().duration_since(t).ok());
+            let is_new = age.is_none_or(|age| age < LOCKED_BY_THEN);
+            if !is_new && fs::read_dir(directory).is_ok_and(|mut files| files.next().is_none()) {
+                remove(directory);
+            }
         }
     }
 }
@@ -101,8 +107,8 @@ fn remove_abandoned(parent: &Path) {
         }
         // Not of a link's target.
         let Ok(made) = entry.path().symlink_metadata() else { continue };
-        if made.is_dir() && made.uid() == user && !is_held(&entry.path(), &made) {
-            remove(&entry.path());
+        if made.is_dir() && made.uid() == user {
+            remove_abandoned_one(&entry.path(), &made);
         }
     }
 }
@@ -149,5 +155,22 @@ mod tests {
         let (gone, lifeline) = (next.path().to_path_buf(), next.lifeline());
         drop(next);
         assert!(!gone.exists() && !lifeline.exists());
+    }
+
+    #[test]
+    fn directories_that_are_made_at_the_same_time_stay() {
+        let parent = tempfile::tempdir().unwrap();
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for _ in 0..100 {
+                        let own = ScratchDirectory::new_in(parent.path(), "foretell-").unwrap();
+                        fs::write(own.path().join("log"), "x").unwrap();
+                        fs::read_dir(parent.path()).unwrap().for_each(drop);
+                        assert!(own.path().join("log").exists());
+                    }
+                });
+            }
+        });
     }
 }

@@ -215,6 +215,12 @@ impl Explorer {
         self.frontier.upcoming(most).into_iter().map(|candidate| candidate.lead.clone()).collect()
     }
 
+    /// Returns the number of runs that the options still allow.
+    pub fn runs_left(&self) -> usize {
+        let done = self.result.runs + self.result.departed;
+        self.options.runs.map_or(usize::MAX, |most| most.saturating_sub(done))
+    }
+
     fn is_anything_left(&mut self) -> bool {
         self.frontier.tidy();
         self.frontier.len() > 0
@@ -248,7 +254,7 @@ impl Explorer {
 
     /// Returns the budget that is used up.
     fn budget(&self) -> Option<String> {
-        if self.options.runs.is_some_and(|most| self.result.runs + self.result.departed >= most) {
+        if self.runs_left() == 0 {
             return Some("out of runs".to_owned());
         }
         self.options.deadline.filter(|&end| Instant::now() >= end).map(|_| "out of time".to_owned())

@@ -25,6 +25,13 @@ struct Rank {
     number: usize,
 }
 
+impl Rank {
+    /// The lead with the most preemptions has the greatest of these.
+    fn by_preemptions(self) -> (bool, u32, usize) {
+        (self.class < 2, self.preemptions, self.number)
+    }
+}
+
 /// One lead of so many is the one with the most preemptions.
 const MOST_PREEMPTED_EVERY: usize = 4;
 
@@ -104,8 +111,7 @@ impl Frontier {
     /// Removes the lead with the most preemptions, the one that was found last.
     fn pop_most_preempted(&mut self) -> Option<Candidate> {
         loop {
-            let by_preemptions = |rank: &&Rank| (rank.class < 2, rank.preemptions, rank.number);
-            let key = *self.queue.keys().max_by_key(by_preemptions)?;
+            let key = *self.queue.keys().max_by_key(|key| key.by_preemptions())?;
             let candidate = self.queue.remove(&key)?;
             if candidate.cause == Cause::Stuck || !self.is_covered(&candidate.key) {
                 return Some(candidate);
@@ -128,10 +134,15 @@ impl Frontier {
         None
     }
 
-    /// Returns the leads that come next if no run changes that, at most `most`.
+    /// Returns the leads that come next if no run changes that, at most `most`; of those that are
+    /// chosen for their preemptions only the next one, whose run most often leads to the one after
+    /// it.
     pub(crate) fn upcoming(&self, most: usize) -> Vec<&Candidate> {
+        let preempted = self.queue.iter().max_by_key(|(key, _)| key.by_preemptions());
+        let others = self.queue.iter().filter(|&(key, _)| preempted.is_none_or(|(k, _)| k != key));
+        let next = preempted.into_iter().chain(others).map(|(_, candidate)| candidate);
         let is_open = |c: &&Candidate| c.cause == Cause::Stuck || !self.is_covered(&c.key);
-        self.queue.values().filter(is_open).take(most).collect()
+        next.filter(is_open).take(most).collect()
     }
 
     /// Drops the leads that a run has covered.

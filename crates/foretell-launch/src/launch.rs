@@ -40,11 +40,13 @@ const UNEXPLORED_ENDINGS: [&str; 8] =
 /// Name of the file with those of a Java program, one line each: a kind and a text.
 const UNEXPLORED_JAVA: &str = "unexplored.java";
 
+/// Names of the files with the output of a quiet run.
+const OUTPUT: [&str; 2] = ["stdout", "stderr"];
+
 /// Names of the files of a run that an exploration keeps.
 fn saved_files() -> impl Iterator<Item = String> {
     let notes = UNEXPLORED_ENDINGS.into_iter().map(|ending| format!("{UNEXPLORED}.{ending}"));
-    let others = ["stdout", "stderr", UNEXPLORED_JAVA].map(str::to_owned);
-    others.into_iter().chain(notes)
+    OUTPUT.into_iter().chain([UNEXPLORED_JAVA]).map(str::to_owned).chain(notes)
 }
 
 /// Settings of a run.
@@ -115,7 +117,16 @@ pub struct Run {
     pub interrupted: bool,
     /// Whether the program is a Java program.
     pub java: bool,
-    directory: ScratchDirectory,
+    files: RunFiles,
+}
+
+/// Directory with the files of a run.
+#[derive(Debug)]
+enum RunFiles {
+    /// That of the run itself.
+    Scratch(ScratchDirectory),
+    /// One to which they were saved.
+    Saved(PathBuf),
 }
 
 /// Reason for which a program ended.
@@ -134,12 +145,12 @@ enum End {
 impl Run {
     /// Returns the path of the log.
     pub fn log(&self) -> PathBuf {
-        self.directory.path().join("log")
+        self.directory().join("log")
     }
 
     /// Returns the paths of the logs of further processes, in the order of their start.
     pub fn more_logs(&self) -> Vec<PathBuf> {
-        let entries = std::fs::read_dir(self.directory.path().join(MORE)).into_iter().flatten();
+        let entries = std::fs::read_dir(self.directory().join(MORE)).into_iter().flatten();
         // What a process writes beside its log has one more extension.
         let is_log = |path: &PathBuf| {
             path.file_stem().is_some_and(|stem| !stem.to_string_lossy().contains('.'))
@@ -152,7 +163,7 @@ impl Run {
 
     /// Returns the standard output of a quiet run.
     pub fn stdout(&self) -> Vec<u8> {
-        std::fs::read(self.directory.path().join("stdout")).unwrap_or_default()
+        std::fs::read(self.directory().join("stdout")).unwrap_or_default()
     }
 
     /// Whether more than one thread may have written output.
@@ -164,7 +175,7 @@ impl Run {
     /// Returns what a Java program has that no exploration follows, each with its kind: `output`,
     /// `timed` or `call`.
     pub fn unexplored_java(&self) -> Vec<(String, String)> {
-        let bytes = std::fs::read(self.directory.path().join(UNEXPLORED_JAVA)).unwrap_or_default();
+        let bytes = std::fs::read(self.directory().join(UNEXPLORED_JAVA)).unwrap_or_default();
         let text = String::from_utf8_lossy(&bytes);
         let lines = text.lines().filter_map(|line| line.split_once('\t'));
         lines.map(|(kind, text)| (kind.to_owned(), text.to_owned())).collect()
@@ -174,45 +185,45 @@ impl Run {
     /// the runtime describes.
     pub fn unexplored(&self) -> Vec<&'static str> {
         let noted =
-            |ending: &&str| self.directory.path().join(format!("{UNEXPLORED}.{ending}")).exists();
+            |ending: &&str| self.directory().join(format!("{UNEXPLORED}.{ending}")).exists();
         UNEXPLORED_ENDINGS.into_iter().filter(noted).collect()
     }
 
-    /// Copies the output of a quiet run and the notes for an exploration to a directory.
+    /// Copies the output of a quiet run and the notes for an exploration to a directory. Empty
+    /// output is left out.
     ///
     /// # Errors
     /// If a file cannot be written.
     pub fn save(&self, directory: &Path) -> io::Result<()> {
         for name in saved_files() {
-            let path = self.directory.path().join(&name);
-            if path.exists() {
+            let path = self.directory().join(&name);
+            let is_output = OUTPUT.contains(&name.as_str());
+            if path.metadata().is_ok_and(|file| !is_output || file.len() > 0) {
                 std::fs::copy(path, directory.join(name))?;
             }
         }
         Ok(())
     }
 
-    /// Returns a run whose files were [saved](Run::save). `status` is the raw status of the
-    /// process, `scratch` the directory for its files.
-    ///
-    /// # Errors
-    /// If a file cannot be read or written.
-    pub fn restore(saved: &Path, status: i32, java: bool, scratch: &Path) -> io::Result<Run> {
-        let directory = ScratchDirectory::new_in(scratch, ".foretell-")?;
-        for name in saved_files() {
-            let path = saved.join(&name);
-            if path.exists() {
-                std::fs::copy(path, directory.path().join(name))?;
-            }
-        }
+    /// Returns a run whose files were [saved](Run::save) to a directory, where they stay. `status`
+    /// is the raw status of the process.
+    pub fn restore(saved: &Path, status: i32, java: bool) -> Run {
         let status = ExitStatus::from_raw(status);
         let (timed_out, out_of_memory) = (false, false);
-        Ok(Run { status, timed_out, out_of_memory, interrupted: false, java, directory })
+        let files = RunFiles::Saved(saved.to_path_buf());
+        Run { status, timed_out, out_of_memory, interrupted: false, java, files }
+    }
+
+    fn directory(&self) -> &Path {
+        match &self.files {
+            RunFiles::Scratch(scratch) => scratch.path(),
+            RunFiles::Saved(path) => path,
+        }
     }
 
     /// Returns the standard error of a quiet run.
     pub fn stderr(&self) -> String {
-        let bytes = std::fs::read(self.directory.path().join("stderr")).unwrap_or_default();
+        let bytes = std::fs::read(self.directory().join("stderr")).unwrap_or_default();
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
@@ -484,7 +495,8 @@ impl Launch {
         let (status, end) = ended?;
         let (timed_out, out_of_memory) = (end == End::TimedOut, end == End::OutOfMemory);
         let interrupted = end == End::OutOfBudget || signals.requests() > before;
-        Ok(Run { status, timed_out, out_of_memory, interrupted, java: self.is_java(), directory })
+        let (java, files) = (self.is_java(), RunFiles::Scratch(directory));
+        Ok(Run { status, timed_out, out_of_memory, interrupted, java, files })
     }
 
     /// Waits for the end of the program, passes signals on, and kills the program at its limits of

@@ -386,7 +386,7 @@ fn run_item(
     schedule: &str,
 ) -> Result<Followed, Error> {
     let Some(state) = state else { return follow_to_end(launch, blocks, schedule) };
-    if let Some(followed) = state.load(schedule, &launch.directory) {
+    if let Some(followed) = state.load(schedule) {
         return Ok(followed);
     }
     let followed = follow_to_end(launch, blocks, schedule)?;

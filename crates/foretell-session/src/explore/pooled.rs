@@ -20,7 +20,9 @@ use crate::Error;
 use crate::pool::{Job, Pool, files_of};
 
 /// Leads that are looked at, for each item that the pool has at a time.
-const LOOK_AHEAD: usize = 4;
+const LOOK_AHEAD: usize = 2;
+/// Leads are looked at when the pool lacks one in so many of its items: each look costs time.
+const REFILLS: usize = 4;
 
 /// The pool of an exploration.
 #[derive(Debug)]
@@ -63,31 +65,24 @@ impl RealExploration {
         let signals = SignalGuard::new();
         let before = signals.requests();
         pooled.request(state, schedule)?;
-        if pooled.pool.free() > 0 {
-            for lead in self.explorer.upcoming(LOOK_AHEAD * pooled.pool.capacity()) {
-                if pooled.seen.insert(hash_of(&lead)) {
-                    pooled.request(state, &self.schedule(&lead))?;
-                }
-                if pooled.pool.free() == 0 {
-                    break;
-                }
-            }
-        }
         let progress = self.explorer.progress();
         pooled.pool.show(json!({
             "runs": progress.runs, "prefixes open": progress.open, "findings": self.findings,
         }));
         let mut id = pooled.items.remove(schedule);
         let followed = loop {
+            self.run_ahead(&mut pooled, state)?;
             if let Some(id) = id {
+                pooled.pool.want(id)?;
                 while !pooled.pool.is_done(id)? {
                     if signals.requests() > before {
                         return Ok(Followed::Interrupted);
                     }
+                    self.run_ahead(&mut pooled, state)?;
                 }
                 pooled.pool.answer(id)?;
             }
-            match (state.load(schedule, &launch.directory), id) {
+            match (state.load(schedule), id) {
                 (Some(followed), _) => break followed,
                 (None, Some(_)) => {
                     let path = state.of(schedule).display().to_string();
@@ -101,6 +96,26 @@ impl RealExploration {
         };
         self.pooled = Some(pooled);
         Ok(followed)
+    }
+
+    /// Sends the items of leads that will probably come next, if the pool lacks items.
+    fn run_ahead(&self, pooled: &mut PooledRuns, state: &StateDirectory) -> Result<(), Error> {
+        let capacity = pooled.pool.capacity();
+        if pooled.pool.free() * REFILLS < capacity {
+            return Ok(());
+        }
+        // No more than may still count.
+        let runs_left = self.explorer.runs_left().saturating_sub(1);
+        let most = (LOOK_AHEAD * capacity).min(runs_left);
+        for lead in self.explorer.upcoming(most) {
+            if pooled.seen.insert(hash_of(&lead)) {
+                pooled.request(state, &self.schedule(&lead))?;
+            }
+            if pooled.pool.free() == 0 {
+                break;
+            }
+        }
+        Ok(())
     }
 }
 

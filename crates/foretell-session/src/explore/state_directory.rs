@@ -9,7 +9,7 @@
 //! | `runs/KEY/schedule` | the work item: the schedule to drive the program along |
 //! | `runs/KEY/result.json` | how the run ended |
 //! | `runs/KEY/trace.ft`, `trace.ft.steps` | the trace of the run |
-//! | `runs/KEY/stdout`, `stderr`, `unexplored.*` | output of the run, notes of the runtime |
+//! | `runs/KEY/stdout`, `stderr`, `unexplored.*` | output of the run if there is any, notes of the runtime |
 //! | `frontier.json` | the work items that come next, the most promising first |
 //!
 //! An exploration is a function of the results of its work items. So these are all that has to
@@ -98,9 +98,8 @@ impl StateDirectory {
         known.is_ok_and(|known| known == schedule.as_bytes())
     }
 
-    /// Returns the result of a work item, if the directory has it. `scratch` is for the files of
-    /// the run.
-    pub(crate) fn load(&self, schedule: &str, scratch: &Path) -> Option<Followed> {
+    /// Returns the result of a work item, if the directory has it.
+    pub(crate) fn load(&self, schedule: &str) -> Option<Followed> {
         let directory = self.of(schedule);
         let same = fs::read(directory.join("schedule")).ok()? == schedule.as_bytes();
         let bytes = fs::read(directory.join("result.json")).ok().filter(|_| same)?;
@@ -109,7 +108,7 @@ impl StateDirectory {
             return Some(Followed::Departed(why.to_owned()));
         }
         let status = i32::try_from(value["status"].as_i64()?).ok()?;
-        let run = Run::restore(&directory, status, value["java"].as_bool()?, scratch).ok()?;
+        let run = Run::restore(&directory, status, value["java"].as_bool()?);
         let path = directory.join("trace.ft");
         let trace = foretell_trace::io::load(&path, &ReadOptions::default()).ok()?.trace;
         let steps = load_steps(&path, &trace).ok()?;
@@ -258,7 +257,7 @@ mod tests {
     fn departures_are_kept_and_damaged_results_replaced() {
         let directory = tempfile::tempdir().unwrap();
         let state = StateDirectory::open(directory.path(), "a").unwrap();
-        let load = || state.load("s", directory.path());
+        let load = || state.load("s");
         assert!(load().is_none());
         state.store("s", &Followed::Departed("why".to_owned())).unwrap();
         assert!(matches!(load(), Some(Followed::Departed(why)) if why == "why"));

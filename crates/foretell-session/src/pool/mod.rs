@@ -8,6 +8,7 @@
 //! | session | `{"job": {…}, "version": "…", "files": […]}` | first line: what the items have in common, and the files and directories that they need |
 //! | pool | `{"capacity": N}` | number of items that are useful at a time; again whenever it changes |
 //! | session | `{"id": N, "item": {…}, "files": […]}` | a work item, with the files that it alone needs |
+//! | session | `{"wanted": N}` | the session waits for this item: it is best done before others |
 //! | session | `{"progress": {…}}` | counters to show |
 //! | pool | `{"id": N, "answer": {…}}` | the item is done |
 //! | pool | `{"id": N, "error": "…"}` | the item cannot be done; the session ends with this line |
@@ -24,6 +25,7 @@ mod worker;
 
 use std::collections::{HashMap, HashSet};
 use std::io::{BufRead, BufReader, Write};
+use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -37,6 +39,8 @@ pub use worker::work;
 
 /// Time between two looks at the limits of the caller.
 const PAUSE: Duration = Duration::from_millis(100);
+/// Time that a pool has to end after the session.
+const FAREWELL: Duration = Duration::from_secs(1);
 
 /// Connection to a pool.
 #[derive(Debug)]
@@ -147,6 +151,14 @@ impl Pool {
         Ok(id)
     }
 
+    /// Tells the pool that the session waits for the answer to an item, if it has not come.
+    pub(crate) fn want(&self, id: u64) -> Result<(), Error> {
+        if !self.shared.lock().open.contains(&id) {
+            return Ok(());
+        }
+        self.send(&json!({"wanted": id}))
+    }
+
     /// Waits a moment for the answer to an item. Returns whether it has come.
     pub(crate) fn is_done(&self, id: u64) -> Result<bool, Error> {
         let state = self.shared.lock();
@@ -201,10 +213,15 @@ impl Pool {
 }
 
 impl Drop for Pool {
+    /// Ends the connection, and gives the pool a moment to clear its progress.
     fn drop(&mut self) {
-        // The thread that reads has the socket, too.
         let stream = self.stream.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let _ = stream.shutdown(std::net::Shutdown::Both);
+        if stream.shutdown(Shutdown::Write).is_ok() {
+            let is_open = |state: &mut State| state.ended.is_none();
+            drop(self.shared.changed.wait_timeout_while(self.shared.lock(), FAREWELL, is_open));
+        }
+        // The thread that reads has the socket, too.
+        let _ = stream.shutdown(Shutdown::Both);
     }
 }
 

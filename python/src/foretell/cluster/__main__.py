@@ -75,8 +75,8 @@ def main(words: Optional[List[str]] = None) -> int:
     if others:
         arguments().error(f"unrecognized arguments: {' '.join(others)}")
     try:
-        from .pool import clear
-        from .predict import predict, show
+        from .predict import predict
+        from .progress import clear, show
 
         if not os.path.isfile(args.trace):
             raise ForetellError(f"{args.trace}: no such file")
@@ -107,7 +107,8 @@ def main(words: Optional[List[str]] = None) -> int:
 def pass_on(args: argparse.Namespace, words: List[str]) -> int:
     """Runs a command with a pool, and returns its exit status."""
     try:
-        from .pool import limits, pool_of, show
+        from .pool import limits, pool_of
+        from .progress import show
 
         pool = pool_of(args.address, args.task_memory, args.command, show)
         return pool.run([args.name, *limits(args.name, args.task_time), *words])

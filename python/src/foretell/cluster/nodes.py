@@ -8,6 +8,7 @@ import logging
 import os
 import pathlib
 import shutil
+import socket
 import tarfile
 import tempfile
 import time
@@ -60,20 +61,29 @@ def connect(address: Optional[str] = None) -> Connection:
         package = str(pathlib.Path(foretell.__file__).parent)
         # The driver reports the first failure of a task in one line.
         os.environ.setdefault("RAY_IGNORE_UNHANDLED_ERRORS", "1")
+        where = "this machine" if address is None else address
         try:
+            _reach(address)
             ray.init(
-                address=address,
+                # Without an address Ray would look for a cluster that was here before.
+                address="local" if address is None else address,
                 runtime_env={"py_modules": [package]},
                 log_to_driver=False,
                 include_dashboard=False if address is None else None,
                 logging_level=logging.ERROR,
             )
-        except (ConnectionError, ValueError, RuntimeError) as error:
+        except (OSError, ValueError, RuntimeError) as error:
             # Versions that differ have a line each.
             reason = " ".join(str(error).split())
-            where = "this machine" if address is None else address
             raise ForetellError(f"no Ray cluster at {where}: {reason}") from error
     return Connection(address)
+
+
+def _reach(address: Optional[str]) -> None:
+    """Raises ``OSError`` where nothing listens at HOST:PORT: Ray itself waits for minutes."""
+    host, _, port = (address or "").rpartition(":")
+    if "/" not in host and port.isdecimal():
+        socket.create_connection((host.strip("[]"), int(port)), timeout=10).close()
 
 
 @dataclass(frozen=True)
@@ -87,10 +97,10 @@ class Shipped:
     directory: bool = False
 
     @staticmethod
-    def put(path: Path, executable: bool = False) -> "Shipped":
+    def put(path: Path, executable: bool = False, digest: Optional[str] = None) -> "Shipped":
         """Puts a file, or a directory with all that is in it, into the object store."""
         file = pathlib.Path(path)
-        digest = digest_of(file)
+        digest = digest_of(file) if digest is None else digest
         if not file.is_dir():
             return Shipped(file.name, digest, ray.put(file.read_bytes()), executable)
         packed = io.BytesIO()

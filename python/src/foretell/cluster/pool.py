@@ -1,15 +1,17 @@
 """A pool: work items of a ``foretell`` command, done as Ray tasks.
 
-The command (``foretell explore --pool SOCKET`` or ``foretell test --pool SOCKET``) connects to a Unix socket and sends work items, one
-a line; each becomes a task. A task hands its item to a worker process (``foretell work``), of which
-each process of Ray keeps one for each job. The command decides what is done and in which order
-results count, so that they are those of one machine.
+The command (``foretell explore --pool SOCKET`` or ``foretell test --pool SOCKET``) connects to a
+Unix socket and sends work items, one a line. A task hands its items to a worker process
+(``foretell work``), of which each process of Ray keeps one for each job. Short items share a task,
+whose price for the driver does not depend on their number. The command decides what is done and in
+which order results count, so that they are those of one machine.
 """
 
 from __future__ import annotations
 
 import collections
 import contextlib
+import itertools
 import json
 import os
 import pathlib
@@ -19,63 +21,103 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import tempfile
 import threading
 from dataclasses import dataclass, field
-from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
+from typing import (
+    Any,
+    Callable,
+    Deque,
+    Dict,
+    Iterator,
+    List,
+    Mapping,
+    Optional,
+    Sequence,
+    Tuple,
+    Union,
+)
 
 import ray
 
 from ..command import ForetellError, find_command
 from .nodes import Command, Connection, Shipped, connect, digest_of
+from .progress import clear, show
+from .worker import File, Item, Job, TaskResult, WorkerLost, do_items
 
-#: Items that the command may send for each core: enough that no core waits for the driver.
-ITEMS_PER_CORE = 3
+#: Tasks in flight for each core: enough that no core waits for the driver.
+TASKS_PER_CORE = 2
+
+#: Items that the command may send for each item in flight: enough that the next task is full.
+ITEMS_AHEAD = 1.5
+
+#: Seconds that the items of a task should take together.
+TASK_SECONDS = 0.1
+
+#: Most items of a task.
+MOST_ITEMS = 32
+
+#: Most bytes of the lines of a task's items: Ray sends short arguments with the task.
+MOST_BYTES = 50_000
 
 #: Times that a task runs again whose worker or node is lost.
 RETRIES = 8
 
-
-class WorkerLost(Exception):
-    """A worker process that ended in the middle of an item: the task runs again."""
+#: An event of a pool: a line of the command, its end, or a task that is done.
+Event = Tuple[str, Any]
 
 
 @dataclass
 class PoolProgress:
-    """State of a pool: nodes, tasks, and the counters of the command."""
+    """State of a pool: nodes, items that are done, tasks, and the counters of the command."""
 
     nodes: int
-    done: int
-    running: int
+    done: int = 0
+    tasks: int = 0
+    running: int = 0
     counters: Mapping[str, int] = field(default_factory=dict)
 
     def __str__(self) -> str:
         counters = "".join(f", {count} {name}" for name, count in self.counters.items())
-        return f"{self.nodes} nodes, {self.done} tasks done, {self.running} under way{counters}"
+        return f"{self.nodes} nodes, {self.tasks} tasks done, {self.running} under way{counters}"
 
 
-@dataclass(frozen=True)
-class Job:
-    """First line of a command: what its items have in common, for the nodes."""
+class Pace:
+    """Number of items for a task, by the time that items took so far."""
 
-    line: Mapping[str, Any]
-    files: Tuple[Tuple[str, Shipped], ...]
-    tool: Command
-    environment: Mapping[str, str]
-    directory: str
-    memory: Optional[int] = None
-    #: Whether the items are predictions, whose memory the worker limits by itself.
-    predicts: bool = False
+    def __init__(self) -> None:
+        self._seconds: Optional[float] = None
+
+    def note(self, items: int, seconds: float) -> None:
+        """Notes how long the items of a task took together."""
+        if items:
+            new = seconds / items
+            old = new if self._seconds is None else self._seconds
+            self._seconds = 0.7 * old + 0.3 * new
+
+    def is_slow(self) -> bool:
+        """Whether an item takes longer than a task should."""
+        return self._seconds is not None and self._seconds > TASK_SECONDS
+
+    def items(self) -> int:
+        """Returns the number of items for a task: a power of two, which seldom changes."""
+        if self._seconds is None:
+            return 1
+        items = 1
+        while items < MOST_ITEMS and 2 * items * self._seconds <= TASK_SECONDS:
+            items *= 2
+        return items
 
 
-@dataclass(frozen=True)
-class Result:
-    """Answer of a worker, and the files of the result."""
+@dataclass
+class Waiting:
+    """An item of the command that has no answer yet."""
 
-    answer: Mapping[str, Any]
-    files: Mapping[str, bytes]
-    node: str
+    number: int
+    item: Item
+    bytes: int
+    #: Whether the command waits for it.
+    wanted: bool = False
 
 
 class Pool:
@@ -96,14 +138,14 @@ class Pool:
         self.task_memory = task_memory
         self.command = command
         self.progress = progress
-        self.shown = PoolProgress(cluster.nodes(), 0, 0)
-        #: Tasks that each node has done.
+        self.shown = PoolProgress(cluster.nodes())
+        #: Items that each node has done.
         self.by_node: "collections.Counter[str]" = collections.Counter()
         options: Dict[str, Any] = {"num_cpus": 1, "max_retries": RETRIES}
         options["retry_exceptions"] = [WorkerLost]
         if task_memory is not None:
             options["memory"] = task_memory
-        self._task = ray.remote(**options)(_do)
+        self._task = ray.remote(**options)(do_items)
         self._shipped: Dict[Tuple[str, int, int], Shipped] = {}
         self._by_content: Dict[str, Shipped] = {}
 
@@ -126,8 +168,6 @@ class Pool:
                         process.terminate()
                         raise
                     status = process.wait()
-        if self.progress is show:
-            clear()
         return status if status >= 0 else 128 - status
 
     def _accept(self, listener: socket.socket, process: "subprocess.Popen[bytes]") -> None:
@@ -145,59 +185,78 @@ class Pool:
 
     def _serve(self, connection: socket.socket) -> None:
         """Answers the lines of a command until it ends the connection."""
-        events: "queue.Queue[Tuple[str, Any]]" = queue.Queue()
-        reader = threading.Thread(target=_read, args=(connection, events), daemon=True)
-        reader.start()
+        events: "queue.Queue[Event]" = queue.Queue()
+        threading.Thread(target=_read, args=(connection, events), daemon=True).start()
         job: Any = None
-        running: Dict[int, Any] = {}
-        items: Dict[int, Mapping[str, Any]] = {}
+        waiting: Deque[Waiting] = collections.deque()
+        running: Dict[Any, List[Waiting]] = {}
+        pace = Pace()
         capacity = 0
-        while True:
-            kind, value = events.get()
-            if kind == "end":
-                break
-            if kind == "line":
-                line = json.loads(value)
-                if "job" in line:
-                    job = ray.put(self._job(line))
-                elif "id" in line:
-                    number = line["id"]
-                    items[number] = line["item"]
-                    files = self._ship(line["files"])
-                    reference = self._task.remote([job], line["item"], files)
-                    running[number] = reference
-                    reference.future().add_done_callback(_announce(events, number))
-                elif "progress" in line:
-                    self.shown.counters = line["progress"]
-            else:
-                number, future = value
-                del running[number]
-                _send(connection, self._finish(number, items.pop(number), future))
+        ended = False
+        while not ended:
+            answers: List[Dict[str, Any]] = []
+            for kind, value in _all_of(events):
+                if kind == "end":
+                    ended = True
+                elif kind == "done":
+                    reference, future = value
+                    items, result = running.pop(reference), _result(future)
+                    if isinstance(result, TaskResult):
+                        self.shown.tasks += 1
+                        pace.note(len(result.results), result.seconds)
+                        # What the task had no time for comes next.
+                        waiting.extendleft(reversed(items[len(result.results) :]))
+                    answers.extend(self._answers(items, result))
+                elif "job" in value:
+                    job = [ray.put(self._job(value))]
+                elif "id" in value:
+                    item = Item(value["item"], self._ship(value["files"]))
+                    waiting.append(Waiting(value["id"], item, value["bytes"]))
+                elif "wanted" in value:
+                    _bring_forward(waiting, value["wanted"])
+                elif "progress" in value:
+                    self.shown.counters = value["progress"]
+            cores = self.cluster.cores()
+            # A task that Ray queues behind long items would keep a wanted one waiting.
+            tasks = cores + 1 if pace.is_slow() else TASKS_PER_CORE * cores
+            while waiting and len(running) < tasks:
+                free = tasks - len(running)
+                items = _take(waiting, min(pace.items(), -(-len(waiting) // free)))
+                reference = self._task.remote(job, [each.item for each in items])
+                running[reference] = items
+                reference.future().add_done_callback(_announce(events, reference))
+            now = round(ITEMS_AHEAD * TASKS_PER_CORE * pace.items() * cores)
+            if job is not None and now != capacity:
+                capacity = now
+                answers.append({"capacity": capacity})
+            _send(connection, answers)
             self.shown.running = len(running)
-            if kind == "done" or not capacity:
-                now = ITEMS_PER_CORE * self.cluster.cores()
-                if now != capacity:
-                    capacity = now
-                    _send(connection, {"capacity": capacity})
             if self.progress is not None:
                 self.shown.nodes = self.cluster.nodes()
                 self.progress(self.shown)
-        for reference in running.values():
+        if self.progress is show:
+            # The command reports when the connection is closed.
+            clear()
+        for reference in running:
             ray.cancel(reference, force=True)
 
-    def _finish(self, number: int, item: Mapping[str, Any], future: Any) -> Dict[str, Any]:
-        """Returns the line that answers an item, whose files are in their place then."""
-        try:
-            result: Result = future.result()
-        except ray.exceptions.RayTaskError as error:
-            return {"id": number, "error": str(error.cause)}
-        except ray.exceptions.RayError as error:
-            return {"id": number, "error": str(error).strip().splitlines()[0]}
-        if "into" in item:
-            _put(pathlib.Path(item["into"]), result.files)
-        self.shown.done += 1
-        self.by_node[result.node] += 1
-        return {"id": number, "answer": result.answer}
+    def _answers(
+        self, items: Sequence[Waiting], result: Union[TaskResult, str]
+    ) -> Iterator[Dict[str, Any]]:
+        """Returns the lines that answer the items of a task, whose files are in their place then."""
+        if isinstance(result, str):
+            for each in items:
+                yield {"id": each.number, "error": result}
+            return
+        for each, done in zip(items, result.results):
+            if done.error is not None:
+                yield {"id": each.number, "error": done.error}
+                continue
+            if "into" in each.item.line:
+                _put(each.item.line["into"], done.files)
+            self.shown.done += 1
+            self.by_node[result.node] += 1
+            yield {"id": each.number, "answer": done.answer}
 
     def _job(self, line: Mapping[str, Any]) -> Job:
         files = self._ship(line["files"])
@@ -208,19 +267,19 @@ class Pool:
         memory, predicts = self.task_memory, self._predicts
         return Job(line, files, tool, environment, os.getcwd(), memory, predicts)
 
-    def _ship(self, paths: Sequence[str]) -> Tuple[Tuple[str, Shipped], ...]:
+    def _ship(self, paths: Sequence[str]) -> Tuple[File, ...]:
         """Puts files into the object store, each once."""
-        files: List[Tuple[str, Shipped]] = []
+        files: List[File] = []
         for path in paths:
             status = os.stat(path)
             key = (path, status.st_mtime_ns, status.st_size)
             if key not in self._shipped:
                 executable = bool(status.st_mode & 0o100)
-                known = self._by_content.get(digest_of(pathlib.Path(path)))
+                digest = digest_of(pathlib.Path(path))
+                known = self._by_content.get(digest)
                 # A file that was renamed, as the traces of a suite are, is there already.
                 if known is None or known.executable != executable:
-                    known = Shipped.put(path, executable)
-                    self._by_content[known.digest] = known
+                    known = self._by_content[digest] = Shipped.put(path, executable, digest)
                 self._shipped[key] = known
             files.append((path, self._shipped[key]))
         return tuple(files)
@@ -239,124 +298,92 @@ def _interrupts_ignored() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _read(connection: socket.socket, events: "queue.Queue[Tuple[str, Any]]") -> None:
+def _read(connection: socket.socket, events: "queue.Queue[Event]") -> None:
     try:
         with connection.makefile("r", encoding="utf-8") as lines:
             for line in lines:
-                events.put(("line", line))
+                events.put(("line", {**json.loads(line), "bytes": len(line)}))
     except OSError:
         pass
     events.put(("end", None))
 
 
-def _announce(events: "queue.Queue[Tuple[str, Any]]", number: int) -> Callable[[Any], None]:
+def _announce(events: "queue.Queue[Event]", reference: Any) -> Callable[[Any], None]:
     """Returns the callback for the end of a task."""
-    return lambda future: events.put(("done", (number, future)))
+    return lambda future: events.put(("done", (reference, future)))
 
 
-def _send(connection: socket.socket, line: Mapping[str, Any]) -> None:
+def _all_of(events: "queue.Queue[Event]") -> List[Event]:
+    """Waits for an event, and returns it with those that have come meanwhile."""
+    found = [events.get()]
+    with contextlib.suppress(queue.Empty):
+        while True:
+            found.append(events.get_nowait())
+    return found
+
+
+def _bring_forward(waiting: Deque[Waiting], number: int) -> None:
+    """Makes an item the first one, if it still waits."""
+    for each in waiting:
+        if each.number == number:
+            waiting.remove(each)
+            waiting.appendleft(each)
+            each.wanted = True
+            return
+
+
+def _take(waiting: Deque[Waiting], most: int) -> List[Waiting]:
+    """Takes the items of a task: the first, and others that fit. A wanted one is alone."""
+    items = [waiting.popleft()]
+    size = items[0].bytes
+    while waiting and len(items) < most and size + waiting[0].bytes <= MOST_BYTES:
+        if items[0].wanted:
+            break
+        items.append(waiting.popleft())
+        size += items[-1].bytes
+    return items
+
+
+def _result(future: Any) -> Union[TaskResult, str]:
+    """Returns the result of a task that is done, or one line about its failure."""
     try:
-        connection.sendall(json.dumps(line).encode() + b"\n")
-    except OSError:
-        # The command has ended; its end comes as an event.
-        pass
+        result: TaskResult = future.result()
+    except ray.exceptions.RayTaskError as error:
+        return str(error.cause)
+    except ray.exceptions.RayError as error:
+        return str(error).strip().splitlines()[0]
+    return result
 
 
-def _put(target: pathlib.Path, files: Mapping[str, bytes]) -> None:
+def _send(connection: socket.socket, lines: Sequence[Mapping[str, Any]]) -> None:
+    # If the command has ended, its end comes as an event.
+    with contextlib.suppress(OSError):
+        connection.sendall("".join(f"{json.dumps(line)}\n" for line in lines).encode())
+
+
+#: Numbers of temporary directories.
+_numbers = itertools.count()
+
+
+def _put(target: str, files: Mapping[str, bytes]) -> None:
     """Puts a directory to its place, whole or not at all."""
-    place = pathlib.Path(tempfile.mkdtemp(prefix=".new-", dir=target.parent))
+    # Whoever opens the state directory removes what a killed driver left.
+    place = os.path.join(os.path.dirname(target), f".new-{os.getpid()}-{next(_numbers)}")
+    os.mkdir(place, 0o700)
     for name, content in files.items():
-        (place / name).write_bytes(content)
+        # Unbuffered, by as few system calls as possible: this is much of the driver's work.
+        file = os.open(f"{place}/{name}", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        try:
+            while content:
+                content = content[os.write(file, content) :]
+        finally:
+            os.close(file)
     try:
         os.rename(place, target)
     except OSError:
         # A damaged result, or that of a session that was killed.
         shutil.rmtree(target)
         os.rename(place, target)
-
-
-#: Workers of this process of Ray: those of the last job.
-_workers: Dict[str, "Worker"] = {}
-
-
-class Worker:
-    """A process of ``foretell work`` on a node."""
-
-    def __init__(self, job: Job) -> None:
-        job.tool.use()
-        directory = job.directory if os.path.isdir(job.directory) else None
-        self.memory = job.memory
-        limited = job.memory is not None and job.predicts
-        limits = ["--memory", str(job.memory)] if limited else []
-        self.process = subprocess.Popen(
-            [find_command(), "work", "--no-config", *limits],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env=dict(job.environment),
-            cwd=directory,
-        )
-        copies = _copies(job.files)
-        self.ask({"job": job.line["job"], "version": job.line["version"], "copies": copies})
-
-    def ask(self, line: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Sends a line and returns the answer."""
-        assert self.process.stdin is not None and self.process.stdout is not None
-        try:
-            self.process.stdin.write(json.dumps(line).encode() + b"\n")
-            self.process.stdin.flush()
-            text = self.process.stdout.readline()
-        except OSError as error:
-            raise WorkerLost(str(error)) from error
-        if not text:
-            raise WorkerLost(f"foretell work ended with status {self.process.wait()}")
-        answer: Mapping[str, Any] = json.loads(text)
-        if "error" in answer:
-            raise ForetellError(f"node {ray.util.get_node_ip_address()}: {answer['error']}")
-        return answer
-
-    def end(self) -> None:
-        """Ends the process."""
-        self.process.kill()
-        self.process.wait()
-
-
-def _copies(files: Sequence[Tuple[str, Shipped]]) -> Dict[str, str]:
-    """Returns the paths of copies on this node, by path; files that are here have none."""
-    return {path: shipped.here() for path, shipped in files if not shipped.is_at(path)}
-
-
-def _do(
-    jobs: Sequence[Any], item: Mapping[str, Any], files: Sequence[Tuple[str, Shipped]]
-) -> Result:
-    """Does one item, on a node."""
-    # In a list, so that the job is fetched only once by each process of Ray.
-    key = jobs[0].hex()
-    worker = _workers.get(key)
-    if worker is None or worker.process.poll() is not None:
-        for other in _workers.values():
-            other.end()
-        _workers.clear()
-        worker = _workers[key] = Worker(ray.get(jobs[0]))
-    with tempfile.TemporaryDirectory(prefix="foretell-result-") as place:
-        line = {"item": item, "copies": _copies(files), "place": place, "memory": worker.memory}
-        answer = worker.ask(line)
-        if answer.get("last"):
-            # The worker ends: work that ran into a limit may still have memory.
-            _workers.pop(key).end()
-        contents = {path.name: path.read_bytes() for path in pathlib.Path(place).iterdir()}
-    return Result(answer["answer"], contents, ray.get_runtime_context().get_node_id())
-
-
-def show(progress: PoolProgress) -> None:
-    """Shows the progress on standard error, if that is a terminal."""
-    if sys.stderr.isatty():
-        print(f"\r\x1b[K{progress}", end="", file=sys.stderr, flush=True)
-
-
-def clear() -> None:
-    """Clears the line of the progress."""
-    if sys.stderr.isatty():
-        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
 def pool_of(

@@ -6,14 +6,13 @@ import hashlib
 import json
 import os
 import pathlib
-import sys
+import re
 import tempfile
 from dataclasses import asdict, dataclass
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 import ray
 
-from .. import commands
 from ..command import ANSWERS, ForetellError, Path, last_line, run, version
 from ..findings import Report
 from .nodes import Command, Connection, Shipped, connect
@@ -135,22 +134,22 @@ def _decide(
         for reference in finished:
             part = running.pop(reference)
             try:
-                content = _result(reference, f"part {part} of {plan.parts}")
+                content, count = _result(reference, f"part {part} of {plan.parts}")
             except ForetellError:
                 for other in running:
                     ray.cancel(other, force=True)
                 raise
             write(plan.result(state, part), content)
-            findings += len(json.loads(content)["findings"])
+            findings += count
         if progress is not None:
             done = plan.parts - len(missing) - len(running)
             progress(Progress(cluster.nodes(), done, plan.parts, findings))
 
 
-def _result(reference: Any, name: str) -> bytes:
+def _result(reference: Any, name: str) -> Tuple[bytes, int]:
     """Returns the result of a task; its failure is one line."""
     try:
-        result: bytes = ray.get(reference)
+        result: Tuple[bytes, int] = ray.get(reference)
     except ray.exceptions.RayTaskError as error:
         raise ForetellError(str(error.cause)) from error
     except ray.exceptions.RayError as error:
@@ -160,25 +159,37 @@ def _result(reference: Any, name: str) -> bytes:
 
 def _part(
     tool: Command, trace: Shipped, part: int, parts: int, options: Sequence[str]
-) -> bytes:
-    """Decides one part, on a node, and returns its findings file."""
+) -> Tuple[bytes, int]:
+    """Decides one part, on a node, and returns its findings file and the number of findings."""
     tool.use()
     words = ["predict", trace.here(), "--no-config", "--format", "json", "--jobs", "1"]
     done = run([*words, "--shard", f"{part}/{parts}", *options], answers=ANSWERS)
     if not done.stdout:
         # The time limit was over before the trace was read.
         raise ForetellError(f"part {part} of {parts}: {last_line(done)}")
-    return done.stdout
+    return done.stdout, len(json.loads(done.stdout)["findings"])
+
+
+#: Path of the trace in a findings file, which begins with it.
+_PATH = re.compile(
+    rb'(\A\s*\{\s*"schema":\s*"[^"]*",\s*"trace":\s*\{\s*"path":\s*)"(?:[^"\\]|\\.)*"'
+)
 
 
 def _merged(plan: Plan, state: pathlib.Path, trace: Path) -> Report:
     """Returns the report of all parts, under the path that the driver knows the trace by."""
-    reports: List[Report] = []
-    for part in range(1, plan.parts + 1):
-        raw = json.loads(plan.result(state, part).read_bytes())
-        raw["trace"]["path"] = os.fspath(trace)
-        reports.append(Report.from_json(raw))
-    return commands.merge(reports)
+    name = json.dumps(os.fspath(trace)).encode()
+    with tempfile.TemporaryDirectory() as place:
+        paths: List[str] = []
+        for part in range(1, plan.parts + 1):
+            # Findings can be many: only the command reads them.
+            content = plan.result(state, part).read_bytes()
+            content, count = _PATH.subn(lambda found: found[1] + name, content, count=1)
+            if count != 1:
+                raise ForetellError(f"{plan.result(state, part)}: not a findings file")
+            paths.append(os.path.join(place, f"{part}.json"))
+            pathlib.Path(paths[-1]).write_bytes(content)
+        return Report.parse(run(["merge", *paths], answers=ANSWERS).stdout)
 
 
 def write(path: pathlib.Path, content: bytes) -> None:
@@ -189,9 +200,3 @@ def write(path: pathlib.Path, content: bytes) -> None:
         file.flush()
         os.fsync(file.fileno())
     os.replace(name, path)
-
-
-def show(progress: Progress) -> None:
-    """Shows the progress on standard error, if that is a terminal."""
-    if sys.stderr.isatty():
-        print(f"\r\x1b[K{progress}", end="", file=sys.stderr, flush=True)
