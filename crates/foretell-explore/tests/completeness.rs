@@ -1,5 +1,6 @@
 //! Exploration against the brute-force enumeration of all schedules.
 
+mod economy;
 mod machine;
 
 use foretell_explore::{Options, explore};

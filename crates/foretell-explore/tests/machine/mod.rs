@@ -7,6 +7,10 @@ use std::sync::Arc;
 use foretell_explore::{Ended, Lead, Pending, Program, Run};
 use foretell_trace::{EventId, EventKind, LockId, ThreadId, Trace, TraceBuilder, Value};
 
+/// Number of variables and of locks.
+const VARIABLES: usize = 6;
+const LOCKS: usize = 3;
+
 /// An instruction. Each thread has one register.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Do {
@@ -47,8 +51,8 @@ pub(crate) type Observed = Vec<Vec<(usize, i64)>>;
 pub(crate) struct State {
     pc: Vec<usize>,
     register: Vec<i64>,
-    memory: [i64; 4],
-    owner: [Option<usize>; 3],
+    memory: [i64; VARIABLES],
+    owner: [Option<usize>; LOCKS],
     semaphores: [u32; 2],
     /// Waiting threads: the condition, and whether it was notified.
     waits: Vec<Option<(usize, bool)>>,
@@ -61,8 +65,8 @@ impl State {
         State {
             pc: vec![0; n],
             register: vec![0; n],
-            memory: [0; 4],
-            owner: [None; 3],
+            memory: [0; VARIABLES],
+            owner: [None; LOCKS],
             semaphores: [0; 2],
             waits: vec![None; n],
             observed: vec![Vec::new(); n],
@@ -228,10 +232,10 @@ impl Recorder {
     fn new(code: &Code) -> Recorder {
         let mut builder = TraceBuilder::new();
         let threads = (0..code.0.len()).map(|t| builder.thread(&format!("T{t}"))).collect();
-        let locks = (0..3).map(|l| builder.lock(&format!("l{l}"))).collect();
+        let locks = (0..LOCKS).map(|l| builder.lock(&format!("l{l}"))).collect();
         let conditions = (0..2).map(|c| builder.condition(&format!("c{c}"))).collect();
         let semaphores = (0..2).map(|s| builder.semaphore(&format!("s{s}"))).collect();
-        for x in 0..4 {
+        for x in 0..VARIABLES {
             let var = builder.variable(&format!("x{x}"));
             let zero = builder.values().intern(Value::Int(0));
             builder.set_initial_value(var, zero);
