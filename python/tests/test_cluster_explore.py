@@ -17,6 +17,8 @@ import pytest
 import foretell
 from foretell.cluster import PoolProgress, explore
 from foretell.cluster import __main__ as command_line
+from foretell.cluster.pool import Pool, Waiting
+from foretell.cluster.worker import Item, Result, TaskResult
 
 #: Two updates by each of two threads: 15 runs are all.
 MANY = r"""
@@ -204,3 +206,13 @@ def test_a_program_runs_from_a_copy(source: pathlib.Path, tmp_path: pathlib.Path
     )
     assert done.stdout.splitlines() == [b'{"ready":true}', *[b'{"answer":{}}'] * (len(lines) - 1)]
     assert contents(tmp_path / "copied") == expected
+
+
+def test_results_that_come_after_the_end_of_the_command_have_no_place(
+    tmp_path: pathlib.Path,
+) -> None:
+    item = Item({"into": str(tmp_path / "removed" / "result")}, ())
+    result = TaskResult((Result({}, {"stdout": b""}),), "node", 0.1)
+    pool = Pool.__new__(Pool)
+    (answer,) = pool._answers([Waiting(7, item, 0)], result)
+    assert answer["id"] == 7 and "removed" in answer["error"]

@@ -253,7 +253,12 @@ class Pool:
                 yield {"id": each.number, "error": done.error}
                 continue
             if "into" in each.item.line:
-                _put(each.item.line["into"], done.files)
+                try:
+                    _put(each.item.line["into"], done.files)
+                except FileNotFoundError as error:
+                    # A command that has ended has removed its directory, and reads no answer.
+                    yield {"id": each.number, "error": str(error)}
+                    continue
             self.shown.done += 1
             self.by_node[result.node] += 1
             yield {"id": each.number, "answer": done.answer}
