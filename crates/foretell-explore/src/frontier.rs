@@ -1,11 +1,11 @@
 //! The frontier: leads that have not been followed, the most promising first.
 //!
 //! A lead to a place and an observation that no run has shown comes first. Then come leads to
-//! places for which few leads have been found, by powers of two: a long loop, whose every iteration
-//! has leads, must not keep the rest waiting. Then the number of preemptions decides, then the
-//! order in which the leads were found. Every fourth lead is the one with the most preemptions:
-//! what needs the threads to alternate many times would come last else. Leads to what a standard
-//! library observes for itself, such as its counters, come last.
+//! places for which few leads have been found ([`crowd`]): a long loop, whose every iteration has
+//! leads, must not keep the rest waiting. Then the number of preemptions decides, then the order in
+//! which the leads were found. Every fourth lead is the one with the most preemptions: what needs
+//! the threads to alternate many times would come last else. Leads to what a standard library
+//! observes for itself, such as its counters, come last.
 
 use std::collections::BTreeMap;
 

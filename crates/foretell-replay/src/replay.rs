@@ -70,7 +70,7 @@ impl Replay<'_> {
         let mut others = None;
         for (i, order) in orders.iter().enumerate() {
             let mut verdict = self.run_one(target, order)?;
-            // Another order to the same end would probably hang, too, and take the time limit twice.
+            // Another order to the same end would probably hang, too, and take the limit twice.
             if !verdict.confirms() && !matches!(verdict, Verdict::Hang { .. }) {
                 let others = others.get_or_insert_with(&otherwise);
                 if let Some(other) = others.get(i).filter(|other| *other != order) {

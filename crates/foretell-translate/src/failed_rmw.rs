@@ -16,8 +16,8 @@
 //! - An update that fails again changes nothing: its section can run as a whole, and other threads
 //!   can pass before or after it. Every interleaving in which no failed update is broken remains.
 //!
-//! The lock is order-only: it stands for no synchronisation of the program, so the races that memory
-//! orders leave open beside a failed update are found.
+//! The lock is order-only: it stands for no synchronisation of the program, so the races that
+//! memory orders leave open beside a failed update are found.
 //!
 //! A thread waits for no other lock while it holds one of these, so they are in no deadlock. No
 //! event in such a section races with an event in another, so they hide no race. Blocks made from

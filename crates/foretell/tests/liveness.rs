@@ -1,7 +1,8 @@
 //! Correct programs whose waits end, or whose objects die, in ways that are easily mistaken: pools
 //! that wait for work while main returns, waits that a signal handler, a time limit or a
 //! cancellation ends, counted references, mutexes that are initialised again. None may have a
-//! finding. Four of the programs in C++ are wrong: three hang, and one notifies a deleted condition.
+//! finding. Four of the programs in C++ are wrong: three hang, and one notifies a deleted
+//! condition.
 
 use std::path::Path;
 use std::process::Command;

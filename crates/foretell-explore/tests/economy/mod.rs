@@ -113,7 +113,7 @@ fn mazurkiewicz_traces(code: &Code) -> usize {
     complete
 }
 
-/// The same code for each thread.
+/// Program whose threads all have this code.
 fn all(n: usize, code: &[Do]) -> Code {
     Code(vec![code.to_vec(); n])
 }

@@ -88,8 +88,9 @@ impl HappensBefore {
 }
 
 /// Whether happens-before can leave open what feasibility orders: an atomic access is weaker than
-/// its kind allows, plain and atomic accesses of one variable meet, or a barrier is passed by
-/// threads that change, or a lock is order-only. Without these every race is one that leaves both accesses next.
+/// its kind allows, plain and atomic accesses of one variable meet, a barrier is passed by threads
+/// that change, or a lock is order-only. Without these every race is one that leaves both accesses
+/// next.
 pub(crate) fn may_leave_open(trace_model: &TraceModel<'_>) -> bool {
     let trace = trace_model.trace;
     let is_weak = |e: EventId| {

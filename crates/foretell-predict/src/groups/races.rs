@@ -38,7 +38,7 @@ impl OpenPairs {
     }
 }
 
-/// What keeps two accesses apart.
+/// Reasons that keep two accesses apart.
 #[derive(Clone, Copy)]
 pub(super) struct Apart<'a> {
     /// The places in a column of the events that an order leaves open for an event.
