@@ -2,8 +2,8 @@
 //!
 //! [`is_used`] follows the code from the return address on until the register of the result is read
 //! or written. A call whose result is not used is mostly followed by another call, which may change
-//! the register. The decoder knows the instructions that compilers put in between. Any
-//! other instruction counts as a use.
+//! the register. The decoder knows the instructions that compilers put in between. Any other
+//! instruction counts as a use.
 
 /// Largest distance between the call and the use of its result, in instructions.
 const MOST_INSTRUCTIONS: usize = 16;

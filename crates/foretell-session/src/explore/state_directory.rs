@@ -9,7 +9,7 @@
 //! | `runs/KEY/schedule` | the work item: the schedule to drive the program along |
 //! | `runs/KEY/result.json` | how the run ended |
 //! | `runs/KEY/trace.ft`, `trace.ft.steps` | the trace of the run |
-//! | `runs/KEY/stdout`, `stderr`, `unexplored.*` | output of the run if there is any, notes of the runtime |
+//! | `runs/KEY/stdout`, `stderr`, `unexplored.*` | output, if there is any; notes of the runtime |
 //! | `frontier.json` | the work items that come next, the most promising first |
 //!
 //! An exploration is a function of the results of its work items. So these are all that has to
